@@ -91,7 +91,7 @@ def test_an_interrupted_service_says_that_it_stopped(folder: Path) -> None:
         with urlopen(found.group() + "/healthz") as answer:  # noqa: S310  # its own handler of signals is there by now
             assert answer.status == 200
         server.send_signal(signal.SIGINT)
-        _, said = server.communicate(timeout=30)
+        _, said = server.communicate(timeout=300)
     assert said == "note: stopped\n"
     assert server.returncode == 0
 

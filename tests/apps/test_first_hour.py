@@ -274,7 +274,7 @@ class TestMultilabel:
         assert tuned["macro-f1"] == pytest.approx(0.432, abs=0.005)
         # where scores can be compared across documents, thresholds are better than one number of labels for all
         tuned = json.loads(run("train", *tags, "--json", "--model", "complement")[1])["test"]
-        assert tuned["macro-f1"] == pytest.approx(0.705, abs=0.005)
+        assert tuned["macro-f1"] == pytest.approx(0.693, abs=0.005)
 
     def test_the_classifier_does_the_same(self, run, tags, tmp_path):
         run("train", *tags)
@@ -291,13 +291,16 @@ class TestMultilabel:
         one = TextClassifier("multinomial").fit(texts, labels).fitted_.decision
         assert one == TextClassifier("multinomial", decision="untuned").fit(texts, labels).fitted_.decision
 
-    def test_thresholds_outlive_updates_but_not_another_model(self, run, tags):
+    def test_decisions_are_tuned_anew_by_every_change(self, run, tags):
+        corpus = load_tickets("tags")
         run("train", *tags)
-        before = TextClassifier.load("tags.model").fitted_.decision
-        assert run("update", "tags.model", "test.csv")[0] == 0
-        assert TextClassifier.load("tags.model").fitted_.decision == before
-        assert run("remake", "tags.model", "--set", "alpha=0.01", "-o", "other.model")[0] == 0
-        assert TextClassifier.load("other.model").fitted_.decision != before
+        for command, changed, settings in (
+            (("update", "tags.model", "test.csv"), "tags.model", {}),
+            (("remake", "tags.model", "--set", "alpha=0.01", "-o", "other.model"), "other.model", {"alpha": 0.01}),
+        ):
+            assert run(*command)[0] == 0
+            trained = TextClassifier("multinomial", **settings).fit(corpus.texts, corpus.labels)
+            assert TextClassifier.load(changed).fitted_.decision == trained.fitted_.decision
 
     def test_labels_of_predict_come_by_score(self):
         corpus = load_tickets("tags").part("train")

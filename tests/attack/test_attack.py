@@ -39,7 +39,7 @@ def test_a_crash_is_counted_and_the_rest_goes_on():
             signal.pause()
         return ("refused" if item % 2 else "survived"), ""
 
-    tally = run_forked("", work, range(10), seconds=1)
+    tally = run_forked("", work, range(10), seconds=3)
     assert (tally.tried, tally.refused, tally.survived, tally.crashed) == (10, 2, 4, 2)
     assert (tally.wrong, tally.hung, tally.sound) == (1, 1, False)
     assert any("SIGSEGV" in note for note in tally.notes)

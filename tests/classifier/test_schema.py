@@ -12,7 +12,7 @@ from unnaive.base.errors import BadModel, UnnaiveError
 from unnaive.classifier.model_file import load_model
 from unnaive.classifier.packing import SCORERS, find_scorer
 from unnaive.data.array_rules import ArrayRule, TableRule, check_rules
-from unnaive.models.catalogue import MODELS, find_model
+from unnaive.models.catalogue import IMPORTED, MODELS, find_model
 
 TEXTS = ["good ball, good game", "fair vote in a fair law", "warm soup with bread", "the ball is lost", "a new law"] * 3
 LABELS = ["sport", "politics", "food", "sport", "politics"] * 3
@@ -126,7 +126,7 @@ def test_models_name_the_kinds_of_their_scorers(name):
 
 
 def test_every_kind_of_scorer_belongs_to_a_model():
-    kinds = {kind for name in MODELS for kind in find_model(name).scorer_kinds}
+    kinds = {kind for name in (*MODELS, *IMPORTED) for kind in find_model(name).scorer_kinds}
     assert kinds == set(SCORERS)
     assert all(find_scorer(kind).kind == kind for kind in kinds)
 

@@ -11,6 +11,7 @@ import pytest
 import unnaive
 
 SECONDS = 2.0
+FEWEST = 10  # reads of each reader, however long a busy machine takes for them
 TEXTS, LABELS = ["good ball game", "fair vote law"] * 20, ["sport", "politics"] * 20
 
 
@@ -21,7 +22,7 @@ def run_readers(read, write, n_readers=4, seconds=SECONDS):
     def loop():
         count = 0
         try:
-            while time.monotonic() < end:
+            while time.monotonic() < end or count < FEWEST:
                 read()
                 count += 1
         except BaseException as problem:
@@ -31,7 +32,7 @@ def run_readers(read, write, n_readers=4, seconds=SECONDS):
     threads = [threading.Thread(target=loop) for _ in range(n_readers)]
     for thread in threads:
         thread.start()
-    while time.monotonic() < end:
+    while time.monotonic() < end or any(thread.is_alive() for thread in threads):
         write()
     for thread in threads:
         thread.join()

@@ -167,6 +167,9 @@ def test_taking_away_what_was_never_counted_is_refused():
         Counts.of(X[:5], Y[:5]) - Counts.of(X, Y)
     with pytest.raises(BadData, match="cannot be taken away"):
         Counts.of(X / 2, Y) - Counts.of(X, Y)
+    labelled, unlabelled = csr_array([[1, 0]]), csr_array((1, 2), dtype=int)
+    with pytest.raises(BadData, match="cannot be taken away"):  # the class would have a term that no document has
+        Counts.of(csr_array([[2]]), labelled) - Counts.of(csr_array([[2]]), unlabelled)
 
 
 def test_tables_of_different_sizes_do_not_add():

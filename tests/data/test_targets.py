@@ -126,7 +126,7 @@ def test_codes_name_the_label_that_is_unknown():
         ([1, 2, float("nan")], "document 2 has nan"),
         ([float("inf"), 2, 1], "document 0 has inf"),
         ([0, 0, 0], "at least one non-zero number; all of them are 0"),
-        ([1e308, 1e308, 1e308], "sum of all sample weights is too large"),
+        ([1e308, 1e308, 1e308], "weight of document 0 is 1e.308; give 0, or a number from 1e-09 to 1e.09"),
         (["a", "b", "c"], "is no list of numbers .*; give one number for each document"),
     ],
 )

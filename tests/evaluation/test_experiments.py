@@ -147,10 +147,17 @@ def test_records_of_other_data_are_not_taken_for_these(tmp_path):
 
 SCRIPT = """
 import sys, time
+from pathlib import Path
 sys.path.insert(0, {tests!r})
 from test_experiments import material, plan, run
+
+def wait(*_):
+    path = Path(sys.argv[1])
+    while path.exists() and path.read_bytes().count(b"\\n") > 8:  # until it is killed
+        time.sleep(0.05)
+
 if __name__ == "__main__":
-    run(plan(splits=6), material(), sys.argv[1], jobs=int(sys.argv[2]), progress=lambda *_: time.sleep(0.05))
+    run(plan(splits=6), material(), sys.argv[1], jobs=int(sys.argv[2]), progress=wait)
 """
 
 
@@ -170,11 +177,11 @@ def test_an_interrupted_and_resumed_run_equals_an_uninterrupted_one(tmp_path, jo
     process = subprocess.Popen(
         [sys.executable, script, path, str(jobs)], env=environment, stderr=subprocess.PIPE, start_new_session=True
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not (path.exists() and path.read_bytes().count(b"\n") > 8) and time.monotonic() < deadline:
         time.sleep(0.02)
     os.kill(process.pid, how)
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
     made = path.read_bytes().count(b"\n")
     assert 8 < made < 96  # it had begun, and was not done
     resumed = run(plan(splits=6), material(), path)

@@ -165,7 +165,7 @@ def test_a_column_that_is_there_twice(write):
 def test_columns_called_alike_are_asked_about_by_number(write):
     path = write("text,text,label\na,b,x\nc,d,y\n")
     with pytest.raises(
-        BadData, match=r"which column of .* holds the text\? 1 called 'text' \(.*\), 2 called 'text' \("
+        BadData, match=r"which column of .* holds the text\? 1 called 'text', 2 called 'text', label \("
     ):
         DataFile(path).corpus()
     assert DataFile(path, text=("2",)).corpus().texts == ["b", "d"]

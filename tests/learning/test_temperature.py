@@ -1,5 +1,7 @@
 """Temperature: the least log-loss by a fine grid, the order of classes kept, damaged values refused."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -52,10 +54,11 @@ def test_held_out_documents_that_are_all_right_make_no_document_certain():
 
 
 def test_costs_reach_the_doubtful_documents_of_data_that_is_easily_told_apart():
-    # copies are held out together, so that a class is told by what its other texts have in common with them
-    texts = ["ball game the", "ball match the", "vote law the", "vote party the"] * 10
+    words = {"sport": ("ball", "game", "goal", "match", "team"), "politics": ("vote", "law", "tax", "party", "bill")}
+    texts = {label: [f"{one} {other} the" for one, other in combinations(own, 2)] * 4 for label, own in words.items()}
     costs = {"sport": {"sport": 0, "politics": 100}, "politics": {"sport": 1, "politics": 0}}
-    model = TextClassifier("auto", budget="fast", optimise=costs).fit(texts, (["sport"] * 2 + ["politics"] * 2) * 10)
+    labels = [label for label, own in texts.items() for _ in own]
+    model = TextClassifier("auto", budget="fast", optimise=costs).fit([*texts["sport"], *texts["politics"]], labels)
     assert model.predict(["the", "vote law the", "ball game"]).tolist() == ["sport", "politics", "sport"]
 
 

@@ -116,6 +116,20 @@ def test_train_says_it_once_and_a_model_remembers_how_labels_are_spelt(run, mode
     assert TextClassifier.load("m.model").classes_.tolist() == ["politics", "sport"]
 
 
+def test_a_mailbox_is_read_as_mail():
+    corpus, line, notes = read("support.mbox", label="x-queue", message="subject-body")
+    assert line == "support.mbox (mbox, each message a document): text from text, labels from x-queue, 2 rows"
+    assert notes == ["support.mbox: these are e-mail messages, of which subject and body are read"]
+    assert corpus.labels == [("billing",), ("access",)]
+    text = "Gebühr twice I was charged twice for café. From now on I shall pay by card. invoice.pdf"
+    assert " ".join(corpus.texts[0].split()) == text
+    assert corpus.texts[1] == "password\nplease reset it"
+    maildir = DataFile(str(FILES / "Maildir"))
+    texts = [text for batch in maildir.batches(labelled=False) for text in batch.texts]
+    assert [text.partition("\n")[0] for text in texts] == ["From: ann@example.org", "From: bob@example.org"]
+    assert maildir.describe().endswith("Maildir (maildir, each message a document): text from text, 2 rows")
+
+
 @pytest.mark.slow
 def test_audit_lists_them(run):
     _, out, _ = run("audit", FILES / "missing-labels.csv", "--json")

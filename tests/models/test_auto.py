@@ -533,3 +533,15 @@ class TestReport:
 
 def test_log_loss_of_even_odds():
     assert pool_log_loss(np.zeros((3, 2)), np.array([0, 1, 0])) == pytest.approx(np.log(2))
+
+
+def test_thousands_of_classes_get_a_tree_of_labels_and_a_line_says_so(tmp_path):
+    """Planned by the data alone, before anything is fitted; the model is updated and saved as any other."""
+    labels = [f"class {number:04d}" for number in range(2_000) for _ in range(2)]
+    texts = [f"word{label[-4:]} word{label[-3:]}x" for label in labels]
+    with pytest.warns(UnnaiveWarning, match="2,000 classes are too many for auto to search for, so it trains a tree"):
+        model = TextClassifier(budget="fast").fit(texts, labels)
+    assert model.fitted_.scorer.kind == "label-tree"
+    assert (model.predict(texts[:50]) == labels[:50]).all()
+    model.save(tmp_path / "many.model")
+    assert TextClassifier.load(tmp_path / "many.model").predict(texts[:50]).tolist() == labels[:50]

@@ -389,7 +389,7 @@ def test_ctrl_c_ends_the_run(run):
         assert program.stdout.readline() == b"ready\n"
         time.sleep(0.3)
         program.send_signal(signal.SIGINT)
-        _, problems = program.communicate(timeout=60)
+        _, problems = program.communicate(timeout=300)
     finally:
         program.kill()
     assert problems.rstrip().endswith(b"KeyboardInterrupt")

@@ -46,5 +46,5 @@ def test_old_paths_are_the_new_modules_and_warn_once_by_name():
 def test_nothing_else_stands_at_the_root_of_the_package():
     source = ROOT / "src" / "unnaive"
     assert sorted(path.name for path in source.iterdir() if path.is_file()) == [
-        "__init__.py", "__main__.py", "py.typed", "spark.py",
+        "__init__.py", "__main__.py", "fasttext.py", "py.typed", "spark.py",
     ]  # fmt: skip

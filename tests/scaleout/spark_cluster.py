@@ -87,13 +87,16 @@ def killed(folder):
 
     settings = {"model": "maxent", "solver": "gis", "early_stopping": False, "max_iter": 6}
     undisturbed = unnaive.spark.fit(df, **settings).fitted_
-    victims = []
+    victims, timers = [], []
 
     def kill_later(_, line):
         if line["iteration"] == 2:
-            threading.Timer(0.05, lambda: victims.append(kill_one_of(os.getpid()))).start()
+            timers.append(threading.Timer(0.05, lambda: victims.append(kill_one_of(os.getpid()))))
+            timers[-1].start()
 
     survived = unnaive.spark.fit(df, progress=kill_later, **settings).fitted_
+    for timer in timers:
+        timer.join()
     found["killed in a pass"] = len(victims) == 1 and victims[0] is not None
     found["difference"] = float(np.abs(survived.scores(texts) - undisturbed.scores(texts)).max())
     spark.stop()

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -85,6 +86,18 @@ def test_a_folder_without_room_is_refused_with_a_sentence(tmp_path):
     ):
         np.ones(1000)
     assert np.ones(1000).sum() == 1000  # and all is as before
+
+
+def test_memory_that_is_short_is_not_said_to_be_the_disk(tmp_path, monkeypatch):
+    def fail():
+        with arrays_on_disk(tmp_path, least=1000):
+            raise MemoryError
+
+    with pytest.raises(UnnaiveError, match=r"^there is not enough memory for what training needs beside its arrays"):
+        fail()
+    monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=1 << 20))
+    with pytest.raises(UnnaiveError, match="has no room for what training puts there; free some space on that disk"):
+        fail()
 
 
 # X has 2 million entries, 16 MB; a learner makes several copies of 24 MB of it. 40 MB more than what the imports took

@@ -15,6 +15,7 @@ from unnaive.models.catalogue import MODELS, find_model
 
 ENTRANCES = ("texts", "counts")
 CLASSES = ("east", "north", "south")
+MISSPELT = {"east": "East", "north": "nroth"}  # as somebody may have typed them
 WORDS = ("ball", "goal", "vote", "law", "soup", "Straße", "IŞIK", "don't", "42", "東京", ":-)", "e\u0301te\u0301")
 NOTHING_KNOWN = ("", "unheard-of words", "!?")
 

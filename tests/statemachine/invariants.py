@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from support.values import writeable_arrays
 
-from statemachine.data import CLASSES, NOTHING_KNOWN, WORDS, Model, train
+from statemachine.data import CLASSES, MISSPELT, NOTHING_KNOWN, WORDS, Model, train
 from unnaive import TextClassifier, TokenRule
 from unnaive.classifier.model_file import load_model
 from unnaive.classifier.receipts import model_hash
@@ -57,7 +57,7 @@ def check_model(model: Model, folder: Path) -> None:
     scores = made.scores(rows)
     assert scores.shape == (len(PROBES), len(made.classes_))
     assert not np.isnan(scores).any()
-    assert set(made.classes_.tolist()) <= set(CLASSES)
+    assert set(made.classes_.tolist()) <= {*CLASSES, *MISSPELT.values()}
     check_labels(model, made, rows)
     check_probabilities(model, made, rows)
     assert writeable_arrays(model.fitted) == {}

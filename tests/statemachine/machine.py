@@ -9,8 +9,9 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, multi
 
 from statemachine import data
 from statemachine.data import Model
+from statemachine.data_verbs import DataVerbs
 from statemachine.draws import HypothesisDraws
-from statemachine.verbs import File, Verbs
+from statemachine.verbs import File
 
 
 def reads_texts(machine: VerbMachine) -> bool:
@@ -31,7 +32,7 @@ class VerbMachine(RuleBasedStateMachine):
 
     def __init__(self, names: tuple[str, ...] = data.NAMES, entrances: tuple[str, ...] = data.ENTRANCES) -> None:
         super().__init__()
-        self.verbs = Verbs(names, entrances)
+        self.verbs = DataVerbs(names, entrances)
 
     def teardown(self) -> None:
         """Nothing is left on disk."""
@@ -90,3 +91,16 @@ class VerbMachine(RuleBasedStateMachine):
     @rule(target=models, file=files, draw=st.data())
     def load(self, file: File, draw: Any) -> Any:
         return or_nothing(self.verbs.load(HypothesisDraws(draw), file))
+
+    @rule(target=models, model=models, draw=st.data())
+    def label(self, model: Model, draw: Any) -> Any:
+        return or_nothing(self.verbs.label(HypothesisDraws(draw), model))
+
+    @precondition(lambda machine: machine.verbs.records)
+    @rule(target=models, draw=st.data())
+    def export(self, draw: Any) -> Any:
+        return or_nothing(self.verbs.export(HypothesisDraws(draw)))
+
+    @rule(target=models, draw=st.data())
+    def clean(self, draw: Any) -> Any:
+        return or_nothing(self.verbs.clean(HypothesisDraws(draw)))

@@ -13,8 +13,9 @@ if __name__ == "__main__":
 
 from statemachine import data
 from statemachine.data import Model
+from statemachine.data_verbs import DataVerbs
 from statemachine.draws import SeededDraws
-from statemachine.verbs import File, Verbs
+from statemachine.verbs import File
 from unnaive import UnnaiveWarning
 
 STEPS = 6  # verbs after the first training, at most
@@ -33,7 +34,7 @@ def run_sequence(number: int, tell: Callable[[Model], object] | None = None) -> 
     """Run a sequence; how many verbs refused, each with a sentence. An AssertionError is an invariant that failed."""
     draws = SeededDraws(number)
     entrances = ("texts",) if draws.random.random() < 0.7 else data.ENTRANCES
-    verbs = Verbs(sequence_names(number), entrances)
+    verbs = DataVerbs(sequence_names(number), entrances)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -44,7 +45,7 @@ def run_sequence(number: int, tell: Callable[[Model], object] | None = None) -> 
     return verbs.refused
 
 
-def _run(verbs: Verbs, draws: SeededDraws, tell: Callable[[Model], object]) -> None:
+def _run(verbs: DataVerbs, draws: SeededDraws, tell: Callable[[Model], object]) -> None:
     models: list[Model] = []
     files: list[File] = []
     for step in range(draws.random.randint(1, STEPS)):
@@ -56,17 +57,20 @@ def _run(verbs: Verbs, draws: SeededDraws, tell: Callable[[Model], object]) -> N
             tell(made)
 
 
-def _step(verbs: Verbs, draws: SeededDraws, models: list[Model], files: list[File], step: int) -> Any:
+def _step(verbs: DataVerbs, draws: SeededDraws, models: list[Model], files: list[File], step: int) -> Any:
     """A verb on one of the models, mostly the newest."""
     model = models[-1] if draws.random.random() < 0.7 else draws.choose(models)
     usual: list[Callable[[], Any]] = [
         lambda: verbs.train(draws),
         lambda: verbs.merge(model, draws.choose(models)),
+        lambda: verbs.clean(draws),
         *(lambda act=act: act(draws, model) for act in (
             verbs.update, verbs.update, verbs.forget, verbs.forget, verbs.forget_strangers, verbs.remake,
-            verbs.calibrate, verbs.optimise, verbs.compress, verbs.save,
+            verbs.calibrate, verbs.optimise, verbs.compress, verbs.save, verbs.label,
         )),
     ]  # fmt: skip
+    if verbs.records:
+        usual += [lambda: verbs.export(draws)] * 2
     if files:
         usual += [lambda: verbs.load(draws, draws.choose(files))] * 2
     return draws.choose(usual)()

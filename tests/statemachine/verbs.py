@@ -35,6 +35,11 @@ class Verbs:
         self.written = 0
         self.refused = 0
 
+    def new_path(self, ending: str) -> Path:
+        """A file that is not there yet."""
+        self.written += 1
+        return self.folder / f"{self.written}.{ending}"
+
     def close(self) -> None:
         """Nothing is left on disk."""
         shutil.rmtree(self.folder)
@@ -156,8 +161,7 @@ class Verbs:
         frozen = draws.choose((False, True))
         if model.entrance != "texts":
             return None
-        self.written += 1
-        path = self.folder / f"{self.written}.model"
+        path = self.new_path("model")
         with unchanged(model):
             TextClassifier.from_fitted(model.fitted).save(path, frozen=frozen)
         return replace(model, changed=model.changed or frozen), path

@@ -39,7 +39,7 @@ def collect_problems(page: Any) -> list[str]:
 
 def wait(page: Any, expression: str) -> None:
     """Until an expression is true; the browser's own waiting needs eval, which the page's policy forbids."""
-    for _ in range(200):
+    for _ in range(2400):  # two minutes, for a busy machine
         if page.evaluate(expression):
             return
         page.wait_for_timeout(50)

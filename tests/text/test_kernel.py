@@ -345,11 +345,11 @@ def test_one_document_of_36_mb():
 
 
 def test_a_million_empty_documents():
-    start = time.perf_counter()
+    start = time.process_time()
     counts = TextCounter().count([""] * 1_000_000 + ["one word"], grow=True)
     assert counts.shape == (1_000_001, 2)
     assert counts.nnz == 2
-    assert time.perf_counter() - start < 5  # 0.1 s of processor time
+    assert time.process_time() - start < 5  # 0.1 s of processor time
 
 
 def test_texts_of_4_gib_are_refused(monkeypatch):
@@ -385,14 +385,18 @@ def test_ids_do_not_depend_on_threads():
 
 
 def test_the_gil_is_released():
-    counter, turns = TextCounter(threads=1), 0
+    def count_turns():
+        counter, turns = TextCounter(threads=1), 0
+        worker = threading.Thread(target=counter.count, args=([text], True))
+        worker.start()
+        while worker.is_alive():
+            time.sleep(0.001)
+            turns += 1
+        return turns
+
     text = "several different words " * 4_000_000
-    worker = threading.Thread(target=counter.count, args=([text], True))
-    worker.start()
-    while worker.is_alive():
-        time.sleep(0.001)
-        turns += 1
-    assert turns >= 5  # 96 MB take some 140 ms, and with the GIL held there would be one turn or two
+    # 96 MB take some 140 ms, and with the GIL held there would be one turn or two; a busy machine may miss some
+    assert any(count_turns() >= 5 for _ in range(20))
 
 
 @pytest.mark.slow
@@ -429,7 +433,7 @@ def test_ctrl_c_stops_the_kernel():
 
     texts = ["several different words " * 50_000] * 20_000  # 24 GB of one str, some 34 s of processor time
     previous = signal.signal(signal.SIGALRM, interrupt)
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.1)
         with pytest.raises(KeyboardInterrupt):
@@ -437,7 +441,7 @@ def test_ctrl_c_stops_the_kernel():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
-    assert time.perf_counter() - start < 8  # one that did not listen would read to the end first
+    assert time.process_time() - start < 8  # one that did not listen would read to the end first
 
 
 def linear_model(rng, n_classes, n_terms, sparse, scale):

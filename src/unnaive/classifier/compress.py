@@ -8,7 +8,7 @@ tuned on held-out documents is tuned anew for the smaller model, on the document
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,6 +30,7 @@ from unnaive.linear.linear import Linear
 from unnaive.linear.scorer import Scorer
 from unnaive.text.backend import thread_count
 from unnaive.text.counting import TextCounter
+from unnaive.text.vocabulary import Vocabulary
 
 BITS = (16, 8)
 
@@ -126,6 +127,8 @@ def _squeeze(fitted: FittedModel, limit: int, texts: Any) -> Compressed:
     bare = replace(fitted, scorer=fitted.scorer.frozen(), counts=None, documents=None, register=None)
     if file_size(bare, frozen=True) <= limit:
         return result(bare, True, None)
+    if bare.scorer.kind == "fasttext":
+        return _compress_fasttext(bare, limit, result)
     if not _is_linear(bare.scorer):
         raise UnnaiveError(
             f"this model needs {file_size(bare, frozen=True):,} bytes, and {fitted.spec.model.title} has no weights "
@@ -144,6 +147,34 @@ def _squeeze(fitted: FittedModel, limit: int, texts: Any) -> Compressed:
             "allow more"
         )
     return result(_with_terms(bare, order[:kept], BITS[-1]), True, BITS[-1])
+
+
+def _compress_fasttext(bare: FittedModel, limit: int, result: Callable[..., Compressed]) -> Compressed:
+    """An imported model made to fit: fewer bits, then fewer rows, words and hashed n-grams alike."""
+    from unnaive.models.fasttext import compressing
+
+    scorer: Any = bare.scorer
+    vocabulary = bare.vocabulary or Vocabulary()
+    for bits in BITS:
+        small = replace(bare, scorer=compressing.rounded(scorer, bits))
+        if file_size(small) <= limit:
+            return result(small, True, bits)
+    order = np.argsort(-compressing.row_importance(scorer, vocabulary), kind="stable")
+
+    def with_rows(n: int) -> FittedModel:
+        some, words = compressing.keep_rows(scorer, vocabulary, np.sort(order[:n]))
+        return replace(bare, scorer=compressing.rounded(some, BITS[-1]), vocabulary=words)
+
+    low, high = 0, len(order)  # low fits, high does not
+    while high - low > max(1, low // 100):
+        middle = (low + high) // 2
+        low, high = (middle, high) if file_size(with_rows(middle)) <= limit else (low, middle)
+    if not low:
+        raise UnnaiveError(
+            f"{limit:,} bytes hold no model of {len(bare.classes):,} classes, which takes "
+            f"{file_size(with_rows(1)):,} with one row; allow more"
+        )
+    return result(with_rows(low), True, BITS[-1])
 
 
 def _most_that_fit(bare: FittedModel, order: Ids, limit: int) -> int:

@@ -32,6 +32,7 @@ from unnaive.classifier.checksums import (
 )
 from unnaive.classifier.mapped_arrays import MappedArrays, map_arrays
 from unnaive.classifier.packing import pack, unpack
+from unnaive.io.endings import read_format
 from unnaive.io.sources import check_exists
 from unnaive.learning.fitted import FittedModel
 
@@ -200,6 +201,10 @@ def _map(path: Path) -> MappedArrays:
     try:
         return map_arrays(path)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
+        if read_format(str(path)) is not None:
+            raise BadModel(
+                "this is data and no model; the model comes first, as in: unnaive predict MODEL DATA"
+            ) from None
         raise BadModel(f"this is no model, or a damaged one ({_first_line(problem)})") from problem
     except OSError as problem:
         raise BadModel(f"it cannot be read ({_reason(problem)})") from problem

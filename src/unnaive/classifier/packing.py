@@ -21,7 +21,7 @@ from unnaive.base.mapped_file import MappedFile
 from unnaive.base.types import Arrays
 from unnaive.classifier.description import check_description, check_parts
 from unnaive.data.arrays import FLOATS, StoredMatrix, read_stored, stored
-from unnaive.data.counts import Counts
+from unnaive.data.counts import Counts, is_part
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.packed_documents import PackedDocuments, pack_documents
@@ -302,15 +302,8 @@ def _check_sums(counts: Counts) -> None:
     """
     for name, whole in (("class_terms", counts.terms), ("class_df", counts.df)):
         table = stored(counts, name)
-        if not _is_part(table.data, whole[table.indices]):
+        if not is_part(table.data, whole[table.indices]):
             raise BadModel(f"its counts of {name} are more than those of the corpus; train it again")
-
-
-def _is_part(part: NDArray[Any], whole: Any) -> bool:
-    """Whether no number is above that of the whole; sums of fractions are compared but for their rounding."""
-    if part.dtype.kind != "f":
-        return bool(np.all(part <= whole))
-    return bool(np.all(part <= whole + 1e-6 * whole + 1e-9 * np.max(whole, initial=0)))
 
 
 def _documents(

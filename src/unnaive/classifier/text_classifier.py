@@ -172,14 +172,18 @@ class TextClassifier(ModelParameters):
 
     def partial_fit(
         self, texts: Any, labels: Any, sample_weight: Any = None, *, grow: bool = False,
-        classes: Sequence[Label] | None = None, keep_choice: bool = False, progress: ProgressCallback | None = None,
+        classes: Sequence[Label] | None = None, keep_choice: bool = False, rechoose: bool = False,
+        progress: ProgressCallback | None = None,
     ) -> Self:  # fmt: skip
         """Learn more documents: the model becomes the one that saw all of them at once, whatever their order.
 
         New words are always welcome. An unseen class is an error unless `grow`. The first call takes the classes from
         `classes`, or from its labels. What was tuned on held-out documents is tuned anew, and `auto` searches anew,
-        which takes as long as `fit`; with `keep_choice` it trains the members that it has chosen before.
+        which takes as long as `fit` (`rechoose` says so by name); with `keep_choice` it trains the members that it has
+        chosen before.
         """
+        if rechoose and keep_choice:
+            raise UnnaiveError("keep_choice and rechoose contradict each other; give one of the two")
         spec, rule = self.spec(), self.token_rule
         before = self._updatable(spec, rule) if self.__sklearn_is_fitted__() else None
         new, targets = self._count_labelled(spec, texts, labels, sample_weight, rule, before)

@@ -100,7 +100,11 @@ class Counts:
         return self._combine(other, operator.add)
 
     def __sub__(self, other: Counts) -> Counts:
-        return self._combine(other, _remainder)
+        left = self._combine(other, _remainder)
+        for table, whole in ((left.class_terms, left.terms), (left.class_df, left.df)):
+            if not is_part(table.data, whole[table.indices]):  # documents without a label leave the classes as they are
+                raise _never_counted()
+        return left
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts):
@@ -280,16 +284,27 @@ def _remainder(mine: Any, theirs: Any) -> Any:
     values = rest.data if isinstance(rest, csr_array) else np.asarray(rest)
     noise = ROUNDING * _largest(mine) if values.dtype.kind == "f" else 0
     if values.size and values.min() < -noise:
-        raise BadData(
-            "these documents cannot be taken away, because they were not all counted with these labels; "
-            "forget only documents that the model was trained on"
-        )
+        raise _never_counted()
     if not noise:
         return rest
     if isinstance(rest, csr_array):
         rest.data[np.abs(rest.data) <= noise] = 0
         return rest
     return np.where(np.abs(rest) <= noise, 0, rest)
+
+
+def _never_counted() -> BadData:
+    return BadData(
+        "these documents cannot be taken away, because they were not all counted with these labels; forget only "
+        "documents that the model was trained on"
+    )
+
+
+def is_part(part: NDArray[Any], whole: NDArray[Any]) -> bool:
+    """Whether no number is above that of the whole; sums of fractions are compared but for their rounding."""
+    if part.dtype.kind != "f":
+        return bool(np.all(part <= whole))
+    return bool(np.all(part <= whole + 1e-6 * whole + 1e-9 * np.max(whole, initial=0)))
 
 
 def _largest(values: Any) -> Any:

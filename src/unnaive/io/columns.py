@@ -270,7 +270,8 @@ class _ColumnChooser:
             )
         if not texts:
             raise BadData(
-                f"which column of {self.source} holds the text? {self.list_columns(self.names)}; say --text NAME"
+                f"which column of {self.source} holds the text? {self.list_columns(self.names)}; say --text "
+                f"{'NAME' if len(set(self.names)) == len(self.names) else 'NAME, or its number'}"
             )
         if no_label:
             self.ask_for_label([name for name in self.names if name not in texts])
@@ -293,7 +294,7 @@ class _ColumnChooser:
         """Names with three values each; columns that share a name are called by their numbers."""
         places = {place: name for place, name in enumerate(self.names, start=1) if name in names}
         shown = [
-            _with_examples(name if self.names.count(name) == 1 else f"{place} called {name!r}", self.profiles[name])
+            _with_examples(name, self.profiles[name]) if self.names.count(name) == 1 else f"{place} called {name!r}"
             for place, name in places.items()
         ]
         return join_names(shown, MOST_LISTED)

@@ -110,7 +110,8 @@ class RecordReader:
             opened = taken[place][0]
             where = "" if opened == first else f"on line {opened} "
             until = "nothing closes" if over else f"line {last} closes"
-            return Record([], first, opened, f"opens a quote {where}that {until}, and the lines below are whole rows")
+            below = ", and the lines below are whole rows" if place + 1 < len(taken) else ""
+            return Record([], first, opened, f"opens a quote {where}that {until}{below}")
         if over:
             self._restart()
         if not problem and over:

@@ -112,14 +112,16 @@ def label_sentences(sizes: Mapping[str, int]) -> list[str]:
     the class cricket has a single document, too few to learn and measure; to leave it out say --ignore-label cricket
     """
     found = []
-    missing, prefixed, single = missing_labels(sizes), prefixed_labels(sizes), single_labels(sizes)
+    missing, prefixed, alike = missing_labels(sizes), prefixed_labels(sizes), alike_labels(sizes)
+    respelt = {label for group in alike for label in group}
+    single = [label for label in single_labels(sizes) if label not in respelt]
     if missing:
         one = len(missing) == 1
         what = f"label {missing[0]} ({count_noun(sizes[missing[0]], 'document')}) looks like a missing value"
         several = f"labels {_join(missing, sizes)} look like missing values"
         them = "it" if one else "them"
         found.append(f"the {what if one else several}; to leave {them} out say {_ignore(missing)}")
-    for group in alike_labels(sizes)[:SHOWN]:
+    for group in alike[:SHOWN]:
         names = _join(group, sizes)
         found.append(f"the labels {names} differ in case or spaces alone; to make them one class say --lower-labels")
     if prefixed:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import BadData
 from unnaive.base.types import Label, Sparse
+from unnaive.linear.documents import shown_part
 from unnaive.linear.scorer import Scorer
 from unnaive.text.scripts import character_spans, run_pattern
 from unnaive.text.tokens import GRAM, Span, word_pattern
@@ -252,7 +253,8 @@ def explain_document(
     """What each term of a document adds to the score of `label`, by default the first that `predict` gives.
 
     The reference is the class `against`, else the mean over the classes where they exclude each other, else zero:
-    log-odds, cosines and margins mean something by themselves.
+    log-odds, cosines and margins mean something by themselves. Of a text of more than 50,000 characters the evidence
+    is that of all of it, and the text and the places of terms are those of its beginning.
 
     >>> from unnaive import TextClassifier
     >>> model = TextClassifier("multinomial").fit(["good ball", "fair vote"], ["sport", "politics"])
@@ -270,16 +272,17 @@ def explain_document(
     if rival == chosen:
         raise BadData(f"{against!r} cannot be explained against itself; name another class")
     parts = fitted.scorer.contributions(row, chosen, rival)
+    shown = shown_part(document) if isinstance(document, str) else ""
     details = {} if rival is not None else _details(fitted, row, chosen, names)
     return Explanation(
-        text=document if isinstance(document, str) else "",
+        text=shown,
         label=fitted.classes[chosen],
         against=None if rival is None else fitted.classes[rival],
         reference=_reference(fitted.scorer, against),
         score=parts.base + float(parts.values.sum()),
         base=parts.base,
         probability=float(fitted.probabilities(scores)[0, chosen]) if fitted.probabilistic else None,
-        evidence=_evidence(names, found, row, parts.values.tolist(), details, document),
+        evidence=_evidence(names, found, row, parts.values.tolist(), details, shown),
         exact=parts.exact,
     )
 

@@ -112,6 +112,11 @@ class FittedModel:
         return bool(getattr(self.scorer, "choice_kept", False))
 
     @property
+    def chosen_on(self) -> int | None:
+        """How many documents a choice that was kept was made on; None where nothing was kept or chosen."""
+        return getattr(self.scorer, "chosen_on", None)
+
+    @property
     def reading(self) -> dict[str, Any]:
         """How texts are read, by option; empty for rows of counts."""
         if self.token_rule is None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
+from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.training_options import DOCUMENTS_LIMIT
 from unnaive.linear.scorer import Scorer
 
@@ -35,6 +36,9 @@ class Learner(Protocol):
     def changed_settings(self) -> dict[str, Any]:
         """The settings that differ from their defaults."""
 
+    def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
+        """What training takes for each class, beyond what is stored; see learning/class_limits.py."""
+
     def rule(self, counts: Counts, *, exclusive: bool = True) -> Scorer:
         """Of models that learn from counts: the scorer made of sums over documents."""
 
@@ -48,8 +52,11 @@ class Learner(Protocol):
         scorer (a HeldOut): calibration, decisions and conformal sets then need no further fits. Training takes it off.
         """
 
-    def relearn(self, before: Scorer, places: NDArray[np.int64], X: Sparse, Y: Sparse, **same: Any) -> Scorer:
-        """The scorer that what was chosen for `before` gives on these documents; `same` as in `learn`.
+    def relearn(
+        self, before: Scorer, places: NDArray[np.int64], X: Sparse, Y: Sparse, *, chosen_on: int | None = None,
+        **same: Any,
+    ) -> Scorer:  # fmt: skip
+        """The scorer that what was chosen for `before`, on `chosen_on` documents, gives on these; `same` as in `learn`.
 
         Class i of `before` is column places[i] of Y now, −1 where it is gone.
         """

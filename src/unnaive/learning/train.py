@@ -22,6 +22,7 @@ from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import Targets
 from unnaive.data.training_data import DocumentRows, TrainingData, check_classes
 from unnaive.io.corpus import check_some_labels
+from unnaive.learning.class_limits import DataSize, check_class_limit
 from unnaive.learning.decisions import Decision, default_decision
 from unnaive.learning.fit_calibration import FITS
 from unnaive.learning.fitted import FittedModel
@@ -169,6 +170,8 @@ def _learn_in_passes(data: TrainingData, spec: TrainingSpec, progress: ProgressC
     active = _active_terms(spec, named)
     vocabulary = named.vocabulary if active is None or named.vocabulary is None else named.vocabulary.take(active)
     counts = named.counts if active is None else named.counts.take_terms(active)
+    size = DataSize(int(counts.n_docs), counts.n_terms, int(counts.df.sum()), counts.n_classes)
+    check_class_limit(spec.model, size, exclusive=not data.multilabel)
     model, scorer = data.passes(spec.model, counts, vocabulary, exclusive=not data.multilabel, progress=progress)
     return _make_fitted(data, replace(spec, model=model), named, scorer, active, {})
 
@@ -271,10 +274,14 @@ def make_scorer(
         more |= {"terms": named.vocabulary, "active": active, "select": _selection(spec, named)}
     elif active is not None:
         documents = documents[:, active]
+    n_terms = documents.shape[1] if active is None else len(active)
+    size = DataSize(documents.shape[0], n_terms, documents.nnz, targets.Y.shape[1])
+    check_class_limit(model, size, exclusive=exclusive)
     if before is not None:
         place = {label: position for position, label in enumerate(targets.classes)}
         places = np.array([place.get(label, -1) for label in before.classes], np.int64)
-        scorer = model.relearn(before.scorer, places, documents, targets.Y, **more)
+        chosen_on = None if before.statistic is None else int(before.statistic.n_docs)
+        scorer = model.relearn(before.scorer, places, documents, targets.Y, chosen_on=chosen_on, **more)
     else:
         scorer = model.learn(documents, targets.Y, **more)
     used = scorer.used_terms() if named.vocabulary is not None else None

@@ -40,9 +40,7 @@ class TrainingOptions(Settings):
         'same number of labels, "best" is the better of these two on held-out scores, "pcut" gives each class the '
         'share of texts that it had in training. "untuned" gives every class above even odds (of the OR gate and '
         "of cosines those within a tenth of the best score), which is what the estimators on counts do unless "
-        "told otherwise. Models that learn from counts, and auto, keep thresholds when they are updated, forget "
-        "or are merged (those only ever fed by `partial_fit` have none to keep); models that learn from documents "
-        "tune them on the documents that they have then.",
+        "told otherwise. After every update they are tuned on the documents that the model has then.",
     )
     calibrate: str | bool | None = setting(
         "Calibrate probabilities: temperature, platt, isotonic or none.",

@@ -141,7 +141,7 @@ def kept_statistic(fitted: FittedModel, purpose: str) -> Statistic:
     if kept is None:
         counts = fitted.spec.model.statistic == "counts"
         why = "frozen, without its counts" if counts else "without its documents, frozen or over their limit"
-        raise UnnaiveError(f"this model cannot {purpose}: it was saved {why}")
+        raise UnnaiveError(f"this model cannot {purpose}: it was saved {why}; train it anew, and keep them")
     return kept.documents if isinstance(kept, PackedDocuments) else kept
 
 

@@ -24,6 +24,7 @@ from unnaive.text.vocabulary import Vocabulary
 
 CHUNK_CELLS = 1 << 22  # scores held at a time: 32 MB of float64
 CHUNK_TEXTS = 1 << 14
+SHOWN_CHARS = 50_000  # of a text in which the places of terms are looked for
 
 
 def chunk_size(n_classes: int) -> int:
@@ -42,6 +43,18 @@ class ReadDocument(NamedTuple):
     row: Sparse
     spans: list[Span]
     names: Sequence[str] | Mapping[int, str]
+
+
+def shown_part(text: str) -> str:
+    """The text, or of a long one the beginning, which explanations show; cut where a word ends, if one does.
+
+    >>> len(shown_part("word " * SHOWN_CHARS)), shown_part("short")
+    (49999, 'short')
+    """
+    if len(text) <= SHOWN_CHARS:
+        return text
+    end = text.rfind(" ", SHOWN_CHARS // 2, SHOWN_CHARS)
+    return text[: end if end > 0 else SHOWN_CHARS]
 
 
 class DocumentReader(Protocol):
@@ -177,9 +190,13 @@ class TextDocuments:
         return is_gram if is_gram.any() and not is_gram.all() else None
 
     def read_one(self, document: Any) -> ReadDocument:
-        """Counts of the known terms, and the place of every term in the text."""
+        """Counts of the known terms, and the place of every term in the text, or in the `shown_part` of it."""
         if not isinstance(document, str):
             raise BadData(f"the text to explain is {type(document).__name__}; give one str")
+        if len(document) > SHOWN_CHARS:  # a place for every term would take fifty times the text
+            row = csr_array(self._counter.count([document]))
+            row.sort_indices()
+            return ReadDocument(row, spans(shown_part(document), self.rule), self.term_names)
         found = spans(document, self.rule)
         ids = self.vocabulary.ids(term for _, _, term in found)
         columns, counts = np.unique(ids[ids >= 0], return_counts=True)

@@ -21,6 +21,7 @@ from unnaive.base.progress import report_classes, rounds_of
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.array_rules import ABOVE_ZERO, ArrayRule, check_keys, check_rules, read_whole
+from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.linear.network import Network
 from unnaive.linear.scorer import Scorer
 from unnaive.models.distinct_cases import DistinctCases, learning_problems
@@ -176,6 +177,13 @@ class DiagnosticMixture(DocumentsModel, HasNetwork):
     alpha: float = setting("Made-up cases for each joint state of the parents.", default=1.0, above=0, below=np.inf)
     scheme: str | None = scheme_setting()
     class_weight: Any = class_weight_setting()
+
+    def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
+        """Tables of the members, and a try of every feature for each of their parents."""
+        cells, tries = 2**self.parents, self.members * self.parents * self.features
+        if self.scheme_for(exclusive) == "multiclass":
+            return ClassCost(held=self.members * cells, steps=25 * tries * cells)
+        return ClassCost(held=self.members * cells, steps=tries * (2e3 + 10 * size.documents))
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,

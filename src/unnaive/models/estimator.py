@@ -22,6 +22,7 @@ from unnaive.data.named_counts import NamedCounts
 from unnaive.data.sample_weights import check_sample_weight
 from unnaive.data.targets import Targets
 from unnaive.data.training_data import TrainingData
+from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.train import train
@@ -82,7 +83,7 @@ class Model(Settings, Protocol):
     generative: ClassVar[bool] = True
     takes_unlabelled: ClassVar[bool] = False  # documents may come without a label, and are learnt from
     takes_terms: ClassVar[bool] = False  # `learn` is told the names of the terms
-    keeps_choice: ClassVar[bool] = False  # it chooses on held-out documents, and updates hold to that: see `relearn`
+    keeps_choice: ClassVar[bool] = False  # it chooses on held-out documents; `relearn` holds to that
     imported: ClassVar[bool] = False  # trained elsewhere and read from a file: it has no statistic
     token_rule_changes: ClassVar[dict[str, Any]] = {}  # how TextClassifier reads texts for it, where not told otherwise
     scorer_kinds: ClassVar[tuple[str, ...]] = ("linear",)  # of the scorers that it learns, as model files name them
@@ -109,8 +110,15 @@ class Model(Settings, Protocol):
         """The scorer made of documents X and labels Y, of models that learn from documents."""
         raise NotImplementedError
 
-    def relearn(self, before: Scorer, places: NDArray[np.int64], X: Sparse, Y: Sparse, **same: Any) -> Scorer:
-        """The scorer that what was chosen for `before` gives on these documents; `same` as in `learn`.
+    def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
+        """What training takes for each class, beyond what is stored: nothing, unless a model says otherwise."""
+        return ClassCost()
+
+    def relearn(
+        self, before: Scorer, places: NDArray[np.int64], X: Sparse, Y: Sparse, *, chosen_on: int | None = None,
+        **same: Any,
+    ) -> Scorer:  # fmt: skip
+        """The scorer that what was chosen for `before`, on `chosen_on` documents, gives on these; `same` as in `learn`.
 
         Class i of `before` is column places[i] of Y now, −1 where it is gone. Only models with `keeps_choice` choose;
         the others learn from the documents as if they were the first.

@@ -20,6 +20,7 @@ from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.weighting import Weighting, presence
+from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.linear.linear import Linear
 from unnaive.linear.selection import class_gain, information_gain, informative_terms
 from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
@@ -51,6 +52,13 @@ class SelectiveNB(DocumentsModel):
     )
     scheme: str | None = scheme_setting()
     class_weight: Any = class_weight_setting()
+
+    def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
+        """A score for each document, or rounds of their own for each class; every candidate is tried in each round."""
+        tries = self.candidates * max(self.features // 5, 1)
+        if self.scheme_for(exclusive) == "multiclass":
+            return ClassCost(held=5 * size.documents, steps=10 * tries * size.documents)
+        return ClassCost(held=4 * self.features, steps=tries * (1e4 + 10 * size.documents))
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,

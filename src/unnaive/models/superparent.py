@@ -14,6 +14,7 @@ import numpy as np
 from unnaive.base.progress import report_classes, rounds_of
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
+from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.models.distinct_cases import DistinctCases, learning_problems
 from unnaive.models.naive_bayes import LINK_OF_SCHEME
 from unnaive.models.state_prior import state_prior
@@ -38,6 +39,12 @@ class SuperParentTAN(TreeAugmentedNB):
 
     features: int = setting("Terms used, the best by information gain.", default=30, at_least=1)
     folds: int = setting("Parts of the cross-validation that measures accuracy.", default=5, at_least=2)
+
+    def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
+        """Estimates of all pairs of features in each fold, and rounds in which every pair is tried."""
+        features = min(self.features, size.terms)
+        held = self.folds * 5 * features**2 + features * size.documents
+        return ClassCost(held, steps=features**2 * (1e4 + 10 * size.documents))
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,

@@ -22,6 +22,7 @@ from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.array_rules import ArrayRule, check_keys, check_rules, read_whole
 from unnaive.data.counts import Counts
 from unnaive.data.weighting import presence
+from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.linear.network import Network
 from unnaive.linear.scorer import Scorer
 from unnaive.linear.selection import class_gain, information_gain, top_k
@@ -173,6 +174,11 @@ class TreeAugmentedNB(DocumentsModel, HasNetwork):
     )
     scheme: str | None = scheme_setting()
     class_weight: Any = class_weight_setting()
+
+    def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
+        """Which documents are in the class, and how often each pair of features comes in them."""
+        pairs = min(self.features, size.terms) ** 2
+        return ClassCost(held=4 * pairs + size.documents / 8, steps=2e6 + 100 * pairs + 5 * size.documents)
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,

@@ -17,6 +17,7 @@ from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.array_rules import ArrayRule, check_keys, check_rules, read_whole
 from unnaive.data.targets import class_columns
 from unnaive.data.weighting import with_small_indices
+from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.linear.scorer import Scorer
 from unnaive.models.estimator import UnweightedDocumentsModel, scheme_setting
 
@@ -154,6 +155,13 @@ class DecisionTree(UnweightedDocumentsModel):
     criterion: str = setting("What a split is judged by.", default="entropy", choices=("entropy", "gini"))
     scheme: str | None = scheme_setting()
     random_state: int = setting("Seed of ties between terms.", default=0, at_least=0)
+
+    def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
+        """A number in every node of the one tree, or a tree of its own."""
+        splitting = 10 * size.cells * np.log2(size.documents + 1)
+        if self.scheme_for(exclusive) == "multiclass":
+            return ClassCost(held=size.documents / (2 * self.min_leaf), steps=splitting)
+        return ClassCost(held=1_000, steps=2e6 + splitting)
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,

@@ -24,6 +24,7 @@ except ImportError:  # built without a compiler
     NATIVE = None
 
 LEAST = 1 << 20  # bytes: smaller arrays are not worth a file
+LEAST_FREE = 256 << 20  # bytes: with less on the disk, that is what an array found no room on
 
 
 @contextmanager
@@ -49,12 +50,26 @@ def arrays_on_disk(folder: Path | None = None, *, least: int | None = None) -> I
     try:
         yield
     except MemoryError as problem:
-        raise UnnaiveError(
-            f"{place} has no room for what training puts there; free some space on that disk, or write to another"
-        ) from problem
+        raise UnnaiveError(_find_what_is_short(place)) from problem
     finally:
         NATIVE.set_handler(before)
         _set_folder("", 0)
+
+
+def _find_what_is_short(place: str) -> str:
+    """Which resource an allocation failed for: the disk if it is full, else memory, which small arrays still take."""
+    import shutil
+
+    try:
+        free = shutil.disk_usage(place).free
+    except OSError:  # there is no such folder, so that nothing has room there
+        free = 0
+    if free < LEAST_FREE:
+        return f"{place} has no room for what training puts there; free some space on that disk, or write to another"
+    return (
+        "there is not enough memory for what training needs beside its arrays on disk; use fewer documents or classes, "
+        "--select fewer terms, or --model label-tree for thousands of classes"
+    )
 
 
 def _set_folder(folder: str, least: int) -> None:

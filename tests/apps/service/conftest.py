@@ -81,4 +81,4 @@ def address(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         assert found
         yield found.group().rstrip("/")
         server.terminate()
-        assert server.wait(20) in (0, -signal.SIGTERM)  # uvicorn raises the signal again when all is done
+        assert server.wait(300) in (0, -signal.SIGTERM)  # uvicorn raises the signal again when all is done

@@ -82,7 +82,7 @@ def test_mlflow_client(address: str, trained: Path) -> None:
     model = TextClassifier.load(trained)
     host, _, port = address.removeprefix("http://").partition(":")
     server = clients.ScoringServerClient(host, int(port))
-    server.wait_server_ready(timeout=20)
+    server.wait_server_ready(timeout=300)
     for data in (pandas.DataFrame({"id": [1, 2], "text": TEXTS}), np.array(TEXTS)):
         found = server.invoke(data).get_predictions(predictions_format="ndarray")
         assert found.ravel().tolist() == model.predict(TEXTS).tolist()

@@ -6,9 +6,11 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import pytest
 import uvicorn
@@ -29,17 +31,20 @@ CHUNKED = b"POST /v1/classify HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunke
 STREAM = b"POST /v1/classify/stream HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n"
 
 
-class Service:
-    """A server in a thread of this process."""
+TIMES = (0.5, 4.0, 30.0)  # seconds that clients of a server have: a busy machine may need the longer ones
 
-    def __init__(self, server: uvicorn.Server, port: int) -> None:
-        self.server, self.port = server, port
+
+class Service:
+    """A server in a thread of this process; `seconds` is the time that it gives its clients."""
+
+    def __init__(self, server: uvicorn.Server, port: int, seconds: float) -> None:
+        self.server, self.port, self.seconds = server, port, seconds
 
     def connect(self, *, buffer: int = 0) -> socket.socket:
         client = socket.socket()
         if buffer:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
-        client.settimeout(20)
+        client.settimeout(300)
         client.connect(("127.0.0.1", self.port))
         return client
 
@@ -65,7 +70,10 @@ def read_one(client: socket.socket) -> tuple[int, dict[str, object]]:
     """One answer with a length."""
     found = b""
     while b"\r\n\r\n" not in found:
-        found += client.recv(1 << 16)
+        part = client.recv(1 << 16)
+        if not part:
+            raise ConnectionError(f"the connection ended after {found!r}")
+        found += part
     head, _, body = found.partition(b"\r\n\r\n")
     length = next(int(line[16:]) for line in head.split(b"\r\n") if line.startswith(b"content-length: "))
     while len(body) < length:
@@ -88,27 +96,58 @@ def serving(path: Path, **limits: float) -> Iterator[Service]:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         try:
-            yield Service(server, listening.getsockname()[1])
+            yield Service(server, listening.getsockname()[1], limits["seconds"])
         finally:
             server.should_exit = True
-            thread.join(20)
+            thread.join(300)
+
+
+class Services:
+    """Servers with small headers, started when first asked for."""
+
+    def __init__(self, path: Path, running: ExitStack) -> None:
+        self.path, self.running = path, running
+        self.found: dict[float, Service] = {}
+
+    def giving(self, seconds: float) -> Service:
+        """The one that gives its clients so much time."""
+        if seconds not in self.found:
+            limits = {"header": 2000, "streams": 4, "connections": 200}
+            self.found[seconds] = self.running.enter_context(serving(self.path, seconds=seconds, **limits))
+        return self.found[seconds]
 
 
 @pytest.fixture(scope="module")
-def service(trained: Path) -> Iterator[Service]:
-    """A server with short times and small headers."""
-    with serving(trained, seconds=0.5, header=2000, streams=4, connections=200) as found:
-        yield found
+def service(trained: Path) -> Iterator[Services]:
+    with ExitStack() as running:
+        yield Services(trained, running)
 
 
+def in_time(test: Callable[..., None]) -> Callable[..., None]:
+    """A test of a `service`: where the machine is too busy to keep its short times, with longer ones."""
+
+    @wraps(test)
+    def run(*, service: Services, **others: Any) -> None:
+        for seconds in TIMES[:-1]:
+            try:
+                return test(service=service.giving(seconds), **others)
+            except (AssertionError, OSError, IndexError):
+                continue
+        return test(service=service.giving(TIMES[-1]), **others)
+
+    return run
+
+
+@in_time
 def test_half_a_header_gets_408_and_silence_is_closed(service: Service) -> None:
     status, said = service.ask(b"GET /healthz HTTP/1.1\r\nHo")
     assert status == 408
-    assert "did not arrive within 0.5 seconds" in str(said["error"])
+    assert f"did not arrive within {service.seconds:g} seconds" in str(said["error"])
     with service.connect() as client:
         assert read_all(client) == b""
 
 
+@in_time
 def test_idle_connections_are_closed_and_the_next_header_has_its_time(service: Service) -> None:
     with service.connect() as client:
         client.sendall(HEALTH)
@@ -133,6 +172,7 @@ def test_idle_connections_are_closed_and_the_next_header_has_its_time(service: S
     ],
     ids=["endless", "long", "many", "path", "lines", "trailer"],
 )
+@in_time
 def test_large_headers_get_431(service: Service, data: bytes) -> None:
     with service.connect() as client:
         client.sendall(data[: len(CHUNKED)])
@@ -143,6 +183,7 @@ def test_large_headers_get_431(service: Service, data: bytes) -> None:
     assert "larger than 2,000 bytes" in str(said["error"])
 
 
+@in_time
 def test_headers_below_the_limit_and_large_bodies_pass(service: Service) -> None:
     head = b"POST /v1/classify HTTP/1.1\r\n" + HOST + b"X: " + b"x" * 1500 + b"\r\n"
     body = json.dumps({"text": "invoice " * 5000}).encode()
@@ -151,12 +192,14 @@ def test_headers_below_the_limit_and_large_bodies_pass(service: Service) -> None
         assert read_one(client)[0] == 200
 
 
+@in_time
 def test_what_is_not_http_gets_a_sentence(service: Service) -> None:
     status, said = service.ask(b"\x16\x03\x01 this is TLS\r\n\r\n")
     assert status == 400
     assert "not HTTP" in str(said["error"])
 
 
+@in_time
 def test_double_hosts_are_refused(service: Service) -> None:
     for second in (HOST, b"Host: evil.example\r\n"):
         with service.connect() as client:
@@ -166,6 +209,7 @@ def test_double_hosts_are_refused(service: Service) -> None:
         assert "host came 2 times" in str(said["error"])
 
 
+@in_time
 def test_idle_streams_end_and_do_not_take_the_place_of_requests(service: Service) -> None:
     """Three of four streams are for one address; the fourth is told so, requests are answered all the same."""
     with ExitStack() as clients:
@@ -182,18 +226,19 @@ def test_idle_streams_end_and_do_not_take_the_place_of_requests(service: Service
             client.sendall(CLASSIFY)
             assert read_one(client)[0] == 200
         for one in idle:
-            assert b"no line of the stream came within 0.5 seconds" in read_all(one)
+            assert f"no line of the stream came within {service.seconds:g} seconds".encode() in read_all(one)
     with service.connect() as client:  # there is room again
         client.sendall(STREAM)
         assert client.recv(12) == b"HTTP/1.1 200"
 
 
+@in_time
 def test_a_stream_that_sends_bytes_but_no_lines_ends(service: Service) -> None:
     with service.connect() as client:
         client.sendall(STREAM)
         client.settimeout(0.05)
         found = b""
-        for _ in range(200):
+        for _ in range(6000):
             try:
                 client.sendall(b"1\r\nx\r\n")
                 found += client.recv(1 << 16)
@@ -229,7 +274,7 @@ def test_who_does_not_read_the_answer_is_closed(trained: Path) -> None:
     body = json.dumps({"texts": ["invoice"] * 10_000, "top_k": None}).encode()
     with serving(trained, seconds=1.0) as service, service.connect(buffer=4096) as client:
         client.sendall(b"POST /v1/classify HTTP/1.1\r\n" + HOST + b"Content-Length: %d\r\n\r\n" % len(body) + body)
-        for _ in range(400):
+        for _ in range(6000):
             time.sleep(0.05)
             if service.server.server_state.total_requests and not service.server.server_state.connections:
                 break

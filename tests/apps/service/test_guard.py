@@ -105,12 +105,14 @@ def test_slow_bodies_and_too_many_requests(monkeypatch: pytest.MonkeyPatch) -> N
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b""})
 
-    async def ask(guard: Guard, messages: list[dict[str, Any]]) -> int:
+    async def ask(guard: Guard, messages: list[dict[str, Any]], waits: asyncio.Event | None = None) -> int:
         sent = []
 
         async def receive() -> dict[str, Any]:
             if messages:
                 return messages.pop(0)
+            if waits is not None:
+                waits.set()
             await asyncio.sleep(60)
             return {}
 
@@ -122,10 +124,11 @@ def test_slow_bodies_and_too_many_requests(monkeypatch: pytest.MonkeyPatch) -> N
 
     async def run() -> None:
         guard = Guard(
-            inner, Access("x", hosts=frozenset()), Limits(seconds=0.2, requests=1), Metrics(), RouteEffects([])
+            inner, Access("x", hosts=frozenset()), Limits(seconds=0.5, requests=1), Metrics(), RouteEffects([])
         )
-        slow = asyncio.create_task(ask(guard, [{"type": "http.request", "body": b"a", "more_body": True}]))
-        await asyncio.sleep(0.05)
+        waits = asyncio.Event()
+        slow = asyncio.create_task(ask(guard, [{"type": "http.request", "body": b"a", "more_body": True}], waits))
+        await waits.wait()
         assert await ask(guard, [{"type": "http.request", "body": b""}]) == 503
         assert await slow == 408
         assert await ask(guard, [{"type": "http.request", "body": b""}]) == 200

@@ -53,7 +53,7 @@ def test_workers_share_the_model(model_file: Path) -> None:
             assert found
             address = found.group().rstrip("/")
             workers: list[int] = []
-            for _ in range(400):  # until both have loaded it
+            for _ in range(6000):  # until both have loaded it
                 children = child_processes(server.pid)
                 workers = [pid for pid in children if mapped_sizes(pid, model_file).get("Rss")]
                 if len(workers) == 2:
@@ -61,7 +61,7 @@ def test_workers_share_the_model(model_file: Path) -> None:
                 time.sleep(0.05)
             assert len(workers) == 2
             for _ in range(20):  # a new connection each, so that both are asked
-                answer = httpx.post(f"{address}/v1/classify", json={"text": TEXT}, timeout=30)
+                answer = httpx.post(f"{address}/v1/classify", json={"text": TEXT}, timeout=300)
                 assert answer.json()["results"][0]["label"] == expected
             sizes = [mapped_sizes(pid, model_file) for pid in workers]
             for one in sizes:
@@ -73,5 +73,5 @@ def test_workers_share_the_model(model_file: Path) -> None:
             assert taught.status_code == 403
         finally:
             server.terminate()
-            assert server.wait(30) == 0
+            assert server.wait(300) == 0
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)

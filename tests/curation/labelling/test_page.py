@@ -51,7 +51,6 @@ def press(page: Any, key: str, labelled: int) -> None:
     """Press a key and wait until so many texts are labelled."""
     page.keyboard.press(key)
     wait(page, f"document.getElementById('progress-words').textContent.startsWith('{labelled} of')")
-    page.wait_for_timeout(100)
 
 
 def test_a_session_with_the_keyboard(page: Any, server: tuple[str, Path]) -> None:
@@ -64,8 +63,9 @@ def test_a_session_with_the_keyboard(page: Any, server: tuple[str, Path]) -> Non
     first = page.inner_text("#text")
     press(page, "Backspace", 2)
     press(page, "2", 3)
-    page.keyboard.press("x")
-    page.wait_for_timeout(300)
+    with page.expect_response("**/label/answer", timeout=300_000):
+        page.keyboard.press("x")
+    page.wait_for_timeout(300)  # until the page has read the answer
     page.keyboard.press("f")
     wait(page, "document.getElementById('progress-words').textContent.includes('1 flagged')")
     page.keyboard.press("Space")

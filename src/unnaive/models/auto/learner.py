@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -11,19 +12,28 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.base.blas import one_blas_thread
-from unnaive.base.errors import UnnaiveError, count_noun
+from unnaive.base.errors import UnnaiveError, UnnaiveWarning, count_noun
 from unnaive.base.settings import setting, shorten_value
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.products import take_columns
 from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import single_labels
+from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.linear.scorer import Scorer
 from unnaive.models.auto.candidates import usual_first
 from unnaive.models.auto.clock import Clock
 from unnaive.models.auto.held_out_accuracy import HeldOutAccuracy
 from unnaive.models.auto.members import NEVER
 from unnaive.models.auto.multilabel import choose_multilabel
-from unnaive.models.auto.plan import BUDGETS, FEW, SearchPlan, Size, default_members, make_plan
+from unnaive.models.auto.plan import (
+    BUDGETS,
+    FEW,
+    SearchPlan,
+    Size,
+    default_members,
+    has_too_many_classes,
+    make_plan,
+)
 from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe, place_classes
 from unnaive.models.auto.refit import count_classes, order_classes, refit
@@ -31,6 +41,7 @@ from unnaive.models.auto.report import make_report, without_measures
 from unnaive.models.auto.search import CandidateSearch, ChosenView, block_splits, cross_fitted_scores, pool_views
 from unnaive.models.auto.views import SelectColumns, View, select_views, take_names
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
+from unnaive.models.label_tree.learner import LabelTree
 from unnaive.text.vocabulary import Vocabulary
 
 BRIEFEST = 10.0  # seconds: with fewer, and with the budget "fast", words alone are read
@@ -54,6 +65,9 @@ class Auto(DocumentsModel):
     on every machine; a number of seconds goes by the clock, and reads words alone where it is under 2 for each million
     characters.
 
+    From 2,000 classes on, or from 1,000 where held-out scores would take more than 1 GB, a tree of labels is trained in
+    the place of all this, and a warning says so.
+
     Multilabel targets get the sum of a linear SVM, an NB-SVM and Rocchio's centroids for each class by itself, on
     words, turned into log-odds out of fold; thresholds are tuned on the same out-of-fold scores.
 
@@ -65,7 +79,7 @@ class Auto(DocumentsModel):
 
     name = "auto"
     title = "pool of models on several views"
-    scorer_kinds = ("pool",)
+    scorer_kinds = ("pool", "label-tree")
     generative = False
     poor_score = True
     token_rule_changes: ClassVar[dict[str, Any]] = {"analyzer": "both", "ngrams": (1, 2)}
@@ -96,11 +110,16 @@ class Auto(DocumentsModel):
                 f"budget of auto came as {shorten_value(self.budget)}; give {', '.join(BUDGETS)}, or seconds"
             )
 
+    def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
+        """Weights of every view, held-out scores, and members that pass over all documents."""
+        held_out = min(size.documents, SearchPlan.held_out) if exclusive else size.documents
+        return ClassCost(held=4 * (size.terms + held_out), steps=1e4 + 100 * size.cells)
+
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None, terms: Sequence[str] | Vocabulary | None = None,
         active: Ids | None = None, select: SelectColumns | None = None,
-    ) -> Pool:  # fmt: skip
+    ) -> Scorer:  # fmt: skip
         """Choose on held-out documents, then train on all.
 
         Where terms are selected, `active` has the columns that all documents leave, over which the pool is, and
@@ -110,7 +129,12 @@ class Auto(DocumentsModel):
         order, n_classes = order_classes(Y), Y.shape[1]
         seen = order[: count_classes(Y)]  # the scores of a class without documents would upset temperatures and pools
         if exclusive and len(seen) == 1:
-            return self._only_class(int(seen[0]), X.shape[1], n_classes)
+            return self._only_class(int(seen[0]), X.shape[1] if active is None else len(active), n_classes)
+        if has_too_many_classes(X.shape[0], len(seen), exclusive=exclusive):
+            return self._tree_of_labels(
+                X if active is None else take_columns(X, active), Y, exclusive=exclusive, sample_weight=sample_weight,
+                progress=progress,
+            )  # fmt: skip
         with one_blas_thread():
             chosen = csr_array(Y[:, seen])
             recipe, held_out = self._search(X, chosen, exclusive, sample_weight, progress, terms, active, select)
@@ -126,6 +150,16 @@ class Auto(DocumentsModel):
             all_scores[:, seen] = scores
             pool = replace(pool, held_out=(rows, all_scores))
         return pool
+
+    def _tree_of_labels(self, X: Sparse, Y: Sparse, **same: Any) -> Scorer:
+        """What is learnt of thousands of classes, whose tables of scores and weights would not fit in memory."""
+        warnings.warn(
+            f"{Y.shape[1]:,} classes are too many for auto to search for, so it trains a tree of labels; --model "
+            "label-tree has its settings",
+            UnnaiveWarning,
+            stacklevel=7,
+        )
+        return LabelTree(random_state=self.random_state, n_jobs=self.n_jobs).learn(X, Y, **same)
 
     def _only_class(self, only: int, n_terms: int, n_classes: int) -> Pool:
         """The pool without members that gives every document the one class that has documents."""
@@ -154,12 +188,14 @@ class Auto(DocumentsModel):
         plan = make_plan(size, self.budget if clock is None else clock.left())
         return self._choose_single(X, targets, views, size, plan, sample_weight, progress, clock, terms, select)
 
-    def relearn(self, before: Scorer, places: Ids, X: Sparse, Y: Sparse, **same: Any) -> Scorer:
+    def relearn(
+        self, before: Scorer, places: Ids, X: Sparse, Y: Sparse, *, chosen_on: int | None = None, **same: Any
+    ) -> Scorer:
         """The recipe of `before` on these documents, without a search."""
         if not isinstance(before, Pool) or not before.recipe["members"]:
             return self.learn(X, Y, **same)
         recipe = place_classes(before.recipe, places.tolist(), Y.shape[1])
-        recipe = {**recipe, "report": without_measures(recipe["report"])}
+        recipe = {**recipe, "report": without_measures(recipe["report"], chosen_on)}
         return refit(
             recipe, X, Y, same.get("terms"), sample_weight=same.get("sample_weight"), random_state=self.random_state,
             n_jobs=self.n_jobs,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from unnaive.models.auto.candidates import BRIEF, FAST, LONG, UNTRIED, USUAL, Candidate
+from unnaive.models.auto.candidates import BRIEF, FAST, LONG, MULTILABEL, UNTRIED, USUAL, Candidate
 from unnaive.models.auto.members import FAMILIES
 from unnaive.models.auto.recipe import make_member
 from unnaive.models.auto.views import CHARACTERS, PAIRS
@@ -18,6 +18,8 @@ from unnaive.models.auto.views import CHARACTERS, PAIRS
 BUDGETS = {"fast": 30.0, "normal": 64.0, "thorough": 600.0}  # estimated processor seconds: about twice what it takes
 PREPARING = 60.0  # processor seconds for 10⁹ cells that are weighted and summed once for all members of a view
 FEW, SOME = 1_500, 4_500  # documents: under the second all folds are judged by, else one; three or four save time
+MANY_CLASSES, MORE_CLASSES = 1_000, 2_000  # from the first on memory is looked at, from the second on none searches
+MOST_SCORES = 1 << 27  # of held-out documents, all candidates of a view together: 1 GB
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,20 @@ class SearchPlan:
     def cost(self, size: Size) -> float:
         """Estimated processor seconds of all."""
         return sum(self.search_cost(size, view) + self.refit_cost(size, view) for view in self.views)
+
+
+def has_too_many_classes(n_docs: int, n_classes: int, *, exclusive: bool) -> bool:
+    """Whether a search would take more memory than it may: planned before anything is fitted, by the data alone.
+
+    Every candidate of a view has a score for each held-out document and class; multilabel data holds out all documents.
+
+    >>> has_too_many_classes(30_000, 10_000, exclusive=True), has_too_many_classes(30_000, 1_000, exclusive=True)
+    (True, False)
+    """
+    held_out = SearchPlan.held_out if exclusive and n_docs >= SOME else n_docs
+    candidates = len(USUAL) if exclusive else len(MULTILABEL) + 2
+    too_many = n_classes >= MANY_CLASSES and held_out * n_classes * candidates > MOST_SCORES
+    return too_many or n_classes >= MORE_CLASSES
 
 
 def make_plan(size: Size, budget: str | float) -> SearchPlan:

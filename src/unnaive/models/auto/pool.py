@@ -44,6 +44,12 @@ class Pool(Scorer):
         return bool(self.recipe.get("report", {}).get("kept-choice"))
 
     @property
+    def chosen_on(self) -> int | None:
+        """How many documents a choice that was kept was made on; None where it was made on those of the model."""
+        n_docs = self.recipe.get("report", {}).get("chosen-on")
+        return n_docs if isinstance(n_docs, int) else None
+
+    @property
     def n_classes(self) -> int:
         """How many classes are scored."""
         return len(self.bias)

@@ -53,8 +53,10 @@ def make_report(
     }
 
 
-def without_measures(report: dict[str, Any]) -> dict[str, Any]:
+def without_measures(report: dict[str, Any], chosen_on: int | None = None) -> dict[str, Any]:
     """The report of a choice that is held to on other documents: its members, and nothing that was measured.
+
+    chosen_on  documents of the model before, on which the choice was made unless that one had kept it too
 
     >>> without_measures({"budget": "fast", "accuracy": 0.9, "tried": [{"view": "words", "model": "NB", "share": 1.0,
     ...     "accuracy": 0.9}, {"view": "words", "model": "SVM", "share": 0.0}]})
@@ -63,6 +65,8 @@ def without_measures(report: dict[str, Any]) -> dict[str, Any]:
     shown = ("view", "model", "share")
     members = [{name: one[name] for name in shown} for one in report.get("tried", ()) if one["share"]]
     same: dict[str, Any] = {name: report[name] for name in ("budget", "no-search", "left-out") if name in report}
+    n_docs = report.get("chosen-on", None if report.get("kept-choice") else chosen_on)
+    same |= {} if n_docs is None else {"chosen-on": n_docs}
     return {**same, "kept-choice": True, "tried": members}
 
 
@@ -94,7 +98,8 @@ def report_lines(report: dict[str, Any]) -> list[str]:
     rows = sorted((one for one in report.get("tried", []) if one["share"]), key=lambda one: -one["share"])
     lines += [f"  {100 * one['share']:3.0f} %  {one['view']}: {one['model']}{_measured(one)}" for one in rows[:SHOWN]]
     if report.get("kept-choice"):
-        lines.append("this choice was made on other documents than the model has now, and was kept (--keep-choice)")
+        made_on = f"{report['chosen-on']:,} documents" if "chosen-on" in report else "other documents"
+        lines.append(f"this choice was made on {made_on}, not on those that the model has now, and was kept")
     if report.get("no-search"):
         lines.append(f"nothing was chosen on held-out documents, since {report['no-search']}")
     if report.get("left-out"):

@@ -88,6 +88,8 @@ class Engine {
     rule_.maxn = maxn;
     rule_.word_ngrams = word_ngrams;
     rule_.modulo = Modulo(bucket ? bucket : 1);
+    rule_.grams = rows_.data() + n_words * width_;
+    rule_.width = width_;
     read_kept(kept, bucket);
     read_words(offsets);
     outputs_.loss = static_cast<Loss>(loss);

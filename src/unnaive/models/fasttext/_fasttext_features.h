@@ -173,6 +173,8 @@ struct Reading {
 struct Rule {
   size_t n_words = 0;
   int minn = 0, maxn = 0, word_ngrams = 1;
+  const float* grams = nullptr;  // the rows behind those of words, of `width` numbers each
+  size_t width = 0;
   bool pruned = false;
   bool whole_words = false;  // the row of a known word has its character n-grams in it
   Modulo modulo;
@@ -274,12 +276,11 @@ struct Rule {
     if (word_ngrams > 1) space.hashes.push_back(static_cast<int32_t>(hash_bytes(end, 4)));
   }
   void add(uint32_t bucket, std::vector<int32_t>& rows) const {
-    if (!pruned) {
-      rows.push_back(static_cast<int32_t>(n_words + bucket));
-      return;
-    }
-    const int32_t row = kept.find(bucket);
-    if (row >= 0) rows.push_back(static_cast<int32_t>(n_words) + row);
+    const int32_t row = pruned ? kept.find(bucket) : static_cast<int32_t>(bucket);
+    if (row < 0) return;
+    rows.push_back(static_cast<int32_t>(n_words) + row);
+    const float* place = grams + static_cast<size_t>(row) * width;  // it is read soon
+    for (size_t j = 0; j < width; j += 16) __builtin_prefetch(place + j);
   }
   void add_word_ngrams(std::vector<int32_t>& rows, const std::vector<int32_t>& hashes) const {
     const size_t most = static_cast<size_t>(word_ngrams);

@@ -32,7 +32,7 @@ def word_hash(token: bytes, start: int = 2166136261) -> int:
     """FNV-1a of 32 bits over bytes that are sign-extended first, as fastText has it.
 
     >>> word_hash(b"a"), word_hash(b"\\xc3")
-    (3826002220, 1312330666)
+    (3826002220, 3321057138)
     """
     value = start
     for byte in token:
@@ -78,7 +78,7 @@ class FeatureRule:
         found: list[Feature] = []
         hashes: list[int] = []
         spans: list[tuple[int, int]] = []
-        for start, end, token in self._tokens(text):
+        for start, end, token in self.tokens(text):
             row = self._rows.get(token)
             if row is None and (token in self._labels or token.startswith(PREFIX)):
                 continue
@@ -90,7 +90,8 @@ class FeatureRule:
             spans.append((start, end))
         return found + list(self._word_ngrams(text, hashes, spans))
 
-    def _tokens(self, text: str) -> Iterator[tuple[int, int, str]]:
+    def tokens(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Where the tokens of a text begin and end, and the tokens; the last is the end of the line."""
         for match in TOKENS.finditer(text):
             yield match.start(), match.end(), match.group()
             if match.group() == END:
@@ -105,8 +106,8 @@ class FeatureRule:
             return None if found is None else len(self.words) + found
         return len(self.words) + place
 
-    def _character_ngrams(self, token: str, start: int) -> Iterator[Feature]:
-        """Those of `<token>`, minn to maxn characters long, without a single border."""
+    def hashed_ngrams(self, token: str) -> Iterator[tuple[int, int, int]]:
+        """Start, length and row of the n-grams of `<token>`, minn to maxn characters long, without a single border."""
         bordered = f"<{token}>"
         last = len(bordered)
         for i in range(last):
@@ -117,9 +118,13 @@ class FeatureRule:
                     continue
                 row = self._row_of(value)
                 if row is not None:
-                    name = f"{'…' if i else ''}{bordered[i : i + n]}{'…' if i + n < last else ''}"
-                    first, end = max(i - 1, 0), min(i + n - 1, len(token))
-                    yield Feature(row, name, start + first, start + end)
+                    yield i, n, row
+
+    def _character_ngrams(self, token: str, start: int) -> Iterator[Feature]:
+        bordered = f"<{token}>"
+        for i, n, row in self.hashed_ngrams(token):
+            name = f"{'…' if i else ''}{bordered[i : i + n]}{'…' if i + n < len(bordered) else ''}"
+            yield Feature(row, name, start + max(i - 1, 0), start + min(i + n - 1, len(token)))
 
     def _word_ngrams(self, text: str, hashes: list[int], spans: list[tuple[int, int]]) -> Iterator[Feature]:
         signed = [value - (1 << 32) if value >> 31 else value for value in hashes]

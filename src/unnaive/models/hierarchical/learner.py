@@ -24,6 +24,7 @@ from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.named_counts import over_classes
 from unnaive.data.weighting import presence
+from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.linear.selection import class_gain, informative_terms
 from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
 from unnaive.models.hierarchical.cases import Cases
@@ -110,6 +111,11 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
     )
     random_state: int = setting("Seed of the starts.", default=0, at_least=0)
     class_weight: Any = class_weight_setting()
+
+    def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
+        """A network with its tables, and restarts of EM over the documents."""
+        features = min(self.features, size.terms)
+        return ClassCost(held=64 * features, steps=self.restarts * (3e4 + 10 * size.documents * features))
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,

@@ -23,6 +23,7 @@ from unnaive.data.products import ThinProducts
 from unnaive.data.targets import single_labels
 from unnaive.data.training_data import TrainingData
 from unnaive.data.weighting import Weighting, tf_idf
+from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.train import train
 from unnaive.linear.linear import Linear, refuse_full_table
@@ -123,6 +124,11 @@ class MaxEnt(LinearAttributes, IteratedModel):
     )
     random_state: int = setting("Seed of the held-out documents.", default=0, at_least=0)
     class_weight: Any = class_weight_setting()
+
+    def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
+        """Probabilities of all documents, weights of all terms with what the solver remembers, and its passes."""
+        held = 3 * size.documents + 24 * size.terms
+        return ClassCost(held, steps=100 * (size.cells + size.documents + size.terms))
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,

@@ -11,6 +11,7 @@ from unnaive.base.progress import solver_events
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.weighting import DOCUMENT_WEIGHTINGS, Weighting, document_weighting
+from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.linear.linear import Linear
 from unnaive.models.estimator import IteratedModel, class_weight_setting
 from unnaive.models.mixins import LinearAttributes
@@ -34,6 +35,10 @@ class HingeModel(LinearAttributes, IteratedModel):
         "Number of threads over classes, by default one for each core; results do not depend on it.", default=None
     )
     class_weight: Any = class_weight_setting()
+
+    def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
+        """A weight for each term, and passes over all documents."""
+        return ClassCost(held=3 * size.terms, steps=1e4 + 20 * (size.cells + size.terms))
 
     def fit_hinge(
         self,

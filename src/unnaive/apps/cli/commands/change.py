@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from unnaive.learning.fitted import FittedModel
 
 EVERY = 5.0  # seconds
+WORTH = 1.25  # times as many documents as a choice was made on, or one part in so many, from which on to choose anew
 TRAINING = TrainingOptions.declared()
 Output = Annotated[
     Path | None,
@@ -65,6 +66,13 @@ def update(
         ),
     ] = None,
     keep_choice: KeepChoice = False,
+    rechoose: Annotated[
+        bool,
+        typer.Option(
+            "--rechoose",
+            help="Of auto: search anew, as is done unless --keep-choice is given; without DATA, on its own documents.",
+        ),
+    ] = False,
     key: KeyFile = None,
     output: Output = None,
     as_json: AsJson = False,
@@ -80,6 +88,12 @@ def update(
     """
     from unnaive.base.errors import UnnaiveError
 
+    if rechoose and (keep_choice or follow):
+        other = "--keep-choice" if keep_choice else "--follow, which keeps the choice,"
+        raise UnnaiveError(f"--rechoose and {other} contradict each other; leave one of the two out")
+    if rechoose and source is None:
+        choose_anew(model, output, as_json)
+        return
     if follow:
         arriving = source or read_like(["-"])
         follow_source(model, arriving, grow=grow, every=every, batch=batch, output=output, as_json=as_json)
@@ -101,6 +115,22 @@ def update(
             return classifier.partial_fit(texts, labels, grow=grow, **options).fitted_
 
     show_change("learnt", change_file(model, output, learn) | {"read": source.describe()}, as_json)
+
+
+def choose_anew(model: Path, output: Path | None, as_json: bool) -> None:
+    """Let a model that chose choose again, on the documents that it has."""
+    from unnaive.base.errors import UnnaiveError
+    from unnaive.classifier.text_classifier import TextClassifier
+
+    def rechoose(fitted: FittedModel) -> FittedModel:
+        if not fitted.spec.model.keeps_choice:
+            raise UnnaiveError(
+                f"{fitted.spec.model.title} chooses nothing; leave --rechoose out, and name DATA to learn"
+            )
+        with training_progress("choosing anew", fitted, keep_choice=False):
+            return TextClassifier.from_fitted(fitted).remake().fitted_
+
+    show_change("chosen anew", change_file(model, output, rechoose), as_json)
 
 
 def follow_source(
@@ -137,6 +167,9 @@ def follow_source(
         extra += f", {found['again']:,} of batches that it had learnt already" if found["again"] else ""
         learnt, writes = count_noun(found["documents"], "document"), count_noun(found["writes"], "write")
         say(f"{model} learnt {learnt} in {writes}{extra}")
+        changed = load_model(model)
+        if changed.choice_kept:
+            say(describe_kept_choice(changed.chosen_on, model_sizes(changed)["documents"], str(model)))
 
 
 @reading("The documents to unlearn, with the labels that they were learnt with.")
@@ -321,6 +354,7 @@ def change_file(
         save(changed, output)
         done()
     sizes = {"before": before, "after": model_sizes(changed), "choice_kept": changed.choice_kept}
+    sizes |= {"chosen_on": changed.chosen_on}
     return {"file": str(output or model)} | sizes
 
 
@@ -360,4 +394,19 @@ def show_change(what: str, summary: dict[str, Any], as_json: bool) -> None:
     ]
     say(f"{what}: {summary['file']} now has {', '.join(steps)}")
     if summary.get("choice_kept"):
-        say("the choice of models was made on other documents, and was kept")
+        say(describe_kept_choice(summary.get("chosen_on"), after["documents"], summary["file"]))
+
+
+def describe_kept_choice(chosen_on: int | None, n_docs: int, file: str) -> str:
+    """That a choice was kept, on how many documents it was made, and whether there are enough others to choose anew.
+
+    >>> describe_kept_choice(651, 700, "m.model")
+    'the choice of models was made on 651 documents, and was kept'
+    >>> describe_kept_choice(651, 926, "m.model")
+    'the choice of models was made on 651 documents, and was kept; there are 926 now, enough to be worth choosing ...'
+    """
+    made = "other documents" if chosen_on is None else f"{chosen_on:,} documents"
+    kept = f"the choice of models was made on {made}, and was kept"
+    if not chosen_on or chosen_on / WORTH < n_docs < chosen_on * WORTH:
+        return kept
+    return f"{kept}; there are {n_docs:,} now, enough to be worth choosing anew: unnaive update {file} --rechoose"

@@ -1,0 +1,96 @@
+"""Word vectors of a fastText file: what get_word_vector, get_nearest_neighbors and the like give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.lazy import lazy_property
+from unnaive.models.fasttext.binary_file import FastTextFile
+from unnaive.models.fasttext.features import END, PREFIX, FeatureRule, encoded, word_hash
+
+Singles = NDArray[np.float32]
+
+
+class WordVectors:
+    """The rows of the input matrix, by word; read from the file when they are first asked for."""
+
+    def __init__(self, file: FastTextFile) -> None:
+        self.file = file
+        settings = file.settings
+        self.rule = FeatureRule(
+            tuple(word.decode("utf-8", "surrogateescape") for word in file.words),
+            tuple(label.decode("utf-8", "surrogateescape") for label in file.labels), settings["bucket"],
+            settings["minn"], settings["maxn"], settings["wordNgrams"] if file.supervised else 1,
+            None if file.kept is None else dict(file.kept.tolist()),
+        )  # fmt: skip
+
+    @lazy_property
+    def rows(self) -> Singles:
+        """The input matrix (n_rows, dim)."""
+        return self.file.input.dense()
+
+    @lazy_property
+    def ids(self) -> dict[str, int]:
+        """The row of each word."""
+        return {word: row for row, word in enumerate(self.rule.words)}
+
+    def word(self, word: str) -> Singles:
+        """The mean of the rows of a word: its own, if it is known, and those of its character n-grams (dim,)."""
+        return self._mean(self.subwords(word)[1])
+
+    def sentence(self, text: str) -> Singles:
+        """Of a classifier the mean of the text's features; else the mean of its words' vectors of length 1 (dim,)."""
+        if self.file.supervised:
+            return self._mean([one.row for one in self.rule.features(text)])
+        tokens = [token for _, _, token in self.rule.tokens(text)]
+        vectors = [self.word(token) for token in tokens if token in self.ids or not token.startswith(PREFIX)]
+        lengths = [float(np.linalg.norm(vector)) for vector in vectors]
+        units = [vector / length for vector, length in zip(vectors, lengths, strict=True) if length > 0]
+        return np.mean(units, axis=0, dtype=np.float32) if units else np.zeros(self.file.settings["dim"], np.float32)
+
+    def subwords(self, word: str) -> tuple[list[str], list[int]]:
+        """The word, if it is known, its character n-grams with borders, and their rows; without pruned ones."""
+        names, rows = ([word], [self.ids[word]]) if word in self.ids else ([], [])
+        if self.rule.maxn and word != END:
+            bordered = f"<{word}>"
+            for start, n, row in self.rule.hashed_ngrams(word):
+                names.append(bordered[start : start + n])
+                rows.append(row)
+        return names, rows
+
+    def subword_id(self, subword: str) -> int:
+        """The row that an n-gram is hashed to, before pruning."""
+        return len(self.rule.words) + word_hash(encoded(subword)) % max(self.rule.bucket, 1)
+
+    def neighbours(self, query: Singles, k: int, without: set[str]) -> list[tuple[float, str]]:
+        """The k words whose vectors have the highest cosine with `query`, and the cosines."""
+        length = float(np.linalg.norm(query))
+        cosines = self._units @ (query / (length if length > 1e-8 else 1.0))
+        order = (row for row in np.argsort(-cosines, kind="stable") if self.rule.words[row] not in without)
+        return [(float(cosines[row]), self.rule.words[row]) for row, _ in zip(order, range(k), strict=False)]
+
+    def analogy(self, a: str, b: str, c: str) -> Singles:
+        """a − b + c of vectors of length 1 (dim,)."""
+        total: Any = 0.0
+        for word, sign in ((a, 1.0), (b, -1.0), (c, 1.0)):
+            vector = self.word(word)
+            total = total + vector * np.float32(sign / (float(np.linalg.norm(vector)) + 1e-8))
+        return np.asarray(total, np.float32)
+
+    @lazy_property
+    def _units(self) -> Singles:
+        """The vectors of all words, of length 1 (n_words, dim)."""
+        if self.rule.maxn:
+            vectors = np.array([self.word(word) for word in self.rule.words], np.float32)
+        else:
+            vectors = self.rows[: len(self.rule.words)]
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0), np.float32)
+
+    def _mean(self, rows: list[int]) -> Singles:
+        if not rows:
+            return np.zeros(self.file.settings["dim"], np.float32)
+        return np.asarray(np.add.reduce(self.rows[rows], axis=0, dtype=np.float32) * np.float32(1.0 / len(rows)))

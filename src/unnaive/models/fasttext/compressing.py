@@ -1,0 +1,52 @@
+"""A fastText model made smaller: rows of 16 or 8 bits, and the rows that matter least left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from unnaive.base.types import Floats, Ids
+from unnaive.models.fasttext.features import END
+from unnaive.models.fasttext.scorer import FastTextScorer
+from unnaive.text.vocabulary import Vocabulary
+
+
+def rounded(scorer: FastTextScorer, bits: int) -> FastTextScorer:
+    """Rows as whole multiples of a step of each column, from −(2^(bits−1) − 1) to as much.
+
+    step[j] = max_r |row[r, j]| / (2^(bits−1) − 1)
+    """
+    rows = scorer.dense_rows
+    largest = np.abs(rows).max(axis=0, initial=0.0)
+    step = (np.where(largest > 0, largest, 1.0) / (2 ** (bits - 1) - 1)).astype(np.float32)
+    whole: Any = np.rint(rows / step).astype(np.int8 if bits == 8 else np.int16)
+    return replace(scorer, rows=whole, step=step)
+
+
+def row_importance(scorer: FastTextScorer, vocabulary: Vocabulary) -> Floats:
+    """How much each row matters (n_rows,): its length, as fastText's own pruning has it; the end of a line is kept."""
+    rows = scorer.dense_rows
+    length = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    if END in vocabulary:
+        length[vocabulary.id(END)] = np.inf
+    return np.asarray(length)
+
+
+def keep_rows(scorer: FastTextScorer, vocabulary: Vocabulary, kept: Ids) -> tuple[FastTextScorer, Vocabulary]:
+    """The model with these rows alone, numbers in ascending order; other words and n-grams are unknown to it."""
+    words = kept[kept < scorer.n_words]
+    grams = kept[kept >= scorer.n_words] - scorer.n_words
+    pairs = None
+    if scorer.maxn > 0 or scorer.word_ngrams > 1:
+        new = np.full(len(scorer.dense_rows) - scorer.n_words, -1, np.int32)
+        new[grams] = np.arange(len(grams), dtype=np.int32)
+        if scorer.kept is None:
+            pairs = np.column_stack([grams, new[grams]]).astype(np.int32)
+        else:
+            pairs = np.column_stack([scorer.kept[:, 0], new[scorer.kept[:, 1]]]).astype(np.int32)
+            pairs = pairs[pairs[:, 1] >= 0]
+    rows = np.ascontiguousarray(scorer.dense_rows[kept])
+    small = replace(scorer, rows=rows, step=None, n_words=len(words), kept=pairs)
+    return small, vocabulary.take(words)

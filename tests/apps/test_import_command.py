@@ -1,0 +1,57 @@
+"""`unnaive import`: the model that it writes works with the other commands, and mistakes are sentences."""
+
+import json
+
+import pytest
+from support.fasttext_files import KINDS, WORDS, write_fasttext
+
+from unnaive.apps.cli.main import exit_code
+from unnaive.classifier.model_file import load_model
+
+
+@pytest.fixture
+def binary(tmp_path):
+    path = tmp_path / "small.bin"
+    path.write_bytes(write_fasttext(KINDS["softmax-subwords"]))
+    return path
+
+
+def test_an_imported_model_goes_through_the_commands(binary, tmp_path, capsys):
+    model, data = tmp_path / "small.model", tmp_path / "data.jsonl"
+    assert exit_code(["import", str(binary), "-o", str(model), "--json"]) == 0
+    about = json.loads(capsys.readouterr().out)
+    assert (about["classes"], about["words"], about["loss"], about["maxn"]) == (5, len(WORDS), "softmax", 4)
+    label = load_model(model).predict(["the of to"])[0]
+    data.write_text(json.dumps({"text": "the of to", "label": label}) + "\n")
+    for arguments in (
+        ["predict", str(model), str(data)],
+        ["evaluate", str(model), str(data)],
+        ["explain", str(model), "the of to"],
+        ["inspect", str(model)],
+        ["compress", str(model), "-o", str(tmp_path / "tiny.model"), "--max-size", "3kB"],
+    ):
+        assert exit_code(arguments) == 0
+        out = capsys.readouterr()
+        assert label in out.out or "made to fit" in out.out + out.err
+    for change in ("update", "forget"):
+        before = model.read_bytes()
+        assert exit_code([change, str(model), str(data)]) == 2
+        assert "its file has weights and nothing of the documents" in capsys.readouterr().err
+        assert model.read_bytes() == before
+
+
+def test_mistakes_are_sentences_and_nothing_is_written(binary, tmp_path, capsys):
+    target, text = tmp_path / "out.model", tmp_path / "notes.txt"
+    text.write_text("no model at all")
+    for arguments, words in (
+        ([str(text), "-o", str(target)], "no model of fastText"),
+        ([str(tmp_path / "none.bin"), "-o", str(target)], "no file or folder called"),
+        ([str(binary), "-o", str(target), "--multilabel"], "labels exclude each other"),
+        ([str(binary), "-o", str(text)], "is there already and is not a model"),
+    ):
+        assert exit_code(["import", *arguments]) == 2
+        err = capsys.readouterr().err
+        assert words in err
+        assert len(err.strip().splitlines()) == 1
+        assert not target.exists()
+    assert text.read_text() == "no model at all"

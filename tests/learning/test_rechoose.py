@@ -1,0 +1,82 @@
+"""What an update makes of auto's choice: anew unless it is to be kept, and a word when that is worth doing."""
+
+import csv
+
+import pytest
+
+from unnaive import TextClassifier
+from unnaive.base.errors import UnnaiveError
+
+TEXTS = [f"{word} number {n}" for n in range(10) for word in ("goal", "match", "vote", "law")]
+LABELS = ["sport", "sport", "politics", "politics"] * 10
+
+
+def fitted(texts=TEXTS, labels=LABELS):
+    return TextClassifier("auto", budget="fast").fit(texts, labels)
+
+
+def same(one, other):
+    texts = ["a goal", "the law", "number 3"]
+    return one.scores(texts).tobytes() == other.scores(texts).tobytes()
+
+
+def test_an_update_chooses_anew_by_default_and_by_name():
+    whole = fitted()
+    for options in ({}, {"rechoose": True}):
+        model = fitted(TEXTS[:20], LABELS[:20]).partial_fit(TEXTS[20:], LABELS[20:], **options)
+        assert same(model, whole)
+        assert (model.fitted_.choice_kept, model.fitted_.chosen_on) == (False, None)
+    with pytest.raises(UnnaiveError, match="keep_choice and rechoose contradict each other"):
+        whole.partial_fit(TEXTS[:2], LABELS[:2], keep_choice=True, rechoose=True)
+
+
+def test_a_choice_that_is_kept_knows_on_how_many_documents_it_was_made():
+    model = fitted(TEXTS[:20], LABELS[:20])
+    for start in (20, 30):
+        model.partial_fit(TEXTS[start : start + 10], LABELS[start : start + 10], keep_choice=True)
+        assert (model.fitted_.choice_kept, model.fitted_.chosen_on) == (True, 20)
+    once = fitted(TEXTS[:20], LABELS[:20]).partial_fit(TEXTS[20:], LABELS[20:], keep_choice=True)
+    assert once.fitted_.scorer.recipe == model.fitted_.scorer.recipe
+    model.partial_fit(["penalty"], ["sport"], rechoose=True)
+    assert model.fitted_.chosen_on is None
+
+
+@pytest.fixture
+def files(tmp_path):
+    for name, start, stop in (("old.csv", 0, 20), ("few.csv", 20, 24), ("many.csv", 24, 40)):
+        with (tmp_path / name).open("w", newline="") as file:
+            csv.writer(file).writerows([("text", "label"), *zip(TEXTS[start:stop], LABELS[start:stop], strict=True)])
+
+
+@pytest.mark.usefixtures("files")
+def test_update_says_when_it_is_worth_choosing_anew(run):
+    assert run("train", "old.csv", "-o", "m.model", "--budget", "fast", "-q")[0] == 0
+    out = run("update", "m.model", "few.csv", "--keep-choice")[1]
+    assert out.endswith("the choice of models was made on 20 documents, and was kept\n")
+    out = run("update", "m.model", "many.csv", "--keep-choice")[1]
+    assert out.endswith(
+        "the choice of models was made on 20 documents, and was kept; there are 40 now, enough to be worth choosing "
+        "anew: unnaive update m.model --rechoose\n"
+    )
+    code, out, err = run("update", "m.model", "--rechoose")
+    assert (code, out) == (0, "chosen anew: m.model now has 40 documents, 2 classes, 5 terms\n"), err
+    assert same(TextClassifier.load("m.model"), fitted())
+
+
+@pytest.mark.usefixtures("files")
+def test_what_cannot_be_chosen_anew(run):
+    assert run("train", "old.csv", "-o", "n.model", "-m", "multinomial", "-q")[0] == 0
+    for words, sentence in (
+        (
+            ["n.model", "--rechoose"],
+            "multinomial naive Bayes chooses nothing; leave --rechoose out",
+        ),
+        (["n.model", "few.csv", "--rechoose", "--keep-choice"], "--rechoose and --keep-choice contradict each other"),
+        (
+            ["n.model", "few.csv", "--rechoose", "--follow"],
+            "--rechoose and --follow, which keeps the choice",
+        ),
+    ):
+        code, _, err = run("update", *words)
+        assert code == 2
+        assert err.startswith(f"unnaive: {sentence}")
