@@ -102,7 +102,8 @@ class ChangeAnswer(BaseModel):
     repeated: bool = Field(description="Whether the idempotency key was seen before, and nothing was done again.")
     changed: list[dict[str, Any]] = Field(description="The prediction of each document before and after.")
     tuning_lost: bool = Field(
-        description="Whether a calibration or a tuned decision ended, since the documents are not kept; no rollback restores it."
+        description="Whether a calibration or a tuned decision ended, since the documents are not kept; "
+        "no rollback restores it."
     )
 
 

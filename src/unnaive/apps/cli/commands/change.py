@@ -405,7 +405,9 @@ def describe_kept_choice(chosen_on: int | None, n_docs: int, file: str) -> str:
     >>> describe_kept_choice(651, 926, "m.model")
     'the choice of models was made on 651 documents, and was kept; there are 926 now, enough to be worth choosing ...'
     """
-    made = "other documents" if chosen_on is None else f"{chosen_on:,} documents"
+    from unnaive.base.errors import count_noun
+
+    made = "other documents" if chosen_on is None else count_noun(chosen_on, "document")
     kept = f"the choice of models was made on {made}, and was kept"
     if not chosen_on or chosen_on / WORTH < n_docs < chosen_on * WORTH:
         return kept
