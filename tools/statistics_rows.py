@@ -71,6 +71,7 @@ class Row:
 
     kind   "at most" or "at least": how the measured share must lie to `bound`; "power": there is no bound
     most   draws that are made at most, of rows that take long
+    spread standard deviation of a draw at least, where draws are shares; None for half of that of a single interval
     """
 
     key: str
@@ -80,6 +81,7 @@ class Row:
     bound: float
     simulate: Callable[[Collection, int], float | None]
     most: int = 200
+    spread: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +201,7 @@ def abstention_reached(model: type, accuracy: float, copies: float = 0.0) -> Cal
             return None
         rng = np.random.default_rng([seed, 3])
         order = rng.permutation(len(data.codes))[:9000]
-        X = data.X[order]
+        X = take_columns(data.X[order], np.flatnonzero(document_frequency(data.X[order[:600]])))
         labels = data.codes[order].tolist()
         training = TrainingData.of_rows(X[:600], read_targets(labels[:600], 600))
         made = train(training, TrainingSpec(model(), calibrate="temperature"))
@@ -315,7 +317,7 @@ ABSTAIN = "evaluate --abstain-for: new documents reach the accuracy with a confi
 COMPARE = "compare: equally good methods are called different in at most 5 % of comparisons"
 MCNEMAR = "compare, column McNemar: equally good trained models have p < .05 in at most 5 % of comparisons"
 
-ROWS = (
+DRIFT_ROWS = (
     Row("shares", INTERVALS, "900 old and new texts (or halves), same shares", "at least", 0.95, share_intervals(900)),
     Row("shares-few", INTERVALS, "300 old and new texts, same shares", "at least", 0.95, share_intervals(300)),
     Row("shares-copies", INTERVALS, "900, same shares, 10 % copies", "at least", 0.95,

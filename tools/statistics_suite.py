@@ -1,4 +1,4 @@
-"""docs/statistics.md: what statistics_rows.py promises and what was measured, from the draws in docs/statistics.json.
+"""docs/statistics.md: what the rows of statistics_*rows.py promise and what was measured, from docs/statistics.json.
 
     python tools/statistics_suite.py                            write the page again from the draws there are
     python tools/statistics_suite.py --draws 200                simulate up to 200 draws of everything, then write it
@@ -19,12 +19,15 @@ from pathlib import Path
 
 import numpy as np
 from scipy.stats import binom, norm
-from statistics_rows import COLLECTIONS, ROWS, Row, collection
+from statistics_label_rows import LABEL_ROWS
+from statistics_model_rows import MODEL_ROWS
+from statistics_rows import COLLECTIONS, DRIFT_ROWS, Row, collection
 
 from unnaive.base.errors import BadData
 from unnaive.evaluation.records import versions
 
 DOCS = Path(__file__).parents[1] / "docs"
+ROWS = (*DRIFT_ROWS, *MODEL_ROWS, *LABEL_ROWS)
 FIGURES, PAGE = DOCS / "statistics.json", DOCS / "statistics.md"
 Draws = dict[str, dict[str, list[float | None]]]  # row → collection → one value for each seed
 LEVEL = 0.05  # of all cells of the page together
@@ -38,7 +41,8 @@ whatever a test says of them. A cell has the measured share in %, ± its standar
 classes have intervals, a draw is the share of them that held.
 
 ✗ marks what is further from the promise than chance allows, at 5 % for all cells of the page together ({each:.2g} for
-each of {cells}); {verdict} Fewer draws leave more to chance: {draws}. – means that a collection is too small.
+each of {cells}); {verdict} {draws}
+With few draws only gross faults show. – means that there is none: the collection is too small, or was not simulated.
 """
 
 
@@ -72,7 +76,8 @@ def run(draws: Draws, rows: Sequence[Row], names: Sequence[str], n_draws: int, s
         for row in rows:
             values = draws.setdefault(row.key, {}).setdefault(name, [])
             started = time.process_time()
-            for seed in range(len(values), min(n_draws, row.most)):
+            too_small = values[-1:] == [None]
+            for seed in range(len(values), 0 if too_small else min(n_draws, row.most)):
                 value = row.simulate(data, seed)
                 values.append(None if value is None else round(value, 4))
                 if value is None or time.process_time() > started + seconds:
@@ -100,8 +105,8 @@ def describe(values: Sequence[float | None]) -> str:
 def holds(row: Row, values: Sequence[float | None], level: float) -> bool:
     """Whether the draws could come from a promise that is kept: not further from the bound than chance allows.
 
-    Draws of 0 and 1 are judged by the binomial law; shares by the normal law, with no less than the variance of a
-    single interval over four for each draw.
+    Draws of 0 and 1 are judged by the binomial law; shares by the normal law, with no less than the standard deviation
+    that the row says, or half of that of a single interval.
     """
     known = np.array([value for value in values if value is not None])
     if not len(known) or row.kind == "power":
@@ -113,7 +118,8 @@ def holds(row: Row, values: Sequence[float | None], level: float) -> bool:
             if row.kind == "at most"
             else binom.cdf(total, n, row.bound) > level
         )
-    spread = max(float(known.std(ddof=1)), np.sqrt(row.bound * (1 - row.bound)) / 2)
+    least = np.sqrt(row.bound * (1 - row.bound)) / 2 if row.spread is None else row.spread
+    spread = max(float(known.std(ddof=1)) if n > 1 else 0.0, least)
     allowed = float(norm.isf(level)) * spread / np.sqrt(n)
     mean = float(known.mean())
     return mean <= row.bound + allowed if row.kind == "at most" else mean >= row.bound - allowed
@@ -121,7 +127,9 @@ def holds(row: Row, values: Sequence[float | None], level: float) -> bool:
 
 def make_page(draws: Draws) -> str:
     """The page: a table for each promise, its circumstances in rows and the collections in columns."""
-    cells = sum(bool(len(draws.get(row.key, {}).get(name, []))) for row in ROWS for name in COLLECTIONS)
+    cells = sum(
+        any(value is not None for value in draws.get(row.key, {}).get(name, [])) for row in ROWS for name in COLLECTIONS
+    )
     level = LEVEL / max(1, cells)
     failed, parts = 0, []
     for promise in dict.fromkeys(row.promise for row in ROWS):
@@ -137,12 +145,27 @@ def make_page(draws: Draws) -> str:
             promised = "" if row.kind == "power" else f"{row.kind} {100 * row.bound:g}"
             lines.append(f"| {row.circumstance} | {promised} | " + " | ".join(shown) + " |")
         parts.append("\n".join(lines) + "\n")
-    numbers = [len(values) for row in draws.values() for values in row.values() if values]
+    counted = ([value for value in values if value is not None] for row in draws.values() for values in row.values())
+    numbers = [len(values) for values in counted if values]
     head = INTRODUCTION.format(
         each=level, cells=cells, verdict="there is none." if not failed else f"there are {failed}.",
-        draws="there are no draws yet" if not numbers else f"here they are {min(numbers)} to {max(numbers)} a cell",
+        draws=describe_numbers(numbers),
     )  # fmt: skip
     return head + "\n" + "\n".join(parts)
+
+
+def describe_numbers(numbers: Sequence[int]) -> str:
+    """How many draws the cells have, in words.
+
+    >>> describe_numbers([6, 200, 31])
+    'There are 6 to 200 draws a cell, 31 in the middle; 200 are wanted (30 of auto).'
+    """
+    if not numbers:
+        return "There are no draws yet."
+    middle = int(np.median(numbers))
+    return (
+        f"There are {min(numbers)} to {max(numbers)} draws a cell, {middle} in the middle; 200 are wanted (30 of auto)."
+    )
 
 
 def main() -> None:

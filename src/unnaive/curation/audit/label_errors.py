@@ -156,7 +156,10 @@ def _sample_temperature(model: LeaveOneOut, rows: Ids, seed: int) -> Temperature
 
 @dataclass(frozen=True)
 class ErrorEstimate:
-    """About how many labels are wrong, with a 95 % interval of the sampling alone."""
+    """About how many labels are wrong, with a 95 % interval of what disagrees with models where they are surest.
+
+    What models surely get wrong is in it: the upper end holds the number of wrong labels, the lower one need not.
+    """
 
     number: float
     low: float

@@ -1,0 +1,169 @@
+"""Rows of docs/statistics.md on what `audit` says of labels, `label` of the model so far, and `compare` of a mean.
+
+As in statistics_rows.py, `simulate(collection, seed)` is one draw: 0 or 1, or a share; None where it cannot be made.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from statistics_model_rows import Simulate, draw
+from statistics_rows import (
+    METHODS,
+    Collection,
+    Row,
+    _sample,
+    _split,
+    right_by_naive_bayes,
+)
+
+from unnaive.base.types import Ids
+from unnaive.curation.audit.fields import column_findings
+from unnaive.curation.audit.label_errors import estimate_errors, leave_one_out_evidence, out_of_fold_evidence
+from unnaive.curation.audit.leave_one_out import LeaveOneOut
+from unnaive.curation.audit.material import AuditData
+from unnaive.curation.labelling.linear import LinearLearner
+from unnaive.curation.labelling.pool import TextPool
+from unnaive.curation.labelling.stopping import Stability, change_bound, outlook, running_accuracy
+from unnaive.evaluation.records import Record
+from unnaive.evaluation.summaries import summarise
+
+
+def error_interval(share: float, *, fast: bool) -> Simulate:
+    """Whether the labels that were exchanged at random are no more than `audit` says at the most."""
+
+    def simulate(data: Collection, seed: int) -> float:
+        X, codes, _, _ = draw(data, seed)
+        classes, codes = np.unique(codes, return_inverse=True)
+        rng = np.random.default_rng([seed, 13])
+        wrong = rng.random(len(codes)) < share
+        given = np.where(wrong, (codes + rng.integers(1, len(classes), len(codes))) % len(classes), codes)
+        if fast:
+            evidence = leave_one_out_evidence(LeaveOneOut.of(X, given, len(classes)), seed=seed)
+        else:
+            evidence = out_of_fold_evidence(X, given, len(classes), seed=seed)
+        found = estimate_errors(evidence)
+        return float(wrong.sum() <= found.high)
+
+    return simulate
+
+
+def leaking_column(data: Collection, seed: int) -> float:
+    """Whether `audit` says that a column of random values tells the label."""
+    rng = np.random.default_rng([seed, 14])
+    codes = rng.permutation(data.codes)[:300]
+    labels = [(data.classes[code],) for code in codes]
+    columns = {"colour": rng.choice(["red", "green", "blue", "grey"], 300).tolist(), "number": rng.random(300).tolist()}
+    found = AuditData([""] * 300, labels, range(1, 301), [str(n) for n in range(300)], data.name, None, columns)
+    return float(bool(list(column_findings(found))))
+
+
+def texts_of(data: Collection, rows: Ids) -> list[str]:
+    """Documents as texts that are counted as they are: a word for each term."""
+    X = data.X[rows]
+    return [" ".join(f"w{t}" for t in X.indices[X.indptr[row] : X.indptr[row + 1]]) for row in range(len(rows))]
+
+
+def labelled_pool(data: Collection, seed: int, n_labels: int) -> tuple[TextPool, Ids, Ids]:
+    """A pool of 400 texts of which the first were labelled, in random order; the classes of all."""
+    rows = np.random.default_rng([seed, 15]).permutation(len(data.codes))[:400]
+    codes = data.codes[rows]
+    pool = TextPool(texts_of(data, rows), [data.classes[code] for code in np.unique(codes)])
+    for text in range(n_labels):
+        pool.set_labels(text, [data.classes[codes[text]]])
+    return pool, rows, codes
+
+
+def label_interval(n_labels: int) -> Simulate:
+    """Whether the interval of `label` holds the accuracy of the model on the texts that have no label yet."""
+
+    def simulate(data: Collection, seed: int) -> float:
+        pool, _, codes = labelled_pool(data, seed, n_labels)
+        learner = LinearLearner(pool)
+        _, low, high = running_accuracy(learner, list(range(n_labels))).interval
+        best = np.array([data.classes.index(pool.classes[place]) if place >= 0 else -1 for place in learner.best()])
+        right = float((best == codes)[n_labels:].mean())
+        return float(low <= right <= high)
+
+    return simulate
+
+
+def stability_bound(data: Collection, seed: int) -> float | None:
+    """The share of comparisons of successive models whose accuracy moved by at most what kappa allows."""
+    pool, _, codes = labelled_pool(data, seed, 50)
+    learner, stability, before, held = LinearLearner(pool), Stability(), None, []
+    for text in range(50, 111):
+        if text % 10 == 0:
+            stability.look(learner)
+            best = np.array([data.classes.index(pool.classes[place]) if place >= 0 else -1 for place in learner.best()])
+            right = float((best == codes).mean())
+            if before is not None and stability.kappas:
+                held.append(abs(right - before) <= change_bound(stability.kappas[-1][1]))
+            before = right
+        pool.set_labels(text, [data.classes[codes[text]]])
+    return float(np.mean(held)) if held else None
+
+
+def outlook_interval(data: Collection, seed: int) -> float | None:
+    """Whether the 80 % interval of the labels for one more point holds the true number; answers follow a curve."""
+    rng = np.random.default_rng([seed, 16, len(data.codes)])
+    a, b, c = rng.uniform(0.7, 1.0), rng.uniform(0.3, 1.5), rng.uniform(0.3, 0.8)
+    n = np.arange(1, 201)
+    curve = np.clip(a - b * n**-c, 0.001, 0.999)
+    found = outlook(n.tolist(), (rng.random(200) < curve).tolist(), 200)
+    target = np.clip(a - b * 200.0**-c, 0, 1) + 0.01
+    needed = (b / (a - target)) ** (1 / c) - 200 if a > target else np.inf
+    return None if found is None else float(found.low <= needed <= found.high)
+
+
+@cache
+def mean_accuracy(name: str) -> float:
+    """The accuracy of the first of METHODS on the mean of 300 samples."""
+    from statistics_rows import collection
+
+    data, total = collection(name), 0.0
+    for seed in range(300):
+        rng = np.random.default_rng([seed, 98])
+        X, codes = _sample(data, rng)
+        total += right_by_naive_bayes(X, codes, *_split(len(codes), rng), *METHODS[0]).mean()
+    return total / 300
+
+
+def mean_interval(splits: int) -> Simulate:
+    """Whether the interval of a contender's mean in `compare` holds the mean over all samples of the collection."""
+
+    def simulate(data: Collection, seed: int) -> float:
+        rng = np.random.default_rng([seed, 17])
+        X, codes = _sample(data, rng)
+        records = []
+        for split in range(splits):
+            training, test = _split(len(codes), rng)
+            value = float(right_by_naive_bayes(X, codes, training, test, *METHODS[0]).mean())
+            records.append(
+                Record("simulated#1", "random", 0, split, "one", {}, "accuracy", value, 0.0, n_train=len(training),
+                       n_test=len(test))
+            )  # fmt: skip
+        (found,) = summarise(records)
+        return float(abs(found.mean - mean_accuracy(data.name)) <= found.half_width)
+
+    return simulate
+
+
+ERRORS = "audit: there are no more wrong labels than the number that it says is hardly exceeded"
+COLUMN = "audit: a column that has nothing to do with the label is named in at most 5 % of audits"
+LABEL = "label: the 95 % interval holds the accuracy on the texts without a label"
+MOVED = "label: F moved by at most what is said, in 95 % of comparisons"
+OUTLOOK = "label: the 80 % interval holds how many labels one more point takes"
+MEAN = "compare: the 95 % interval holds the mean accuracy over samples of the collection"
+
+LABEL_ROWS = (
+    Row("errors-5", ERRORS, "5 % exchanged at random", "at least", 0.95, error_interval(0.05, fast=False), most=30),
+    Row("errors-5-fast", ERRORS, "5 % exchanged, --fast", "at least", 0.95, error_interval(0.05, fast=True)),
+    Row("column", COLUMN, "a column of four words and one of numbers", "at most", 0.05, leaking_column),
+    Row("label-100", LABEL, "100 labels at random", "at least", 0.95, label_interval(100)),
+    Row("label-moved", MOVED, "50 to 110 labels", "at least", 0.95, stability_bound),
+    Row("outlook", OUTLOOK, "200 answers that follow a curve", "at least", 0.8, outlook_interval),
+    Row("mean-5", MEAN, "5 splits", "at least", 0.95, mean_interval(5)),
+    Row("mean-10", MEAN, "10 splits", "at least", 0.95, mean_interval(10)),
+)  # fmt: skip

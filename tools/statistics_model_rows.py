@@ -1,0 +1,232 @@
+"""Rows of docs/statistics.md on what `train`, `evaluate`, `audit` and `label` promise of models, sets and labels.
+
+As in statistics_rows.py, `simulate(collection, seed)` is one draw: 0 or 1, or a share; None where it cannot be made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.sparse import csr_array
+from statistics_rows import (
+    COPIES,
+    Collection,
+    Row,
+    two_sides,
+)
+
+from unnaive.base.types import Ids, Sparse
+from unnaive.data.products import take_columns
+from unnaive.data.targets import one_label_matrix, read_targets
+from unnaive.data.training_data import TrainingData
+from unnaive.data.weighting import document_frequency
+from unnaive.evaluation.block_holdout import find_block_effect, last_block
+from unnaive.evaluation.reliability import excess_calibration_error
+from unnaive.evaluation.training_drift import find_training_drift
+from unnaive.learning.fitted import FittedModel
+from unnaive.learning.learner import TrainingSpec
+from unnaive.learning.train import train
+from unnaive.models.auto.learner import Auto
+from unnaive.models.naive_bayes import MultinomialNB
+from unnaive.models.svm.nbsvm import NBSVM
+
+Simulate = Callable[[Collection, int], float | None]
+COVERED = 0.02  # standard deviation of a coverage over some hundreds of documents, at least
+N_TRAINING, N_NEW = 600, 1500  # documents that a model learns from, and new ones at most
+
+
+def draw(data: Collection, seed: int, *, copies: float = 0.0) -> tuple[Sparse, Ids, Sparse, Ids]:
+    """(training documents, their classes, new documents, theirs), at most N_TRAINING or half, and N_NEW.
+
+    Over the terms of the training documents: others are unknown to a model of texts.
+    """
+    sides = two_sides(data, seed, N_TRAINING, N_NEW, copies=copies)
+    learnt = np.flatnonzero(document_frequency(sides.old))
+    return take_columns(sides.old, learnt), sides.codes, take_columns(sides.new, learnt), sides.truth
+
+
+def fit(model: type, X: Sparse, codes: Ids, calibrate: str | None = "temperature", **settings: object) -> FittedModel:
+    """A model of counted documents, calibrated."""
+    data = TrainingData.of_rows(X, read_targets(codes.tolist(), X.shape[0]))
+    return train(data, TrainingSpec(model(**settings), calibrate=calibrate))
+
+
+def is_covered(made: FittedModel, X: Sparse, codes: Ids, *, by_class: bool) -> tuple[np.ndarray, Ids]:
+    """(whether each document's class is in its 90 % set, the place of that class in the model, −1 if it has none)."""
+    log_p = made.log_probabilities(made.scores(X))
+    inside = made.conformal_scores().accepted(log_p, 0.9, by_class=by_class)
+    place = {label: number for number, label in enumerate(made.classes)}
+    own = np.array([place.get(code, -1) for code in codes.tolist()])
+    return inside[np.arange(len(own)), np.maximum(own, 0)] & (own >= 0), own
+
+
+def set_coverage(model: type, *, copies: float = 0.0, **settings: object) -> Simulate:
+    """The share of new documents whose class is in the 90 % set."""
+
+    def simulate(data: Collection, seed: int) -> float:
+        X, codes, new, truth = draw(data, seed, copies=copies)
+        calibrate = None if model is Auto else "temperature"
+        held, _ = is_covered(fit(model, X, codes, calibrate, **settings), new, truth, by_class=False)
+        return float(held.mean())
+
+    return simulate
+
+
+def class_coverage(pooled: bool) -> Simulate:
+    """By class, NBSVM: the mean over classes of their coverage; or that of the documents of all pooled classes."""
+
+    def simulate(data: Collection, seed: int) -> float | None:
+        X, codes, new, truth = draw(data, seed)
+        made = fit(NBSVM, X, codes)
+        together = made.conformal_scores().pooled_classes(0.9)
+        held, own = is_covered(made, new, truth, by_class=True)
+        if pooled:
+            chosen = np.isin(own, together)
+            return float(held[chosen].mean()) if chosen.any() else None
+        each = [held[own == c].mean() for c in np.setdiff1d(np.unique(own), together)]
+        return float(np.mean(each)) if each else None
+
+    return simulate
+
+
+def several_covered(data: Collection, seed: int) -> float:
+    """The share of new documents with two labels whose labels are all in the 90 % set; NBSVM.
+
+    A quarter of the documents on each side is two documents in one, with the labels of both.
+    """
+    X, codes, new, truth = draw(data, seed)
+    rng = np.random.default_rng([seed, 11])
+    X, labels = join_some(X, codes, rng)
+    new, wanted = join_some(new, truth, rng)
+    made = train(
+        TrainingData.of_rows(X, read_targets(labels, len(labels))), TrainingSpec(NBSVM(), calibrate="temperature")
+    )
+    log_p = made.log_probabilities(made.scores(new))
+    inside = made.conformal_scores().accepted(log_p, 0.9)
+    place = {label: number for number, label in enumerate(made.classes)}
+    held = [all(label in place and inside[row, place[label]] for label in one) for row, one in enumerate(wanted)]
+    return float(np.mean([one for one, names in zip(held, wanted, strict=True) if len(names) > 1]))
+
+
+def join_some(X: Sparse, codes: Ids, rng: np.random.Generator) -> tuple[Sparse, list[tuple[int, ...]]]:
+    """Documents of which a quarter is joined with the one after it, and the labels of each."""
+    starts, row = [], 0
+    while row < len(codes):
+        size = 2 if rng.random() < 0.25 and row + 1 < len(codes) else 1
+        starts.append((row, size))
+        row += size
+    ends = np.append([at for at, _ in starts], len(codes))
+    table = csr_array((np.ones(len(codes), X.dtype), np.arange(len(codes)), ends), shape=(len(starts), len(codes)))
+    return csr_array(table @ X), [tuple(sorted(set(codes[at : at + n].tolist()))) for at, n in starts]
+
+
+def auto_interval(budget: str, copies: float = 0.0) -> Simulate:
+    """Whether the interval of auto's held-out figure holds the share right among new documents.
+
+    They are 1,500 at most, so their share itself is off by chance: the interval is widened by two of its standard
+    errors, as whoever compares the two would.
+    """
+
+    def simulate(data: Collection, seed: int) -> float:
+        X, codes, new, truth = draw(data, seed, copies=copies)
+        made = fit(Auto, X, codes, None, budget=budget)
+        right = made.class_array[made.scores(new).argmax(axis=1)] == truth
+        low, high = made.scorer.recipe["report"]["interval"]  # type: ignore[attr-defined]
+        error = 2 * np.sqrt(right.mean() * (1 - right.mean()) / len(right))
+        return float(low - error <= right.mean() <= high + error)
+
+    return simulate
+
+
+def measured_drift(model: type, *, copies: float = 0.0, mix: float = 0.0) -> Simulate:
+    """Whether `evaluate` says that documents differ from those of training."""
+
+    def simulate(data: Collection, seed: int) -> float | None:
+        sides = two_sides(data, seed, N_TRAINING, 500, copies=copies, mix=mix)
+        made = fit(model, sides.old, sides.codes, None)
+        place = {label: number for number, label in enumerate(made.classes)}
+        Y = one_label_matrix(np.array([place[code] for code in sides.truth.tolist()]), len(place))
+        found = find_training_drift(made, sides.new, Y, seed=seed)
+        return None if found is None else float(found.differs)
+
+    return simulate
+
+
+def block_parts(data: Collection, seed: int) -> float | None:
+    """Whether `train` says that the end of a file in random order differs from the rest."""
+    X, codes, _, _ = draw(data, seed)
+    found = find_block_effect(X, codes, last_block(codes), seed=seed)
+    return None if found is None else float(found.parts)
+
+
+def calibrated_excess(model: type, **settings: object) -> Simulate:
+    """The calibration error of a calibrated model on new documents, less what chance would show."""
+
+    def simulate(data: Collection, seed: int) -> float:
+        X, codes, new, truth = draw(data, seed)
+        made = fit(model, X, codes, None if model is Auto else "temperature", **settings)
+        known = np.isin(truth, made.class_array)
+        p = made.probabilities(made.scores(new[known]))
+        return excess_calibration_error(one_label_matrix(place_in(made, truth[known]), p.shape[1]), p)
+
+    return simulate
+
+
+def place_in(made: FittedModel, codes: Ids) -> Ids:
+    """The place of each class among those of the model."""
+    return np.searchsorted(made.class_array, codes)
+
+
+def excess_of_truth(data: Collection, seed: int) -> float:
+    """Whether the excess is above 0 where each document is of the best class as often as the model says."""
+    X, codes, new, _ = draw(data, seed)
+    made = fit(MultinomialNB, X, codes)
+    p = made.probabilities(made.scores(new[:300]))
+    rng = np.random.default_rng([seed, 12])
+    drawn = (p.cumsum(axis=1) < rng.random((len(p), 1))).sum(axis=1)
+    Y = one_label_matrix(np.minimum(drawn, p.shape[1] - 1), p.shape[1])
+    return float(excess_calibration_error(Y, p) > 0)
+
+
+SETS = "predict --confidence 0.9: the set holds the label of 90 % of new documents"
+BY_CLASS = "predict --confidence 0.9 --by-class: sets hold a class in 90 % of its new documents"
+SEVERAL = "predict --confidence 0.9, multilabel: sets hold all labels of 90 % of new documents with several"
+AUTO = "train, auto: the 95 % interval holds the accuracy on new documents of the source"
+LEARNT = "evaluate: documents of the source of training are said to differ from it in at most 5 % of evaluations"
+FOUND = "evaluate: how often a difference from training is found"
+BLOCKS = "train, auto: the end of a file in random order is said to differ in at most 5 % of trainings"
+ECE = "evaluate, ece-excess: true probabilities have no excess more often than not"
+EXCESS = "evaluate, ece-excess: how large it is for calibrated models, in %"
+
+MODEL_ROWS = (
+    Row("sets-nbsvm", SETS, "nbsvm, 600 documents", "at least", 0.9, set_coverage(NBSVM),
+        spread=COVERED),
+    Row("sets-multinomial", SETS, "multinomial, 600 documents", "at least", 0.9, set_coverage(MultinomialNB),
+        spread=COVERED),
+    Row("sets-copies", SETS, "nbsvm, 10 % copies", "at least", 0.9, set_coverage(NBSVM, copies=COPIES),
+        spread=COVERED),
+    Row("sets-auto", SETS, "auto, --budget fast", "at least", 0.9, set_coverage(Auto, budget="fast"), most=30,
+        spread=COVERED),
+    Row("sets-class", BY_CLASS, "nbsvm, mean over classes that are not pooled", "at least", 0.9, class_coverage(False),
+        spread=COVERED),
+    Row("sets-pooled", BY_CLASS, "nbsvm, documents of the pooled classes", "at least", 0.9, class_coverage(True),
+        spread=COVERED),
+    Row("sets-several", SEVERAL, "nbsvm, a quarter of the documents are two in one", "at least", 0.9, several_covered,
+        spread=COVERED),
+    Row("auto-fast", AUTO, "600 documents, --budget fast", "at least", 0.95, auto_interval("fast"), most=30),
+    Row("auto-copies", AUTO, "the same, 10 % copies", "at least", 0.95, auto_interval("fast", COPIES), most=30),
+    Row("auto-normal", AUTO, "600 documents", "at least", 0.95, auto_interval("normal"), most=30),
+    Row("learnt-sums", LEARNT, "multinomial: sums kept", "at most", 0.05, measured_drift(MultinomialNB)),
+    Row("learnt-documents", LEARNT, "nbsvm: documents kept", "at most", 0.05, measured_drift(NBSVM)),
+    Row("learnt-sums-copies", LEARNT, "multinomial, 10 % copies", "at most", 0.05,
+        measured_drift(MultinomialNB, copies=COPIES)),
+    Row("learnt-documents-copies", LEARNT, "nbsvm, 10 % copies", "at most", 0.05,
+        measured_drift(NBSVM, copies=COPIES)),
+    Row("learnt-mix", FOUND, "a quarter of the new documents is of one class", "power", 0,
+        measured_drift(NBSVM, mix=0.25)),
+    Row("blocks", BLOCKS, "600 documents", "at most", 0.05, block_parts),
+    Row("ece-true", ECE, "multinomial, labels drawn by its probabilities", "at most", 0.6, excess_of_truth),
+    Row("ece-nbsvm", EXCESS, "nbsvm, --calibrate temperature", "power", 0, calibrated_excess(NBSVM)),
+    Row("ece-auto", EXCESS, "auto, --budget fast", "power", 0, calibrated_excess(Auto, budget="fast"), most=30),
+)  # fmt: skip
