@@ -36,9 +36,7 @@ def run(capsys, tmp_path, monkeypatch):
     from unnaive.apps.cli.main import exit_code
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        screen, "LINE_EVERY", 3600.0
-    )  # no line of progress on a slow machine: tests compare what is shown
+    monkeypatch.setattr(screen, "LINE_EVERY", 3600.0)  # what is shown is compared, on slow machines too
 
     def run(*arguments):
         code = exit_code([str(argument) for argument in arguments])
