@@ -15,11 +15,8 @@ WORDS = {
 }
 SMALL = {"restarts": 2, "average": 1, "members": 2, "clusters": 2, "k": 3, "max_iter": 30}
 QUICK = ("multinomial", "nbsvm", "tan")
-ONE_NETWORK_FOR_A_PAIR = (
-    "hierarchical",
-    "hierarchical-naive-bayes",
-)  # two classes are told apart by one network; with a
-# third that has a name and no documents, each class has its own
+# two classes are told apart by one network; beside a third, of a name and no documents, each has its own
+ONE_NETWORK_FOR_A_PAIR = ("hierarchical", "hierarchical-naive-bayes")
 NAMES = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in MODELS]
 
 

@@ -188,7 +188,7 @@ class Auto(DocumentsModel):
         self, before: Scorer, places: Ids, X: Sparse, Y: Sparse, *, chosen_on: int | None = None, **same: Any
     ) -> Scorer:
         """The recipe of `before` on these documents, without a search."""
-        size = DataSize(*X.shape, X.nnz, Y.shape[1])
+        size = DataSize(X.shape[0], X.shape[1], X.nnz, Y.shape[1])
         too_many = has_too_many_classes(size, count_classes(Y), exclusive=same.get("exclusive", True))
         if not isinstance(before, Pool) or not before.recipe["members"] or too_many:
             return self.learn(X, Y, **same)
