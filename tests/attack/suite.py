@@ -33,11 +33,11 @@ SMALL = {
     "files": 1_500, "fasttext": 300, "receipts": 600, "texts": 10_000, "kills": 60, "seconds": 3.0, "corpora": 12,
     "words": 5_000, "timed": False, "sequences": 60, "service": 10, "spark": 2,
 }  # fmt: skip
-BLOCK = 500  # sequences whose outcome is kept, so that a run that was stopped goes on where it was
+BLOCK = 100  # sequences whose outcome is kept, so that a run that was stopped goes on where it was
 
 
 # of `make attack`, which goes on with the next part where it was stopped
-FILES_PART, TEXTS_PART, GROWTH_PART = 10_000, 100_000, 16
+FILES_PART, TEXTS_PART, GROWTH_PART = 2_500, 100_000, 16
 
 
 def attack_files(scale, part=0):
