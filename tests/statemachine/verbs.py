@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from statemachine import data
-from statemachine.data import CLASSES, Document, Model, labels_of, refusal
+from statemachine.data import CLASSES, COSTS, Document, Model, labels_of, refusal
 from statemachine.draws import Draws
 from statemachine.invariants import check_made_of_documents, check_model, unchanged
 from statemachine.receipts import check_receipt
@@ -19,7 +19,6 @@ from unnaive import FittedModel, TextClassifier, UnnaiveError
 from unnaive.classifier.compress import compress_model, file_size
 from unnaive.classifier.model_file import load_model
 
-COSTS = {true: {given: float(abs(i - j)) for j, given in enumerate(CLASSES)} for i, true in enumerate(CLASSES)}
 CALIBRATIONS = ("temperature", "platt", "isotonic", "none")
 AIMS: tuple[Any, ...] = ("accuracy", "macro-f1", COSTS)
 SHARES = (1.5, 0.9, 0.6, 0.3, 0.01)  # of the size of a file, to which it is compressed
