@@ -96,7 +96,7 @@ class LabelTree(DocumentsModel):
         told_apart = (sizes > 0) & (sizes < len(documents))
         bias = np.where(sizes == 0, -1.0, 1.0)  # a child with nothing to tell apart
         if not told_apart.any():
-            return csr_array((n_children, Z.shape[1])), bias
+            return csr_array((n_children, Z.shape[1]), dtype=np.float32), bias
         part = csr_array(Z[documents])
         columns, compact = np.unique(part.indices, return_inverse=True)
         part = csr_array(
@@ -109,7 +109,8 @@ class LabelTree(DocumentsModel):
         kept = csr_array(
             np.where((np.abs(found.weights) >= self.least_weight) & told_apart[:, None], found.weights, 0.0)
         )
-        W = csr_array((kept.data, columns[kept.indices], kept.indptr), shape=(n_children, Z.shape[1]))
+        single = kept.data.astype(np.float32)
+        W = csr_array((single, columns[kept.indices].astype(np.int32), kept.indptr), shape=(n_children, Z.shape[1]))
         return W, np.where(told_apart, found.bias, bias)
 
 
