@@ -269,6 +269,7 @@ class TestWriting:
         assert saved.read_bytes() == before
         assert names(saved.parent) == [saved.name]
 
+    @pytest.mark.slow
     def test_a_file_size_limit_is_met_like_a_full_disk(self, saved):
         """The kernel itself refuses to write more, in the middle of the file."""
         script = (
