@@ -64,13 +64,14 @@ def command_names(tree: ast.Module) -> set[str]:
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the table; the exit code is 1 if it has a row."""
     checkout = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1]
     repeated = repeated_names(checkout / "src" / "unnaive")
     for (kind, name), paths in repeated.items():
         print(f"{kind:9} {name:24} {', '.join(paths)}")
     for kind in ("type", "function"):
         print(f"{sum(entry[0] == kind for entry in repeated)} {kind} names have more than one meaning")
+    sys.exit(bool(repeated))
 
 
 if __name__ == "__main__":
