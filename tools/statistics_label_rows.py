@@ -5,18 +5,9 @@ As in statistics_rows.py, `simulate(collection, seed)` is one draw: 0 or 1, or a
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 from statistics_model_rows import Simulate, draw
-from statistics_rows import (
-    METHODS,
-    Collection,
-    Row,
-    _sample,
-    _split,
-    right_by_naive_bayes,
-)
+from statistics_rows import Collection, Row, mean_accuracies, record_of, split_results
 
 from unnaive.base.types import Ids
 from unnaive.curation.audit.fields import column_findings
@@ -26,7 +17,6 @@ from unnaive.curation.audit.material import AuditData
 from unnaive.curation.labelling.linear import LinearLearner
 from unnaive.curation.labelling.pool import TextPool
 from unnaive.curation.labelling.stopping import Stability, change_bound, outlook, running_accuracy
-from unnaive.evaluation.records import Record
 from unnaive.evaluation.summaries import summarise
 
 
@@ -117,35 +107,13 @@ def outlook_interval(data: Collection, seed: int) -> float | None:
     return None if found is None else float(found.low <= needed <= found.high)
 
 
-@cache
-def mean_accuracy(name: str) -> float:
-    """The accuracy of the first of METHODS on the mean of 300 samples."""
-    from statistics_rows import collection
-
-    data, total = collection(name), 0.0
-    for seed in range(300):
-        rng = np.random.default_rng([seed, 98])
-        X, codes = _sample(data, rng)
-        total += right_by_naive_bayes(X, codes, *_split(len(codes), rng), *METHODS[0]).mean()
-    return total / 300
-
-
 def mean_interval(splits: int) -> Simulate:
     """Whether the interval of a contender's mean in `compare` holds the mean over all samples of the collection."""
 
     def simulate(data: Collection, seed: int) -> float:
-        rng = np.random.default_rng([seed, 17])
-        X, codes = _sample(data, rng)
-        records = []
-        for split in range(splits):
-            training, test = _split(len(codes), rng)
-            value = float(right_by_naive_bayes(X, codes, training, test, *METHODS[0]).mean())
-            records.append(
-                Record("simulated#1", "random", 0, split, "one", {}, "accuracy", value, 0.0, n_train=len(training),
-                       n_test=len(test))
-            )  # fmt: skip
-        (found,) = summarise(records)
-        return float(abs(found.mean - mean_accuracy(data.name)) <= found.half_width)
+        results = split_results(data, seed)[:splits]
+        (found,) = summarise([record_of(split, 0, right[0], n) for split, (n, _, right) in enumerate(results)])
+        return float(abs(found.mean - mean_accuracies(data.name)[0]) <= found.half_width)
 
     return simulate
 

@@ -6,6 +6,7 @@ As in statistics_rows.py, `simulate(collection, seed)` is one draw: 0 or 1, or a
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -36,6 +37,7 @@ COVERED = 0.02  # standard deviation of a coverage over some hundreds of documen
 N_TRAINING, N_NEW = 600, 1500  # documents that a model learns from, and new ones at most
 
 
+@lru_cache(maxsize=4)
 def draw(data: Collection, seed: int, *, copies: float = 0.0) -> tuple[Sparse, Ids, Sparse, Ids]:
     """(training documents, their classes, new documents, theirs), at most N_TRAINING or half, and N_NEW.
 
@@ -52,6 +54,13 @@ def fit(model: type, X: Sparse, codes: Ids, calibrate: str | None = "temperature
     return train(data, TrainingSpec(model(**settings), calibrate=calibrate))
 
 
+@lru_cache(maxsize=8)
+def model_of(data: Collection, seed: int, model: type, copies: float = 0.0, budget: str = "") -> FittedModel:
+    """A calibrated model of the training documents of a draw."""
+    X, codes, _, _ = draw(data, seed, copies=copies)
+    return fit(model, X, codes, **({"calibrate": None, "budget": budget} if budget else {}))
+
+
 def is_covered(made: FittedModel, X: Sparse, codes: Ids, *, by_class: bool) -> tuple[np.ndarray, Ids]:
     """(whether each document's class is in its 90 % set, the place of that class in the model, −1 if it has none)."""
     log_p = made.log_probabilities(made.scores(X))
@@ -61,13 +70,12 @@ def is_covered(made: FittedModel, X: Sparse, codes: Ids, *, by_class: bool) -> t
     return inside[np.arange(len(own)), np.maximum(own, 0)] & (own >= 0), own
 
 
-def set_coverage(model: type, *, copies: float = 0.0, **settings: object) -> Simulate:
+def set_coverage(model: type, *, copies: float = 0.0, budget: str = "") -> Simulate:
     """The share of new documents whose class is in the 90 % set."""
 
     def simulate(data: Collection, seed: int) -> float:
-        X, codes, new, truth = draw(data, seed, copies=copies)
-        calibrate = None if model is Auto else "temperature"
-        held, _ = is_covered(fit(model, X, codes, calibrate, **settings), new, truth, by_class=False)
+        _, _, new, truth = draw(data, seed, copies=copies)
+        held, _ = is_covered(model_of(data, seed, model, copies, budget), new, truth, by_class=False)
         return float(held.mean())
 
     return simulate
@@ -77,8 +85,8 @@ def class_coverage(pooled: bool) -> Simulate:
     """By class, NBSVM: the mean over classes of their coverage; or that of the documents of all pooled classes."""
 
     def simulate(data: Collection, seed: int) -> float | None:
-        X, codes, new, truth = draw(data, seed)
-        made = fit(NBSVM, X, codes)
+        _, _, new, truth = draw(data, seed)
+        made = model_of(data, seed, NBSVM)
         together = made.conformal_scores().pooled_classes(0.9)
         held, own = is_covered(made, new, truth, by_class=True)
         if pooled:
@@ -129,8 +137,8 @@ def auto_interval(budget: str, copies: float = 0.0) -> Simulate:
     """
 
     def simulate(data: Collection, seed: int) -> float:
-        X, codes, new, truth = draw(data, seed, copies=copies)
-        made = fit(Auto, X, codes, None, budget=budget)
+        _, _, new, truth = draw(data, seed, copies=copies)
+        made = model_of(data, seed, Auto, copies, budget)
         right = made.class_array[made.scores(new).argmax(axis=1)] == truth
         low, high = made.scorer.recipe["report"]["interval"]  # type: ignore[attr-defined]
         error = 2 * np.sqrt(right.mean() * (1 - right.mean()) / len(right))
@@ -160,12 +168,12 @@ def block_parts(data: Collection, seed: int) -> float | None:
     return None if found is None else float(found.parts)
 
 
-def calibrated_excess(model: type, **settings: object) -> Simulate:
+def calibrated_excess(model: type, budget: str = "") -> Simulate:
     """The calibration error of a calibrated model on new documents, less what chance would show."""
 
     def simulate(data: Collection, seed: int) -> float:
-        X, codes, new, truth = draw(data, seed)
-        made = fit(model, X, codes, None if model is Auto else "temperature", **settings)
+        _, _, new, truth = draw(data, seed)
+        made = model_of(data, seed, model, 0.0, budget)
         known = np.isin(truth, made.class_array)
         p = made.probabilities(made.scores(new[known]))
         return excess_calibration_error(one_label_matrix(place_in(made, truth[known]), p.shape[1]), p)
@@ -180,8 +188,8 @@ def place_in(made: FittedModel, codes: Ids) -> Ids:
 
 def excess_of_truth(data: Collection, seed: int) -> float:
     """Whether the excess is above 0 where each document is of the best class as often as the model says."""
-    X, codes, new, _ = draw(data, seed)
-    made = fit(MultinomialNB, X, codes)
+    _, _, new, _ = draw(data, seed)
+    made = model_of(data, seed, MultinomialNB)
     p = made.probabilities(made.scores(new[:300]))
     rng = np.random.default_rng([seed, 12])
     drawn = (p.cumsum(axis=1) < rng.random((len(p), 1))).sum(axis=1)
