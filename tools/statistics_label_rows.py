@@ -111,7 +111,7 @@ def mean_interval(splits: int) -> Simulate:
     """Whether the interval of a contender's mean in `compare` holds the mean over all samples of the collection."""
 
     def simulate(data: Collection, seed: int) -> float:
-        results = split_results(data, seed)[:splits]
+        results = split_results(data, seed)[1][:splits]
         (found,) = summarise([record_of(split, 0, right[0], n) for split, (n, _, right) in enumerate(results)])
         return float(abs(found.mean - mean_accuracies(data.name)[0]) <= found.half_width)
 

@@ -281,13 +281,18 @@ def mean_accuracies(name: str) -> tuple[float, float]:
     return float(means[0] / 400), float(means[1] / 400)
 
 
+Results = tuple[np.ndarray, tuple[tuple[int, Ids, tuple[np.ndarray, ...]], ...]]
+
+
 @lru_cache(maxsize=2)
-def split_results(data: Collection, seed: int) -> tuple[tuple[int, Ids, tuple[np.ndarray, ...]], ...]:
-    """(training documents, test documents, which of them METHODS get right) of MOST_SPLITS splits of one sample."""
+def split_results(data: Collection, seed: int) -> Results:
+    """(a random number for each document of a sample; of MOST_SPLITS splits of it the number of training documents, the
+    test documents, and which of them METHODS get right)."""
     rng = np.random.default_rng([seed, 5])
     X, codes = _sample(data, rng)
+    luck = rng.random(len(codes))
     splits = [_split(len(codes), rng) for _ in range(MOST_SPLITS)]
-    return tuple((len(one), test, right_by_naive_bayes(X, codes, one, test)) for one, test in splits)
+    return luck, tuple((len(one), test, right_by_naive_bayes(X, codes, one, test)) for one, test in splits)
 
 
 def record_of(split: int, method: int, right: np.ndarray, n_train: int) -> Record:
@@ -312,9 +317,9 @@ def equal_methods_differ(splits: int) -> Callable[[Collection, int], float]:
     def simulate(data: Collection, seed: int) -> float:
         means = mean_accuracies(data.name)
         better = int(np.argmax(means))
-        spoilt = np.random.default_rng([seed, 6]).random(N_COMPARED) < 1 - means[1 - better] / means[better]
-        records = []
-        for split, (n_train, test, results) in enumerate(split_results(data, seed)[:splits]):
+        luck, made = split_results(data, seed)
+        spoilt, records = luck < 1 - means[1 - better] / means[better], []
+        for split, (n_train, test, results) in enumerate(made[:splits]):
             for method, right in enumerate(results):
                 seen = right & ~spoilt[test] if method == better else right
                 records.append(record_of(split, method, seen, n_train))
@@ -325,8 +330,9 @@ def equal_methods_differ(splits: int) -> Callable[[Collection, int], float]:
 
 def chance_methods_differ(data: Collection, seed: int, splits: int = 10) -> float:
     """The same of one method twice, with half of the terms left out at random anew in each split."""
-    rng = np.random.default_rng([seed, 8])
+    rng = np.random.default_rng([seed, 5])
     X, codes = _sample(data, rng)
+    rng.random(len(codes))  # the splits of split_results
     records = []
     for split in range(splits):
         training, test = _split(len(codes), rng)
