@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.base.types import Ids, Sparse
+from unnaive.data.folds import split_folds
 from unnaive.data.products import take_columns
 from unnaive.data.targets import read_targets
 from unnaive.data.training_data import TrainingData
@@ -285,13 +286,16 @@ Results = tuple[np.ndarray, tuple[tuple[int, Ids, tuple[np.ndarray, ...]], ...]]
 
 
 @lru_cache(maxsize=2)
-def split_results(data: Collection, seed: int) -> Results:
+def split_results(data: Collection, seed: int, n_folds: int = 0) -> Results:
     """(a random number for each document of a sample; of MOST_SPLITS splits of it the number of training documents, the
-    test documents, and which of them METHODS get right)."""
+    test documents, and which of them METHODS get right); with n_folds the splits are those of cross-validation."""
     rng = np.random.default_rng([seed, 5])
     X, codes = _sample(data, rng)
     luck = rng.random(len(codes))
-    splits = [_split(len(codes), rng) for _ in range(MOST_SPLITS)]
+    if n_folds:
+        splits = list(split_folds(rng.permutation(len(codes)) % n_folds, n_folds))
+    else:
+        splits = [_split(len(codes), rng) for _ in range(MOST_SPLITS)]
     return luck, tuple((len(one), test, right_by_naive_bayes(X, codes, one, test)) for one, test in splits)
 
 
@@ -308,16 +312,16 @@ def called_different(records: list[Record]) -> float:
     return float(pairwise_tests(records)[0].verdict in ("better", "worse"))
 
 
-def equal_methods_differ(splits: int) -> Callable[[Collection, int], float]:
-    """Whether `compare --splits` calls two methods different that are equally good on the mean of all samples.
+def equal_methods_differ(splits: int, n_folds: int = 0) -> Callable[[Collection, int], float]:
+    """Whether `compare --splits` or `--folds` calls two methods different that are equal on the mean of all samples.
 
-    Of the better of METHODS so many right documents are made wrong, at random, that both are equal.
+    Of the better of METHODS so many right documents are made wrong, at random, that both are equally good.
     """
 
     def simulate(data: Collection, seed: int) -> float:
         means = mean_accuracies(data.name)
         better = int(np.argmax(means))
-        luck, made = split_results(data, seed)
+        luck, made = split_results(data, seed, n_folds)
         spoilt, records = luck < 1 - means[1 - better] / means[better], []
         for split, (n_train, test, results) in enumerate(made[:splits]):
             for method, right in enumerate(results):
@@ -396,6 +400,7 @@ DRIFT_ROWS = (
     Row("compare-5", COMPARE, "5 splits", "at most", 0.05, equal_methods_differ(5)),
     Row("compare-10", COMPARE, "10 splits", "at most", 0.05, equal_methods_differ(10)),
     Row("compare-30", COMPARE, "30 splits", "at most", 0.05, equal_methods_differ(30)),
+    Row("compare-folds", COMPARE, "10 folds", "at most", 0.05, equal_methods_differ(10, 10)),
     Row("compare-terms-10", COMPARE, "10 splits, methods with chance in them", "at most", 0.05,
         chance_methods_differ),
     Row("mcnemar", MCNEMAR, "300 test documents", "at most", 0.05, equal_models_differ),
