@@ -10,12 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 from scipy.sparse import csr_array
-from statistics_rows import (
-    COPIES,
-    Collection,
-    Row,
-    two_sides,
-)
+from statistics_rows import COPIES, KEPT, Collection, Row, two_sides
 
 from unnaive.apps.service.drift import measure_drift
 from unnaive.base.types import Ids, Sparse
@@ -39,7 +34,7 @@ N_TRAINING, N_NEW = 600, 1500  # documents that a model learns from, and new one
 FEW = 150  # documents, where they are few
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=KEPT)
 def draw(data: Collection, seed: int, *, copies: float = 0.0, n: int = N_TRAINING) -> tuple[Sparse, Ids, Sparse, Ids]:
     """(n training documents, their classes, new documents, theirs), at most half of all, and N_NEW.
 
@@ -56,7 +51,7 @@ def fit(model: type, X: Sparse, codes: Ids, calibrate: str | None = "temperature
     return train(data, TrainingSpec(model(**settings), calibrate=calibrate))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=KEPT)
 def model_of(
     data: Collection, seed: int, model: type, copies: float = 0.0, budget: str = "", n: int = N_TRAINING
 ) -> FittedModel:

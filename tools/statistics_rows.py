@@ -46,6 +46,7 @@ COLLECTIONS = {
     "1150haber": ("1150haber", None),
     "Banking77": ("banking77", None),
 }
+KEPT = 24  # samples, models and the like that are cached, of each kind
 COPIES = 0.1  # of the documents of each side, where copies are added
 
 
@@ -98,7 +99,7 @@ class TwoSides:
     classes: tuple[str, ...]
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=KEPT)
 def two_sides(
     data: Collection, seed: int, n_old: int, n_new: int, *, copies: float = 0.0, shares: str = "same", mix: float = 0.0
 ) -> TwoSides:
@@ -133,13 +134,13 @@ def two_sides(
     return TwoSides(X[: len(old)], codes[old], X[len(old) :], codes[new], names)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=KEPT)
 def shares_of(sides: TwoSides, seed: int) -> tuple[ClassShare, ...]:
     """The shares of the classes among the new documents, as `audit --against` prints them."""
     return class_shares(sides.old, sides.codes, sides.classes, sides.new, seed=seed)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=KEPT)
 def test_of(sides: TwoSides, seed: int) -> TwoSampleTest:
     """The test of the words alone."""
     return two_sample_test(sides.old, sides.new, seed=seed)
@@ -203,7 +204,7 @@ def any_term_changed(n: int, **how: object) -> Callable[[Collection, int], float
     return simulate
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=KEPT)
 def confidences(data: Collection, seed: int, model: type) -> tuple[np.ndarray, np.ndarray]:
     """(the probability of the best class of new documents, whether it is right), of a model of 600 documents."""
     order = np.random.default_rng([seed, 3]).permutation(len(data.codes))[:5600]
@@ -285,7 +286,7 @@ def mean_accuracies(name: str) -> tuple[float, float]:
 Results = tuple[np.ndarray, tuple[tuple[int, Ids, tuple[np.ndarray, ...]], ...]]
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=KEPT)
 def split_results(data: Collection, seed: int, n_folds: int = 0) -> Results:
     """(a random number for each document of a sample; of MOST_SPLITS splits of it the number of training documents, the
     test documents, and which of them METHODS get right); with n_folds the splits are those of cross-validation."""
