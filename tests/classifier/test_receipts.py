@@ -250,6 +250,8 @@ def test_fields_that_contradict_each_other_or_are_there_twice_are_a_sentence(rec
     assert find_problem(other) == "it is signed with another key than that of its hashes"
     long = receipt | {"signature": signature | {"value": "0" * 128}}
     assert find_problem(long) == "its signature has another size than those of hmac-sha256"
+    odd = receipt | {"signature": signature | {"by": ["hmac-sha256"]}}
+    assert find_problem(odd) == "its signature.by is not one of ed25519, hmac-sha256"
     (tmp_path / "twice.json").write_text('{"documents": 275, ' + json.dumps(receipt)[1:])
     with pytest.raises(BadData, match="a field is there twice"):
         read_receipt(tmp_path / "twice.json")

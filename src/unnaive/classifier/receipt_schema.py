@@ -93,7 +93,7 @@ PARTS = {
         "key": FieldRule("the name of a key or null", lambda value: value is None or _is_hex(8)(value)),
     },
     "signature": {
-        "by": FieldRule(f"one of {', '.join(SIGNATURES)}", lambda value: value in SIGNATURES),
+        "by": FieldRule(f"one of {', '.join(SIGNATURES)}", lambda value: value in list(SIGNATURES)),
         "key": FieldRule("the name of a key", lambda value: _is_hex(8)(value) or _is_hex(32)(value)),
         "value": FieldRule("a signature in hexadecimal", lambda value: _is_hex(64)(value) or _is_hex(32)(value)),
     },
