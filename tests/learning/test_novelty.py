@@ -34,7 +34,7 @@ TEXTS, LABELS = draw(KNOWN, 60, 0), np.repeat(KNOWN, 60)
 INSIDE, OUTSIDE = draw(KNOWN, 100, 1), draw(["none"], 100, 2)
 
 
-@pytest.fixture(scope="module", params=["auto", "nbsvm", "multinomial"])
+@pytest.fixture(scope="module", params=[pytest.param("auto", marks=pytest.mark.slow), "nbsvm", "multinomial"])
 def classifier(request):
     calibrate = None if request.param == "auto" else "temperature"
     return TextClassifier(request.param, calibrate=calibrate).fit(TEXTS, LABELS)
@@ -110,6 +110,7 @@ def test_the_command_line(classifier, run, tmp_path):
     assert json.loads(out)["out_of_scope"]["auroc"] == pytest.approx(measured.auroc)
 
 
+@pytest.mark.slow
 def test_estimators_tell_it_too():
     from sklearn.feature_extraction.text import CountVectorizer
 

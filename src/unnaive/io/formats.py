@@ -36,8 +36,8 @@ from unnaive.text.messages import is_message
 FORMATS: dict[str, Callable[..., Table]] = {
     "csv": CsvTable, "tsv": CsvTable, "jsonl": JsonTable, "lines": LineTable, "fasttext": FastTextTable,
     "parquet": ParquetTable, "excel": ExcelTable, "sqlite": SqliteTable, "mbox": MboxTable, "maildir": MaildirTable,
-    "message": MessageTable, "messages": MessageFolderTable,
 }  # fmt: skip
+BY_CONTENT: dict[str, Callable[..., Table]] = {"message": MessageTable, "messages": MessageFolderTable}  # never named
 WHOLE_FILES = ("folder", "files", "dataset")  # formats that are not a table in one file
 SNIFFED_LINES = 5
 
@@ -63,7 +63,7 @@ def _open(path: str, format: str | None, options: ReadOptions, *, labelled: bool
         return sniff_table(path, options, labelled=labelled, is_text=name == "lines")
     if name == "tsv" and not options.delimiter:
         options = replace(options, delimiter=DELIMITERS[name])
-    return name, FORMATS[name](path, options)
+    return name, (FORMATS | BY_CONTENT)[name](path, options)
 
 
 def read_rows(path: str | Path) -> Iterator[dict[str, Any]]:
@@ -109,7 +109,7 @@ def sniff_table(path: str, options: ReadOptions, *, labelled: bool, is_text: boo
         start, name, options, labelled=labelled, is_text=is_text
     )
     whole: Lines = chain(seen, lines)
-    return kind, FORMATS[kind](name, options, whole)
+    return kind, (FORMATS | BY_CONTENT)[kind](name, options, whole)
 
 
 def _find_mail(start: str, *, labelled: bool) -> str | None:
