@@ -1,6 +1,7 @@
 """Texts of no class: which score tells them from texts of the classes, with classes left out of training.
 
-    python benchmarks/novelty.py [--collections banking77,20newsgroups,tickets] [--draws 20] [--per-class 0]
+    python benchmarks/novelty.py [--collections banking77,20newsgroups,tickets] [--draws 20]
+    python benchmarks/novelty.py --collections tickets --per-class 25 --test 250      # small samples, in a minute
     python benchmarks/novelty.py --collections tickets --keep 2          # two classes alone, all others out of scope
 
 In each draw some classes, ten intents, five groups or one queue, are left out of training at random; the test documents
@@ -29,7 +30,7 @@ PEER = "peer: LogisticRegression, largest probability"
 RATE = 0.05
 
 
-def draw_classes(collection: str, draw: int, keep: int, per_class: int):
+def draw_classes(collection: str, draw: int, keep: int, per_class: int, most: int | None = None):
     """Training texts and labels of the classes that stay, their test texts, and the test texts of those left out."""
     texts, labels, test, truth = splits(collection)[0]
     random = np.random.default_rng([draw, keep])
@@ -43,7 +44,8 @@ def draw_classes(collection: str, draw: int, keep: int, per_class: int):
             rank[own] = np.arange(own.sum())
         rows = rows[rank < per_class]
     inside = ~np.isin(truth, out)
-    return texts[rows], labels[rows], test[inside], test[~inside]
+    random = np.random.default_rng(draw)
+    return texts[rows], labels[rows], *(random.permutation(test[part])[:most] for part in (inside, ~inside))
 
 
 def peer_novelty(train, labels, parts):
@@ -56,7 +58,7 @@ def peer_novelty(train, labels, parts):
 
 def measure_draw(collection: str, draw: int, given: argparse.Namespace) -> dict[str, tuple[float, float, float]]:
     """(AUROC, share found at 5 % rejected, share rejected at 95 % found) of each score."""
-    train, labels, inside, outside = draw_classes(collection, draw, given.keep, given.per_class)
+    train, labels, inside, outside = draw_classes(collection, draw, given.keep, given.per_class, given.test or None)
     classifier = TextClassifier(given.model, language=LANGUAGES.get(collection, "en"), random_state=draw)
     fitted = classifier.fit(list(train), labels.tolist()).fitted_
     parts = [list(inside), list(outside)]
@@ -95,6 +97,7 @@ def main() -> None:
     options.add_argument("--model", default="auto")
     options.add_argument("--keep", type=int, default=0, help="classes to keep, all others are left out")
     options.add_argument("--per-class", type=int, default=0, help="training documents of each class; all without")
+    options.add_argument("--test", type=int, default=0, help="test texts of each side; all without")
     given = options.parse_args()
     for collection in given.collections.split(","):
         print_table(collection, [measure_draw(collection, draw, given) for draw in range(given.draws)])

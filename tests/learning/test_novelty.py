@@ -75,7 +75,9 @@ def test_updating_and_forgetting_are_exact(model):
 
 def test_who_cannot_tell_says_why():
     two = TextClassifier("nbsvm", calibrate="temperature").fit(TEXTS[:120], LABELS[:120])
-    with pytest.raises(UnnaiveError, match="with 2 classes the scores say little about texts of none; add a class"):
+    with pytest.raises(
+        UnnaiveError, match="with two classes a text of none looks like one between the two; add a class"
+    ):
         two.novelty(INSIDE)
     with pytest.raises(UnnaiveError, match="kept no scores of held-out documents; train it with calibrate="):
         TextClassifier("multinomial").fit(TEXTS, LABELS).novelty(INSIDE)

@@ -273,7 +273,7 @@ class TextClassifier(ModelParameters):
     def novelty(self, texts: Any) -> Floats:
         """How unlike all classes each text is, from 0 to 1 (n_texts,): the share of held-out texts that are less so.
 
-        Of texts like those of training, 5 % are above 0.95; texts of no class are mostly near 1. Needs four classes,
+        Of texts like those of training, 5 % are above 0.95; texts of no class are mostly near 1. Needs three classes,
         and held-out scores, which `calibrate` or the model itself made.
         """
         return self._fitted().novelty(as_texts(texts))

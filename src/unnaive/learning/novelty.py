@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from unnaive.learning.fitted import FittedModel
 
 UNKNOWN = "unknown"  # the label of documents that are of no class
-FEWEST_CLASSES = 4  # with fewer, scores of the classes say little about texts of none: benchmarks/novelty.py --keep 2
+FEWEST_CLASSES = 3  # with two, evidence against one is evidence for the other, and all these scores rank alike
 
 
 def no_class_score(fitted: FittedModel, scores: Floats) -> Floats:
@@ -58,7 +58,7 @@ NOVELTY_SCORES: dict[str, Callable[[FittedModel, Floats], Floats]] = {
 def novelty_scores(fitted: FittedModel, scores: Floats) -> Floats | None:
     """How unlike all classes documents of these scores (n_docs, n_classes) are, from 0 on; None where nobody can tell.
 
-    Nobody can tell of multilabel documents, of which none is a usual answer, and of fewer than four classes.
+    Nobody can tell of multilabel documents, of which none is a usual answer, and of two classes.
     """
     if fitted.multilabel or len(fitted.classes) < FEWEST_CLASSES or not fitted.probabilistic:
         return None
@@ -78,8 +78,8 @@ def explain_absence(fitted: FittedModel) -> UnnaiveError:
         reason = "its documents may have no label; a text of no class is one without labels"
     elif len(fitted.classes) < FEWEST_CLASSES:
         reason = (
-            f"with {len(fitted.classes)} classes the scores say little about texts of none; add a class of texts that "
-            "are none of the others, or reject by probability"
+            "with two classes a text of none looks like one between the two; add a class of texts that are neither, or "
+            "reject by probability (--reject-below)"
         )
     else:
         reason = (

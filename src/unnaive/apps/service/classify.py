@@ -115,7 +115,7 @@ def mark_unknown(results: list[dict[str, Any]], version: Version, scores: Any, r
     try:
         unknown = version.fitted.unknown_rows(scores, rate)
         novelty = version.fitted.novelty_shares(scores)
-    except UnnaiveError as problem:  # two or three classes, several labels, no held-out scores
+    except UnnaiveError as problem:  # two classes, several labels, no held-out scores
         raise Refused(409, str(problem)) from problem
     for one, novel, share in zip(results, unknown.tolist(), novelty.tolist(), strict=True):
         one["novelty"] = share
