@@ -50,13 +50,14 @@ quick: setup  ## the tests to rerun all day, under a minute
 test: lint quick docs  ## everything: lint, the quick tests, the site, then all other tests (the papers with the collections)
 	$(BIN)/pytest -q -n 2 --durations=15 -m 'slow or hypothesis'
 
-lint: setup  ## ruff, mypy strict, import layers, clang-format, licences, spelling
+lint: setup  ## ruff, mypy strict, import layers, clang-format, licences, names with two meanings, spelling
 	$(BIN)/ruff check $(SOURCE)
 	$(BIN)/ruff format --check $(SOURCE)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run --Werror $(NATIVE)
 	$(BIN)/python tools/licences.py
+	$(BIN)/python tools/name_meanings.py
 	$(BIN)/codespell src tests benchmarks tools docs README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md
 
 format: setup  ## put every file in the one format
