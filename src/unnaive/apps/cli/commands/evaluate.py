@@ -136,6 +136,7 @@ def find_out_of_scope(fitted: FittedModel, texts: Sequence[str], source: DataFil
 def show_out_of_scope(novel: OutOfScope, model: Path) -> None:
     """How texts of no class are told, as a table, and the command."""
     from unnaive.apps.cli.screen import console
+    from unnaive.base.errors import count_noun
 
     rejected, told = 100 * (novel.rejected or 0.0), 100 * (novel.told or 0.0)
     rows = [
@@ -145,10 +146,10 @@ def show_out_of_scope(novel: OutOfScope, model: Path) -> None:
     ]
     screen = console()
     screen.print()
-    screen.print(table_of_text((f"{novel.out_of_scope:,} texts of no class", ""), rows))
+    screen.print(table_of_text((f"{count_noun(novel.out_of_scope, 'text')} of no class", ""), rows))
     screen.print(
-        f"By its held-out documents the model calls {told:.1f} % of them unknown, and {rejected:.1f} % of the "
-        f"{novel.in_scope:,} texts of the classes:",
+        f"By its held-out documents the model calls {told:.1f} % of them unknown, and {rejected:.1f} % of "
+        f"{count_noun(novel.in_scope, 'text')} of the classes:",
         markup=False,
     )
     screen.print(f"  unnaive predict {model} DATA --unknown-rate {novel.rate:g}", markup=False)
