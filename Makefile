@@ -77,7 +77,7 @@ docs: setup  ## the documentation site, in build/site; warnings are errors
 reproductions: setup  ## docs/reproductions.md from the figures beside it (RUN="all" or papers measures them anew, for hours)
 	$(BIN)/python tools/reproductions.py $(if $(RUN),--run $(RUN))
 
-statistics: setup  ## docs/statistics.md: every promise simulated (DRAWS=200 simulates up to so many draws, for hours; HOURS=2 stops after so long; resumable)
+statistics: setup  ## docs/statistics.md: every promise simulated (DRAWS=200: up to so many draws, HOURS=2: for so long)
 	OMP_NUM_THREADS=1 $(BIN)/python tools/statistics_suite.py $(if $(DRAWS),--draws $(DRAWS)) $(if $(HOURS),--hours $(HOURS))
 
 sanitize: setup  ## native modules under the address, undefined-behaviour and thread sanitizers; models under malloc's checks

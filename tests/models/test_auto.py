@@ -11,6 +11,7 @@ from unnaive.apps.cli.main import exit_code
 from unnaive.base.errors import BadData, BadModel, UnnaiveError, UnnaiveWarning
 from unnaive.base.work_start import work_begins, work_start
 from unnaive.data.products import take_columns
+from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import one_label_matrix
 from unnaive.io.tickets import load_tickets
 from unnaive.learning.tuning import scut
@@ -27,6 +28,8 @@ from unnaive.models.auto.refit import refit
 from unnaive.models.auto.report import report_lines
 from unnaive.models.auto.search import block_splits
 from unnaive.models.auto.views import find_views
+from unnaive.text.counting import TextCounter
+from unnaive.text.tokens import TokenRule
 
 SPORT = ["a late goal won the match", "the ball was lost in the second half", "the coach praised the team"]
 POLITICS = ["parliament votes on the budget", "the minister lost the vote", "a new law on taxes"]
@@ -561,3 +564,35 @@ def test_weights_that_would_not_fit_in_memory_get_a_tree_of_labels(monkeypatch):
     ):
         with pytest.warns(UnnaiveWarning, match="2 classes are too many for auto to search for, so it trains a tree"):
             assert change().fitted_.scorer.kind == "label-tree"
+
+
+class TestNearCopies:
+    """Each of 60 texts, and three near copies of it in which words are dropped, swapped or added."""
+
+    def plant(self):
+        random = np.random.default_rng(0)
+        words = [f"w{number}" for number in range(3_000)]
+        texts, labels, origin = [], [], []
+        for number in range(60):
+            text = list(random.choice(words, 40))
+            dropped, swapped, added = text[:20] + text[22:], [*text], [*text, "indeed", "so"]
+            swapped[10], swapped[11] = swapped[11], swapped[10]
+            texts += [" ".join(one) for one in (text, dropped, swapped, added)]
+            labels += [number % 3] * 4
+            origin += [number] * 4
+        order = random.permutation(len(texts))
+        return [texts[row] for row in order], np.array(labels)[order], np.array(origin)[order]
+
+    @pytest.mark.parametrize("rule", [TokenRule(analyzer="both", ngrams=(1, 2)), TokenRule()])
+    def test_they_stand_on_one_side_of_every_split(self, rule):
+        texts, targets, origin = self.plant()
+        counter = TextCounter(rule)
+        X = counter.count(texts, grow=True)
+        order = find_shared_passages(X, targets, counter.vocabulary).order()
+        apart = 0
+        for split in block_splits(
+            targets, 3, n_folds=5, all_folds=True, most_training=999, most_held_out=999, random_state=0, order=order
+        ):
+            both = set(origin[split.train]) & set(origin[split.held_out])
+            apart += len(both)
+        assert apart == 0  # twenty texts of four in each class: runs of four are cut between texts

@@ -199,7 +199,7 @@ def split_mbox(lines: Iterable[bytes]) -> Iterator[bytes]:
 
     >>> lines = b"From ann Mon\\nSubject: a\\n\\n>From me\\n\\nFrom bob Tue\\n\\n".splitlines(keepends=True)
     >>> list(split_mbox(lines))
-    [b'Subject: a\\n\\nFrom me\\n', b'\\n']
+    [b'Subject: a\\n\\nFrom me\\n', b'']
     """
     held: list[bytes] | None = None
     blank = True
