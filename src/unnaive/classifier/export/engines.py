@@ -1,0 +1,35 @@
+"""Programs that run an export: found on this machine, started, their answers read as lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Sequence
+from typing import Any
+
+from unnaive.base.errors import MissingExtra, UnnaiveError
+
+
+def find_program(*names: str, what: str) -> str:
+    """The path of the first program that is there, or an error that says what to install."""
+    for name in names:
+        path = shutil.which(name)
+        if path:
+            return path
+    raise MissingExtra(f"to check this export, {what} is needed, and there is none on this machine")
+
+
+def run_program(command: Sequence[str], text: str | bytes = "") -> str:
+    """What a program prints; an error with its last line if it fails."""
+    data = text.encode() if isinstance(text, str) else text
+    done = subprocess.run(list(command), input=data, capture_output=True, check=False)
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing was said"]
+        raise UnnaiveError(f"{command[0]} failed on the export: {said[-1]}")
+    return done.stdout.decode()
+
+
+def read_answers(printed: str) -> list[dict[str, Any]]:
+    """A line of JSON for each text."""
+    return [json.loads(line) for line in printed.split("\n") if line]
