@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any
 
 from unnaive.base.errors import MissingExtra, UnnaiveError
@@ -18,6 +20,19 @@ def find_program(*names: str, what: str) -> str:
         if path:
             return path
     raise MissingExtra(f"to check this export, {what} is needed, and there is none on this machine")
+
+
+def c_compilers() -> dict[str, str]:
+    """The C compilers of this machine by name: gcc and clang, or whatever is called cc."""
+    found = {name: path for name in ("gcc", "clang") if (path := shutil.which(name))}
+    if not found and (path := shutil.which("cc")):
+        found["cc"] = path
+    return found
+
+
+def zig_compiler() -> list[str]:
+    """The command of the C compiler in the package ziglang, which also makes WebAssembly; empty where it is absent."""
+    return [sys.executable, "-m", "ziglang", "cc"] if find_spec("ziglang") else []
 
 
 def run_program(command: Sequence[str], text: str | bytes = "") -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from unnaive import __version__
 from unnaive.base.atomic_files import replacing
 from unnaive.base.errors import UnnaiveError, choose
+from unnaive.classifier.export.c_header import check_c, write_c
 from unnaive.classifier.export.conformance import Agreement, conformance_lines, conformance_texts
 from unnaive.classifier.export.javascript import check_javascript, write_javascript
 from unnaive.classifier.export.portable import PortableModel, portable_model
@@ -34,6 +35,7 @@ class Target:
 
 TARGETS = {
     "js": Target(write_javascript, check_javascript),
+    "c": Target(write_c, check_c),
 }
 
 
