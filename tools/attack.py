@@ -6,9 +6,10 @@ attack.py [--small] [--again] [NAME…]   --small for the scale of `make test`; 
 attack.py --write                       put the table of what was run last, whatever the code was, into SECURITY.md
 
 What is done is kept in build/attack.json, part by part: when it is stopped, the next run goes on from there, as long as
-the code is the same. --again starts anew.
+the code is the same, and several runs at the same time may each do some of the attacks. --again starts anew.
 """
 
+import fcntl
 import hashlib
 import json
 import re
@@ -52,7 +53,7 @@ class Progress:
 
     def __init__(self, *, again: bool = False) -> None:
         self.code = code_hash()
-        self.done = json.loads(KEPT.read_text(encoding="utf-8"))["done"] if KEPT.is_file() and not again else {}
+        self.done = {} if again else read_parts()
 
     def run(self, key: str, name: str, scale: dict[str, object], part: int) -> Tally:
         """The tally of a part, from the disk if it was done with this code."""
@@ -67,9 +68,21 @@ class Progress:
         if tally.sound:  # what crashed is tried again
             about = {"code": self.code, "seconds": round(spent, 1), "day": datetime.now(tz=UTC).date().isoformat()}
             self.done[key] = asdict(tally) | about
-            KEPT.parent.mkdir(exist_ok=True)
-            KEPT.write_text(json.dumps({"done": self.done}), encoding="utf-8")
+            keep_part(key, self.done[key])
         return tally
+
+
+def read_parts() -> dict[str, dict[str, object]]:
+    """What was kept of all parts."""
+    return json.loads(KEPT.read_text(encoding="utf-8"))["done"] if KEPT.is_file() else {}
+
+
+def keep_part(key: str, part: dict[str, object]) -> None:
+    """Add a part to those that were kept; several runs may do so, each with other parts."""
+    KEPT.parent.mkdir(exist_ok=True)
+    with (KEPT.parent / "attack.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        KEPT.write_text(json.dumps({"done": read_parts() | {key: part}}), encoding="utf-8")
 
 
 def read_tally(kept: dict[str, object]) -> Tally:

@@ -36,7 +36,7 @@ NEVER_ONE = (
     "{len(corpus):,} documents; is that the column",  # of 20 or more
     "best with {best_size} terms",
 )
-VERBS = [command.callback.__name__ for command in build_app().registered_commands]
+VERBS = [command.name or command.callback.__name__ for command in build_app().registered_commands]
 ROWS = [("n1", "late goal", "sport"), ("n2", "new law", "politics"), ("n3", "goal", "sport"), ("n4", "law", "politics")]
 
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 MEMORY = 6 << 30  # bytes of address space for a child: what allocates by a number in a file fails here
-SECONDS = 300  # for one item, which takes far less: a busy machine hangs nothing
+SECONDS = 300  # of processor time for one item, which takes far less: a busy machine hangs nothing
+WAITING = 12  # times as long on the clock, for what waits and does not work
 REFUSED, SURVIVED, HUNG, WRONG = "refused", "survived", "hung", "wrong"
 COLUMNS = ("tried", REFUSED, SURVIVED, "crashed", HUNG, WRONG, "lost")
 
@@ -57,7 +58,11 @@ def run_forked(
     name: str, work: Callable[[int], tuple[str, str]], items: Sequence[int], workers: int = 2, *,
     seconds: int = SECONDS, memory: int | None = MEMORY,
 ) -> Tally:  # fmt: skip
-    """`work(item)` → (outcome, note) for all items, shared among forked children; each item has so many `seconds`."""
+    """`work(item)` → (outcome, note) for all items, shared among forked children.
+
+    seconds  of processor time for an item, and WAITING times as many on the clock; more is a hang
+    memory   address space of a child in bytes
+    """
     tally, limits = Tally(name), (seconds, memory)
     for parts in _rounds(items, workers, 2_000):
         children = [_Child(work, part, limits) for part in parts]
@@ -105,7 +110,7 @@ class _Child:
         for _ in range(place - len(lines)):  # answers that the dead child had not sent yet
             tally.add(SURVIVED)
         how = signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else f"exit {os.WEXITSTATUS(status)}"
-        tally.add(HUNG if how == "SIGALRM" else "crashed", f"item {self.items[place]}: {how}")
+        tally.add(HUNG if how in ("SIGALRM", "SIGPROF") else "crashed", f"item {self.items[place]}: {how}")
         return tally, self.items[place + 1 :]
 
 
@@ -114,14 +119,15 @@ def _limit(memory):
     if memory is not None:
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    for number in (signal.SIGALRM, signal.SIGPROF):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def _work_off(work, items, at, writer, seconds):
     with os.fdopen(writer, "wb", buffering=0) as pipe:
         for place, item in enumerate(items):
             at[:] = struct.pack("q", place)
-            signal.alarm(seconds)
+            _limit_time(seconds)
             try:
                 outcome, note = work(item)
             except BaseException as problem:
@@ -130,4 +136,10 @@ def _work_off(work, items, at, writer, seconds):
                     f"item {item}: {type(problem).__name__}: {str(problem)[:200]}",
                 )
             pipe.write(json.dumps([outcome, note]).encode() + b"\n")
-        signal.alarm(0)
+        _limit_time(0)
+
+
+def _limit_time(seconds):
+    """Both clocks from now on; none for 0."""
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds * WAITING)

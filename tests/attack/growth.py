@@ -3,7 +3,8 @@
 A family is a name and a function from a size to what is read. The exponent is the slope of log time over log size by
 least squares, over the sizes from 2n on, where constants have vanished. Of every size the least of several times,
 taken in turn, counts: what else the machine does makes a time longer, never shorter. While the exponent is above
-LARGEST more rounds are taken; if it stays so, the work is not bounded by the size of the input.
+LARGEST more rounds are taken, and then all of them at sizes four times as large; if it stays so, the work is not
+bounded by the size of the input.
 Times are measured and reported by `make attack` alone; `make test` only reads each family once.
 """
 
@@ -33,6 +34,7 @@ LARGEST = 1.2
 DOUBLINGS = 5  # n, 2n, 4n, 8n, 16n
 FIRST = 1  # the place of the smallest size that the slope is taken from
 ROUNDS, MORE_ROUNDS = 2, 6  # over all sizes; and as many more, one by one, while the exponent is too large
+SCALES = 2  # at how many scales, each four times the one before, a family grows too fast before it is said to
 WORTH = 0.05  # processor seconds that the smallest size takes at least, where that can be
 SMALLEST, MOST = 500, 1 << 17  # sizes at which the search for the smallest begins and ends
 PATIENCE = 60  # processor seconds after which a size is given up
@@ -240,8 +242,17 @@ def measure(prepare):
     n = SMALLEST
     while n < MOST and spend(prepare(n))[0] < WORTH:
         n *= 2
-    sizes = [n << doubling for doubling in range(DOUBLINGS)]
-    works, best = [prepare(size) for size in sizes], [math.inf] * DOUBLINGS
+    for _ in range(SCALES):
+        found = measure_at(prepare, [n << doubling for doubling in range(DOUBLINGS)])
+        if is_bounded(found):
+            break
+        n *= 4  # a step, where a cache is full, is left behind; a power stays
+    return found
+
+
+def measure_at(prepare, sizes):
+    """The same at given sizes: some rounds over all of them, and more while the exponent is too large."""
+    works, best = [prepare(size) for size in sizes], [math.inf] * len(sizes)
     for number in range(ROUNDS + MORE_ROUNDS):
         for place, work in enumerate(works):
             seconds, refused = spend(work)

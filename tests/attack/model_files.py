@@ -13,6 +13,8 @@ from pathlib import Path
 
 import model_verbs
 import numpy as np
+from support.fasttext_files import KINDS as FASTTEXT_KINDS
+from support.fasttext_files import write_fasttext
 from support.model_files import file_bytes, read_parts
 
 from unnaive import TextClassifier
@@ -21,7 +23,9 @@ from unnaive.classifier.model_file import save as save_model
 from unnaive.classifier.receipts import register_documents
 from unnaive.data.text_hashes import TextHashes
 from unnaive.learning.decisions import LeastCost, TopK
-from unnaive.models.catalogue import MODELS, find_model
+from unnaive.models.catalogue import IMPORTED, MODELS, find_model
+from unnaive.models.fasttext.compressing import rounded
+from unnaive.models.fasttext.importing import import_fasttext
 
 TEXTS, LABELS, SETS = model_verbs.TEXTS, model_verbs.LABELS, model_verbs.SETS
 EXTREMES = [0, 1, -1, 2, 7, 255, 2**15, 2**31 - 1, 2**31, 2**32, -(2**31), 2**62, 2**63 - 1, -(2**63), 2**64 - 1]
@@ -33,7 +37,8 @@ VALUES = [
     "\ud800", "\x1b[31m", [], [1], ["a"], [[]], {}, {"a": 1}, [None], "softmax", "log-odds", "cosine", "margin",
     "noisy-or", "one-of-all", "tf-idf", "balanced", [3, 3], [0, 0], ["chi2", 3], "binary", "log", "raw", "l1", "l2",
     [-1, 5], [2**40, 2**40], 10**400, "en", "tr", "best", "scut", "argmax", "macro-f1", "costs.csv", "/etc/passwd",
-    "single", "sets", "indicator", "sparse", "temperature", "platt", "isotonic", "given", *sorted(MODELS),
+    "single", "sets", "indicator", "sparse", "temperature", "platt", "isotonic", "given", "hs", "ova",
+    *sorted(MODELS | IMPORTED),
 ]  # fmt: skip
 ENTRIES = [
     {"dtype": "BOOL"}, {"dtype": "BF16"}, {"dtype": "F64"}, {"dtype": "U8"}, {"dtype": "I64"}, {"dtype": None},
@@ -57,7 +62,8 @@ def make_models(folder):
     """Small models of every name, single-label and multilabel, and of every other thing that a file may hold."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [_sample(fitted, folder, frozen) for fitted, frozen in _fitted_models()]
+        made = [*_fitted_models(), *((fitted, False) for fitted in imported_models(folder))]
+        return [_sample(fitted, folder, frozen) for fitted, frozen in made]
 
 
 def _fitted_models():
@@ -95,8 +101,20 @@ def _fitted_models():
     for name in ("multinomial", "maxent"):
         yield TextClassifier(name).fit(TEXTS, LABELS, sample_weight=weights).fitted_, False
     listed = TextClassifier("multinomial").fit(TEXTS, LABELS).fitted_
-    listed = register_documents(listed, TEXTS, [(one,) for one in LABELS])
-    yield replace(listed, text_hashes=TextHashes.of(TEXTS)), False
+    sets = [(one,) for one in LABELS]
+    yield replace(register_documents(listed, TEXTS, sets), text_hashes=TextHashes.of(TEXTS)), False
+    yield register_documents(listed, TEXTS, sets, key=b"k" * 32), False
+
+
+def imported_models(folder):
+    """A model of every kind that fastText saves; of the losses that allow it also multilabel, and one compressed."""
+    path = Path(folder) / "imported.bin"
+    for name, parts in FASTTEXT_KINDS.items():
+        path.write_bytes(write_fasttext(parts))
+        fitted = import_fasttext(path, multilabel=name.startswith("ova"))
+        yield fitted
+        if name == "softmax-subwords":
+            yield replace(fitted, scorer=rounded(fitted.scorer, 8))
 
 
 def _sample(fitted, folder, frozen):
@@ -123,7 +141,7 @@ def corrupted(models, seed):
         if change < 0.45 and arrays:
             _change_array(arrays, rng)
         elif change < 0.7:
-            _change_value(about, rng)
+            change_value(about, rng)
         elif change < 0.95:
             _take_from(rng.choice(models), arrays, about, rng)
         elif arrays:
@@ -214,7 +232,7 @@ def _extreme(dtype, rng):
     return dtype.type(value - 2**width if dtype.kind == "i" and value >= 2 ** (width - 1) else value)
 
 
-def _change_value(about, rng):
+def change_value(about, rng):
     """Something else at a random place of the JSON, or nothing."""
     place, key = about, rng.choice(sorted(about))
     while isinstance(place[key], (dict, list)) and place[key] and rng.random() < 0.8:

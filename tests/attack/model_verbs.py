@@ -35,6 +35,11 @@ def use(path, seed, *, must_refuse):
         return ("refused", "") if "\n" not in str(problem) else ("crashed", f"seed {seed}: not one sentence")
     except UnnaiveError as problem:
         return "crashed", f"seed {seed}: loading raised {type(problem).__name__}"
+    return use_fitted(fitted, path, seed, must_refuse=must_refuse)
+
+
+def use_fitted(fitted, path, seed, *, must_refuse=False):
+    """Go through all verbs of a model that loaded; (outcome, note)."""
     step, refused = "start", False
     try:
         for step, act in verbs(fitted, path, seed):

@@ -7,14 +7,18 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))  # where the state machine is
 
 import corpora
+import fasttext_files
 import growth
 import model_files
+import receipt_files
 import texts
 import writers
 from forks import COLUMNS, SURVIVED, Tally, run_forked
 
 WHOLE = {
     "files": 100_000,
+    "fasttext": 20_000,
+    "receipts": 20_000,
     "texts": 1_000_000,
     "kills": 1_000,
     "seconds": 60.0,
@@ -26,14 +30,14 @@ WHOLE = {
     "spark": 30,
 }
 SMALL = {
-    "files": 1_500, "texts": 10_000, "kills": 60, "seconds": 3.0, "corpora": 12, "words": 5_000, "timed": False,
-    "sequences": 60, "service": 10, "spark": 2,
+    "files": 1_500, "fasttext": 300, "receipts": 600, "texts": 10_000, "kills": 60, "seconds": 3.0, "corpora": 12,
+    "words": 5_000, "timed": False, "sequences": 60, "service": 10, "spark": 2,
 }  # fmt: skip
-BLOCK = 500  # sequences whose outcome is kept, so that a run that was stopped goes on where it was
+BLOCK = 100  # sequences whose outcome is kept, so that a run that was stopped goes on where it was
 
 
 # of `make attack`, which goes on with the next part where it was stopped
-FILES_PART, TEXTS_PART, GROWTH_PART = 10_000, 100_000, 16
+FILES_PART, TEXTS_PART, GROWTH_PART = 2_500, 100_000, 16
 
 
 def attack_files(scale, part=0):
@@ -42,6 +46,19 @@ def attack_files(scale, part=0):
     with tempfile.TemporaryDirectory() as folder:
         models = model_files.make_models(folder)
         return run_forked("corrupted model files", model_files.attack_with(models, folder), seeds)
+
+
+def attack_fasttext(scale, part=0):
+    """Damaged model files of fastText: the seeds of one part."""
+    seeds = range(part * FILES_PART, min(scale["fasttext"], (part + 1) * FILES_PART))
+    with tempfile.TemporaryDirectory() as folder:
+        return run_forked("corrupted files of fastText", fasttext_files.attack_with(folder), seeds)
+
+
+def attack_receipts(scale):
+    with tempfile.TemporaryDirectory() as folder:
+        cases = receipt_files.make_cases(folder)
+        return run_forked("altered receipts", receipt_files.attack_with(cases, folder), range(scale["receipts"]))
 
 
 def attack_texts(scale, part=0):
@@ -116,9 +133,9 @@ def attack_spark(scale):
 
 
 ATTACKS = {
-    "files": attack_files, "texts": attack_texts, "hash": attack_hash, "kill": attack_kill, "readers": attack_readers,
-    "corpora": attack_corpora, "growth": attack_growth, "sequences": attack_sequences, "service": attack_service,
-    "spark": attack_spark,
+    "files": attack_files, "fasttext": attack_fasttext, "receipts": attack_receipts, "texts": attack_texts,
+    "hash": attack_hash, "kill": attack_kill, "readers": attack_readers, "corpora": attack_corpora,
+    "growth": attack_growth, "sequences": attack_sequences, "service": attack_service, "spark": attack_spark,
 }  # fmt: skip
 
 
@@ -126,6 +143,7 @@ def parts_of(name, scale):
     """How many parts an attack has at a scale; each is called with its number."""
     sizes = {
         "files": (scale["files"], FILES_PART),
+        "fasttext": (scale["fasttext"], FILES_PART),
         "texts": (scale["texts"], TEXTS_PART),
         "sequences": (scale["sequences"], BLOCK),
         "growth": (len(growth.FAMILIES) if scale["timed"] else 1, GROWTH_PART),

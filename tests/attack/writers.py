@@ -18,6 +18,7 @@ from unnaive.classifier.model_file import load_model, save, update_model_file
 
 BASE = ["tick good ball", "tick fair vote"] * 4, ["sport", "politics"] * 4
 MORE = ["tick warm soup number"], ["sport"]
+PATIENCE = 60  # seconds for the first operations of a writer, which take milliseconds
 OPERATIONS = ("update", "update", "forget", "train", "merge")
 
 
@@ -117,7 +118,7 @@ def attack_kill(folder, kills):
         shared = Shared()
         shared.write(-1, -1, 0)
         child = fork(change_for_ever, path, other, shared, number)
-        wait_for_moment(path, rng)
+        wait_for_moment(path, shared, rng)
         os.kill(child, signal.SIGKILL)
         status = os.waitpid(child, 0)[1]
         before, after, done = shared.read()
@@ -139,13 +140,15 @@ def attack_kill(folder, kills):
     return tally
 
 
-def wait_for_moment(path, rng):
-    """Any moment; or, every other time, one while a temporary file is being written."""
+def wait_for_moment(path, shared, rng):
+    """Any moment of one of the first operations, however busy the machine; half of them while a file is written."""
+    wanted, start = rng.randrange(4), f".{path.name}."
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and (shared.read()[0] < 0 or shared.read()[2] < wanted):
+        time.sleep(0.0001)
     if rng.random() < 0.5:
-        time.sleep(rng.uniform(0.005, 0.12))
+        time.sleep(rng.uniform(0, 0.02))
         return
-    start = f".{path.name}."
-    end = time.monotonic() + 0.5
     while time.monotonic() < end and not any(one.name.startswith(start) for one in path.parent.iterdir()):
         time.sleep(0.0001)
     time.sleep(rng.uniform(0, 0.003))

@@ -212,6 +212,18 @@ class TestWrittenOver:
             with pytest.raises(BadModel, match=r"tickets\.model: the file was written over while its model was in use"):
                 use()
 
+    def test_a_file_whose_time_was_set_back(self, saved):
+        fitted = load(saved, mapped=True)
+        fitted.predict(NEW)
+        times = saved.stat()
+        raw = bytearray(saved.read_bytes())
+        raw[-1] ^= 1
+        with saved.open("r+b") as file:
+            file.write(raw)
+        os.utime(saved, ns=(times.st_atime_ns, times.st_mtime_ns))
+        with pytest.raises(BadModel, match="was written over"):
+            fitted.predict(NEW)
+
     def test_a_shorter_file(self, saved):
         fitted = load(saved, mapped=True)
         os.truncate(saved, 100)

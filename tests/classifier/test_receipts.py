@@ -212,6 +212,8 @@ FORGERIES = {
     "format true": ({"format": True}, "its format is not 2"),
     "another statement": ({"statement": "All is well."}, "its statement is not one of the statements"),
     "no time": ({"time": "yesterday"}, "its time is not a time with its zone"),
+    "not yet": ({"time": "9999-12-31T23:59:59+00:00"}, "its time is not a time with its zone, not in the future"),
+    "unsigned": ({"signature": None}, "its signature is not a table"),
     "kept": ({"kept_from_before": ["weights"]}, "its kept_from_before is not"),
     "another field": ({"more": 1}, "it has a field 'more', which receipts do not have"),
 }
@@ -238,6 +240,37 @@ def test_every_missing_field_is_a_sentence(receipt, capsys):
     assert find_problem(same) == "the file before and the file after are the same"
     more = receipt | {"before": receipt["before"] | {"documents": 99}}
     assert find_problem(more) == "99 documents before, 2 of them forgotten, are not 15 after"
+
+
+def test_fields_that_contradict_each_other_or_are_there_twice_are_a_sentence(receipt, tmp_path):
+    bare = {key: value for key, value in receipt.items() if key != "signature"}
+    assert find_problem(bare) == "its hashes were made with a key, and it is not signed"
+    signature = receipt["signature"]
+    other = receipt | {"signature": signature | {"key": "0" * 16}}
+    assert find_problem(other) == "it is signed with another key than that of its hashes"
+    long = receipt | {"signature": signature | {"value": "0" * 128}}
+    assert find_problem(long) == "its signature has another size than those of hmac-sha256"
+    odd = receipt | {"signature": signature | {"by": ["hmac-sha256"]}}
+    assert find_problem(odd) == "its signature.by is not one of ed25519, hmac-sha256"
+    (tmp_path / "twice.json").write_text('{"documents": 275, ' + json.dumps(receipt)[1:])
+    with pytest.raises(BadData, match="a field is there twice"):
+        read_receipt(tmp_path / "twice.json")
+
+
+def test_nothing_is_verified_where_nothing_shows_that_the_documents_are_gone(folder, capsys):
+    """Without a register, a forged receipt cannot be told from a true one: the answer is null, not true."""
+    run("train all.csv -m multinomial -o m.model")
+    run("forget m.model gone.csv --receipt r.json")
+    forged = json.loads(Path("r.json").read_text()) | {"document_hashes": ["0" * 32, "1" * 32]}
+    write_json("forged.json", forged)
+    capsys.readouterr()
+    for receipt in ("r.json", "forged.json"):
+        assert run(f"verify m.model --receipt {receipt} --json") == 0
+        assert json.loads(capsys.readouterr().out)["verified"] is None
+    assert run("verify m.model --receipt forged.json") == 0
+    assert "nothing of this shows that the documents are gone" in capsys.readouterr().out
+    assert run("verify m.model --receipt r.json --against rest.csv --json") == 0
+    assert json.loads(capsys.readouterr().out)["verified"] is True
 
 
 def test_the_key_of_the_hashes_signs(receipt, capsys):
@@ -324,7 +357,8 @@ def test_a_choice_that_was_kept_is_told_everywhere(folder, capsys):
     assert "the file is that of such a model, with the choice that it kept, byte for byte" in shown
     assert "not checked choice     that the choice of models does not depend on the documents" in shown
     assert run("inspect kept.model") == 0
-    assert "this choice was made on other documents than the model has now" in " ".join(capsys.readouterr().out.split())
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "this choice was made on 17 documents, not on those that the model has now, and was kept" in shown
     forged = json.loads(Path("kept.json").read_text()) | {"kept_from_before": []}
     write_json("forged.json", forged)
     assert run("verify kept.model --receipt forged.json") == 1

@@ -131,13 +131,17 @@ def test_few_documents_of_many_groups_make_at_least_two_folds():
 @pytest.mark.parametrize("settings", [{"model": "auto"}, {"model": "nbsvm", "calibrate": "temperature"}])
 @pytest.mark.slow
 def test_sets_cover_new_threads_as_promised(settings):
-    """New threads quote nothing that was learnt: with shuffled folds 90 % sets covered 30 % of them and less."""
+    """New threads quote nothing that was learnt: with shuffled folds 90 % sets covered 30 % of them and less.
+
+    At least 90 % is promised; auto's pools are cross-fitted on parts of 600 documents, which makes its sets larger than
+    needed (93 % measured). The noise of a mean of three models on 600 new documents each is about 1 point.
+    """
     covered = []
     for seed in range(3):
         new, truth = threads(600, 20 + seed)
         model = TextClassifier(**settings).fit(*threads(600, 10 + seed))
         covered.append(evaluate(model, new, truth).coverage(0.9)[0].coverage)
-    assert np.mean(covered) == pytest.approx(0.9, abs=0.03)
+    assert 0.87 < np.mean(covered) < 0.95
 
 
 def test_the_report_says_how_many_share_passages():

@@ -15,15 +15,20 @@ WORDS = {
 }
 SMALL = {"restarts": 2, "average": 1, "members": 2, "clusters": 2, "k": 3, "max_iter": 30}
 QUICK = ("multinomial", "nbsvm", "tan")
+# two classes are told apart by one network; beside a third, of a name and no documents, each has its own
+ONE_NETWORK_FOR_A_PAIR = ("hierarchical", "hierarchical-naive-bayes")
 NAMES = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in MODELS]
 
 
 def documents():
-    """Sixty texts of three classes, each with some words of the others."""
+    """Sixty texts of three classes, each with some words of the others, and a few with one that no other class has."""
     random = np.random.default_rng(0)
     every = [word for words in WORDS.values() for word in words]
     labels = [list(WORDS)[number % 3] for number in range(60)]
-    texts = [" ".join([*random.choice(WORDS[label], 4), *random.choice(every, 3)]) for label in labels]
+    texts = [
+        " ".join([*random.choice(WORDS[label], 4), *random.choice(every, 3), f"{label}{number % 4}"])
+        for number, label in enumerate(labels)
+    ]
     return texts, labels
 
 
@@ -43,7 +48,8 @@ def test_a_class_of_weight_0_is_one_whose_documents_are_left_out(name):
     named = classifier(name).partial_fit(REST_TEXTS, REST_LABELS, classes=sorted(WORDS))
     np.testing.assert_array_equal(weighted.scores(TEXTS), named.scores(TEXTS))
     without = classifier(name).fit(REST_TEXTS, REST_LABELS)
-    np.testing.assert_array_equal(weighted.predict(TEXTS), without.predict(TEXTS))
+    if name not in ONE_NETWORK_FOR_A_PAIR:
+        np.testing.assert_array_equal(weighted.predict(TEXTS), without.predict(TEXTS))
     assert weighted.vocabulary_.terms == without.vocabulary_.terms
 
 

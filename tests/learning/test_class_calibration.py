@@ -183,15 +183,20 @@ def test_the_setting_is_a_name_or_true():
         TextClassifier("multinomial", calibrate="plat").fit(TEXTS, LABELS)
 
 
-def test_a_new_class_ends_the_calibration_of_each_class_with_a_warning():
-    made = TextClassifier("multinomial", calibrate="platt").fit(TEXTS, LABELS)
-    with pytest.warns(UnnaiveWarning, match="platt calibration of each class is gone"):
-        made.partial_fit(["rain and wind"], ["weather"], grow=True)
-    assert made.fitted_.calibration is None
-    assert made.fitted_.conformal is None
-    warm = TextClassifier("multinomial", calibrate="temperature").fit(TEXTS, LABELS)
-    before = warm.fitted_.calibration
-    assert warm.partial_fit(["rain and wind"], ["weather"], grow=True).fitted_.calibration == before
+@pytest.mark.parametrize("kind", ["platt", "temperature"])
+def test_after_a_new_class_the_calibration_is_that_of_training(kind):
+    """A model that is tuned keeps its documents; one without them says that its calibration is gone."""
+    new = ["rain and wind"] * 6
+    made = TextClassifier("multinomial", calibrate=kind).fit(TEXTS, LABELS)
+    made.partial_fit(new, ["weather"] * 6, grow=True)
+    whole = TextClassifier("multinomial", calibrate=kind).fit([*TEXTS, *new], [*LABELS, *["weather"] * 6])
+    assert made.fitted_.calibration == whole.fitted_.calibration
+    assert made.fitted_.calibration is not None
+    sums = TextClassifier("multinomial", calibrate=kind, documents_limit=0).fit(TEXTS, LABELS)
+    with pytest.warns(UnnaiveWarning, match="the calibration and the held-out scores are gone"):
+        sums.partial_fit(new, ["weather"] * 6, grow=True)
+    assert sums.fitted_.calibration is None
+    assert sums.fitted_.conformal is None
 
 
 def test_calibration_brings_the_error_of_tickets_down():

@@ -13,7 +13,7 @@ from unnaive.models.catalogue import MODELS, find_model
 MILLION = 10**6
 # what learns class by class, or holds numbers for every class
 LIMITED = (
-    "auto", "hierarchical", "hierarchical-naive-bayes", "tan", "superparent", "diagnostic", "selective", "svm", "nbsvm",
+    "hierarchical", "hierarchical-naive-bayes", "tan", "superparent", "diagnostic", "selective", "svm", "nbsvm",
     "maxent", "tree",
 )  # fmt: skip
 HINGES = ("auto", "svm", "nbsvm")

@@ -15,6 +15,7 @@ from unnaive.data.targets import one_label_matrix
 from unnaive.io.tickets import load_tickets
 from unnaive.learning.tuning import scut
 from unnaive.linear.links import probabilities
+from unnaive.models.auto import plan as auto_plan
 from unnaive.models.auto.candidates import USUAL, Candidate
 from unnaive.models.auto.clock import Clock
 from unnaive.models.auto.members import FAMILIES, Training, fit_family
@@ -545,3 +546,17 @@ def test_thousands_of_classes_get_a_tree_of_labels_and_a_line_says_so(tmp_path):
     assert (model.predict(texts[:50]) == labels[:50]).all()
     model.save(tmp_path / "many.model")
     assert TextClassifier.load(tmp_path / "many.model").predict(texts[:50]).tolist() == labels[:50]
+
+
+def test_weights_that_would_not_fit_in_memory_get_a_tree_of_labels(monkeypatch):
+    """Also where a choice was to be kept: refitting it would take the same weights."""
+    texts, labels = ["good ball", "fair vote", "ball game", "vote law"] * 3, ["sport", "politics"] * 6
+    pool = TextClassifier(budget="fast").fit(texts, labels)
+    assert pool.fitted_.scorer.kind == "pool"
+    monkeypatch.setattr(auto_plan, "MOST_NUMBERS", 100)
+    for change in (
+        lambda: TextClassifier(budget="fast").fit(texts, labels),
+        lambda: pool.partial_fit(["warm soup"], ["sport"], keep_choice=True),
+    ):
+        with pytest.warns(UnnaiveWarning, match="2 classes are too many for auto to search for, so it trains a tree"):
+            assert change().fitted_.scorer.kind == "label-tree"

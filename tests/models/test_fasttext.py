@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.fasttext_files import KINDS, TEXTS, WORDS, FastTextParts, write_fasttext
+from support.fasttext_files import KEPT, KINDS, TEXTS, WORDS, FastTextParts, write_fasttext
 from support.model_files import read_parts, rewrite
 
 from unnaive import TextClassifier
 from unnaive.base.errors import BadModel, UnnaiveError
 from unnaive.classifier.compress import compress_model, file_size
 from unnaive.classifier.model_file import load_model, save
-from unnaive.models.fasttext import documents
+from unnaive.models.fasttext import binary_file, documents
 from unnaive.models.fasttext.binary_file import read_fasttext_file
-from unnaive.models.fasttext.compressing import keep_rows
+from unnaive.models.fasttext.compressing import keep_rows, rounded
 from unnaive.models.fasttext.features import word_hash
 from unnaive.models.fasttext.huffman import huffman_tree
 from unnaive.models.fasttext.importing import import_fasttext
@@ -297,6 +297,52 @@ def test_weights_that_are_no_numbers_are_refused(imported, value):
     for fold in (True, False):
         with pytest.raises(BadModel, match="weights that are not numbers"):
             imported(FastTextParts(matrices={"input": rows}), fold=fold)
+
+
+@pytest.mark.parametrize("place", ["centroids", "norms"])
+@pytest.mark.parametrize("fold", [True, False])
+def test_numbers_that_quantised_rows_might_have_are_bounded(tmp_path, place, fold):
+    """Each of them, used by a code or not, times any length: else the model cannot be saved, or scores become NaN."""
+    content = bytearray(write_fasttext(KINDS["pruned"]))
+    flag = content.index(struct.pack("<??2q", True, True, len(WORDS) + len(KEPT), 8))
+    start = flag + 22 + (len(WORDS) + len(KEPT)) * 4 + 16
+    last = {"centroids": start + 4 * 255, "norms": start + 4 * 8 * 256 + len(WORDS) + len(KEPT) + 16 + 4 * 255}
+    path = tmp_path / "a.ftz"
+    for value in (np.nan, -np.inf, 1e20):
+        struct.pack_into("<f", content, last[place], value)
+        path.write_bytes(content)
+        with pytest.raises(BadModel, match="weights that are not numbers, or beyond all bounds"):
+            import_fasttext(path, fold=fold)
+    struct.pack_into("<f", content, last[place], 1.0)
+    path.write_bytes(content)
+    assert import_fasttext(path, fold=fold).classes
+
+
+def test_a_part_of_a_quantiser_may_be_wider_than_the_matrix(imported, tmp_path):
+    """fastText writes its `-dsub 2` beside one dimension, too."""
+    fitted = imported(FastTextParts(dim=1, quantised=True, dsub=2))
+    save(fitted, tmp_path / "a.model")
+    np.testing.assert_array_equal(load_model(tmp_path / "a.model").scores(["the of"]), fitted.scores(["the of"]))
+
+
+@pytest.mark.parametrize("scale", [3e14, 1e14])
+def test_weights_as_large_as_any_that_are_read_can_be_saved_and_compressed(imported, tmp_path, scale):
+    for parts in (FastTextParts(), FastTextParts(dim=3)):
+        rows = np.full((len(WORDS), parts.dim), scale)
+        fitted = imported(parts.with_(matrices={"input": rows, "output": np.full((5, parts.dim), scale)}))
+        for one in (fitted, replace(fitted, scorer=rounded(fitted.scorer, 8))):
+            save(one, tmp_path / "a.model")
+            scores = load_model(tmp_path / "a.model").scores(["the of", ""])
+            assert np.isfinite(scores).all()
+
+
+def test_an_entry_of_the_dictionary_has_an_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(binary_file, "READ_AHEAD", 1000)
+    (tmp_path / "a.bin").write_bytes(write_fasttext(FastTextParts(words=("</s>", "a" * 900))))
+    assert import_fasttext(tmp_path / "a.bin").predict(["a"]).tolist()
+    (tmp_path / "a.bin").write_bytes(write_fasttext(FastTextParts(words=("</s>", "a" * 3000))))
+    with pytest.raises(BadModel, match="an entry of more than 1,000 bytes"):
+        import_fasttext(tmp_path / "a.bin")
 
 
 def test_labels_that_are_no_labels_are_refused(imported):

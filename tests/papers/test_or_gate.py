@@ -2,7 +2,7 @@
 
 import pytest
 
-from unnaive.evaluation.papers.comparison import EXPLAINED, REPRODUCED, reproduce
+from unnaive.evaluation.papers.comparison import EXPLAINED, UNEXPLAINED, reproduce
 from unnaive.evaluation.papers.runs import PaperRun
 from unnaive.evaluation.papers.tables import read_paper
 
@@ -35,8 +35,12 @@ def test_breakeven_per_document_stands_beside_the_published_one(tables):
     table = tables["1/reuters"]
     for kind in ("micr.BEP", "macr.BEP"):
         assert table.cell("OR-eq17", f"{kind} per document").theirs == table.cell("OR-eq17", kind).theirs
-    assert table.cell("OR-eq17", "macr.BEP per document").mark == REPRODUCED
-    assert table.cell("OR-eq17", "micr.BEP").mark == EXPLAINED
+        repeated = table.cell("OR-eq17", f"{kind} per document")
+        assert repeated.ours in repeated.band
+        assert repeated.mark == ""  # a printed figure has one mark
+    # per document .550 for the published .544, which shows the reason; .796 for .766 does not
+    assert table.cell("OR-eq17", "macr.BEP").mark == EXPLAINED
+    assert table.cell("OR-eq17", "micr.BEP").mark == UNEXPLAINED
 
 
 def test_the_blend_lifts_macro_f1_and_term_selection_lifts_micro_breakeven(tables):

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from unnaive import FittedModel, TextClassifier, UnnaiveError
+from unnaive.classifier.receipts import register_documents
 from unnaive.models.catalogue import MODELS, find_model
 
 ENTRANCES = ("texts", "counts")
 CLASSES = ("east", "north", "south")
+COSTS = {true: {given: float(abs(i - j)) for j, given in enumerate(CLASSES)} for i, true in enumerate(CLASSES)}
 MISSPELT = {"east": "East", "north": "nroth"}  # as somebody may have typed them
 WORDS = ("ball", "goal", "vote", "law", "soup", "Straße", "IŞIK", "don't", "42", "東京", ":-)", "e\u0301te\u0301")
 NOTHING_KNOWN = ("", "unheard-of words", "!?")
@@ -42,6 +44,7 @@ OPTIONS: tuple[dict[str, Any], ...] = (
     {"calibrate": "temperature"},
     {"calibrate": "isotonic"},
     {"optimise": "macro-f1"},
+    {"optimise": COSTS},
     {"class_weight": "balanced"},
     {"documents_limit": 0},
 )
@@ -112,12 +115,18 @@ def untrained(name: str, entrance: str, options: dict[str, Any]) -> Any:
     return TextClassifier(name, **settings, **options) if entrance == "texts" else find_model(name)(**settings)
 
 
-def train(name: str, entrance: str, options: dict[str, Any], rows: list[Document], *, multilabel: bool) -> Model:
-    """A model of these documents."""
+def train(
+    name: str, entrance: str, options: dict[str, Any], rows: list[Document], *, multilabel: bool,
+    registered: bool = False,
+) -> Model:  # fmt: skip
+    """A model of these documents, with a register of them where it is asked for and what it keeps allows one."""
     labels = labels_of(rows, multilabel=multilabel)
     sentences = [text for text, _ in rows]
     made = untrained(name, entrance, options).fit(sentences if entrance == "texts" else count_words(sentences), labels)
-    return Model(name, entrance, multilabel, options, made.fitted_, Counter(rows), notes=["train"])
+    fitted = made.fitted_
+    if registered and fitted.statistic is not None:
+        fitted = register_documents(fitted, sentences, [labels for _, labels in rows])
+    return Model(name, entrance, multilabel, options, fitted, Counter(rows), notes=["train"])
 
 
 def refusal(error: UnnaiveError) -> str:

@@ -118,7 +118,8 @@ def check_made_of_documents(model: Model) -> None:
         return  # updates may leave one class, and fit refuses it
     if model.entrance == "counts" and classes != set(model.fitted.classes):
         return  # an estimator keeps classes of which it has no document any more
-    anew = train(model.name, model.entrance, model.options, rows, multilabel=model.multilabel)
+    registered = model.fitted.register is not None
+    anew = train(model.name, model.entrance, model.options, rows, multilabel=model.multilabel, registered=registered)
     assert fingerprint(anew) == fingerprint(model), f"not what training on {rows} gives"
 
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from statemachine import data
-from statemachine.data import CLASSES, Document, Model, labels_of, refusal
+from statemachine.data import CLASSES, COSTS, Document, Model, labels_of, refusal
 from statemachine.draws import Draws
 from statemachine.invariants import check_made_of_documents, check_model, unchanged
+from statemachine.receipts import check_receipt
 from unnaive import FittedModel, TextClassifier, UnnaiveError
 from unnaive.classifier.compress import compress_model, file_size
 from unnaive.classifier.model_file import load_model
 
-COSTS = {true: {given: float(abs(i - j)) for j, given in enumerate(CLASSES)} for i, true in enumerate(CLASSES)}
 CALIBRATIONS = ("temperature", "platt", "isotonic", "none")
 AIMS: tuple[Any, ...] = ("accuracy", "macro-f1", COSTS)
 SHARES = (1.5, 0.9, 0.6, 0.3, 0.01)  # of the size of a file, to which it is compressed
@@ -81,7 +81,8 @@ class Verbs:
         multilabel = draws.choose((False, True))
         options = draws.choose(data.OPTIONS) if entrance == "texts" else {}
         rows = rows + draws.documents(multilabel=multilabel)
-        return self.attempt(lambda: data.train(name, entrance, options, rows, multilabel=multilabel), rows, options)
+        how = {"multilabel": multilabel, "registered": entrance == "texts" and draws.choose((False, False, True))}
+        return self.attempt(lambda: data.train(name, entrance, options, rows, **how), rows, options)
 
     def update(self, draws: Draws, model: Model) -> Model | None:
         """Learn more documents."""
@@ -89,12 +90,15 @@ class Verbs:
         return self.attempt(lambda: self.change(model, "partial_fit", rows, grow=grow), model, rows)
 
     def forget(self, draws: Draws, model: Model) -> Model | None:
-        """Unlearn some of the model's own documents."""
+        """Unlearn some of the model's own documents; a receipt of that can be verified."""
         own = sorted((model.documents or Counter()).elements())
         if not own:
             return None
         rows = draws.some(own)
-        return self.attempt(lambda: self.change(model, "forget", rows), model, rows)
+        made = self.attempt(lambda: self.change(model, "forget", rows), model, rows)
+        if made is not None and made.entrance == "texts":
+            check_receipt(model, made, rows, self.folder)
+        return made
 
     def forget_strangers(self, draws: Draws, model: Model) -> None:
         """Unlearn documents that may never have been learnt: refused, or counts cannot tell; nothing is damaged."""

@@ -1,17 +1,21 @@
 """A file whose pages a model stands on, and whether somebody has written into it since.
 
 A file that is replaced by renaming another one over it stays as it was for those who mapped it. One that is written
-over in place changes under their eyes; its size and time of change tell.
+over in place changes under their eyes; its size and its times of change tell, also where somebody sets back the time
+that can be set.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import BadModel
+
+CLOCK_STEP = 50_000_000  # ns that two writes may be apart and give a file the same times
 
 
 class MappedFile:
@@ -25,7 +29,8 @@ class MappedFile:
     def __init__(self, path: Path, handle: int) -> None:
         self.path = path
         self.verify: Callable[[], None] | None = None
-        self._verified = False
+        self._was_sound = False  # when it was last looked at
+        self._verified = False  # and so to be taken as sound until its times change
         self._handle = os.dup(handle)
         self._seen = self._state()
 
@@ -34,18 +39,22 @@ class MappedFile:
         found = self._state()
         if found == self._seen and self._verified:
             return
-        if found != self._seen and (self.verify is None or found[0] != self._seen[0]):
+        written = found[:2] != self._seen[:2]  # the last time changes with the name and the mode, too
+        if written and (self.verify is None or found[0] != self._seen[0]):
             raise BadModel(self._sentence())  # not looked at: pages behind the end of a file cannot be read
         try:
             if self.verify is not None:
                 self.verify()
         except BadModel as problem:
-            raise BadModel(f"{self.path}: {problem}" if found == self._seen else self._sentence()) from problem
-        self._seen, self._verified = found, True
+            over = self._was_sound or found != self._seen
+            raise BadModel(self._sentence() if over else f"{self.path}: {problem}") from problem
+        self._seen, self._was_sound = found, True
+        self._verified = not 0 <= time.time_ns() - max(found[1:]) < CLOCK_STEP
 
-    def _state(self) -> tuple[int, int]:
+    def _state(self) -> tuple[int, int, int]:
+        """Size, time of writing, time of any change."""
         status = os.fstat(self._handle)
-        return status.st_size, status.st_mtime_ns
+        return status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
     def _sentence(self) -> str:
         return (

@@ -81,6 +81,16 @@ def not_checked(*, forgotten: bool, against: bool) -> list[ReceiptCheck]:
     return found
 
 
+def sum_up(checks: Sequence[ReceiptCheck]) -> bool | None:
+    """Whether the receipts hold; None where nothing speaks against them, but nothing shows that the documents are gone.
+
+    Only the register or the counts of a model trained without them show that.
+    """
+    if any(one.holds is False for one in checks):
+        return False
+    return True if any(one.holds and one.name in ("register", "counts") for one in checks) else None
+
+
 def _check_chain(receipts: Sequence[Receipt]) -> ReceiptCheck:
     """Whether the file after each receipt is the file before the next, and so the numbers of documents."""
     for number, (one, two) in enumerate(pairwise(receipts), 1):
@@ -89,6 +99,12 @@ def _check_chain(receipts: Sequence[Receipt]) -> ReceiptCheck:
                 "chain", False,
                 f"the file after receipt {number} is not the file before receipt {number + 1}: one is missing, or the "
                 "model was changed in between",
+            )  # fmt: skip
+        if any(one[name] != two[name] for name in ("statement", "registered")):
+            return ReceiptCheck(
+                "chain", False,
+                f"receipts {number} and {number + 1} speak of one file and say other things of it: their statement, or "
+                "whether there is a register",
             )  # fmt: skip
     if len(receipts) == 1:
         return ReceiptCheck("chain", None, "other receipts of the model: name each with --receipt to check the chain")

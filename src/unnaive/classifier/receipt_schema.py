@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,8 @@ STATEMENTS = {
     "documents": "The counted documents that the model after keeps and was trained on are those before, without these.",
 }
 CHOICE = "choice of models"  # of a model that selects among candidates, where --keep-choice was given
-SIGNATURES = ("ed25519", "hmac-sha256")
+SIGNATURES = {"ed25519": 64, "hmac-sha256": 32}  # bytes of the value
+CLOCKS = timedelta(days=1)  # a receipt from further in the future than two clocks may differ was not written yet
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,9 @@ def _is_hex(size: int) -> Callable[[Any], bool]:
 
 def _is_time(value: Any) -> bool:
     try:
-        return isinstance(value, str) and datetime.fromisoformat(value).tzinfo is not None
-    except ValueError:
+        time = datetime.fromisoformat(value)
+        return time.tzinfo is not None and time - datetime.now(UTC) < CLOCKS
+    except (TypeError, ValueError, OverflowError):
         return False
 
 
@@ -66,7 +68,7 @@ FIELDS = {
     "receipt": FieldRule(f"{KIND!r}", lambda value: value == KIND),
     "format": FieldRule(f"{FORMAT}", lambda value: type(value) is int and value == FORMAT),
     "version": FieldRule("a version", _is_text),
-    "time": FieldRule("a time with its zone", _is_time),
+    "time": FieldRule("a time with its zone, not in the future", _is_time),
     "statement": FieldRule("one of the statements that unnaive makes", lambda value: value in STATEMENTS.values()),
     "kept_from_before": FieldRule(f"[] or [{CHOICE!r}]", lambda value: value in ([], [CHOICE])),
     "registered": FieldRule("true or false", lambda value: isinstance(value, bool)),
@@ -91,7 +93,7 @@ PARTS = {
         "key": FieldRule("the name of a key or null", lambda value: value is None or _is_hex(8)(value)),
     },
     "signature": {
-        "by": FieldRule(f"one of {', '.join(SIGNATURES)}", lambda value: value in SIGNATURES),
+        "by": FieldRule(f"one of {', '.join(SIGNATURES)}", lambda value: value in list(SIGNATURES)),
         "key": FieldRule("the name of a key", lambda value: _is_hex(8)(value) or _is_hex(32)(value)),
         "value": FieldRule("a signature in hexadecimal", lambda value: _is_hex(64)(value) or _is_hex(32)(value)),
     },
@@ -101,7 +103,7 @@ PARTS = {
 def read_receipt(path: str | Path) -> dict[str, Any]:
     """A receipt from a file; anything else, or one whose values cannot be, is an error of one sentence."""
     try:
-        found = json.loads(check_exists(path).read_text(encoding="utf-8"))
+        found = json.loads(check_exists(path).read_text(encoding="utf-8"), object_pairs_hook=_read_table)
     except (ValueError, RecursionError) as problem:
         raise BadData(f"{path} is no receipt of unlearning ({str(problem).splitlines()[0][:80]})") from problem
     problem_found = find_problem(found)
@@ -109,6 +111,14 @@ def read_receipt(path: str | Path) -> dict[str, Any]:
         raise BadData(f"{path} is no receipt of unlearning that this version can read: {problem_found}")
     receipt: dict[str, Any] = found
     return receipt
+
+
+def _read_table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A table of JSON; one that has a field twice says two things, of which a reader may see the other."""
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        raise ValueError("a field is there twice")
+    return table
 
 
 def find_problem(found: Any) -> str | None:
@@ -159,4 +169,15 @@ def _find_contradiction(found: dict[str, Any]) -> str | None:
             f"{before['documents']:,} documents before, {found['documents']:,} of them forgotten, "
             f"are not {after['documents']:,} after"
         )
+    return _find_signature_problem(found.get("signature"), found["hash"]["key"])
+
+
+def _find_signature_problem(signature: dict[str, str] | None, key: str | None) -> str | None:
+    """What cannot be true of the signature: who has the key of the hashes signs with it, if with nothing else."""
+    if signature is None:
+        return None if key is None else "its hashes were made with a key, and it is not signed"
+    if len(signature["value"]) != 2 * SIGNATURES[signature["by"]]:
+        return f"its signature has another size than those of {signature['by']}"
+    if signature["by"] == "hmac-sha256" and signature["key"] != key:
+        return "it is signed with another key than that of its hashes"
     return None

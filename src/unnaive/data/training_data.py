@@ -72,9 +72,11 @@ class DocumentRows:
         Documents of weight 0 are left out, so that no model learns anything from them; their classes stay.
         """
         weight = class_sample_weight(class_weight, self.targets, self.weight)
-        if weight is None or bool(np.all(weight > 0)):
-            return replace(self, weight=weight)
-        left = replace(self, weight=weight).take(np.flatnonzero(weight > 0))
+        if weight is None:
+            return replace(self, weight=None)
+        left = replace(self, weight=weight)
+        if not bool(np.all(weight > 0)):
+            left = left.take(np.flatnonzero(weight > 0))
         return replace(left, weight=None) if bool(np.all(left.weight == 1)) else left
 
 

@@ -33,7 +33,7 @@ from unnaive.evaluation.tally import indicator_matrix
 from unnaive.learning.decisions import Argmax, Decision
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
-from unnaive.learning.train import make_scorer, out_of_fold_scores, train
+from unnaive.learning.train import kept_rows, make_scorer, out_of_fold_scores, train
 from unnaive.learning.tuning import TUNINGS
 from unnaive.linear.links import comparable_scores, probabilities
 from unnaive.linear.scorer import Scorer
@@ -314,15 +314,14 @@ class SplitData:
         spec = fitted.spec
         if self.material.exclusive or spec.model.takes_terms:
             return fitted.decision
-        (X, vocabulary), targets = self._seen_terms, self.targets
-        if spec.model.statistic == "documents":  # which are read in an order of their own, and so are their folds
-            documents = KeptDocuments.of(X, targets, vocabulary)
-            X, vocabulary, targets = documents.X, documents.vocabulary, documents.targets(targets.target_type)
+        # a model that is tuned keeps its documents, in an order of their own, by which they are cut into folds
+        X, vocabulary = self._seen_terms
+        rows = kept_rows(KeptDocuments.of(X, self.targets, vocabulary), self.targets.target_type)
         scores = out_of_fold_scores(
-            replace(spec, min_df=self.min_df, select=self.select), DocumentRows(X, targets, vocabulary),
+            replace(spec, min_df=self.min_df, select=self.select), rows,
             n_folds=min(TUNING_FOLDS, len(self.train_rows)),
         )  # fmt: skip
-        return TUNINGS["best"](scores, targets.Y, fitted.scorer.link)
+        return TUNINGS["best"](scores, rows.targets.Y, fitted.scorer.link)
 
     @lazy_property
     def _seen_terms(self) -> tuple[Sparse, Vocabulary | None]:

@@ -17,7 +17,7 @@ from unnaive.data.counts import Counts
 from unnaive.data.folds import block_folds, out_of_fold, rarest_classes, split_folds
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
-from unnaive.data.sample_weights import several_labels_refused
+from unnaive.data.sample_weights import class_sample_weight, several_labels_refused
 from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import Targets
 from unnaive.data.training_data import DocumentRows, TrainingData, check_classes
@@ -90,7 +90,8 @@ def train(
     documents = data.documents()
     if data.token_rule is not None:
         check_classes(documents.classes, data.multilabel)
-    rows = kept_rows(documents, data.target_type, data.threads).weighted(spec.class_weight)
+    used = weighted_documents(documents, spec.class_weight, data.target_type)
+    rows = kept_rows(used, data.target_type, data.threads).weighted(spec.class_weight)
     kept = {"documents": documents if spec.documents_limit else None}
     held = before if spec.model.keeps_choice else None
     return _learn(data, spec, rows.counts(data.threads), rows, held, progress, kept)
@@ -108,7 +109,8 @@ def _learn_from_counts(data: TrainingData, spec: TrainingSpec, progress: Progres
     rows = data.rows  # these keep their columns, which only the folds of tuning still need
     if data.sums is None and keeps_documents(spec, multilabel=data.multilabel, texts=data.token_rule is not None):
         kept["documents"] = documents = data.documents()
-        rows = kept_rows(documents, data.target_type, data.threads)
+        used = weighted_documents(documents, spec.class_weight, data.target_type)
+        rows = kept_rows(used, data.target_type, data.threads)
         kept["counts"] = named = documents.counts(data.target_type, threads=data.threads)
     else:
         if rows is None and data.kept is not None:
@@ -116,6 +118,17 @@ def _learn_from_counts(data: TrainingData, spec: TrainingSpec, progress: Progres
         kept["counts"] = named = data.counts()
     weighted_rows = None if rows is None else rows.weighted(spec.class_weight)
     return _learn(data, spec, named.weighted(spec.class_weight), weighted_rows, None, progress, kept)
+
+
+def weighted_documents(documents: KeptDocuments, class_weight: Any, target_type: str) -> KeptDocuments:
+    """The documents without those of classes with weight 0, in the order that they have where these never were."""
+    if class_weight is None or isinstance(class_weight, str):  # "balanced" has no weights of 0
+        return documents
+    weight = class_sample_weight(class_weight, documents.targets(target_type), documents.weight)
+    if weight is None or bool(np.all(weight > 0)):
+        return documents
+    own = np.ones(documents.n_docs) if documents.weight is None else documents.weight
+    return replace(documents, weight=np.where(weight > 0, own, 0.0)).in_order()
 
 
 def kept_rows(documents: KeptDocuments, target_type: str, threads: int = 1) -> DocumentRows:

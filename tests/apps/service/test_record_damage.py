@@ -203,3 +203,26 @@ def test_lines_of_the_small_file_that_were_cut_or_changed_are_passed_over(small:
     last = beside(small, ".record.last")
     last.write_bytes(last.read_bytes() + b"event 900 0123456789abcdef 00000000\nevent 9")
     assert open_quietly(small)[1] == ""
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        ("UPDATE folds SET event = 5 WHERE event = 8", "which of its events the model files have"),  # 3 learnt twice
+        ("UPDATE folds SET event = 12 WHERE event = 8", "which of its events the model files have"),  # 4 never learnt
+        ("DELETE FROM folds; DELETE FROM fold_seals", "which of its events the model files have"),
+        ("INSERT INTO documents VALUES (77, 1, 'a ghost', '[\"sport\"]', NULL)", "it has documents of no event"),
+    ],
+)
+def test_what_would_be_learnt_twice_or_never_is_refused(small: Path, damage: str, sentence: str) -> None:
+    served = ServedModel("small", small, teachable=True)
+    for number in range(8):
+        teach(served, number)
+    served.fold()
+    teach(served, 8)
+    assert served.record is not None
+    served.record.close()
+    with sqlite3.connect(beside(small, ".record")) as data:
+        data.executescript(damage)
+    with pytest.raises(UnnaiveError, match=f"is damaged: {sentence}.*restore it from a copy"):
+        ServedModel("small", small, teachable=True)

@@ -102,7 +102,7 @@ class Group(PlainHelp, typer.core.TyperGroup):
 
 
 # what help calls the value of an option of a type, unless the option says so itself
-VALUES: dict[Any, str] = {Path: "FILE", int: "N", float: "NUMBER", str: "TEXT", list[str]: "TEXT"}
+VALUES: dict[Any, str] = {Path: "FILE", int: "N", float: "NUMBER", str: "TEXT", list[str]: "TEXT", list[Path]: "FILE"}
 
 
 def name_values(verb: Any) -> Any:

@@ -58,7 +58,7 @@ def train_file(
     needs = {"--holdout": holdout is not None, "--register": finish is not None, "--max-size": limit is not None}
     needs_corpus = next((name for name, given in needs.items() if given), None)
     steps = 3 + (holdout is not None) + bool(test)  # reading, learning and writing are always among them
-    steps += 0 if limit is None else 2
+    steps += spec.model.keeps_choice + (0 if limit is None else 2)
     with reading_progress(source, steps=steps) as (watched, bar), ExitStack() as stack:
         corpus, learning = None, f"learning {classifier.model} from {{}}"
         measured: dict[str, Any] = {}

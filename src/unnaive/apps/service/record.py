@@ -20,8 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from unnaive.apps.service.record_seals import TABLE as SEALS
-from unnaive.apps.service.record_seals import LastFile, LastKnown, find_changed_events, seal_event, seal_unsealed
+from unnaive.apps.service.record_seals import TABLES as SEALS
+from unnaive.apps.service.record_seals import LastFile, LastKnown, find_problem, seal_event, seal_fold, seal_unsealed
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning, count_noun
 from unnaive.base.sqlite_files import connect_durable, transaction
 from unnaive.base.types import Label
@@ -95,12 +95,9 @@ class TeachingRecord:
             raise UnnaiveError(f"{self.path} is damaged ({' '.join(str(problem).split())[:80]}); {REMEDY}")
         with transaction(self._data) as data:
             seal_unsealed(data)
-        changed = find_changed_events(self._data)
-        if changed:
-            raise UnnaiveError(
-                f"{self.path} is damaged: {len(changed):,} of {count_noun(self.last, 'event')}, the first of them "
-                f"number {changed[0]}, {'is' if len(changed) == 1 else 'are'} not what was written; {REMEDY}"
-            )
+        problem = find_problem(self._data)
+        if problem is not None:
+            raise UnnaiveError(f"{self.path} is damaged: {problem}; {REMEDY}")
         self._tell_loss(self._last_file.read())
 
     def _tell_absence(self, known: LastKnown) -> None:
@@ -130,7 +127,8 @@ class TeachingRecord:
         )
         with transaction(self._data) as data:
             for sha256, event in known.folds.items():
-                data.execute("INSERT OR IGNORE INTO folds VALUES (?, ?)", (sha256, event))
+                if data.execute("INSERT OR IGNORE INTO folds VALUES (?, ?)", (sha256, event)).rowcount:
+                    seal_fold(data, sha256, event)
             at = datetime.now(UTC).isoformat(timespec="milliseconds")
             data.execute(
                 "INSERT INTO events (id, at, kind, answer) VALUES (?, ?, 'loss', ?)",
@@ -219,7 +217,9 @@ class TeachingRecord:
 
     def note_fold(self, sha256: str, event: int) -> None:
         """Write, before a model file takes its place, up to which event it goes."""
-        self._data.execute("INSERT OR REPLACE INTO folds VALUES (?, ?)", (sha256, event))
+        with transaction(self._data) as data:
+            data.execute("INSERT OR REPLACE INTO folds VALUES (?, ?)", (sha256, event))
+            seal_fold(data, sha256, event)
         self._last_file.add_fold(sha256, event)
 
     def fold_of(self, sha256: str) -> int | None:

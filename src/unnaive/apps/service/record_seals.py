@@ -1,9 +1,9 @@
 """Whether a teaching record is what was written: a running hash over its events, and a small file that knows the last.
 
 hash of event n = BLAKE2b(hash of event n − 1, event n, its documents). It is in the record itself, so that an event
-that was changed is found. Events that are gone from the end leave a record that is sound and shorter, as SQLite leaves
-it when its write-ahead log was cut or damaged; so a second file, NAME.record.last, has a line for each event, written
-when the event is on disk and before it is acknowledged.
+that was changed is found; up to which event a model file goes has a hash too. Events that are gone from the end leave
+a record that is sound and shorter, as SQLite leaves it when its write-ahead log was cut or damaged; so a second file,
+NAME.record.last, has a line for each event, written when the event is on disk and before it is acknowledged.
 """
 
 from __future__ import annotations
@@ -16,9 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unnaive.base.errors import count_noun
+
 SUFFIX = ".last"  # of the record's file name
 LONGEST = 1 << 20  # bytes after which only the last lines are kept
-TABLE = "CREATE TABLE IF NOT EXISTS seals (event INTEGER PRIMARY KEY, hash TEXT NOT NULL) STRICT"
+TABLES = """
+CREATE TABLE IF NOT EXISTS seals (event INTEGER PRIMARY KEY, hash TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS fold_seals (sha256 TEXT PRIMARY KEY, hash TEXT NOT NULL) STRICT;
+"""
 START = "0" * 64  # the hash before the first event
 
 
@@ -48,6 +53,43 @@ def seal_unsealed(data: sqlite3.Connection) -> None:
     if data.execute("SELECT 1 FROM seals LIMIT 1").fetchone() is None:
         for (event,) in data.execute("SELECT id FROM events ORDER BY id").fetchall():
             seal_event(data, event)
+    if data.execute("SELECT 1 FROM fold_seals LIMIT 1").fetchone() is None:
+        for sha256, event in data.execute("SELECT sha256, event FROM folds").fetchall():
+            seal_fold(data, sha256, event)
+
+
+def seal_fold(data: sqlite3.Connection, sha256: str, event: int) -> None:
+    """Write the hash of what is said of a model file: up to which event it goes."""
+    data.execute("INSERT OR REPLACE INTO fold_seals VALUES (?, ?)", (sha256, fold_hash(sha256, event)))
+
+
+def fold_hash(sha256: str, event: int) -> str:
+    """The hash of a model file's place among the events.
+
+    >>> fold_hash("ab" * 32, 7)[:16]
+    'a080a143fdf409f8'
+    """
+    return hashlib.blake2b(f"{sha256} {event}".encode(), digest_size=32).hexdigest()
+
+
+def find_problem(data: sqlite3.Connection) -> str | None:
+    """What is not as it was written, in words: events, documents of no event, or which events model files have."""
+    changed = find_changed_events(data)
+    if changed:
+        every = int(data.execute("SELECT max(event) FROM seals").fetchone()[0] or 0)
+        is_are = "is" if len(changed) == 1 else "are"
+        return (
+            f"{len(changed):,} of {count_noun(every, 'event')}, the first of them number {changed[0]}, {is_are} not "
+            "what was written"
+        )
+    if data.execute("SELECT 1 FROM documents WHERE event NOT IN (SELECT id FROM events) LIMIT 1").fetchone():
+        return "it has documents of no event"
+    told = {sha256: fold_hash(sha256, event) for sha256, event in data.execute("SELECT sha256, event FROM folds")}
+    sealed = dict(data.execute("SELECT sha256, hash FROM fold_seals").fetchall())
+    has_events = data.execute("SELECT 1 FROM events LIMIT 1").fetchone() is not None
+    if told != sealed or (has_events and not told):
+        return "which of its events the model files have is not what was written"
+    return None
 
 
 def find_changed_events(data: sqlite3.Connection) -> list[int]:

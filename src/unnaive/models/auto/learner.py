@@ -18,7 +18,7 @@ from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.products import take_columns
 from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import single_labels
-from unnaive.learning.class_limits import ClassCost, DataSize
+from unnaive.learning.class_limits import DataSize
 from unnaive.linear.scorer import Scorer
 from unnaive.models.auto.candidates import usual_first
 from unnaive.models.auto.clock import Clock
@@ -65,8 +65,8 @@ class Auto(DocumentsModel):
     on every machine; a number of seconds goes by the clock, and reads words alone where it is under 2 for each million
     characters.
 
-    From 2,000 classes on, or from 1,000 where held-out scores would take more than 1 GB, a tree of labels is trained in
-    the place of all this, and a warning says so.
+    From 2,000 classes on, from 1,000 where held-out scores would take more than 1 GB, and where weights of all terms
+    and classes would take more than 2 GB, a tree of labels is trained in the place of all this, and a warning says so.
 
     Multilabel targets get the sum of a linear SVM, an NB-SVM and Rocchio's centroids for each class by itself, on
     words, turned into log-odds out of fold; thresholds are tuned on the same out-of-fold scores.
@@ -110,11 +110,6 @@ class Auto(DocumentsModel):
                 f"budget of auto came as {shorten_value(self.budget)}; give {', '.join(BUDGETS)}, or seconds"
             )
 
-    def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
-        """Weights of every view, held-out scores, and members that pass over all documents."""
-        held_out = min(size.documents, SearchPlan.held_out) if exclusive else size.documents
-        return ClassCost(held=4 * (size.terms + held_out), steps=1e4 + 100 * size.cells)
-
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None, terms: Sequence[str] | Vocabulary | None = None,
@@ -128,9 +123,10 @@ class Auto(DocumentsModel):
         X, Y = csr_array(X), csr_array(Y)
         order, n_classes = order_classes(Y), Y.shape[1]
         seen = order[: count_classes(Y)]  # the scores of a class without documents would upset temperatures and pools
+        n_terms = X.shape[1] if active is None else len(active)
         if exclusive and len(seen) == 1:
-            return self._only_class(int(seen[0]), X.shape[1] if active is None else len(active), n_classes)
-        if has_too_many_classes(X.shape[0], len(seen), exclusive=exclusive):
+            return self._only_class(int(seen[0]), n_terms, n_classes)
+        if has_too_many_classes(DataSize(X.shape[0], n_terms, X.nnz, n_classes), len(seen), exclusive=exclusive):
             return self._tree_of_labels(
                 X if active is None else take_columns(X, active), Y, exclusive=exclusive, sample_weight=sample_weight,
                 progress=progress,
@@ -192,7 +188,9 @@ class Auto(DocumentsModel):
         self, before: Scorer, places: Ids, X: Sparse, Y: Sparse, *, chosen_on: int | None = None, **same: Any
     ) -> Scorer:
         """The recipe of `before` on these documents, without a search."""
-        if not isinstance(before, Pool) or not before.recipe["members"]:
+        size = DataSize(X.shape[0], X.shape[1], X.nnz, Y.shape[1])
+        too_many = has_too_many_classes(size, count_classes(Y), exclusive=same.get("exclusive", True))
+        if not isinstance(before, Pool) or not before.recipe["members"] or too_many:
             return self.learn(X, Y, **same)
         recipe = place_classes(before.recipe, places.tolist(), Y.shape[1])
         recipe = {**recipe, "report": without_measures(recipe["report"], chosen_on)}

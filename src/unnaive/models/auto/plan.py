@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from unnaive.learning.class_limits import MOST_NUMBERS, DataSize
 from unnaive.models.auto.candidates import BRIEF, FAST, LONG, MULTILABEL, UNTRIED, USUAL, Candidate
 from unnaive.models.auto.members import FAMILIES
 from unnaive.models.auto.recipe import make_member
@@ -69,18 +70,20 @@ class SearchPlan:
         return sum(self.search_cost(size, view) + self.refit_cost(size, view) for view in self.views)
 
 
-def has_too_many_classes(n_docs: int, n_classes: int, *, exclusive: bool) -> bool:
+def has_too_many_classes(size: DataSize, n_seen: int, *, exclusive: bool) -> bool:
     """Whether a search would take more memory than it may: planned before anything is fitted, by the data alone.
 
-    Every candidate of a view has a score for each held-out document and class; multilabel data holds out all documents.
+    Every candidate of a view has a score for each held-out document and class, of which `n_seen` have documents;
+    multilabel data holds out all documents. At the end there are dense weights of every term and class.
 
-    >>> has_too_many_classes(30_000, 10_000, exclusive=True), has_too_many_classes(30_000, 1_000, exclusive=True)
-    (True, False)
+    >>> [has_too_many_classes(DataSize(30_000, n, 300_000, 1_000), 1_000, exclusive=True) for n in (9_000, 900_000)]
+    [False, True]
     """
-    held_out = SearchPlan.held_out if exclusive and n_docs >= SOME else n_docs
+    held_out = SearchPlan.held_out if exclusive and size.documents >= SOME else size.documents
     candidates = len(USUAL) if exclusive else len(MULTILABEL) + 2
-    too_many = n_classes >= MANY_CLASSES and held_out * n_classes * candidates > MOST_SCORES
-    return too_many or n_classes >= MORE_CLASSES
+    too_many = n_seen >= MANY_CLASSES and held_out * n_seen * candidates > MOST_SCORES
+    too_large = 4 * (size.terms + held_out) * size.classes > MOST_NUMBERS
+    return too_many or too_large or n_seen >= MORE_CLASSES
 
 
 def make_plan(size: Size, budget: str | float) -> SearchPlan:

@@ -191,6 +191,8 @@ class _Reader:
                     raise BadModel("it ends in the middle of its dictionary; it is damaged or cut short, copy it again")
                 content, at = content[at:] + more, 0
                 end = content.find(b"\0")
+                if end < 0 and len(content) > READ_AHEAD:
+                    raise BadModel(f"its dictionary has an entry of more than {READ_AHEAD:,} bytes; it is damaged")
             entries.append(content[at:end])
             counts[row], kind = struct.unpack_from("<qb", content, end + 1)
             if kind != (row >= n_words):
@@ -239,7 +241,7 @@ class _Reader:
         sound = dim == columns and width > 0 and 0 < last <= width and parts == -(-dim // width)
         if not sound or (parts - 1) * width + last != dim or (n_parts and parts != n_parts):
             raise BadModel("the sizes of a quantiser do not fit; it is damaged, save it again")
-        return self._array("<f4", (dim * 256,), "matrices"), width
+        return self._array("<f4", (dim * 256,), "matrices"), min(width, dim)
 
 
 def _check_sizes(found: FastTextFile) -> None:

@@ -20,7 +20,7 @@ from unnaive.learning.learner import TrainingSpec
 from unnaive.models.catalogue import make_model
 from unnaive.models.fasttext.binary_file import FastTextFile, read_fasttext_file
 from unnaive.models.fasttext.features import PREFIX
-from unnaive.models.fasttext.matrices import QuantisedMatrix
+from unnaive.models.fasttext.matrices import LARGEST_SUM, QuantisedMatrix, check_finite
 from unnaive.models.fasttext.outputs import Singles
 from unnaive.models.fasttext.scorer import FastTextScorer
 from unnaive.text.token_rule import TokenRule
@@ -44,6 +44,8 @@ def import_fasttext(path: str | Path, *, multilabel: bool = False, fold: bool | 
     except BadModel as problem:
         words = str(problem)
         raise BadModel(words if words.startswith(str(path)) else f"{path}: {words}") from None
+    except MemoryError as problem:
+        raise BadModel(f"{path}: there is not enough memory for its weights") from problem
 
 
 def fasttext_model(file: FastTextFile, *, multilabel: bool = False, fold: bool | None = None) -> FittedModel:
@@ -125,4 +127,4 @@ def _folded(file: FastTextFile, output: Singles) -> Singles:
     columns = output.astype(np.float64).T
     for start, rows in file.input.blocks():
         folded[start : start + len(rows)] = rows.astype(np.float64) @ columns
-    return folded
+    return check_finite(folded, LARGEST_SUM)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadModel
 
+Numbers = TypeVar("Numbers", bound=NDArray[Any])
 LARGEST = 1e15  # of a weight: sums of products of two stay finite in 32 bits
+LARGEST_SUM = 1e35  # of such sums, which folded rows are: means of so many stay finite in 32 bits
 BLOCK = 1 << 22  # numbers that are read at a time: 16 MB
 
 
@@ -78,6 +81,11 @@ class QuantisedMatrix:
     norm_codes: NDArray[np.uint8] | None = None
     norms: NDArray[np.float32] | None = None
 
+    def __post_init__(self) -> None:
+        """An error if a number that a row may have is not finite, or beyond all bounds."""
+        largest = largest_product(self.centroids, self.norms)
+        check_finite(np.array([largest], np.float64))
+
     @property
     def shape(self) -> tuple[int, int]:
         """(n_rows, n_columns)."""
@@ -88,7 +96,7 @@ class QuantisedMatrix:
         """What multiplies each row (n_rows,); None where lengths are not quantised apart."""
         if self.norms is None or self.norm_codes is None:
             return None
-        return check_finite(self.norms[self.norm_codes])
+        return self.norms[self.norm_codes]
 
     @property
     def unscaled(self) -> NDArray[np.float32]:
@@ -99,7 +107,7 @@ class QuantisedMatrix:
             end = min(start + self.width, self.n_columns)
             table = self.centroids[256 * start : 256 * end].reshape(256, end - start)
             rows[:, start:end] = table[self.codes[:, part]]
-        return check_finite(rows)
+        return rows
 
     def dense(self) -> NDArray[np.float32]:
         """All rows, as fastText adds them: each number times the length of its row, in 32 bits."""
@@ -114,8 +122,14 @@ class QuantisedMatrix:
 Matrix = DenseMatrix | QuantisedMatrix
 
 
-def check_finite(values: NDArray[np.float32]) -> NDArray[np.float32]:
+def largest_product(values: NDArray[Any], scale: NDArray[Any] | None) -> float:
+    """The largest number that any of the values may be once any of `scale` multiplied it; NaN if one of them is."""
+    factors = [np.abs(part).max(initial=0) for part in (values, scale) if part is not None]
+    return float(np.prod(np.array(factors, np.float64)))
+
+
+def check_finite(values: Numbers, most: float = LARGEST) -> Numbers:
     """The same values; an error if one of them is not a number, or so large that products would not be."""
-    if not np.abs(values).max(initial=0) <= LARGEST:  # not of NaN either, which any comparison with is false
+    if not np.abs(values).max(initial=0) <= most:  # not of NaN either, which any comparison with is false
         raise BadModel("it has weights that are not numbers, or beyond all bounds; its training failed, train it again")
     return values

@@ -17,12 +17,11 @@ from unnaive.linear.scorer import Contributions, Scorer
 from unnaive.models.fasttext.binary_file import LARGEST_COUNT, LARGEST_DIM, LONGEST_GRAM, LOSSES
 from unnaive.models.fasttext.features import FeatureRule
 from unnaive.models.fasttext.huffman import huffman_tree
-from unnaive.models.fasttext.matrices import QuantisedMatrix
+from unnaive.models.fasttext.matrices import LARGEST, LARGEST_SUM, QuantisedMatrix, check_finite, largest_product
 from unnaive.models.fasttext.outputs import Outputs, Singles
 from unnaive.text.vocabulary import Vocabulary
 
 LINKS = {"softmax": "softmax", "hs": "softmax", "ova": "log-odds", "ns": "log-odds"}  # what scores mean, by loss
-LARGEST_WEIGHT = 1e30  # float32 sums of so many stay finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,6 +205,7 @@ class FastTextScorer(Scorer):
             label_counts=arrays["label_counts"].astype(np.int64), places=arrays["places"].astype(np.int64),
             kept=arrays["kept"].astype(np.int32) if "kept" in arrays else None, prefix=settings["prefix"], **whole,
         )  # fmt: skip
+        _check_bounds(found)
         _check_fit(found, sizes["rows"])
         return found
 
@@ -216,14 +216,16 @@ WHOLE = {"n_words": 2**31 - 1, "bucket": 2**31 - 1} | dict.fromkeys(("minn", "ma
 
 def _rules(arrays: Arrays) -> Rules:
     """The rules for the arrays that are there: rows quantised, of whole numbers or of fractions; folded or not."""
-    weight: dict[str, Any] = {"least": -LARGEST_WEIGHT, "most": LARGEST_WEIGHT}
+    factored = "output" in arrays or "codes" in arrays
+    largest = LARGEST if factored else LARGEST_SUM
+    weight: dict[str, Any] = {"least": -largest, "most": largest}
     rules: dict[str, Any] = {
         "label_counts": ArrayRule("whole", ("labels",), least=0, most=LARGEST_COUNT - 1),
         "places": ArrayRule("whole", ("labels",), least=0, below="labels"),
         "kept": ArrayRule("whole", ("kept", 2), least=0, most=2**31 - 1, optional=True),
     }
     columns = "labels"
-    if "output" in arrays or "codes" in arrays:
+    if factored:
         columns = "dim"
         rules["output"] = ArrayRule("float", ("labels", "dim"), **weight)
         rules["output_scale"] = ArrayRule("float", ("labels",), **weight, optional=True)
@@ -235,10 +237,19 @@ def _rules(arrays: Arrays) -> Rules:
             rules["norms"] = ArrayRule("float", (256,), **weight)
     elif "step" in arrays:
         rules["rows"] = ArrayRule("short", ("rows", columns))
-        rules["step"] = ArrayRule("float", (columns,), least=0, most=LARGEST_WEIGHT)
+        rules["step"] = ArrayRule("float", (columns,), least=0, most=largest)
     else:
         rules["rows"] = ArrayRule("float", ("rows", columns), **weight)
     return rules
+
+
+def _check_bounds(scorer: FastTextScorer) -> None:
+    """An error if a weight is beyond all bounds once its scale or step has multiplied it."""
+    if scorer.output is not None:
+        check_finite(np.array([largest_product(scorer.output, scorer.output_scale)]))
+    if scorer.step is not None:  # a step is rounded, so that the largest may come back a little larger
+        largest = LARGEST_SUM if scorer.folded else LARGEST
+        check_finite(np.array([largest_product(scorer.rows, scorer.step)]), 1.001 * largest)  # type: ignore[arg-type]
 
 
 def _single(arrays: Arrays, name: str) -> Singles | None:

@@ -32,8 +32,7 @@ KeepChoice = Annotated[
     bool,
     typer.Option(
         "--keep-choice",
-        help="Of auto: train what was chosen before and do not search anew; quicker, and the choice may depend on "
-        "documents that are gone.",
+        help="Of auto: keep the choice of models, without a new search; it may depend on documents that are gone.",
     ),
 ]
 

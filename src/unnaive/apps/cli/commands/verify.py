@@ -69,6 +69,7 @@ def verify(
         check_receipts,
         not_checked,
         order_receipts,
+        sum_up,
     )
     from unnaive.classifier.receipt_schema import read_receipt
     from unnaive.classifier.receipts import read_key
@@ -81,15 +82,17 @@ def verify(
     if against is not None:
         checks += check_against(fitted, receipts, *read_documents(against, fitted, text, label), secret)
     checks += not_checked(forgotten=forgotten is not None, against=against is not None)
-    holds = not any(one.holds is False for one in checks)
+    verified = sum_up(checks)
     if as_json:
         unchecked = sum(one.holds is None for one in checks)
-        found = {"verified": holds, "not_checked": unchecked, "checks": [asdict(one) for one in checks]}
+        found = {"verified": verified, "not_checked": unchecked, "checks": [asdict(one) for one in checks]}
         echo(visible_json(found))
     else:
         for one in sorted(checks, key=lambda one: one.holds is None):
             echo(f"{WORDS[one.holds]:<12}{one.name:<11}{one.sentence}")
-    if not holds:
+        if verified is None:
+            echo("Nothing speaks against the receipt, and nothing of this shows that the documents are gone.")
+    if verified is False:
         raise NotVerified("the receipt does not hold for this model")
 
 
