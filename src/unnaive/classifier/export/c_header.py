@@ -113,16 +113,22 @@ def _rule(model: PortableModel) -> NDArray[Any]:
 
 def _kinds(model: PortableModel) -> dict[str, NDArray[Any]]:
     """The kinds of all characters in two steps: of each 256 characters the page, and the pages that differ."""
+    kinds = character_kinds()
+    if model.rule.lowercase:
+        kinds[list(fold_table(model.rule.language == "tr"))] |= FOLDED
+    pages, numbers = np.unique(kinds.reshape(-1, 256), axis=0, return_inverse=True)
+    return {"pages": numbers.ravel().astype("<u2"), "kinds": pages.ravel()}
+
+
+def character_kinds() -> NDArray[np.uint8]:
+    """The kinds of each code point (0x110000,), a bit for each of KINDS."""
     kinds = np.zeros(0x110000, np.uint8)
     tables = character_tables()
     for bit, name in enumerate(KINDS):
         for run in tables[name].split():
             first, _, last = run.partition("-")
             kinds[int(first, 16) : int(last or first, 16) + 1] |= 1 << bit
-    if model.rule.lowercase:
-        kinds[list(fold_table(model.rule.language == "tr"))] |= FOLDED
-    pages, numbers = np.unique(kinds.reshape(-1, 256), axis=0, return_inverse=True)
-    return {"pages": numbers.ravel().astype("<u2"), "kinds": pages.ravel()}
+    return kinds
 
 
 def _folds(model: PortableModel) -> NDArray[Any]:

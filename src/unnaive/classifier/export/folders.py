@@ -15,6 +15,8 @@ from unnaive.classifier.export.c_header import check_c, write_c
 from unnaive.classifier.export.conformance import Agreement, conformance_lines, conformance_texts
 from unnaive.classifier.export.javascript import check_javascript, write_javascript
 from unnaive.classifier.export.portable import PortableModel, portable_model
+from unnaive.classifier.export.sql import write_sql
+from unnaive.classifier.export.sql_engines import check_sql
 from unnaive.learning.fitted import FittedModel
 
 MANIFEST, CONFORMANCE = "export.json", "conformance.jsonl"
@@ -36,6 +38,7 @@ class Target:
 TARGETS = {
     "js": Target(write_javascript, check_javascript),
     "c": Target(write_c, check_c),
+    "sql": Target(write_sql, check_sql),
 }
 
 
