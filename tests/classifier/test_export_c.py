@@ -6,7 +6,7 @@ import subprocess
 from random import Random
 
 import pytest
-from support.exports import CASES, QUICK, drawn_texts, fitted_case
+from support.exports import CASES, drawn_texts, fitted_case
 
 from unnaive.classifier.export import c_header
 from unnaive.classifier.export.c_header import _named, _with_lengths, model_data
@@ -16,7 +16,10 @@ from unnaive.classifier.export.folders import check_export, export_model
 from unnaive.classifier.export.portable import portable_model
 
 COMPILER = shutil.which("gcc") or shutil.which("clang")
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is neither gcc nor clang on this machine")
+pytestmark = [
+    pytest.mark.slow,  # sanitized code takes seconds to build
+    pytest.mark.skipif(COMPILER is None, reason="there is neither gcc nor clang on this machine"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -40,16 +43,13 @@ def agree(program, fitted, texts, folder):
     return compare("c", TOLERANCE, lines, answers)
 
 
-@pytest.mark.parametrize(
-    ("model", "rule"), [pytest.param(*case, marks=() if case in QUICK else pytest.mark.slow) for case in CASES]
-)
+@pytest.mark.parametrize(("model", "rule"), CASES)
 def test_decisions_and_scores_are_those_of_the_model(model, rule, program, tmp_path):
     fitted = fitted_case(model, rule)
     found = agree(program, fitted, conformance_texts(fitted), tmp_path)
     assert found.good, found.sentence() + repr(found.example)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "rule", "seed"),
     [("multinomial", "turkish", 21), ("nbsvm", "both", 22), ("sets-auto", "words", 23), ("rocchio", "characters", 24)],
@@ -60,7 +60,6 @@ def test_a_hundred_thousand_drawn_texts(model, rule, seed, program, tmp_path):
     assert found.good, found.sentence() + repr(found.example)
 
 
-@pytest.mark.slow
 def test_a_damaged_data_file_is_refused_or_harmless(program, tmp_path):
     fitted, random = fitted_case("sets-svm-platt", "characters"), Random(0)
     sound = model_data(portable_model(fitted))
@@ -75,7 +74,6 @@ def test_a_damaged_data_file_is_refused_or_harmless(program, tmp_path):
         assert not any(word in done.stderr for word in (b"Sanitizer", b"runtime error")), done.stderr.decode()
 
 
-@pytest.mark.slow
 def test_check_builds_with_every_compiler(tmp_path):
     export_model(fitted_case("multinomial", "words"), "c", tmp_path / "out")
     found = check_export(tmp_path / "out")
