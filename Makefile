@@ -50,13 +50,14 @@ quick: setup  ## the tests to rerun all day, under a minute
 test: lint quick docs  ## everything: lint, the quick tests, the site, then all other tests (the papers with the collections)
 	$(BIN)/pytest -q -n 2 --durations=15 -m 'slow or hypothesis'
 
-lint: setup  ## ruff, mypy strict, import layers, clang-format, licences, spelling
+lint: setup  ## ruff, mypy strict, import layers, clang-format, licences, names with two meanings, spelling
 	$(BIN)/ruff check $(SOURCE)
 	$(BIN)/ruff format --check $(SOURCE)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run --Werror $(NATIVE)
 	$(BIN)/python tools/licences.py
+	$(BIN)/python tools/name_meanings.py
 	$(BIN)/codespell src tests benchmarks tools docs README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md
 
 format: setup  ## put every file in the one format
@@ -76,8 +77,8 @@ docs: setup  ## the documentation site, in build/site; warnings are errors
 reproductions: setup  ## docs/reproductions.md from the figures beside it (RUN="all" or papers measures them anew, for hours)
 	$(BIN)/python tools/reproductions.py $(if $(RUN),--run $(RUN))
 
-statistics: setup  ## docs/statistics.md: every promise simulated (DRAWS=200 simulates up to so many draws, for hours; resumable)
-	OMP_NUM_THREADS=1 $(BIN)/python tools/statistics_suite.py $(if $(DRAWS),--draws $(DRAWS))
+statistics: setup  ## docs/statistics.md: every promise simulated (DRAWS=200 simulates up to so many draws, for hours; HOURS=2 stops after so long; resumable)
+	OMP_NUM_THREADS=1 $(BIN)/python tools/statistics_suite.py $(if $(DRAWS),--draws $(DRAWS)) $(if $(HOURS),--hours $(HOURS))
 
 sanitize: setup  ## native modules under the address, undefined-behaviour and thread sanitizers; models under malloc's checks
 	bash tools/sanitize.sh

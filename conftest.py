@@ -1,5 +1,14 @@
-"""What pytest leaves out of the modules whose docstrings it runs: those that need an extra that is not installed."""
+"""What pytest leaves out: modules that need an extra that is not installed, and what `make quick` need not import."""
 
+import re
 from importlib.util import find_spec
 
 collect_ignore = [] if find_spec("pyspark") else ["src/unnaive/scaleout/spark/pipelines.py"]
+ALL_SLOW = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.slow\b", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Files whose tests are all slow are not even imported where slow tests are left out."""
+    if config.option.markexpr == "not slow" and collection_path.name.startswith("test_"):
+        return bool(ALL_SLOW.search(collection_path.read_text(encoding="utf-8"))) or None
+    return None

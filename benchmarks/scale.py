@@ -170,7 +170,8 @@ seconds, JSON lines to a model, made-up text of {length} words a document.
 
     seconds = bytes / (rate · cores) + log₂ cores · bytes of two runs / merge rate
 
-Assumed: {document:,.0f} bytes a document, JSON lines, {classes} classes, {vocabulary:,} terms in the end and three
+Computed by `benchmarks/scale.py`. Assumed:
+{document:,.0f} bytes a document, JSON lines, {classes} classes, {vocabulary:,} terms in the end and three
 classes for each on average, so that a run of all of it has {run:.1f} GB; reading is not the bottleneck (each core needs
 {rate:.0f} MB/s); every core has a run as large as the last one, which is the worst case, and pairs of runs are merged
 in a tree.

@@ -15,6 +15,7 @@ import json
 import re
 import resource
 import sys
+import textwrap
 import time
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
@@ -91,12 +92,15 @@ def read_tally(kept: dict[str, object]) -> Tally:
 
 
 def write_page(progress: Progress) -> int:
-    """Put the sums of all parts that were kept into SECURITY.md; of an unfinished attack, those there are."""
+    """Put the sums of all parts that were kept into SECURITY.md, and say which attacks are not finished."""
     lines = [f"| attack | {' | '.join(COLUMNS)} | processor min |", "|---|" + "---:|" * (len(COLUMNS) + 1)]
     totals, minutes = Tally("all"), 0.0
-    days = set()
+    days, unfinished = set(), []
     for name in suite.ATTACKS:
-        parts = [one for key, one in progress.done.items() if re.fullmatch(rf"{name} \d+/\d+", key)]
+        number = suite.parts_of(name, suite.WHOLE)
+        parts = [one for key, one in progress.done.items() if re.fullmatch(rf"{name} \d+/{number}", key)]
+        if len(parts) < number:
+            unfinished.append(f"{name} ({len(parts)} of {number})")
         if not parts:
             continue
         tally, spent = Tally(str(parts[0]["name"])), sum(float(one["seconds"]) for one in parts) / 60
@@ -108,6 +112,12 @@ def write_page(progress: Progress) -> int:
         minutes += spent
     lines.append(_row(totals, minutes))
     told = f"Run on {' and '.join(sorted(days))}, by parts:\n\n" + "\n".join(lines) + "\n"
+    if unfinished:
+        told += (
+            "\n"
+            + textwrap.fill(f"Not finished yet, with the parts that were run: {', '.join(unfinished)}.", 120)
+            + "\n"
+        )
     page = PAGE.read_text(encoding="utf-8")
     changed, places = PLACE.subn(lambda found: f"{found[1]}\n{told}\n{found[2]}", page)
     if places != 1 or not days:

@@ -2,8 +2,9 @@
 
     python tools/name_meanings.py [CHECKOUT]
 
-Counted are public classes, type aliases and functions at the top of a module. Names that a protocol asks for
-(`register` of a command, `main` of a script) are no second meaning.
+Counted are public classes, type aliases and functions at the top of a module. No second meaning are names that a
+protocol asks for (`register` of a command, `main` of a script, those of fastText's interface), a command that is named
+after the function whose result it shows (`train`), and the twin in Python of native code.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-PROTOCOL_NAMES = {"register"}  # each command's module registers itself under this name
+PROTOCOL_NAMES = {"register", "main"}  # of a command's module, of a script
+INTERFACES = {"classifier/fasttext/model.py"}  # the names of fastText's functions
+TWINS = "_reference.py"  # how the modules end that do in Python what native ones do
+COMMANDS = "apps/cli/commands/"
 
 
 def top_names(tree: ast.Module) -> list[tuple[str, str]]:
@@ -35,19 +39,39 @@ def repeated_names(source: Path) -> dict[tuple[str, str], list[str]]:
     """(kind, name) → the modules that define it, for those with more than one."""
     modules = defaultdict(list)
     for path in sorted(source.rglob("*.py")):
-        for entry in top_names(ast.parse(path.read_text(encoding="utf-8"))):
-            modules[entry].append(path.relative_to(source).as_posix())
+        name, tree = path.relative_to(source).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+        commands = command_names(tree) if name.startswith(COMMANDS) else set()
+        for kind, defined in top_names(tree):
+            same_meaning = name in INTERFACES or name.endswith(TWINS) or defined in commands
+            if kind == "type" or not same_meaning:
+                modules[kind, defined].append(name)
     return {entry: paths for entry, paths in sorted(modules.items()) if len(paths) > 1}
 
 
+def command_names(tree: ast.Module) -> set[str]:
+    """The functions of a module that are commands: `app.command()(train)`, or decorated with `command()`."""
+
+    def makes_command(node: ast.expr) -> bool:
+        return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "command"
+
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and any(map(makes_command, node.decorator_list)):
+            names.add(node.name)
+        if isinstance(node, ast.Call) and makes_command(node.func) and isinstance(node.args[0], ast.Name):
+            names.add(node.args[0].id)
+    return names
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the table; the exit code is 1 if it has a row."""
     checkout = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1]
     repeated = repeated_names(checkout / "src" / "unnaive")
     for (kind, name), paths in repeated.items():
         print(f"{kind:9} {name:24} {', '.join(paths)}")
     for kind in ("type", "function"):
         print(f"{sum(entry[0] == kind for entry in repeated)} {kind} names have more than one meaning")
+    sys.exit(bool(repeated))
 
 
 if __name__ == "__main__":

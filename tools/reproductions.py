@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -112,14 +113,35 @@ def render_page(figures: Figures) -> str:
         f'<a id="{paper.key}"></a>\n\n{tables_as_markdown(paper, comparisons, PaperRun())}{_unmeasured(paper, figures)}'
         for paper, comparisons in papers
     ]
-    return "\n".join([INTRODUCTION, *lines, "", *sections])
+    return "\n".join([INTRODUCTION, *lines, "", *sections, "", *count_tables(papers)])
 
 
-def count_printed(paper: Paper) -> int:
-    """How many figures a paper prints in its tables, each counted once."""
+def count_tables(papers: Sequence[tuple[Paper, list[TableComparison]]]) -> list[str]:
+    """The end of the page: of every table, figure or slide with printed numbers how many figures it has, and the marks.
+
+    What is printed once is counted once: a part that repeats a table under other conditions has no figures of its own.
+    """
+    lines = ["## All tables and figures with numbers", ""]
+    lines += ["| paper | table | printed figures | shown | ✓ | ≈ | ✗ |", "|---|---|---|---|---|---|---|"]
+    for paper, comparisons in papers:
+        rows = []
+        for number in dict.fromkeys(table.number for table in paper.tables):
+            printed = count_printed(paper, number)
+            counts = count_marks(one for one in comparisons if one.table.number == number)
+            if printed:
+                rows.append((printed, sum(counts.values()), *(counts[mark] for mark in SYMBOLS)))
+                lines.append(f"| {paper.key} | {number} | " + " | ".join(map(str, rows[-1])) + " |")
+        total = " | ".join(str(sum(column)) for column in zip(*rows, strict=True))
+        shown = sum(row[1] > 0 for row in rows)
+        lines.append(f"| **{paper.key}** | {len(rows)}, {shown} of them shown | {total} |")
+    return [*lines, ""]
+
+
+def count_printed(paper: Paper, number: str | None = None) -> int:
+    """How many figures a paper prints in its tables, or in those of one number, each counted once."""
     return sum(
         table.theirs(row, column) is not None and not table.is_repeated(row, column)
-        for table in paper.tables
+        for table in paper.select_tables(number)
         for row in table.rows
         for column in table.columns
     )

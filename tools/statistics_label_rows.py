@@ -5,18 +5,9 @@ As in statistics_rows.py, `simulate(collection, seed)` is one draw: 0 or 1, or a
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 from statistics_model_rows import Simulate, draw
-from statistics_rows import (
-    METHODS,
-    Collection,
-    Row,
-    _sample,
-    _split,
-    right_by_naive_bayes,
-)
+from statistics_rows import Collection, Row, mean_accuracies, record_of, split_results
 
 from unnaive.base.types import Ids
 from unnaive.curation.audit.fields import column_findings
@@ -25,8 +16,7 @@ from unnaive.curation.audit.leave_one_out import LeaveOneOut
 from unnaive.curation.audit.material import AuditData
 from unnaive.curation.labelling.linear import LinearLearner
 from unnaive.curation.labelling.pool import TextPool
-from unnaive.curation.labelling.stopping import Stability, change_bound, outlook, running_accuracy
-from unnaive.evaluation.records import Record
+from unnaive.curation.labelling.stopping import STABLE, Stability, change_bound, outlook, running_accuracy
 from unnaive.evaluation.summaries import summarise
 
 
@@ -82,8 +72,7 @@ def label_interval(n_labels: int) -> Simulate:
         pool, _, codes = labelled_pool(data, seed, n_labels)
         learner = LinearLearner(pool)
         _, low, high = running_accuracy(learner, list(range(n_labels))).interval
-        best = np.array([data.classes.index(pool.classes[place]) if place >= 0 else -1 for place in learner.best()])
-        right = float((best == codes)[n_labels:].mean())
+        right = float((best_classes(learner, data) == codes)[n_labels:].mean())
         return float(low <= right <= high)
 
     return simulate
@@ -96,13 +85,37 @@ def stability_bound(data: Collection, seed: int) -> float | None:
     for text in range(50, 111):
         if text % 10 == 0:
             stability.look(learner)
-            best = np.array([data.classes.index(pool.classes[place]) if place >= 0 else -1 for place in learner.best()])
-            right = float((best == codes).mean())
+            right = float((best_classes(learner, data) == codes).mean())
             if before is not None and stability.kappas:
                 held.append(abs(right - before) <= change_bound(stability.kappas[-1][1]))
             before = right
         pool.set_labels(text, [data.classes[codes[text]]])
     return float(np.mean(held)) if held else None
+
+
+def best_classes(learner: LinearLearner, data: Collection) -> Ids:
+    """The class that the model gives to each text of the pool, −1 where it has none."""
+    places = learner.best()
+    return np.array([data.classes.index(learner.pool.classes[place]) if place >= 0 else -1 for place in places])
+
+
+def stop_holds(data: Collection, seed: int) -> float | None:
+    """Whether accuracy is within 4 points 50 labels after `label` says that one may stop; None if it never does."""
+    pool, _, codes = labelled_pool(data, seed, 20)
+    learner, stability = LinearLearner(pool), Stability()
+    for text in range(20, 350):
+        if text % 10 == 0:
+            stability.look(learner)
+            if stability.stable:
+                break
+        pool.set_labels(text, [data.classes[codes[text]]])
+    else:
+        return None
+    before = float((best_classes(learner, data) == codes).mean())
+    for more in range(text, text + 50):
+        pool.set_labels(more, [data.classes[codes[more]]])
+    after = float((best_classes(learner, data) == codes).mean())
+    return float(abs(after - before) <= change_bound(STABLE))
 
 
 def outlook_interval(data: Collection, seed: int) -> float | None:
@@ -117,35 +130,13 @@ def outlook_interval(data: Collection, seed: int) -> float | None:
     return None if found is None else float(found.low <= needed <= found.high)
 
 
-@cache
-def mean_accuracy(name: str) -> float:
-    """The accuracy of the first of METHODS on the mean of 300 samples."""
-    from statistics_rows import collection
-
-    data, total = collection(name), 0.0
-    for seed in range(300):
-        rng = np.random.default_rng([seed, 98])
-        X, codes = _sample(data, rng)
-        total += right_by_naive_bayes(X, codes, *_split(len(codes), rng), *METHODS[0]).mean()
-    return total / 300
-
-
-def mean_interval(splits: int) -> Simulate:
+def mean_interval(splits: int, n_folds: int = 0) -> Simulate:
     """Whether the interval of a contender's mean in `compare` holds the mean over all samples of the collection."""
 
     def simulate(data: Collection, seed: int) -> float:
-        rng = np.random.default_rng([seed, 17])
-        X, codes = _sample(data, rng)
-        records = []
-        for split in range(splits):
-            training, test = _split(len(codes), rng)
-            value = float(right_by_naive_bayes(X, codes, training, test, *METHODS[0]).mean())
-            records.append(
-                Record("simulated#1", "random", 0, split, "one", {}, "accuracy", value, 0.0, n_train=len(training),
-                       n_test=len(test))
-            )  # fmt: skip
-        (found,) = summarise(records)
-        return float(abs(found.mean - mean_accuracy(data.name)) <= found.half_width)
+        results = split_results(data, seed, n_folds)[1][:splits]
+        (found,) = summarise([record_of(split, 0, right[0], n) for split, (n, _, right) in enumerate(results)])
+        return float(abs(found.mean - mean_accuracies(data.name)[0]) <= found.half_width)
 
     return simulate
 
@@ -154,6 +145,7 @@ ERRORS = "audit: there are no more wrong labels than the number that it says is 
 COLUMN = "audit: a column that has nothing to do with the label is named in at most 5 % of audits"
 LABEL = "label: the 95 % interval holds the accuracy on the texts without a label"
 MOVED = "label: F moved by at most what is said, in 95 % of comparisons"
+STOP = "label: 50 labels after it says that one may stop, accuracy is within 4 points, in 95 % of cases"
 OUTLOOK = "label: the 80 % interval holds how many labels one more point takes"
 MEAN = "compare: the 95 % interval holds the mean accuracy over samples of the collection"
 
@@ -163,7 +155,9 @@ LABEL_ROWS = (
     Row("column", COLUMN, "a column of four words and one of numbers", "at most", 0.05, leaking_column),
     Row("label-100", LABEL, "100 labels at random", "at least", 0.95, label_interval(100)),
     Row("label-moved", MOVED, "50 to 110 labels", "at least", 0.95, stability_bound),
+    Row("label-stop", STOP, "400 texts, answers at random", "at least", 0.95, stop_holds),
     Row("outlook", OUTLOOK, "200 answers that follow a curve", "at least", 0.8, outlook_interval),
     Row("mean-5", MEAN, "5 splits", "at least", 0.95, mean_interval(5)),
     Row("mean-10", MEAN, "10 splits", "at least", 0.95, mean_interval(10)),
+    Row("mean-folds", MEAN, "10 folds", "at least", 0.95, mean_interval(10, 10)),
 )  # fmt: skip

@@ -1,29 +1,32 @@
 """What the commands promise in numbers, and how each promise is simulated: the rows of docs/statistics.md.
 
 A row is simulated one draw at a time from a collection whose truth is known: `simulate(collection, seed)` gives 0 or 1,
-or the share of intervals that held, or None where the collection is too small. statistics_suite.py runs them.
+or the share of intervals that held, or None where it cannot be made. statistics_suite.py runs them, seed by seed: what
+several rows need of a draw (two samples, a trained model, the splits of a comparison) is made once and cached.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from unnaive.base.types import Ids, Sparse
+from unnaive.data.folds import split_folds
 from unnaive.data.products import take_columns
 from unnaive.data.targets import read_targets
 from unnaive.data.training_data import TrainingData
 from unnaive.data.weighting import document_frequency
 from unnaive.evaluation.abstention import choose_threshold
-from unnaive.evaluation.class_shares import class_shares
+from unnaive.evaluation.class_shares import ClassShare, class_shares
 from unnaive.evaluation.drift import changed_terms
 from unnaive.evaluation.records import Record
 from unnaive.evaluation.significance import mcnemar
 from unnaive.evaluation.summaries import pairwise_tests
-from unnaive.evaluation.two_sample import add_class_evidence, two_sample_test
+from unnaive.evaluation.two_sample import TwoSampleTest, add_class_evidence, two_sample_test
 from unnaive.io.collections import load
 from unnaive.io.tickets import load_tickets
 from unnaive.learning.learner import TrainingSpec
@@ -43,6 +46,7 @@ COLLECTIONS = {
     "1150haber": ("1150haber", None),
     "Banking77": ("banking77", None),
 }
+KEPT = 24  # samples, models and the like that are cached, of each kind
 COPIES = 0.1  # of the documents of each side, where copies are added
 
 
@@ -95,6 +99,7 @@ class TwoSides:
     classes: tuple[str, ...]
 
 
+@lru_cache(maxsize=KEPT)
 def two_sides(
     data: Collection, seed: int, n_old: int, n_new: int, *, copies: float = 0.0, shares: str = "same", mix: float = 0.0
 ) -> TwoSides:
@@ -129,12 +134,24 @@ def two_sides(
     return TwoSides(X[: len(old)], codes[old], X[len(old) :], codes[new], names)
 
 
+@lru_cache(maxsize=KEPT)
+def shares_of(sides: TwoSides, seed: int) -> tuple[ClassShare, ...]:
+    """The shares of the classes among the new documents, as `audit --against` prints them."""
+    return class_shares(sides.old, sides.codes, sides.classes, sides.new, seed=seed)
+
+
+@lru_cache(maxsize=KEPT)
+def test_of(sides: TwoSides, seed: int) -> TwoSampleTest:
+    """The test of the words alone."""
+    return two_sample_test(sides.old, sides.new, seed=seed)
+
+
 def share_intervals(n: int, **how: object) -> Callable[[Collection, int], float | None]:
     """The share of the intervals of class shares that hold the true share among the new documents."""
 
     def simulate(data: Collection, seed: int) -> float | None:
         sides = two_sides(data, seed, n, n, **how)  # type: ignore[arg-type]
-        found = class_shares(sides.old, sides.codes, sides.classes, sides.new, seed=seed)
+        found = shares_of(sides, seed)
         truth = dict(zip(sides.classes, np.bincount(sides.truth, minlength=len(sides.classes)), strict=True))
         named = sum(truth[one.name] for one in found if one.name in truth)
         n_new = len(sides.truth)
@@ -149,8 +166,7 @@ def any_changed(n: int, **how: object) -> Callable[[Collection, int], float | No
     """Whether any class is called changed."""
 
     def simulate(data: Collection, seed: int) -> float | None:
-        sides = two_sides(data, seed, n, n, **how)  # type: ignore[arg-type]
-        found = class_shares(sides.old, sides.codes, sides.classes, sides.new, seed=seed)
+        found = shares_of(two_sides(data, seed, n, n, **how), seed)  # type: ignore[arg-type]
         return float(any(one.changed for one in found)) if found else None
 
     return simulate
@@ -161,8 +177,7 @@ def drift_alarm(n_old: int, n_new: int, **how: object) -> Callable[[Collection, 
 
     def simulate(data: Collection, seed: int) -> float:
         sides = two_sides(data, seed, n_old, n_new, **how)  # type: ignore[arg-type]
-        shares = class_shares(sides.old, sides.codes, sides.classes, sides.new, seed=seed)
-        test = add_class_evidence(two_sample_test(sides.old, sides.new, seed=seed), [one.p for one in shares])
+        test = add_class_evidence(test_of(sides, seed), [one.p for one in shares_of(sides, seed)])
         return float(test.differs)
 
     return simulate
@@ -172,8 +187,7 @@ def area_interval(n_old: int, n_new: int, **how: object) -> Callable[[Collection
     """Whether the interval of the area holds .5, which it is where nothing differs."""
 
     def simulate(data: Collection, seed: int) -> float:
-        sides = two_sides(data, seed, n_old, n_new, **how)  # type: ignore[arg-type]
-        found = two_sample_test(sides.old, sides.new, seed=seed)
+        found = test_of(two_sides(data, seed, n_old, n_new, **how), seed)  # type: ignore[arg-type]
         return float(found.low <= 0.5 <= found.high)
 
     return simulate
@@ -190,6 +204,18 @@ def any_term_changed(n: int, **how: object) -> Callable[[Collection, int], float
     return simulate
 
 
+@lru_cache(maxsize=KEPT)
+def confidences(data: Collection, seed: int, model: type) -> tuple[np.ndarray, np.ndarray]:
+    """(the probability of the best class of new documents, whether it is right), of a model of 600 documents."""
+    order = np.random.default_rng([seed, 3]).permutation(len(data.codes))[:5600]
+    X = take_columns(data.X[order], np.flatnonzero(document_frequency(data.X[order[:600]])))
+    labels = data.codes[order].tolist()
+    training = TrainingData.of_rows(X[:600], read_targets(labels[:600], 600))
+    made = train(training, TrainingSpec(model(), calibrate="temperature"))
+    p = made.probabilities(made.scores(X[600:]))
+    return p.max(axis=1), made.class_array[p.argmax(axis=1)] == np.array(labels[600:])
+
+
 def abstention_reached(model: type, accuracy: float, copies: float = 0.0) -> Callable[[Collection, int], float | None]:
     """Whether new documents reach the accuracy that `evaluate --abstain-for` promises; where it promises none, they do.
 
@@ -199,17 +225,10 @@ def abstention_reached(model: type, accuracy: float, copies: float = 0.0) -> Cal
     def simulate(data: Collection, seed: int) -> float | None:
         if len(data.codes) < 2600:
             return None
-        rng = np.random.default_rng([seed, 3])
-        order = rng.permutation(len(data.codes))[:9000]
-        X = take_columns(data.X[order], np.flatnonzero(document_frequency(data.X[order[:600]])))
-        labels = data.codes[order].tolist()
-        training = TrainingData.of_rows(X[:600], read_targets(labels[:600], 600))
-        made = train(training, TrainingSpec(model(), calibrate="temperature"))
-        p = made.probabilities(made.scores(X[600:]))
-        right = made.class_array[p.argmax(axis=1)] == np.array(labels[600:])
-        confidence, chosen = p.max(axis=1), np.arange(500)
+        (confidence, right), chosen = confidences(data, seed, model), np.arange(500)
         if copies:
-            chosen = np.append(chosen, rng.choice(chosen, int(copies * 500), replace=False))
+            again = np.random.default_rng([seed, 4]).choice(chosen, int(copies * 500), replace=False)
+            chosen = np.append(chosen, again)
         threshold = choose_threshold(confidence[chosen], right[chosen], accuracy)
         if threshold is None:
             return 1.0
@@ -219,20 +238,27 @@ def abstention_reached(model: type, accuracy: float, copies: float = 0.0) -> Cal
     return simulate
 
 
-def right_by_naive_bayes(X: Sparse, codes: Ids, training: Ids, test: Ids, alpha: float, power: float) -> np.ndarray:
-    """Which test documents multinomial naive Bayes gets right, its counts raised to a power (n_test,)."""
-    n_classes = int(codes.max()) + 1
-    sums = np.zeros((n_classes, X.shape[1]))
-    for number in range(n_classes):
-        sums[number] = np.asarray(X[training[codes[training] == number]].sum(axis=0)).ravel()
-    weights = np.log(sums**power + alpha)
-    weights -= np.log(np.exp(weights).sum(axis=1, keepdims=True))
-    prior = np.log(np.bincount(codes[training], minlength=n_classes) + 1e-9)
-    return np.asarray((X[test] @ weights.T + prior).argmax(axis=1) == codes[test])
-
-
 METHODS = ((0.1, 1.0), (1.0, 0.7))  # alpha and power of two kinds of naive Bayes
 N_COMPARED = 500  # documents of a comparison
+MOST_SPLITS = 30
+
+
+def right_by_naive_bayes(X: Sparse, codes: Ids, training: Ids, test: Ids) -> tuple[np.ndarray, ...]:
+    """Which test documents multinomial naive Bayes gets right (n_test,), by each of METHODS.
+
+    Its counts are raised to a power before alpha is added.
+    """
+    n_classes = int(codes.max()) + 1
+    of_class = csr_array((np.ones(len(training)), (codes[training], np.arange(len(training)))))
+    of_class.resize((n_classes, len(training)))
+    sums, rows = (of_class @ X[training]).toarray(), X[test]
+    prior = np.log(np.bincount(codes[training], minlength=n_classes) + 1e-9)
+    found = []
+    for alpha, power in METHODS:
+        smoothed = sums**power + alpha
+        weights = np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
+        found.append(np.asarray((rows @ weights.T + prior).argmax(axis=1) == codes[test]))
+    return tuple(found)
 
 
 def _sample(data: Collection, rng: np.random.Generator) -> tuple[Sparse, Ids]:
@@ -247,49 +273,79 @@ def _split(n: int, rng: np.random.Generator) -> tuple[Ids, Ids]:
 
 
 @cache
-def spoiling(name: str) -> tuple[int, float]:
-    """(which of METHODS is better on the mean of 400 samples, which share of its right documents makes it equal)."""
+def mean_accuracies(name: str) -> tuple[float, float]:
+    """The accuracies of METHODS on the mean of 400 samples of a collection."""
     data, means = collection(name), np.zeros(2)
     for seed in range(400):
         rng = np.random.default_rng([seed, 99])
         X, codes = _sample(data, rng)
-        training, test = _split(len(codes), rng)
-        means += [right_by_naive_bayes(X, codes, training, test, *method).mean() for method in METHODS]
-    better = int(means.argmax())
-    return better, float(1 - means[1 - better] / means[better])
+        means += [right.mean() for right in right_by_naive_bayes(X, codes, *_split(len(codes), rng))]
+    return float(means[0] / 400), float(means[1] / 400)
 
 
-def equal_methods_differ(splits: int, design: str) -> Callable[[Collection, int], float]:
-    """Whether `compare --splits` calls two methods different that are equally good on the mean of all samples.
+Results = tuple[np.ndarray, tuple[tuple[int, Ids, tuple[np.ndarray, ...]], ...]]
 
-    "spoilt": two kinds of naive Bayes, of the better one so many right documents made wrong, at random, that both are
-    equal. "random terms": one method twice, with half of the terms left out at random anew in each split.
+
+@lru_cache(maxsize=KEPT)
+def split_results(data: Collection, seed: int, n_folds: int = 0) -> Results:
+    """(a random number for each document of a sample; of MOST_SPLITS splits of it the number of training documents, the
+    test documents, and which of them METHODS get right); with n_folds the splits are those of cross-validation."""
+    rng = np.random.default_rng([seed, 5])
+    X, codes = _sample(data, rng)
+    luck = rng.random(len(codes))
+    if n_folds:
+        splits = list(split_folds(rng.permutation(len(codes)) % n_folds, n_folds))
+    else:
+        splits = [_split(len(codes), rng) for _ in range(MOST_SPLITS)]
+    return luck, tuple((len(one), test, right_by_naive_bayes(X, codes, one, test)) for one, test in splits)
+
+
+def record_of(split: int, method: int, right: np.ndarray, n_train: int) -> Record:
+    """A record of `compare`: one method on one split."""
+    return Record(
+        "simulated#1", "random", 0, split, f"method {method}", {}, "accuracy", float(right.mean()), 0.0,
+        n_train=n_train, n_test=len(right), right=np.packbits(right).tobytes().hex(),
+    )  # fmt: skip
+
+
+def called_different(records: list[Record]) -> float:
+    """Whether `compare` calls two methods different."""
+    return float(pairwise_tests(records)[0].verdict in ("better", "worse"))
+
+
+def equal_methods_differ(splits: int, n_folds: int = 0) -> Callable[[Collection, int], float]:
+    """Whether `compare --splits` or `--folds` calls two methods different that are equal on the mean of all samples.
+
+    Of the better of METHODS so many right documents are made wrong, at random, that both are equally good.
     """
 
     def simulate(data: Collection, seed: int) -> float:
-        rng = np.random.default_rng([seed, 5])
-        X, codes = _sample(data, rng)
-        better, share = spoiling(data.name) if design == "spoilt" else (0, 0.0)
-        spoilt = rng.random(len(codes)) < share
-        records = []
-        for split in range(splits):
-            training, test = _split(len(codes), rng)
-            for number in range(2):
-                if design == "spoilt":
-                    right = right_by_naive_bayes(X, codes, training, test, *METHODS[number])
-                    right = right & ~spoilt[test] if number == better else right
-                else:
-                    kept = np.flatnonzero(rng.random(X.shape[1]) < 0.5)
-                    right = right_by_naive_bayes(take_columns(X, kept), codes, training, test, *METHODS[0])
-                records.append(
-                    Record(
-                        "simulated#1", "random", 0, split, f"method {number}", {}, "accuracy", float(right.mean()), 0.0,
-                        n_train=len(training), n_test=len(test), right=np.packbits(right).tobytes().hex(),
-                    )
-                )  # fmt: skip
-        return float(pairwise_tests(records)[0].verdict in ("better", "worse"))
+        means = mean_accuracies(data.name)
+        better = int(np.argmax(means))
+        luck, made = split_results(data, seed, n_folds)
+        spoilt, records = luck < 1 - means[1 - better] / means[better], []
+        for split, (n_train, test, results) in enumerate(made[:splits]):
+            for method, right in enumerate(results):
+                seen = right & ~spoilt[test] if method == better else right
+                records.append(record_of(split, method, seen, n_train))
+        return called_different(records)
 
     return simulate
+
+
+def chance_methods_differ(data: Collection, seed: int, splits: int = 10) -> float:
+    """The same of one method twice, with half of the terms left out at random anew in each split."""
+    rng = np.random.default_rng([seed, 5])
+    X, codes = _sample(data, rng)
+    rng.random(len(codes))  # the splits of split_results
+    records = []
+    for split in range(splits):
+        training, test = _split(len(codes), rng)
+        for method in range(2):
+            kept = take_columns(X, np.flatnonzero(rng.random(X.shape[1]) < 0.5))
+            right = right_by_naive_bayes(kept, codes, training, test)[0]
+            records.append(record_of(split, method, right, len(training)))
+    return called_different(records)
 
 
 def equal_models_differ(data: Collection, seed: int) -> float | None:
@@ -299,8 +355,9 @@ def equal_models_differ(data: Collection, seed: int) -> float | None:
     rng = np.random.default_rng([seed, 7])
     order = rng.permutation(len(data.codes))[:6000]
     X, codes = data.X[order], data.codes[order]
+    X = take_columns(X, np.flatnonzero(document_frequency(X[:500])))
     training, test = np.arange(500), np.arange(500, len(order))
-    right = [right_by_naive_bayes(X, codes, training, test, *method) for method in METHODS]
+    right = list(right_by_naive_bayes(X, codes, training, test))
     better = int(right[1].mean() > right[0].mean())
     share = 1 - right[1 - better].mean() / right[better].mean()
     right[better] = right[better] & ~(rng.random(len(test)) < share)
@@ -340,11 +397,12 @@ DRIFT_ROWS = (
     Row("abstain-multinomial-90", ABSTAIN, "multinomial, 90 %", "at least", 0.9,
         abstention_reached(MultinomialNB, 0.9)),
     Row("abstain-copies", ABSTAIN, "nbsvm, 90 %, 10 % copies", "at least", 0.9, abstention_reached(NBSVM, 0.9, COPIES)),
-    Row("compare-1", COMPARE, "1 split", "at most", 0.05, equal_methods_differ(1, "spoilt")),
-    Row("compare-5", COMPARE, "5 splits", "at most", 0.05, equal_methods_differ(5, "spoilt")),
-    Row("compare-10", COMPARE, "10 splits", "at most", 0.05, equal_methods_differ(10, "spoilt")),
-    Row("compare-30", COMPARE, "30 splits", "at most", 0.05, equal_methods_differ(30, "spoilt")),
+    Row("compare-1", COMPARE, "1 split", "at most", 0.05, equal_methods_differ(1)),
+    Row("compare-5", COMPARE, "5 splits", "at most", 0.05, equal_methods_differ(5)),
+    Row("compare-10", COMPARE, "10 splits", "at most", 0.05, equal_methods_differ(10)),
+    Row("compare-30", COMPARE, "30 splits", "at most", 0.05, equal_methods_differ(30)),
+    Row("compare-folds", COMPARE, "10 folds", "at most", 0.05, equal_methods_differ(10, 10)),
     Row("compare-terms-10", COMPARE, "10 splits, methods with chance in them", "at most", 0.05,
-        equal_methods_differ(10, "random terms")),
+        chance_methods_differ),
     Row("mcnemar", MCNEMAR, "300 test documents", "at most", 0.05, equal_models_differ),
 )  # fmt: skip

@@ -3,10 +3,10 @@
     python tools/statistics_suite.py                            write the page again from the draws there are
     python tools/statistics_suite.py --draws 200                simulate up to 200 draws of everything, then write it
     python tools/statistics_suite.py --draws 50 --rows shares   only rows whose key begins so
-    python tools/statistics_suite.py --draws 200 --seconds 5    of each row and collection, at most so long
+    python tools/statistics_suite.py --draws 200 --hours 2      stop after so long; those with the fewest draws go first
 
-Draws are kept as soon as a collection is done, and a run goes on where another stopped. (The module is not called
-statistics, since scripts beside it would then import it in the place of Python's own.)
+Draws are kept every minute, and a run goes on where another stopped. (The module is not called statistics, since
+scripts beside it would then import it in the place of Python's own.)
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ FIGURES, PAGE = DOCS / "statistics.json", DOCS / "statistics.md"
 Draws = dict[str, dict[str, list[float | None]]]  # row → collection → one value for each seed
 LEVEL = 0.05  # of all cells of the page together
 SAVE_EVERY = 60.0  # seconds
+STEP = 10  # draws that are made of everything before any gets more
+FIRST = 3  # draws that could not be made from which a collection is too small for a row
 
 INTRODUCTION = """# Do the numbers hold?
 
@@ -64,29 +66,36 @@ def write_draws(draws: Draws) -> None:
     FIGURES.write_text(f'{{\n "versions": {made},\n "draws": {{\n' + ",\n".join(lines) + "\n }\n}\n", encoding="utf-8")
 
 
-def run(draws: Draws, rows: Sequence[Row], names: Sequence[str], n_draws: int, seconds: float = np.inf) -> None:
-    """Simulate what is missing, collection by collection, and keep it; at most so many processor seconds for each."""
-    saved = time.monotonic()
-    for name in names:
-        try:
-            data = collection(name)
-        except BadData as problem:
-            print(f"{name} left out: {problem}")
-            continue
-        for row in rows:
-            values = draws.setdefault(row.key, {}).setdefault(name, [])
-            started = time.process_time()
-            too_small = values[-1:] == [None]
-            for seed in range(len(values), 0 if too_small else min(n_draws, row.most)):
-                value = row.simulate(data, seed)
-                values.append(None if value is None else round(value, 4))
-                if value is None or time.process_time() > started + seconds:
-                    break  # a collection that is too small for a row is so for every seed
-                if time.monotonic() > saved + SAVE_EVERY:
+def run(draws: Draws, rows: Sequence[Row], names: Sequence[str], n_draws: int, hours: float = np.inf) -> None:
+    """Simulate what is missing and keep it, for so many hours at most.
+
+    By rounds of STEP draws, so that those with few come first. Within a round the seeds of a collection are the outer
+    loop: rows that need the same samples or models share them.
+    """
+    stop, saved = time.monotonic() + 3600 * hours, time.monotonic()
+    for up_to in range(STEP, n_draws + STEP, STEP):
+        for name in names:
+            try:
+                data = collection(name)
+            except BadData as problem:
+                print(f"{name} left out: {problem}")
+                continue
+            started, made = time.process_time(), 0
+            cells = [(row, draws.setdefault(row.key, {}).setdefault(name, [])) for row in rows]
+            for seed in range(min(up_to, n_draws)):
+                for row, values in cells:
+                    if len(values) != seed or seed >= row.most or values[:FIRST] == [None] * FIRST:
+                        continue
+                    value = row.simulate(data, seed)
+                    values.append(None if value is None else round(value, 4))
+                    made += 1
+                if time.monotonic() > min(stop, saved + SAVE_EVERY):
                     write_draws(draws)
                     saved = time.monotonic()
-            print(f"{row.key}, {name}: {describe(values)}, {time.process_time() - started:.1f} s", flush=True)
-        write_draws(draws)
+                    if saved > stop:
+                        return
+            print(f"{name}, up to {up_to}: {made} draws in {time.process_time() - started:.1f} s", flush=True)
+    write_draws(draws)
 
 
 def describe(values: Sequence[float | None]) -> str:
@@ -172,14 +181,14 @@ def main() -> None:
     """Simulate what is asked for, and write the page."""
     parser = argparse.ArgumentParser(description="Simulate what the commands promise.")
     parser.add_argument("--draws", type=int, default=0, help="draws of each row and collection, those made included")
-    parser.add_argument("--seconds", type=float, default=np.inf, help="processor seconds of each row and collection")
+    parser.add_argument("--hours", type=float, default=np.inf, help="stop after so long")
     parser.add_argument("--rows", nargs="*", default=[""], help="only rows whose key begins so")
     parser.add_argument("--collections", nargs="*", default=list(COLLECTIONS), choices=list(COLLECTIONS))
     asked = parser.parse_args()
     draws = read_draws()
     rows = [row for row in ROWS if row.key.startswith(tuple(asked.rows))]
     if asked.draws:
-        run(draws, rows, asked.collections, asked.draws, asked.seconds)
+        run(draws, rows, asked.collections, asked.draws, asked.hours)
     PAGE.write_text(make_page(draws), encoding="utf-8")
 
 

@@ -60,6 +60,7 @@ def test_help_imports_no_numpy():
     assert done.stderr == "[]\n"
 
 
+@pytest.mark.slow
 def test_reading_parquet_imports_no_pandas(tmp_path):
     columns = pyarrow.table({"text": TEXTS * 100, "label": LABELS * 100})
     pyarrow.parquet.write_table(columns, tmp_path / "data.parquet")

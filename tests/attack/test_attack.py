@@ -1,13 +1,16 @@
 """A small part of `make attack`: nothing crashes, nothing is lost."""
 
+import importlib
 import os
 import shutil
 import signal
+from dataclasses import asdict
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 import suite
-from forks import run_forked
+from forks import Tally, run_forked
 
 from unnaive.text.backend import BACKEND
 
@@ -24,6 +27,27 @@ def test_nothing_crashes_and_nothing_is_lost(name):
     tally = suite.ATTACKS[name](suite.SMALL)
     assert tally.tried > 0
     assert tally.sound, "\n".join(tally.notes[:20])
+
+
+def test_the_table_says_what_was_not_run(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "tools")
+    tool = importlib.import_module("attack")
+    page = tmp_path / "SECURITY.md"
+    page.write_text("before\n<!-- written by tools/attack.py -->\n<!-- end -->\nafter\n")
+    monkeypatch.setattr(tool, "PAGE", page)
+    monkeypatch.setattr(tool, "KEPT", tmp_path / "attack.json")
+    of = suite.parts_of("sequences", suite.WHOLE)
+    kept = asdict(Tally("sequences of verbs", tried=100, survived=100)) | {"seconds": 60.0, "day": "2026-01-02"}
+    for key in (f"sequences 1/{of}", f"sequences 2/{of}", "sequences 1/7", "sequences small 1/1"):  # two do not count
+        tool.keep_part(key, kept)
+    assert tool.write_page(tool.Progress()) == 0
+    written = page.read_text()
+    assert "Run on 2026-01-02, by parts:" in written
+    assert "| sequences of verbs | 200 | 0 | 200 | 0 | 0 | 0 | 0 | 2.0 |" in written
+    assert f"sequences (2 of {of})" in written
+    assert "service (0 of 1)" in " ".join(written.split())
+    assert written.startswith("before\n")
+    assert written.endswith("after\n")
 
 
 @pytest.mark.slow

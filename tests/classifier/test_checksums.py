@@ -7,7 +7,7 @@ import shutil
 
 import numpy as np
 import pytest
-from support.model_files import description, file_bytes, read_parts, rewrite, without_checksums
+from support.model_files import LABELS, NEW, TEXTS, description, file_bytes, read_parts, rewrite, without_checksums
 
 from unnaive import TextClassifier
 from unnaive.base.errors import BadModel
@@ -16,17 +16,6 @@ from unnaive.classifier.checksums import checksum, checksum_by_numpy
 from unnaive.classifier.model_file import load_model as load
 from unnaive.classifier.model_file import save as save_model
 from unnaive.text.backend import BACKEND
-
-TEXTS = ["good ball, good game", "fair vote in a fair law", "warm soup with bread", "the ball is lost", "a new law"] * 3
-LABELS = ["sport", "politics", "food", "sport", "politics"] * 3
-NEW = ["a ball in the soup", "vote", ""]
-
-
-@pytest.fixture
-def saved(tmp_path):
-    path = tmp_path / "tickets.model"
-    TextClassifier("multinomial").fit(TEXTS, LABELS).save(path)
-    return path
 
 
 @pytest.fixture

@@ -10,24 +10,13 @@ import numpy as np
 import pytest
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
-from support.model_files import without_checksums
+from support.model_files import LABELS, NEW, TEXTS, without_checksums
 
 from unnaive import TextClassifier
 from unnaive.base.errors import BadModel
 from unnaive.classifier.mapped_arrays import map_arrays
 from unnaive.classifier.model_file import load_model
 from unnaive.models.catalogue import MODELS, find_model
-
-TEXTS = ["good ball, good game", "fair vote in a fair law", "warm soup with bread", "the ball is lost", "a new law"] * 3
-LABELS = ["sport", "politics", "food", "sport", "politics"] * 3
-NEW = ["a ball in the soup", "vote", ""]
-
-
-@pytest.fixture
-def saved(tmp_path):
-    path = tmp_path / "tickets.model"
-    TextClassifier("multinomial").fit(TEXTS, LABELS).save(path)
-    return path
 
 
 def owner(array):

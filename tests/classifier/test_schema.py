@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from support.model_files import file_bytes, read_parts, rewrite
+from support.model_files import LABELS, SETS, TEXTS, file_bytes, read_parts, rewrite
 
 from unnaive import TextClassifier
 from unnaive.base.errors import BadModel, UnnaiveError
@@ -13,10 +13,6 @@ from unnaive.classifier.model_file import load_model
 from unnaive.classifier.packing import SCORERS, find_scorer
 from unnaive.data.array_rules import ArrayRule, TableRule, check_rules
 from unnaive.models.catalogue import IMPORTED, MODELS, find_model
-
-TEXTS = ["good ball, good game", "fair vote in a fair law", "warm soup with bread", "the ball is lost", "a new law"] * 3
-LABELS = ["sport", "politics", "food", "sport", "politics"] * 3
-SETS = [(label,) if label != "food" else ("food", "politics") for label in LABELS]
 
 
 @pytest.fixture(scope="module")

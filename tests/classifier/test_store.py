@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
-from support.model_files import rewrite
+from support.model_files import LABELS, NEW, SETS, TEXTS, rewrite
 
 from unnaive import TextClassifier
 from unnaive.base import atomic_files as atomic
@@ -22,11 +22,6 @@ from unnaive.classifier import model_file as store
 from unnaive.classifier import packing as packed_models
 from unnaive.learning.decisions import TopK
 from unnaive.models.catalogue import MODELS, find_model
-
-TEXTS = ["good ball, good game", "fair vote in a fair law", "warm soup with bread", "the ball is lost", "a new law"] * 3
-LABELS = ["sport", "politics", "food", "sport", "politics"] * 3
-SETS = [(label,) if label != "food" else ("food", "politics") for label in LABELS]
-NEW = ["a ball in the soup", "vote", ""]
 
 
 @pytest.fixture
@@ -269,6 +264,7 @@ class TestWriting:
         assert saved.read_bytes() == before
         assert names(saved.parent) == [saved.name]
 
+    @pytest.mark.slow
     def test_a_file_size_limit_is_met_like_a_full_disk(self, saved):
         """The kernel itself refuses to write more, in the middle of the file."""
         script = (

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 from unnaive import TextClassifier
 from unnaive.data import shared_passages
-from unnaive.data.folds import block_folds, rarest_classes
+from unnaive.data.folds import block_folds, fold_strata, rarest_classes, shuffle_blocks
 from unnaive.data.shared_passages import PAIRS_IN_COMMON, TERMS_IN_COMMON, SharedPassages, find_shared_passages
 from unnaive.evaluation.evaluate import evaluate
 from unnaive.models.auto.report import report_lines
@@ -151,3 +151,32 @@ def test_the_report_says_how_many_share_passages():
     assert any("share passages with others" in line for line in report_lines(report))
     quiet = {**report, "sharing-passages": 0.02}
     assert not any("share passages" in line for line in report_lines(quiet))
+
+
+def test_a_held_out_document_of_a_small_class_finds_as_many_others_as_a_new_one():
+    """Of 7 others 7 · 192/239 = 5.62 are in the other folds on average; spread evenly it would be 6.4 of each class."""
+    codes = np.repeat(np.arange(30), 8)  # in the order of the classes, as many files are
+    strata, pooled = fold_strata(np.eye(30)[codes])
+    assert (strata == pooled).all()
+    others = []
+    for seed in range(20):
+        order = shuffle_blocks(np.arange(240), np.arange(240), strata == pooled, seed=seed)
+        fold = block_folds(strata, 5, order)
+        assert np.bincount(fold).tolist() == [48] * 5
+        same = (codes[:, None] == codes) & (fold[:, None] != fold)
+        others.append(same.sum(axis=1).mean())
+    assert np.mean(others) == pytest.approx(7 * 192 / 239, abs=3 * np.std(others) / np.sqrt(20))
+    assert np.mean(others) < 6
+
+
+def test_large_classes_are_spread_evenly_and_blocks_stay_together():
+    codes = np.repeat([0, 1, 2, 3], [60, 20, 25, 39])
+    strata, pooled = fold_strata(np.eye(4)[codes])
+    assert np.unique(strata[codes == 0]).tolist() != [pooled]
+    assert (strata[codes > 0] == pooled).all()
+    block = np.arange(144) // 2  # documents in pairs
+    order = shuffle_blocks(np.arange(144), block, strata == pooled)
+    assert (order[:60] == np.arange(60)).all()
+    assert (block[order[0::2]] == block[order[1::2]]).all()
+    assert fold_strata(np.eye(2)[np.repeat([0, 1], [60, 30])])[1] == -1  # one small class is a stratum of its own
+    assert fold_strata(np.eye(2)[np.repeat([0, 1], [5, 6])])[1] == -1  # few documents in all: every class must be there

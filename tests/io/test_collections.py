@@ -365,6 +365,7 @@ def test_real_newsgroups():
     assert sum(map(len, styled.texts)) < sum(map(len, corpus.texts))
 
 
+@pytest.mark.slow
 def test_real_banking():
     real("banking77")
     corpus = load("banking77")

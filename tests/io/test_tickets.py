@@ -132,6 +132,7 @@ def test_an_unknown_labelling_names_the_known_ones():
         load_tickets("queues")
 
 
+@pytest.mark.slow
 def test_reading_needs_no_heavy_library():
     code = (
         "import sys; from unnaive.io.tickets import load_tickets; load_tickets(); "

@@ -101,6 +101,7 @@ def test_a_quote_that_never_closes(tmp_path):
         read(path, max_line=20_000, delimiter=",")
 
 
+@pytest.mark.slow
 def test_a_spreadsheet_that_unpacks_to_very_much(tmp_path):
     pytest.importorskip("openpyxl")
     path = tmp_path / "bomb.xlsx"

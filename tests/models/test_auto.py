@@ -313,6 +313,7 @@ def test_scores_in_one_pass_are_those_of_the_parts_one_by_one(model, tickets, mo
 
 
 class TestRecipe:
+    @pytest.mark.slow
     def test_refit_makes_the_same_pool(self, model):
         kept = model.fitted_.documents
         made = refit(model.scorer_.recipe, kept.X, kept.Y, kept.vocabulary.terms, n_jobs=1)

@@ -230,7 +230,7 @@ def test_unlabelled_rows_before_the_first_multilabel_one_belong_to_the_data(tmp_
         row["label"] = row["label"][:1]
     rows[0]["label"] = []
     path = write_jsonl(tmp_path / "a.jsonl", rows)
-    expected = trained_in_memory(DataFile(str(path)), tmp_path / "memory.model")
+    expected = trained_in_memory(DataFile(str(path)), tmp_path / "memory.model", hashed=True)
     result = run(str(path), "-o", str(tmp_path / "b.model"), "-m", "multinomial", "--memory", "1G")
     assert result.exit_code == 0, result.output
     assert (tmp_path / "b.model").read_bytes() == expected

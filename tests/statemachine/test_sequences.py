@@ -28,6 +28,7 @@ def test_auto_is_in_one_sequence_of_ten_and_every_model_in_some():
     assert {name for one in names for name in one} == set(sequences.data.NAMES)
 
 
+@pytest.mark.slow
 def test_a_verb_that_does_nothing_is_found(monkeypatch):
     monkeypatch.setattr(TextClassifier, "forget", lambda self, texts, labels: self)
     with pytest.raises(AssertionError, match="not what training on"):

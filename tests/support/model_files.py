@@ -10,6 +10,11 @@ import numpy as np
 
 from unnaive.classifier.checksums import checksums_of, seal_header
 
+# documents that the models of many tests have learnt, their labels, sets of labels, and texts that are new to them
+TEXTS = ["good ball, good game", "fair vote in a fair law", "warm soup with bread", "the ball is lost", "a new law"] * 3
+LABELS = ["sport", "politics", "food", "sport", "politics"] * 3
+SETS = [(label,) if label != "food" else ("food", "politics") for label in LABELS]
+NEW = ["a ball in the soup", "vote", ""]
 KINDS = {"f": "F", "i": "I", "u": "U", "b": "BOOL"}
 
 

@@ -294,12 +294,14 @@ print(caught[0].message)
 """
 
 
+@pytest.mark.slow
 def test_without_the_kernel_one_warning_and_the_same_counts():
     done = subprocess.run([sys.executable, "-c", WITHOUT_KERNEL], capture_output=True, text=True, check=True)
     assert "without a compiler" in done.stdout
     assert "slower" in done.stdout
 
 
+@pytest.mark.slow
 def test_counting_imports_little():
     code = "import sys, unnaive.text.counting; print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()

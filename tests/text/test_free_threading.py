@@ -163,6 +163,7 @@ def test_tokens_are_read_while_another_thread_teaches_the_engine():
 
 
 @native
+@pytest.mark.slow
 def test_a_kernel_that_is_imported_again_leaves_engines_as_they_are():
     """A new hash seed would make the tables that are there unreadable."""
     program = (

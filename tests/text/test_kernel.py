@@ -579,7 +579,7 @@ def test_scores_of_few_texts_and_of_many_agree():
     drawn = np.random.default_rng(5)
     terms = [f"w{n}" for n in range(3_000)]
     scorer = TextScorer(TokenRule(), Vocabulary(terms), drawn.normal(size=(7, len(terms))), threads=2)
-    texts = [" ".join(drawn.choice(terms, 40)) for _ in range(2_000)]
+    texts = [" ".join(words) for words in drawn.choice(terms, (2_000, 40))]
     one_by_one = [scorer.best([text])[0] for text in texts[:5]]  # 5 × 200 bytes are fewer than terms
     assert np.array_equal(scorer.best(texts)[:5], one_by_one)
     assert np.array_equal(scorer.best(texts), scorer.scores(texts).argmax(axis=1))

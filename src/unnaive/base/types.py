@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 Ids = NDArray[np.int64]  # row or column numbers
 Sparse = Any  # scipy.sparse.csr_array, which ships no types
 Arrays = dict[str, NDArray[Any]]  # by name, as a model file holds them

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from unnaive.base.errors import BadModel
 from unnaive.base.types import Arrays
+from unnaive.classifier.field_rules import FieldRule, find_field_problem
 from unnaive.data.arrays import is_number
 from unnaive.io.columns import Columns
 from unnaive.learning.learner import Learner
-
-
-@dataclass(frozen=True)
-class FieldRule:
-    """What the value of a key must be, in words and as a test; early files may lack those that are `optional`."""
-
-    words: str
-    accepts: Callable[[Any], bool]
-    optional: bool = False
 
 
 def _is_text(value: Any) -> bool:
@@ -139,14 +130,15 @@ def check_description(about: dict[str, Any]) -> None:
 
 def check_fields(values: dict[str, Any], rules: Mapping[str, FieldRule], what: str) -> None:
     """An error unless a table from JSON has the keys of these rules and no other, and values that they accept."""
-    missing = next((name for name, rule in rules.items() if name not in values and not rule.optional), None)
-    if missing is not None:
-        raise BadModel(f"its {what} has no {missing}; train it again")
-    for name, value in values.items():
-        if name not in rules:
-            raise BadModel(f"its {what} has {name[:40]!r}, which this version does not know; train it again")
-        if not rules[name].accepts(value):
-            raise BadModel(f"{name} in its {what} is not {rules[name].words}; train it again")
+    problem = find_field_problem(
+        values,
+        rules,
+        missing=f"its {what} has no {{name}}",
+        unknown=f"its {what} has {{name!r}}, which this version does not know",
+        refused=f"{{name}} in its {what} is not {{words}}",
+    )
+    if problem is not None:
+        raise BadModel(f"{problem}; train it again")
 
 
 def check_parts(model: Learner, about: dict[str, Any], arrays: Arrays) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import BadData
+from unnaive.classifier.field_rules import FieldRule, find_field_problem
 from unnaive.data.register import HASH, SIZE
 from unnaive.io.sources import check_exists
 
@@ -23,15 +23,6 @@ STATEMENTS = {
 CHOICE = "choice of models"  # of a model that selects among candidates, where --keep-choice was given
 SIGNATURES = {"ed25519": 64, "hmac-sha256": 32}  # bytes of the value
 CLOCKS = timedelta(days=1)  # a receipt from further in the future than two clocks may differ was not written yet
-
-
-@dataclass(frozen=True)
-class FieldRule:
-    """What the value of a field must be, in words and as a test; an `optional` one may be missing."""
-
-    words: str
-    accepts: Callable[[Any], bool]
-    optional: bool = False
 
 
 def _is_text(value: Any) -> bool:
@@ -143,15 +134,13 @@ def find_problem(found: Any) -> str | None:
 
 
 def _find_field_problem(values: dict[str, Any], rules: dict[str, FieldRule], prefix: str) -> str | None:
-    missing = next((name for name, rule in rules.items() if name not in values and not rule.optional), None)
-    if missing is not None:
-        return f"it has no {prefix}{missing}"
-    for name, value in values.items():
-        if name not in rules:
-            return f"it has a field {prefix}{name[:40]!r}, which receipts do not have"
-        if not rules[name].accepts(value):
-            return f"its {prefix}{name} is not {rules[name].words}"
-    return None
+    return find_field_problem(
+        values,
+        rules,
+        missing=f"it has no {prefix}{{name}}",
+        unknown=f"it has a field {prefix}{{name!r}}, which receipts do not have",
+        refused=f"its {prefix}{{name}} is not {{words}}",
+    )
 
 
 def _find_contradiction(found: dict[str, Any]) -> str | None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from unnaive.base.log_functions import log_softmax
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.data.folds import split_folds
 from unnaive.evaluation.related_documents import find_related, group_folds
@@ -67,7 +68,7 @@ def class_shares(
         return ()
     scores, new_scores, weights = _fold_scores(old, learnt, n_learnt, new, seed)
     slope, bias = fit_slope_and_bias(scores, learnt, n_learnt)
-    p_old, p_new = softmax(slope * scores + bias), softmax(slope * new_scores + bias)
+    p_old, p_new = (np.exp(log_softmax(slope * one + bias)) for one in (scores, new_scores))
     sizes = np.bincount(learnt, minlength=n_learnt)
     shown, names = _rows(sizes, kept, classes)
     estimate = estimate_shares(p_old, learnt, p_new, shown, weights)
@@ -140,12 +141,6 @@ def _design_effect(copies: Ids) -> float:
     return float((sizes**2).sum() / sizes.sum())
 
 
-def softmax(scores: Floats) -> Floats:
-    """e^s / Σ e^s of each row."""
-    raised = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
-
-
 def fit_slope_and_bias(scores: Floats, codes: Ids, n_classes: int) -> tuple[float, Floats]:
     """The slope and the bias of each class (n_classes,) with the least log-loss of softmax(slope · score + bias).
 
@@ -157,7 +152,7 @@ def fit_slope_and_bias(scores: Floats, codes: Ids, n_classes: int) -> tuple[floa
     >>> codes = (rng.random(5000) < 0.2).astype(int)
     >>> scores = np.column_stack([np.zeros(5000), 2.0 * codes + rng.normal(size=5000)])
     >>> slope, bias = fit_slope_and_bias(scores, codes, 2)
-    >>> float(softmax(slope * scores + bias)[:, 1].mean().round(3)), float(codes.mean().round(3))
+    >>> float(np.exp(log_softmax(slope * scores + bias))[:, 1].mean().round(3)), float(codes.mean().round(3))
     (0.21, 0.209)
     """
     from scipy.optimize import minimize

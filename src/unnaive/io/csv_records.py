@@ -26,7 +26,7 @@ from typing import NamedTuple
 STRAY_LINES = 10  # line ends in a field; kStrayLines of _rows_csv.h
 
 
-class Record(NamedTuple):
+class CsvRecord(NamedTuple):
     """A row and the lines that it stands on, the first and the last, from 1 on.
 
     A bad row has a `problem`: the end of a sentence that begins with "line 7 of tickets.csv".
@@ -74,7 +74,7 @@ class RecordReader:
             yield numbered[1]
         self._over = True
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[CsvRecord]:
         """The records, one after another; may be called again to go on."""
         taken = self._taken
         while True:
@@ -92,11 +92,11 @@ class RecordReader:
                 problem = "begins a row that does not end (an open quote?); if rows are that long, say --max-line MIB"
             if len(taken) == 1 and fields is not None and not self._over and self.width in (None, len(fields)):
                 if fields:
-                    yield Record(fields, taken[0][0], taken[0][0])
+                    yield CsvRecord(fields, taken[0][0], taken[0][0])
             elif fields != []:
                 yield self._examine(fields, problem)
 
-    def _examine(self, fields: list[str] | None, problem: str) -> Record:
+    def _examine(self, fields: list[str] | None, problem: str) -> CsvRecord:
         """The record of the lines taken, long or bad; lines that a stray quote swallowed are read again."""
         taken, over = list(self._taken), self._over or fields is None
         lines = [line for _, line in taken]
@@ -111,14 +111,14 @@ class RecordReader:
             where = "" if opened == first else f"on line {opened} "
             until = "nothing closes" if over else f"line {last} closes"
             below = ", and the lines below are whole rows" if place + 1 < len(taken) else ""
-            return Record([], first, opened, f"opens a quote {where}that {until}{below}")
+            return CsvRecord([], first, opened, f"opens a quote {where}that {until}{below}")
         if over:
             self._restart()
         if not problem and over:
             problem = "opens a quote that nothing closes"
         elif not problem and self.width not in (None, len(fields or ())):
             problem = _describe_width(len(fields or ()), width, first, last)
-        return Record(fields or [], first, last, problem)
+        return CsvRecord(fields or [], first, last, problem)
 
 
 def _describe_width(n_fields: int, width: int, first: int, last: int) -> str:

@@ -10,7 +10,7 @@ from itertools import chain, islice
 from typing import Any
 
 from unnaive.base.errors import BadData
-from unnaive.io.csv_records import Record, RecordReader
+from unnaive.io.csv_records import CsvRecord, RecordReader
 from unnaive.io.endings import DELIMITERS, read_format
 from unnaive.io.options import ReadOptions
 from unnaive.io.profiles import looks_like_data, shorten_cell
@@ -43,7 +43,7 @@ class CsvTable(Table):
         self._read_header(first)
 
     def _read_first(self) -> list[str]:
-        first = next(self.reader.records(), Record([], 0, 0))
+        first = next(self.reader.records(), CsvRecord([], 0, 0))
         if first.problem:  # of the header, which cannot be left out
             raise BadData(f"line {first.first} of {self.path} {first.problem}; repair it")
         return first.fields

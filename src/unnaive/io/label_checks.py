@@ -92,10 +92,10 @@ def prefixed_labels(sizes: Mapping[str, int]) -> list[str]:
     return [label for label in sizes if label.startswith(PREFIX)]
 
 
-def single_labels(sizes: Mapping[str, int]) -> list[str]:
+def labels_of_one_document(sizes: Mapping[str, int]) -> list[str]:
     """Classes of one document beside a class of ten or more; of those that are missing values, nothing is said.
 
-    >>> single_labels({"sport": 12, "cricket": 1}), single_labels({"sport": 2, "cricket": 1})
+    >>> labels_of_one_document({"sport": 12, "cricket": 1}), labels_of_one_document({"sport": 2, "cricket": 1})
     (['cricket'], [])
     """
     if max(sizes.values(), default=0) < LARGE:
@@ -114,7 +114,7 @@ def label_sentences(sizes: Mapping[str, int]) -> list[str]:
     found = []
     missing, prefixed, alike = missing_labels(sizes), prefixed_labels(sizes), alike_labels(sizes)
     respelt = {label for group in alike for label in group}
-    single = [label for label in single_labels(sizes) if label not in respelt]
+    single = [label for label in labels_of_one_document(sizes) if label not in respelt]
     if missing:
         one = len(missing) == 1
         what = f"label {missing[0]} ({count_noun(sizes[missing[0]], 'document')}) looks like a missing value"

@@ -33,7 +33,7 @@ class Batch:
     types: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Source(Protocol):
+class RowSource(Protocol):
     """What a RowReader asks the data file that a table belongs to."""
 
     @property
@@ -56,7 +56,7 @@ class Source(Protocol):
 class RowReader:
     """Values of a table's columns to documents: texts joined, labels parsed, ids given."""
 
-    def __init__(self, source: Source, table: Table, columns: Columns) -> None:
+    def __init__(self, source: RowSource, table: Table, columns: Columns) -> None:
         self.name, self.table, self.columns = source.name, table, columns
         self.separator, self.spelling, self.log = source.separator, source.spelling, source.options.log
         if columns.label is not None and source.separator is None:

@@ -224,7 +224,7 @@ def describe_sets(
     if not by_class and not multilabel:
         return [f"sets hold the label of {share} of documents like those of training"]
     if not by_class:
-        whole = f"sets hold all labels of {share} of documents like those of training"
+        whole = f"sets hold all labels of about {share} of documents like those of training"
         if scores.covers_several(confidence):
             return [f"{whole}: of those with one label, and of those with several"]
         return [f"{whole}; of those with several labels too few were held out for a promise of their own"]

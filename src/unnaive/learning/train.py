@@ -14,7 +14,7 @@ from unnaive.base.errors import BadData, UnnaiveError, choose
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
-from unnaive.data.folds import block_folds, out_of_fold, rarest_classes, split_folds
+from unnaive.data.folds import block_folds, fold_strata, out_of_fold, shuffle_blocks, split_folds
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.sample_weights import class_sample_weight, several_labels_refused
@@ -220,11 +220,10 @@ def hold_out_parts(
             of these columns it reads
     """
     targets, n_docs = rows.targets, rows.X.shape[0]
-    groups = rarest_classes(targets.Y)
     if n_docs < FEWEST_HELD_OUT or not bool((targets.Y.sum(axis=0) > 1).any()):
         return None
     n_folds = 5 if n_docs < FEW else 3 if n_docs < SOME else 4
-    fold = block_folds(groups, n_folds, find_shared_passages(rows.X, groups, rows.vocabulary).order())
+    fold = _fold_like_new(rows, n_folds)
     found, scores = [], []
     for number, (inside, aside) in enumerate(split_folds(fold, n_folds)):
         if number and n_docs >= SOME:
@@ -387,8 +386,18 @@ def out_of_fold_scores(
         scorer, active = make_scorer(spec, named, rest, exclusive=not targets.multilabel)
         return scorer.scores(held if active is None else held[:, active])
 
-    dealt: Ids | None = None
-    if spec.calibration is not None:
-        groups = rarest_classes(targets.Y)
-        dealt = block_folds(groups, n_folds, find_shared_passages(X, groups, rows.vocabulary).order())
+    dealt = None if spec.calibration is None else _fold_like_new(rows, n_folds)
     return out_of_fold(score, targets.Y, n_folds=n_folds, seed=spec.random_state, fold=dealt)
+
+
+def _fold_like_new(rows: DocumentRows, n_folds: int) -> Ids:
+    """A fold for each document (n_docs,) whose model meets it as it meets a new one.
+
+    What quotes a document is held out with it, and of a rare class what chance takes.
+    """
+    strata, pooled = fold_strata(rows.targets.Y)
+    passages = find_shared_passages(rows.X, strata, rows.vocabulary)
+    order = passages.order()
+    if pooled >= 0:
+        order = shuffle_blocks(order, passages.groups(), strata == pooled)
+    return block_folds(strata, n_folds, order)

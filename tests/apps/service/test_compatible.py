@@ -31,7 +31,8 @@ def test_hugging_face_client(address: str, trained: Path) -> None:
 def test_open_inference_client(address: str, trained: Path) -> None:
     client = pytest.importorskip("tritonclient.http")
     model = TextClassifier.load(trained)
-    server = client.InferenceServerClient(address.removeprefix("http://"))
+    patient = {"connection_timeout": 600.0, "network_timeout": 600.0}  # its own minute is short on a busy machine
+    server = client.InferenceServerClient(address.removeprefix("http://"), **patient)
     assert server.is_server_live()
     assert server.is_server_ready()
     assert server.is_model_ready("tickets")

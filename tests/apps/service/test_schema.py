@@ -12,12 +12,11 @@ from unnaive.apps.service.app import create_app
 
 from .conftest import TOKEN, options
 
-schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
-
 
 @pytest.mark.slow
 def test_no_violation(trained: Path) -> None:
     """Over a service that only reads, so that examples do not depend on each other."""
+    schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
     schemathesis.serializer("application/x-ndjson")(lambda _, value: str(value).encode("utf-8", "replace"))
     from schemathesis.specs.openapi.checks import positive_data_acceptance
 

@@ -65,8 +65,7 @@ def open_large_data(
     large = not from_sums and _is_large(limits, source)
     rule = classifier.token_rule_of(lambda: input_size(source)) if large else classifier.token_rule
     resources = _resources(limits, source, rule)
-    # 8 bytes a document are kept in memory only where that is not limited, and where nothing is recorded on the way
-    hashed = limits.memory is None and limits.checkpoint is None
+    hashed = limits.checkpoint is None  # which records sums on the way, and no hashes; 8 bytes a document
     common: dict[str, Any] = {"n_jobs": classifier.n_jobs, "resources": resources, "hash_texts": hashed}
     if from_sums and limits.cache is None and not (is_stdin(source) and spec.decision is None):
         try:

@@ -21,7 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.apps.service.record_seals import TABLES as SEALS
-from unnaive.apps.service.record_seals import LastFile, LastKnown, find_problem, seal_event, seal_fold, seal_unsealed
+from unnaive.apps.service.record_seals import (
+    LastFile,
+    LastKnown,
+    find_record_problem,
+    seal_event,
+    seal_fold,
+    seal_unsealed,
+)
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning, count_noun
 from unnaive.base.sqlite_files import connect_durable, transaction
 from unnaive.base.types import Label
@@ -95,7 +102,7 @@ class TeachingRecord:
             raise UnnaiveError(f"{self.path} is damaged ({' '.join(str(problem).split())[:80]}); {REMEDY}")
         with transaction(self._data) as data:
             seal_unsealed(data)
-        problem = find_problem(self._data)
+        problem = find_record_problem(self._data)
         if problem is not None:
             raise UnnaiveError(f"{self.path} is damaged: {problem}; {REMEDY}")
         self._tell_loss(self._last_file.read())

@@ -72,7 +72,7 @@ def fold_hash(sha256: str, event: int) -> str:
     return hashlib.blake2b(f"{sha256} {event}".encode(), digest_size=32).hexdigest()
 
 
-def find_problem(data: sqlite3.Connection) -> str | None:
+def find_record_problem(data: sqlite3.Connection) -> str | None:
     """What is not as it was written, in words: events, documents of no event, or which events model files have."""
     changed = find_changed_events(data)
     if changed:

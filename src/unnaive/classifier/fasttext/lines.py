@@ -41,7 +41,7 @@ def split_line(line: str, prefix: str) -> LabelledLine:
     return LabelledLine(" ".join(token for token in tokens if not token.startswith(prefix)), labels)
 
 
-def read_lines(path: str | Path, prefix: str, purpose: str) -> Iterator[LabelledLine]:
+def read_labelled_lines(path: str | Path, prefix: str, purpose: str) -> Iterator[LabelledLine]:
     """The lines of a file; an error if it cannot be read or is not UTF-8."""
     try:
         with Path(path).open(encoding="utf-8", newline="\n") as file:

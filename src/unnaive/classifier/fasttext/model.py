@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import BadModel, UnnaiveError
 from unnaive.base.lazy import lazy_property
+from unnaive.base.types import Singles
 from unnaive.classifier.compress import BITS, quantised
-from unnaive.classifier.fasttext.lines import read_lines, tokenize
+from unnaive.classifier.fasttext.lines import read_labelled_lines, tokenize
 from unnaive.classifier.fasttext.vectors import WordVectors
 from unnaive.classifier.model_file import load_model as load_fitted
 from unnaive.classifier.model_file import save
@@ -24,8 +25,6 @@ from unnaive.models.fasttext.binary_file import FastTextFile, is_fasttext_file, 
 from unnaive.models.fasttext.documents import FastTextDocuments
 from unnaive.models.fasttext.features import END, PREFIX
 from unnaive.models.fasttext.importing import fasttext_model
-
-Singles = NDArray[np.float32]
 
 
 def load_model(path: str | Path) -> FastTextModel:
@@ -112,7 +111,9 @@ class FastTextModel:
 
     def _counts(self, path: str | Path, k: int, threshold: float) -> _Counts:
         known = set(self.labels)
-        lines = [line for line in read_lines(path, self._prefix or PREFIX, "testing") if known & set(line.labels)]
+        lines = [
+            line for line in read_labelled_lines(path, self._prefix or PREFIX, "testing") if known & set(line.labels)
+        ]
         labels, _ = self._best([line.text for line in lines], k, threshold)
         found = _Counts(len(lines))
         for line, given in zip(lines, labels, strict=True):

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from unnaive.base.byte_sizes import parse_size
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
 from unnaive.classifier.compress import compress_model
-from unnaive.classifier.fasttext.lines import read_lines
+from unnaive.classifier.fasttext.lines import read_labelled_lines
 from unnaive.classifier.fasttext.model import FastTextModel
 from unnaive.classifier.text_classifier import TextClassifier
 
@@ -94,7 +94,7 @@ def _note_unused(given: dict[str, Any], tunes: bool) -> None:
 
 def _read(path: str | Path, prefix: str, least: int) -> tuple[list[str], list[tuple[str, ...]], bool]:
     """Texts, their labels without the prefix, and whether some have several."""
-    lines = [line for line in read_lines(path, prefix, "training") if line.labels]
+    lines = [line for line in read_labelled_lines(path, prefix, "training") if line.labels]
     counts = Counter(label for line in lines for label in dict.fromkeys(line.labels))
     texts, labels = [], []
     for line in lines:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unnaive.base.lazy import lazy_property
+from unnaive.base.types import Singles
 from unnaive.models.fasttext.binary_file import FastTextFile
 from unnaive.models.fasttext.features import END, PREFIX, FeatureRule, encoded, word_hash
-
-Singles = NDArray[np.float32]
 
 
 class WordVectors:

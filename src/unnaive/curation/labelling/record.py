@@ -19,6 +19,8 @@ from typing import Any
 
 from unnaive.base.errors import BadData, count_noun
 from unnaive.base.sqlite_files import connect_durable, transaction
+from unnaive.curation.labelling.seals import COLUMNS, find_changed_rows, has_seals, seal_new_rows
+from unnaive.curation.labelling.seals import TABLE as SEALS
 
 FORMAT = 1
 ANSWERS = ("label", "skip", "flag")  # what a person may say of a text, once and for all
@@ -118,6 +120,7 @@ class LabelRecord:
                     {"format": str(FORMAT), "multilabel": str(int(multilabel)), "language": language,
                      "classes": json.dumps(list(classes), ensure_ascii=False)}.items(),
                 )  # fmt: skip
+                seal_new_rows(data)
             data.close()  # which empties the write-ahead log into the file
             os.link(part, path)  # fails if somebody was quicker, where a rename would not
         except FileExistsError:
@@ -162,6 +165,7 @@ class LabelRecord:
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 one,
             ).lastrowid
+            seal_new_rows(data)
             data.execute("DELETE FROM leases WHERE text = ? AND who = ?", (text, who))
         return RecordedAnswer(
             int(found or 0), at, who, kind, text, tuple(sorted(set(labels))), suggested, probability, way
@@ -175,11 +179,13 @@ class LabelRecord:
                 "INSERT INTO decisions (at, who, kind, text, labels, way) VALUES (?, ?, 'label', ?, ?, ?)",
                 [(at, who, text, _labels_json(labels), way) for text, labels in rows],
             )
+            seal_new_rows(data)
 
     def insert(self, rows: Sequence[Sequence[Any]]) -> None:
         """Decisions of another record as they are, with their numbers: all of COLUMNS in order, all or none."""
         with transaction(self._data) as data:
             data.executemany(f"INSERT INTO decisions ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            seal_new_rows(data)
 
     def undo(self, who: str) -> RecordedAnswer | None:
         """Take back the last decision of a person that was not taken back yet; None if there is none."""
@@ -196,6 +202,7 @@ class LabelRecord:
                 "INSERT INTO decisions (at, who, kind, text, labels, undoes) VALUES (?, ?, 'undo', ?, '[]', ?)",
                 (_now(), who, row[4], row[0]),
             )
+            seal_new_rows(data)
         return _decision(row)
 
     def lease(self, who: str, text: int, now: float) -> bool:
@@ -252,9 +259,6 @@ class LabelRecord:
         return list(found)
 
 
-COLUMNS = "id, at, who, kind, text, labels, suggested, probability, way, undoes"
-
-
 def is_label_record(path: Path) -> bool:
     """Whether the file is a record of labels."""
     try:
@@ -281,10 +285,11 @@ def _connect(path: Path, *, new: bool = False) -> sqlite3.Connection:
     try:
         data = connect_durable(path)
         if new:
-            data.executescript(TABLES)
+            data.executescript(TABLES + SEALS)
         else:
             _check_format(path, data)
             _check_sound(data)
+            _check_seals(data)
     except (sqlite3.DatabaseError, ValueError) as problem:
         raise BadData(
             f"{path} is damaged ({' '.join(str(problem).split())[:80]}); restore it from a copy, or save what can be "
@@ -315,6 +320,18 @@ def _check_sound(data: sqlite3.Connection) -> None:
         json.loads(settings.get("classes", "null")), list
     ):
         raise ValueError("its settings cannot be")
+
+
+def _check_seals(data: sqlite3.Connection) -> None:
+    """An error if a row is not what was written; rows that an earlier version wrote get their hashes."""
+    if has_seals(data):
+        changed = find_changed_rows(data)
+        if changed:
+            raise ValueError(f"not what was written: {', '.join(changed)}")
+    else:
+        data.executescript(SEALS)
+    with transaction(data) as sealing:
+        seal_new_rows(sealing)
 
 
 def _check_format(path: Path, data: sqlite3.Connection) -> None:

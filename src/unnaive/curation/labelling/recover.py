@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import BadData, UnnaiveError, count_noun
-from unnaive.curation.labelling.record import COLUMNS, KINDS, LabelRecord
+from unnaive.curation.labelling.record import KINDS, LabelRecord
+from unnaive.curation.labelling.seals import COLUMNS, is_as_written
 
 MOST = 100_000_000  # texts or decisions that are looked for, whatever a damaged file says
 
@@ -70,14 +71,14 @@ def recover_record(damaged: Path, target: Path) -> Recovered:
 def _rows(
     data: sqlite3.Connection, table: str, columns: str, first: int, accepts: Callable[[Any], bool]
 ) -> tuple[list[Any], int]:
-    """The rows of a table that can be read, by number, and how many cannot."""
+    """The rows of a table that can be read and are what was written, by number, and how many are not."""
     found, lost = [], 0
     for number in range(first, first + _highest(data, table, first)):
         try:
             row = data.execute(f"SELECT {columns} FROM {table} WHERE id = ?", (number,)).fetchone()
         except sqlite3.Error:
             row = None
-        if row is not None and row[0] == number and accepts(row):
+        if row is not None and row[0] == number and accepts(row) and is_as_written(data, table, row):
             found.append(row)
         else:
             lost += 1

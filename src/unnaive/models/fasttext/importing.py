@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from unnaive.base.errors import BadModel
+from unnaive.base.types import Singles
 from unnaive.data.targets import sorted_classes
 from unnaive.learning.decisions import Argmax, Decision, Thresholds
 from unnaive.learning.fitted import FittedModel
@@ -21,7 +22,6 @@ from unnaive.models.catalogue import make_model
 from unnaive.models.fasttext.binary_file import FastTextFile, read_fasttext_file
 from unnaive.models.fasttext.features import PREFIX
 from unnaive.models.fasttext.matrices import LARGEST_SUM, QuantisedMatrix, check_finite
-from unnaive.models.fasttext.outputs import Singles
 from unnaive.models.fasttext.scorer import FastTextScorer
 from unnaive.text.token_rule import TokenRule
 from unnaive.text.vocabulary import Vocabulary

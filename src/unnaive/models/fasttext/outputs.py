@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.types import Floats, Ids
-
-Singles = NDArray[np.float32]
+from unnaive.base.types import Floats, Ids, Singles
 
 STEPS = np.arange(513, dtype=np.float32) * np.float32(16) / np.float32(512) - np.float32(8)
 SIGMOIDS = (1.0 / (1.0 + np.exp(-STEPS).astype(np.float64))).astype(np.float32)

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, BadModel
 from unnaive.base.lazy import lazy_property
-from unnaive.base.types import Arrays, Floats, Ids, Label, Sparse
+from unnaive.base.types import Arrays, Floats, Ids, Label, Singles, Sparse
 from unnaive.data.array_rules import ArrayRule, Rules, check_keys, check_rules, read_whole
 from unnaive.linear.scorer import Contributions, Scorer
 from unnaive.models.fasttext.binary_file import LARGEST_COUNT, LARGEST_DIM, LONGEST_GRAM, LOSSES
 from unnaive.models.fasttext.features import FeatureRule
 from unnaive.models.fasttext.huffman import huffman_tree
 from unnaive.models.fasttext.matrices import LARGEST, LARGEST_SUM, QuantisedMatrix, check_finite, largest_product
-from unnaive.models.fasttext.outputs import Outputs, Singles
+from unnaive.models.fasttext.outputs import Outputs
 from unnaive.text.vocabulary import Vocabulary
 
 LINKS = {"softmax": "softmax", "hs": "softmax", "ova": "log-odds", "ns": "log-odds"}  # what scores mean, by loss

@@ -23,7 +23,9 @@ collections = typer.Typer(
 Data = Annotated[
     Path | None, READ, typer.Option("--data", metavar="FOLDER", help="Folder with the archives, or one archive.")
 ]
-Names = Annotated[list[str] | None, typer.Argument(help="Names of collections; by default all that are on disk.")]
+CollectionNames = Annotated[
+    list[str] | None, typer.Argument(help="Names of collections; by default all that are on disk.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -91,7 +93,7 @@ def show_table(rows: list[dict[str, Any]]) -> None:
 
 
 @collections.command()
-def check(names: Names = None, data: Data = None, as_json: AsJson = False) -> None:
+def check(names: CollectionNames = None, data: Data = None, as_json: AsJson = False) -> None:
     """Verify checksums and document counts."""
     from unnaive.base.errors import BadData
     from unnaive.io.collections import check as check_one

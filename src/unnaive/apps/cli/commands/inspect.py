@@ -84,7 +84,7 @@ def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int
         "thresholds": class_thresholds(fitted),
         "calibration": fitted.calibration and fitted.calibration.kind,
         "temperature": getattr(fitted.calibration, "value", None),
-        "optimised_for": describe_aim(spec.optimise),
+        "optimised_for": describe_objective(spec.optimise),
         "calibrated": fitted.calibrated,
         "held_out_documents": fitted.conformal and fitted.conformal.n_documents,
         "documents": None if kept is None else _plain_number(kept.n_docs),
@@ -105,7 +105,7 @@ def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int
     }
 
 
-def describe_aim(optimise: Any) -> str:
+def describe_objective(optimise: Any) -> str:
     """What the decision was made for, in words."""
     if isinstance(optimise, dict):
         return "least expected cost"

@@ -1,0 +1,77 @@
+"""Whether the rows of a record of labels are what was written: hashes of every text, every decision and the settings.
+
+SQLite notices pages that are torn, not a bit that flips inside of a text or a label.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+TABLE = """
+CREATE TABLE IF NOT EXISTS seals (
+    part TEXT NOT NULL, id INTEGER NOT NULL, hash INTEGER NOT NULL, PRIMARY KEY (part, id)
+) STRICT, WITHOUT ROWID;
+"""
+COLUMNS = "id, at, who, kind, text, labels, suggested, probability, way, undoes"  # of a decision
+PARTS = {"texts": "id, name, text", "decisions": COLUMNS}
+SETTINGS = "settings"  # one row for all of them
+
+
+def row_hash(row: Sequence[Any]) -> int:
+    """The hash of a row, as SQLite holds integers: 64 bits with a sign.
+
+    >>> row_hash((0, "1", "a ball"))
+    3845716566056223017
+    """
+    words = json.dumps(list(row), ensure_ascii=True).encode()
+    return int.from_bytes(hashlib.blake2b(words, digest_size=8).digest(), "little", signed=True)
+
+
+def seal_new_rows(data: sqlite3.Connection) -> None:
+    """Give the rows behind the last that has a hash theirs, in the transaction that writes them."""
+    for part, columns in PARTS.items():
+        last = data.execute("SELECT max(id) FROM seals WHERE part = ?", (part,)).fetchone()[0]
+        rows = data.execute(f"SELECT {columns} FROM {part} WHERE id > ?", (-1 if last is None else last,))
+        data.executemany("INSERT INTO seals VALUES (?, ?, ?)", [(part, row[0], row_hash(row)) for row in rows])
+    if _sealed(data, SETTINGS, 0) is None:
+        data.execute("INSERT INTO seals VALUES (?, 0, ?)", (SETTINGS, row_hash(_settings(data))))
+
+
+def has_seals(data: sqlite3.Connection) -> bool:
+    """Whether the record has hashes; those of earlier versions have none."""
+    return data.execute("SELECT 1 FROM sqlite_master WHERE name = 'seals'").fetchone() is not None
+
+
+def find_changed_rows(data: sqlite3.Connection) -> list[str]:
+    """What is not as it was written, in words: a part for each table. Rows behind the last hash are not looked at."""
+    found = []
+    for part, columns in PARTS.items():
+        sealed = dict(data.execute("SELECT id, hash FROM seals WHERE part = ?", (part,)).fetchall())
+        rows = data.execute(f"SELECT {columns} FROM {part} WHERE id <= ?", (max(sealed, default=-1),))
+        sound = sum(sealed.get(row[0]) == row_hash(row) for row in rows)
+        if sound < len(sealed):
+            found.append(f"{len(sealed) - sound:,} of {len(sealed):,} {part}")
+    stored = _sealed(data, SETTINGS, 0)
+    return [*found, SETTINGS] if stored is not None and stored != row_hash(_settings(data)) else found
+
+
+def is_as_written(data: sqlite3.Connection, part: str, row: Sequence[Any]) -> bool:
+    """Whether a row of a damaged record has its hash; a hash that cannot be read says nothing against it."""
+    try:
+        stored = _sealed(data, part, row[0])
+    except sqlite3.Error:
+        return True
+    return stored is None or stored == row_hash(row)
+
+
+def _sealed(data: sqlite3.Connection, part: str, number: int) -> int | None:
+    row = data.execute("SELECT hash FROM seals WHERE part = ? AND id = ?", (part, number)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def _settings(data: sqlite3.Connection) -> list[Any]:
+    return data.execute("SELECT name, value FROM labelling ORDER BY name").fetchall()
