@@ -1,6 +1,6 @@
 """Predictions of fastText models by ours and by fastText itself: the same model file, texts and labels, one thread.
 
-    python benchmarks/fasttext_predict.py [--model lid.176.ftz …]
+    python benchmarks/fasttext_predict.py [--model lid.176.ftz …] [--only tree]
 
 Models are trained by fastText on 20 Newsgroups unless files are named: 20 classes by words, pairs, character n-grams,
 200 and 1,000 classes (documents dealt out, since only time is asked for), hierarchical softmax and one-vs-all. Two ways
@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from fasttext_peer import train_fasttext
 from timing import alternated, show
 
 from unnaive import fasttext as ours
@@ -33,18 +34,16 @@ KINDS = {  # name: classes (None for those of the collection), and what fastText
 }
 
 
-def trained(peer, folder, texts, labels):
+def trained(folder, texts, labels, only):
     """The files of the models, by name."""
     for name, (classes, settings) in KINDS.items():
+        if only not in name:
+            continue
         path = Path(folder) / "train.txt"
         own = labels if classes is None else [str(row % classes) for row in range(len(texts))]
         path.write_text("".join(f"__label__{one} {text}\n" for one, text in zip(own, texts, strict=True)), "utf-8")
         model = Path(folder) / "model.bin"
-        try:
-            peer.train_supervised(str(path), lr=0.05, epoch=1, thread=1, verbose=0, **settings).save_model(str(model))
-        except RuntimeError as problem:
-            print(f"{name}: fastText's training failed ({problem}); name files with --model")
-            continue
+        train_fasttext(path, model, {"lr": 0.05, "epoch": 1, **settings})
         yield name, model
 
 
@@ -68,6 +67,7 @@ def compare(peer, name, path, short, long, repeats):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", action="append", type=Path, default=[])
+    parser.add_argument("--only", default="", help="a part of the names of models")
     parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()
     try:
@@ -82,7 +82,9 @@ def main():
     short = [line for line in lines if 20 < len(line) < 120][:5000]
     long = [text for text in texts if len(text) > 1000][:400]
     with tempfile.TemporaryDirectory() as folder:
-        files = [(path.name, path) for path in arguments.model] or trained(peer, folder, texts[::2], labels[::2])
+        files = [(path.name, path) for path in arguments.model] or trained(
+            folder, texts[::2], labels[::2], arguments.only
+        )
         for name, path in files:
             compare(peer, name, path, short, long, arguments.repeats)
 

@@ -152,7 +152,9 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint
   not how much data it takes: of ten times 20 Newsgroups maximum entropy takes 78 MB of other memory, as of once.
 - **Streams.** `unnaive update MODEL lines.jsonl --follow` learns what arrives, each line exactly once; `--batch KEY`
   does so by the id of a batch, also across files and from stdin.
-- **Many labels.** `-m label-tree` looks at groups of labels first (benchmarks/label_tree.py).
+- **Many labels.** `-m label-tree` looks at groups of labels first, and to predict one label scores those of the best
+  groups alone. Weights take 8 bytes each; `--set least_weight=…` leaves out small ones, `compress --max-size` as many
+  as it takes.
 
 ## Measured
 

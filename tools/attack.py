@@ -113,11 +113,9 @@ def write_page(progress: Progress) -> int:
     lines.append(_row(totals, minutes))
     told = f"Run on {' and '.join(sorted(days))}, by parts:\n\n" + "\n".join(lines) + "\n"
     if unfinished:
-        told += (
-            "\n"
-            + textwrap.fill(f"Not finished yet, with the parts that were run: {', '.join(unfinished)}.", 120)
-            + "\n"
-        )
+        why = "A part in which something failed is not in the table, and counts as one that was not run."
+        listed = f"Not finished yet, with the parts that were run: {', '.join(unfinished)}. {why}"
+        told += "\n" + textwrap.fill(listed, 120) + "\n"
     page = PAGE.read_text(encoding="utf-8")
     changed, places = PLACE.subn(lambda found: f"{found[1]}\n{told}\n{found[2]}", page)
     if places != 1 or not days:

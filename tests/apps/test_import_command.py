@@ -2,8 +2,9 @@
 
 import json
 
+import numpy as np
 import pytest
-from support.fasttext_files import KINDS, WORDS, write_fasttext
+from support.fasttext_files import KINDS, TEXTS, WORDS, write_fasttext
 
 from unnaive.apps.cli.main import exit_code
 from unnaive.classifier.model_file import load_model
@@ -38,6 +39,28 @@ def test_an_imported_model_goes_through_the_commands(binary, tmp_path, capsys):
         assert exit_code([change, str(model), str(data)]) == 2
         assert "its file has weights and nothing of the documents" in capsys.readouterr().err
         assert model.read_bytes() == before
+
+
+def test_an_imported_model_is_served(binary, tmp_path):
+    pytest.importorskip("fastapi")
+    from fastapi.testclient import TestClient
+
+    from unnaive.apps.service.app import ServiceOptions, create_app
+
+    model = tmp_path / "small.model"
+    assert exit_code(["import", str(binary), "-o", str(model)]) == 0
+    fitted, texts = load_model(model), list(TEXTS[2:8])
+    options = ServiceOptions(models={"small": str(model)}, token="t" * 32, hosts=("testserver",))
+    with TestClient(create_app(options)) as client:
+        results = client.post("/v1/classify", json={"texts": texts}).json()["results"]
+        teach = {"documents": [{"text": "the", "labels": ["c0"]}]}
+        refused = client.post(
+            "/v1/models/small/teach", json=teach, headers={"Authorization": f"Bearer {options.token}"}
+        )
+    assert [one["label"] for one in results] == fitted.predict(texts).tolist()
+    p = [one["classes"][0]["probability"] for one in results]
+    np.testing.assert_allclose(p, fitted.predict_proba(texts).max(axis=1), atol=1e-6)
+    assert "nothing of the documents" in refused.text
 
 
 def test_mistakes_are_sentences_and_nothing_is_written(binary, tmp_path, capsys):

@@ -19,6 +19,7 @@ import sqlite3
 import tempfile
 import time
 import warnings
+import zipfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -210,7 +211,77 @@ def read_view(name, folder):
     return prepare
 
 
-FAMILIES = dict.fromkeys(TEXTS, read_text) | dict.fromkeys(FILES, read_file) | {"SQLite view of many rows": read_view}
+def write_row_groups(path, n):
+    import pyarrow
+    import pyarrow.parquet
+
+    table = pyarrow.table({"text": ["some words"] * n, "label": ["a"] * n})
+    pyarrow.parquet.write_table(table, path, row_group_size=16)
+
+
+def write_sheet(path, n):
+    cells = ["text", *(f"word {k}" for k in range(n))]
+    rows = "".join(f'<row><c t="inlineStr"><is><t>{cell}</t></is></c></row>' for cell in cells)
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    sheet = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    sheets = '<sheets><sheet name="a" sheetId="1" r:id="r1"/></sheets>'
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{package}/content-types"><Default Extension="rels" ContentType='
+        '"application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/xl/workbook.xml" ContentType='
+        f'"{sheet}.sheet.main+xml"/><Override PartName="/xl/s.xml" ContentType="{sheet}.worksheet+xml"/></Types>',
+        "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type='
+        f'"{office}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}">{sheets}</workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type='
+        f'"{office}/worksheet" Target="s.xml"/></Relationships>',
+        "xl/s.xml": f'<worksheet xmlns="{main}"><sheetData>{rows}</sheetData></worksheet>',
+    }
+    with zipfile.ZipFile(path, "w") as book_file:
+        for name, content in parts.items():
+            book_file.writestr(name, content)
+
+
+def write_folder(path, n):
+    (path / "a").mkdir(parents=True)
+    for k in range(n // 10):
+        (path / "a" / f"{k}.txt").write_text("some words")
+
+
+# name → (file name, function that writes it at a size); read without labels
+WRITTEN = {
+    "mailbox of small messages": ("a.mbox", lambda path, n: path.write_text("From ann\nSubject: a\n\nword\n\n" * n)),
+    "mailbox of lines that nearly begin a message": (
+        "a.mbox", lambda path, n: path.write_text("From ann\nSubject: a\n\n" + ">From ann\nFrom\n" * n),
+    ),
+    "lines of nothing": ("a.txt", lambda path, n: path.write_text("words\n" + "\n" * n)),
+    "Parquet of many row groups": ("a.parquet", write_row_groups),
+    "spreadsheet of cells without a place": ("a.xlsx", write_sheet),
+    "folder of many files": ("folder", write_folder),
+}  # fmt: skip
+
+
+def read_written(name, folder):
+    """What reads the file or folder of a family at a size, once it is written."""
+    file_name, write = WRITTEN[name]
+
+    def prepare(n):
+        path = Path(folder) / f"{len(list(Path(folder).iterdir()))}-{n}" / file_name
+        path.parent.mkdir()
+        write(path, n)
+        source = DataFile(str(path), options=ReadOptions(threads=1, log=ReadLog()))
+        return lambda: sum(len(batch.texts) for batch in source.batches(labelled=False))
+
+    return prepare
+
+
+FAMILIES = (
+    dict.fromkeys(TEXTS, read_text)
+    | dict.fromkeys(FILES, read_file)
+    | {"SQLite view of many rows": read_view}
+    | dict.fromkeys(WRITTEN, read_written)
+)
 
 
 def spend(work):

@@ -188,7 +188,7 @@ def test_parquet_of_numbers_and_of_strings_that_are_not_utf8(tmp_path):
     ("name", "content"),
     [
         ("d.csv", "text,label\n" + "some words,a\nother words,b\n" * 200_000),
-        ("d.csv", '\ufefftext,label\n"some, words",a\n"other ""words""",b\n' * 1 + "x y,a\n" * 900_000),
+        ("d.csv", '\ufefftext,label\n"some, words",a\n"other ""words""",b\n' * 1 + "x y,a\n" * 400_000),
         ("d.jsonl", '{"text": "some words", "label": "a"}\n{"label": "b", "text": "other"}\n' * 70_000),
     ],
 )

@@ -173,3 +173,31 @@ def test_lines_that_begin_with_from_are_no_new_messages(tmp_path):
     (tmp_path / "b.mbox").write_text("no mail at all\n")
     with pytest.raises(BadData, match=r"b\.mbox is no mbox; expected messages"):
         list(DataFile(str(tmp_path / "b.mbox")).batches(labelled=False))
+
+
+def test_a_flat_folder_of_messages_is_a_table_of_them(mail):
+    (mail / "flat").mkdir()
+    for path in (mail / "eml").rglob("*.eml"):
+        (mail / "flat" / f"{path.parent.name}-{path.name}").write_bytes(path.read_bytes())
+    with pytest.warns(UnnaiveWarning, match="these are e-mail messages"):
+        corpus = DataFile(str(mail / "flat"), label="X-Label", message="subject-body").corpus()
+    assert corpus.class_sizes() == {"access": 4, "billing": 4}
+    assert (corpus.ids[0], corpus.texts[0].partition("\n")[0]) == ("access-0.eml", "Password lost – é")
+
+
+def test_a_header_field_goes_by_the_name_that_it_has_in_messages(mail):
+    for name in ("X-Label", "x-label"):
+        source = DataFile(str(mail / "maildirs" / "billing"), label=name)
+        assert source.corpus().class_sizes() == {"billing": 4}
+        assert f"labels from {name}" in source.describe()
+
+
+def test_one_message_is_one_document(mail, tmp_path):
+    saved = tmp_path / "saved.txt"
+    for text in ("From: ann@example.org\nSubject: Lost card\n\nPlease\n\nblock it.\n", "Lost card\nPlease\n"):
+        saved.write_text(text)
+        found = [one for batch in DataFile(str(saved)).batches(labelled=False) for one in batch.texts]
+        assert found == ([text] if is_message(text) else text.splitlines())
+    saved.write_text("From ann Mon\nFrom: a@b\nTo: c@d\n\none\n\nFrom bob Tue\nFrom: b@b\nTo: c@d\n\ntwo\n\n")
+    found = [one for batch in DataFile(str(saved)).batches(labelled=False) for one in batch.texts]
+    assert found == ["From: a@b\nTo: c@d\n\none\n", "From: b@b\nTo: c@d\n\ntwo\n"]

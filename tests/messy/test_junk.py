@@ -69,8 +69,8 @@ NOTICED = [
      "--ignore-label cricket", {"ignore_label": ("cricket",)}),
     ("label-prefix.csv", "2 labels begin with __label__; to take it off say --label-prefix __label__",
      {"label_prefix": "__label__"}),
-    ("spellings.csv", "the labels politics (13) and Politics (1) differ in case or spaces alone; to make them one "
-     "class say --lower-labels", {"lower_labels": True}),
+    ("spellings.csv", "4 labels are 2 classes but for case or spaces (sport = SPORT; politics = Politics); to make "
+     "them so say --lower-labels", {"lower_labels": True}),
 ]  # fmt: skip
 LEFT_OUT = {
     "missing-labels.csv": ["missing-labels.csv: 4 of 28 rows have no label and are left out"],
@@ -107,7 +107,7 @@ def test_a_folder_for_each_class_too(tmp_path):
 def test_train_says_it_once_and_a_model_remembers_how_labels_are_spelt(run, model):
     data = FILES / "spellings.csv"
     code, _, err = run("train", data, "-m", model, "-o", "odd.model")
-    assert (code, err.count("differ in case or spaces alone")) == (0, 2)  # politics, and sport
+    assert (code, err.count("4 labels are 2 classes but for case or spaces")) == (0, 1)
     code, out, err = run("train", data, "-m", model, "-o", "m.model", "--lower-labels")
     assert (code, err) == (0, "")
     assert "2 classes" in out
@@ -138,3 +138,22 @@ def test_audit_lists_them(run):
     run("clean", FILES / "label-prefix.csv", "found/findings.csv", "-o", "clean.csv")
     with Path("clean.csv").open() as file:
         assert [row["label"] for row in csv.DictReader(file)] == ["sport", "politics"]
+
+
+def test_texts_that_are_missing_values_are_counted(parser, tmp_path):
+    (tmp_path / "t.csv").write_text("text,label\nNaN,a\nN/A,b\nred ball,a\nnone of it,b\n,a\n")
+    with pytest.warns(UnnaiveWarning) as notes:
+        DataFile(str(tmp_path / "t.csv")).corpus()
+    assert [str(note.message).partition(": ")[2] for note in notes] == [
+        "1 of 5 texts is empty", "2 of 5 texts are NaN, None or the like (unnaive audit lists, clean drops them)",
+    ]  # fmt: skip
+
+
+def test_columns_of_a_repeated_header_go_by_number(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("queue,text,queue\nx,red ball,a\nx,green leaf,b\n")
+    with pytest.raises(BadData, match=r"1 called 'queue', 3 called 'queue'; say --label NAME or its number$"):
+        DataFile(str(path)).corpus()
+    for text in ("text", "2"):
+        corpus = DataFile(str(path), text=(text,), label="3").corpus()
+        assert (list(corpus.texts), corpus.classes) == (["red ball", "green leaf"], ("a", "b"))

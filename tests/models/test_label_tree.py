@@ -7,7 +7,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from unnaive import LabelTree, LinearSVM, TextClassifier
-from unnaive.base.errors import BadData, BadModel
+from unnaive.base.errors import BadData, BadModel, UnnaiveError
+from unnaive.classifier.compress import compress_model, file_size
 from unnaive.evaluation.evaluate import evaluate
 from unnaive.evaluation.many_labels import precision_at, propensities, propensity_scored_precision_at
 from unnaive.models.label_tree.clustering import cluster_labels, label_centroids
@@ -73,6 +74,49 @@ def test_labels_outside_the_beam_stay_behind_those_inside():
     assert (np.where(inside, np.inf, two).max(axis=1, where=~inside, initial=-np.inf)
             < np.where(inside, two, np.inf).min(axis=1)).all()  # fmt: skip
     np.testing.assert_allclose(narrow.predict_proba(X[:5]).sum(axis=1), 1)
+
+
+@pytest.mark.parametrize(("levels", "beam", "n_labels"), [(1, 10, 12), (2, 3, 64), (3, 2, 50)])
+def test_the_best_labels_without_all_scores_are_those_by_all_scores(levels, beam, n_labels):
+    for several in (False, True):
+        X, labels = made_up(n_labels, 150, several=several)
+        tree = LabelTree(levels=levels, beam=beam).fit(X, labels)
+        scorer, scores = tree.fitted_.scorer, tree.scores(X)
+        order = np.argsort(-scores, axis=1, kind="stable")
+        for k in (1, 3, 5):
+            classes, values = scorer.top_classes(X, k)
+            np.testing.assert_array_equal(classes, order[:, :k])
+            np.testing.assert_array_equal(values, np.take_along_axis(scores, order[:, :k], 1))
+        assert scorer.top_classes(X, n_labels + 1) is None
+        assert scorer.top_classes(X[:0], 1)[0].shape == (0, 1)
+        if not several:
+            assert tree.predict(X).tolist() == tree.classes_[scores.argmax(axis=1)].tolist()
+
+
+def test_weights_take_32_bits_and_those_of_older_files_stay_in_64():
+    X, labels = made_up(20, 80)
+    scorer = LabelTree().fit(X, labels).fitted_.scorer
+    parts = scorer.weights.data, scorer.weights.indices, scorer.weights.indptr
+    assert [part.dtype for part in parts] == [np.float32, np.int32, np.int32]
+    arrays, settings = scorer.to_arrays()
+    older = arrays | {"weights.data": arrays["weights.data"] + np.float64(1e-12)}
+    read = LabelTreeScorer.from_arrays(older, settings)
+    assert read.weights.dtype == np.float64
+    np.testing.assert_array_equal(read.weights.data, older["weights.data"])
+
+
+def test_a_tree_is_pruned_to_a_size():
+    texts = [f"word{row % 40} other{row % 7} word{(row + 1) % 40}" for row in range(200)]
+    fitted = TextClassifier("label-tree").fit(texts, [str(row % 40) for row in range(200)]).fitted_
+    limit = file_size(fitted, frozen=True) - 3000
+    small = compress_model(fitted, limit)
+    weights, kept = fitted.scorer.weights.data, small.fitted.scorer.weights.data
+    assert limit - 16 <= small.bytes <= limit
+    assert 0 < len(kept) < len(weights)
+    assert np.abs(kept).min() >= np.sort(np.abs(weights))[-len(kept)]
+    assert np.mean(small.fitted.predict(texts) == fitted.predict(texts)) > 0.9
+    with pytest.raises(UnnaiveError, match="without any weight; allow more"):
+        compress_model(fitted, 100)
 
 
 @pytest.mark.parametrize("several", [False, True])

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from support.fasttext_files import KINDS, TEXTS, write_fasttext
 
 from unnaive import BadData, TextClassifier, UnnaiveError, UnnaiveWarning
 from unnaive.classifier.model_file import load_model, save
@@ -17,6 +18,7 @@ from unnaive.data.targets import read_targets
 from unnaive.data.training_data import TrainingData
 from unnaive.io.tickets import load_tickets
 from unnaive.learning.train import train
+from unnaive.models.fasttext.importing import import_fasttext
 from unnaive.text.counting import TextCounter
 
 pytestmark = [
@@ -181,6 +183,18 @@ def test_predictions_and_probabilities_are_the_local_ones(spark, df, tickets):
     assert [row.prediction for row in rows] == local.predict(tickets[0]).tolist()
     assert np.array_equal([row.p for row in rows], local.predict_proba(tickets[0]))
     assert np.array_equal([row.s for row in rows], local.scores(tickets[0]))
+
+
+def test_an_imported_fasttext_model_predicts_as_locally(spark, tmp_path):
+    import unnaive.spark
+
+    for name in ("softmax-subwords", "pruned-hs-factors"):
+        (tmp_path / "model.bin").write_bytes(write_fasttext(KINDS[name]))
+        local = import_fasttext(tmp_path / "model.bin")
+        texts = spark.createDataFrame([(text,) for text in TEXTS], "text string").coalesce(1)
+        rows = unnaive.spark.transform(texts, local, probability="p").collect()
+        assert [row.prediction for row in rows] == local.predict(list(TEXTS)).tolist()
+        assert np.array_equal([row.p for row in rows], local.predict_proba(list(TEXTS)))
 
 
 def test_a_row_without_a_text_gets_no_prediction(spark, tickets):

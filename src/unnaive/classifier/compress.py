@@ -2,7 +2,8 @@
 
 The steps, each taken only if those before do not reach the size: leave out what only updates need; weights in 16 bits;
 weights in 8 bits; fewer terms. What comes out is an ordinary model, which loads and predicts as any other does, and
-cannot be updated. Only linear models, and sums of them, have weights that can be cut; others are refused. What was
+cannot be updated. Only linear models, sums of them, imported ones and trees of labels (of which the weights nearest to
+0 are left out) have weights that can be cut; others are refused. What was
 tuned on held-out documents is tuned anew for the smaller model, on the documents that the model keeps, or is left out.
 """
 
@@ -100,6 +101,11 @@ def _tuned_anew(fitted: FittedModel, small: Compressed, texts: Any) -> FittedMod
         return bare
 
     def shrink(scorer: Scorer, rows: DocumentRows) -> tuple[Scorer, Ids]:
+        if scorer.kind == "label-tree":
+            from unnaive.models.label_tree.pruning import keep_largest
+
+            tree: Any = scorer
+            return keep_largest(tree, small.fitted.scorer.weights.nnz), np.arange(scorer.n_terms)  # type: ignore[attr-defined]
         share = document_frequency(rows.X) / max(rows.X.shape[0], 1) if shared else None
         order = np.argsort(-_importance(scorer, share), kind="stable")
         kept = np.sort(order[: small.terms]) if small.terms < small.terms_before else np.arange(scorer.n_terms)
@@ -130,6 +136,8 @@ def _squeeze(fitted: FittedModel, limit: int, texts: Any) -> Compressed:
         return result(bare, True, None)
     if bare.scorer.kind == "fasttext":
         return _compress_fasttext(bare, limit, result)
+    if bare.scorer.kind == "label-tree":
+        return _compress_label_tree(bare, limit, result)
     if not _is_linear(bare.scorer):
         raise UnnaiveError(
             f"this model needs {file_size(bare, frozen=True):,} bytes, and {fitted.spec.model.title} has no weights "
@@ -176,6 +184,25 @@ def _compress_fasttext(bare: FittedModel, limit: int, result: Callable[..., Comp
             f"{file_size(with_rows(1)):,} with one row; allow more"
         )
     return result(with_rows(low), True, BITS[-1])
+
+
+def _compress_label_tree(bare: FittedModel, limit: int, result: Callable[..., Compressed]) -> Compressed:
+    """A tree of labels made to fit: without the weights nearest to 0."""
+    from unnaive.models.label_tree import pruning
+
+    scorer: Any = bare.scorer
+    empty = file_size(replace(bare, scorer=pruning.keep_largest(scorer, 0)), frozen=True)
+    n = (limit - empty) // 8  # a weight has a number and a column, of 4 bytes each
+    while n > 0:
+        small = replace(bare, scorer=pruning.keep_largest(scorer, n))
+        over = file_size(small, frozen=True) - limit
+        if over <= 0:
+            return result(small, True, pruning.BITS)
+        n -= -(-over // 8)
+    raise UnnaiveError(
+        f"{limit:,} bytes hold no tree of {len(bare.classes):,} labels, which takes {empty:,} without any weight; "
+        "allow more"
+    )
 
 
 def _most_that_fit(bare: FittedModel, order: Ids, limit: int) -> int:

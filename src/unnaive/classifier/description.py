@@ -101,6 +101,7 @@ CONFORMAL = {
         "a list of whole numbers", lambda value: isinstance(value, list) and all(map(_is_whole(0), value))
     ),
     "several": FieldRule("a whole number", _is_whole(0), optional=True),
+    "novelty": FieldRule("a whole number", _is_whole(0), optional=True),
 }
 SETTINGS = {  # those of models whose types are not plain ones
     "class_weight": TRAINING["class_weight"],

@@ -251,7 +251,7 @@ def _calibration(stored: Any, *, exclusive: bool, n_classes: int) -> Calibration
 def _conformal(arrays: Arrays, stored: Any, n_classes: int) -> ConformalScores | None:
     if stored is None:
         return None
-    names = ("overall", "by_class", *(("several",) if "conformal.several" in arrays else ()))
+    names = ("overall", "by_class", *(name for name in ("several", "novelty") if f"conformal.{name}" in arrays))
     own = {name: arrays[f"conformal.{name}"] for name in names}
     return ConformalScores.from_arrays(own, stored, n_classes)
 

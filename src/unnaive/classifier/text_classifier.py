@@ -262,12 +262,21 @@ class TextClassifier(ModelParameters):
 
     # Predicting: what was learnt is read once a call, so that each call sees one version of it.
 
-    def predict(self, texts: Any) -> Predictions:
+    def predict(self, texts: Any, *, unknown_rate: float | None = None) -> Predictions:
         """The label of each text: an array of classes or, for multilabel targets, a list of tuples or a 0/1 matrix.
 
-        The labels of a tuple come by score, the most probable first.
+        The labels of a tuple come by score, the most probable first. With `unknown_rate`, 0.05 for instance, texts that
+        are unlike all classes get the label "unknown", as 5 % of the texts of the classes do.
         """
-        return self._fitted().predict(texts)
+        return self._fitted().predict(texts, unknown_rate=unknown_rate)
+
+    def novelty(self, texts: Any) -> Floats:
+        """How unlike all classes each text is, from 0 to 1 (n_texts,): the share of held-out texts that are less so.
+
+        Of texts like those of training, 5 % are above 0.95; texts of no class are mostly near 1. Needs three classes,
+        and held-out scores, which `calibrate` or the model itself made.
+        """
+        return self._fitted().novelty(as_texts(texts))
 
     @available_if(lambda self: self._has_probabilities(), NO_PROBABILITIES)
     def predict_proba(self, texts: Any) -> Floats:

@@ -19,11 +19,12 @@ from unnaive.io.corpus import Labels
 from unnaive.io.csv_tables import CsvTable
 from unnaive.io.json_tables import JsonTable
 from unnaive.io.kept_columns import KeptColumn
+from unnaive.io.label_checks import MISSING, is_missing_value
 from unnaive.io.native_parser import NotPlain, read_csv, read_json
 from unnaive.io.tables import Table
 from unnaive.text.buffer import TextBuffer, TextChunks, as_texts
 
-__all__ = ["DocumentBatch", "NotPlain", "concatenate", "count_empty", "number_rows", "read_batches"]
+__all__ = ["DocumentBatch", "NotPlain", "concatenate", "count_empty", "count_missing", "number_rows", "read_batches"]
 
 Parse = Callable[[Any], Labels]
 ColumnBatch = dict[str, Any]  # Cells, or ArrowCells, by the name of their column
@@ -101,6 +102,19 @@ def count_empty(texts: Sequence[str]) -> int:
     if isinstance(texts, TextBuffer):
         return texts.count_empty()
     return sum(not text for text in texts)
+
+
+def count_missing(texts: Sequence[str]) -> int:
+    """How many texts are nothing but what programs write for a missing value, such as NaN.
+
+    >>> count_missing(["NaN", "none of it", "", "N/A"])
+    2
+    """
+    if not isinstance(texts, TextBuffer):
+        return sum(map(is_missing_value, texts))
+    longest = max(map(len, MISSING))
+    short = ((chunk, np.flatnonzero(np.diff(chunk.offsets) <= longest).tolist()) for chunk in texts.chunks)
+    return sum(is_missing_value(chunk[row]) for chunk, rows in short for row in rows)
 
 
 def number_rows(seen: int, size: int) -> list[str]:

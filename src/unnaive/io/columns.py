@@ -266,12 +266,12 @@ class _ColumnChooser:
         if not texts and no_label:
             raise BadData(
                 f"which columns of {self.source} hold the text and the labels? {self.list_columns(self.names)}; "
-                f"say --text NAME --label NAME{self.suggest_flags()}"
+                f"say --text {self.column_words} --label {self.column_words}{self.suggest_flags()}"
             )
         if not texts:
             raise BadData(
-                f"which column of {self.source} holds the text? {self.list_columns(self.names)}; say --text "
-                f"{'NAME' if len(set(self.names)) == len(self.names) else 'NAME, or its number'}"
+                f"which column of {self.source} holds the text? {self.list_columns(self.names)}; "
+                f"say --text {self.column_words}"
             )
         if no_label:
             self.ask_for_label([name for name in self.names if name not in texts])
@@ -285,10 +285,15 @@ class _ColumnChooser:
         if plausible:
             raise BadData(
                 f"which column of {self.source} holds the labels? {self.list_columns(plausible)}; "
-                f"say --label NAME{self.suggest_flags()}"
+                f"say --label {self.column_words}{self.suggest_flags()}"
             )
         kinds = ", ".join(f"{name} holds {self.profiles[name].kind}" for name in others[:MOST_LISTED])
         raise BadData(f"no column of {self.source} looks like labels: {kinds}; say --label NAME if one of them is")
+
+    @property
+    def column_words(self) -> str:
+        """What an option may be given: columns that share a name have only their numbers."""
+        return "NAME" if len(set(self.names)) == len(self.names) else "NAME or its number"
 
     def list_columns(self, names: Sequence[str]) -> str:
         """Names with three values each; columns that share a name are called by their numbers."""

@@ -85,11 +85,12 @@ class DataFile(ColumnOptions):
         With `keep` a batch of a table has all of its columns; those of the first file, if there are several.
         """
         log = self._start_log()
-        empty = 0
+        empty = missing = 0
         for batch in self._read_tables(labelled, keep):
             empty += batches.count_empty(batch.texts)
+            missing += batches.count_missing(batch.texts)
             yield batch
-        self._warn_about_rows(log.rows, empty)
+        self._warn_about_rows(log.rows, empty, missing)
 
     def corpus(self, *, unlabelled: bool = False) -> Corpus:
         """All labelled documents at once. One label each is taken as the rule unless some row shows otherwise.
@@ -111,7 +112,7 @@ class DataFile(ColumnOptions):
         texts = batches.concatenate([part.texts for part in parts])
         labels = [one for part in parts for one in part.labels]
         corpus = Corpus(texts, labels, ids=[one for part in parts for one in part.ids], name=self.name)
-        self._warn_about_rows(len(corpus), batches.count_empty(texts))
+        self._warn_about_rows(len(corpus), batches.count_empty(texts), batches.count_missing(texts))
         sizes = log.label_sizes()
         warn_about_odd_labels(self.name, sizes)
         if self.multilabel or any(len(names) > 1 for names in labels):
@@ -199,7 +200,7 @@ class DataFile(ColumnOptions):
             source = STDIN_NAME if path == STDIN else path
             default = columns or self.default_columns
             for asked in (*self.text, self.label, self.id, *(() if default is None else default.names)):
-                table.name_by_number(asked or "")
+                table.accept_name(asked or "")
             missing = () if columns is None or table.known else set(columns.names) - set(table.names)
             if missing:
                 raise BadData(f"{source} has no column {min(missing)!r}, which the first file has; it has "
@@ -246,7 +247,7 @@ class DataFile(ColumnOptions):
             header = False
         return replace(self.options, expected=tuple(expected), header=header)
 
-    def _warn_about_rows(self, seen: int, empty: int) -> None:
+    def _warn_about_rows(self, seen: int, empty: int, missing: int) -> None:
         if not seen:
             if self.options.log.format in ("folder", "files"):
                 raise BadData(f"{self.name} has no files in it; add some")
@@ -258,11 +259,11 @@ class DataFile(ColumnOptions):
         if repeated:
             rows = "row repeats the header and is" if repeated == 1 else "rows repeat the header and are"
             warnings.warn(f"{self.name}: {repeated:,} {rows} left out", UnnaiveWarning, stacklevel=2)
-        if empty:
-            verb = "is" if empty == 1 else "are"
-            warnings.warn(
-                f"{self.name}: {empty} of {count_noun(seen, 'text')} {verb} empty", UnnaiveWarning, stacklevel=2
-            )
+        for n, what in ((empty, "empty"), (missing, "NaN, None or the like (unnaive audit lists, clean drops them)")):
+            if n:
+                verb = "is" if n == 1 else "are"
+                found = f"{n:,} of {count_noun(seen, 'text')} {verb} {what}"
+                warnings.warn(f"{self.name}: {found}", UnnaiveWarning, stacklevel=2)
 
 
 def _describe_skipped(skipped: Sequence[tuple[int, int]]) -> str:
@@ -289,7 +290,7 @@ def _warn_about_unlabelled(name: str, seen: int, unlabelled: int) -> None:
     if unlabelled:
         verb = "has no label and is" if unlabelled == 1 else "have no label and are"
         warnings.warn(
-            f"{name}: {unlabelled} of {count_noun(seen, 'row')} {verb} left out", UnnaiveWarning, stacklevel=4
+            f"{name}: {unlabelled:,} of {count_noun(seen, 'row')} {verb} left out", UnnaiveWarning, stacklevel=4
         )
 
 

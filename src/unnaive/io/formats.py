@@ -6,7 +6,7 @@ import csv
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,14 @@ from unnaive.io.folder_listing import is_dataset_folder
 from unnaive.io.folders import FilesTable, FolderTable
 from unnaive.io.json_tables import JsonTable
 from unnaive.io.line_tables import FASTTEXT_PREFIX, FastTextTable, LineTable
-from unnaive.io.mail_tables import MaildirTable, MboxTable, is_maildir
+from unnaive.io.mail_tables import (
+    MaildirTable,
+    MboxTable,
+    MessageFolderTable,
+    MessageTable,
+    is_maildir,
+    is_message_folder,
+)
 from unnaive.io.options import ReadOptions
 from unnaive.io.profiles import TEXT_NAMES, shorten_cell
 from unnaive.io.sources import STDIN, STDIN_NAME, Lines, check_exists, path_mode, read_lines
@@ -30,6 +37,7 @@ FORMATS: dict[str, Callable[..., Table]] = {
     "csv": CsvTable, "tsv": CsvTable, "jsonl": JsonTable, "lines": LineTable, "fasttext": FastTextTable,
     "parquet": ParquetTable, "excel": ExcelTable, "sqlite": SqliteTable, "mbox": MboxTable, "maildir": MaildirTable,
 }  # fmt: skip
+BY_CONTENT: dict[str, Callable[..., Table]] = {"message": MessageTable, "messages": MessageFolderTable}  # never named
 WHOLE_FILES = ("folder", "files", "dataset")  # formats that are not a table in one file
 SNIFFED_LINES = 5
 
@@ -55,7 +63,7 @@ def _open(path: str, format: str | None, options: ReadOptions, *, labelled: bool
         return sniff_table(path, options, labelled=labelled, is_text=name == "lines")
     if name == "tsv" and not options.delimiter:
         options = replace(options, delimiter=DELIMITERS[name])
-    return name, FORMATS[name](path, options)
+    return name, (FORMATS | BY_CONTENT)[name](path, options)
 
 
 def read_rows(path: str | Path) -> Iterator[dict[str, Any]]:
@@ -77,7 +85,8 @@ def find_format(path: str) -> str | None:
     if path.startswith(SQLITE):
         return "sqlite"
     if path != STDIN and stat.S_ISDIR(path_mode(path) or 0):
-        return "dataset" if is_dataset_folder(path) else "maildir" if is_maildir(path) else "folder"
+        kinds = (("dataset", is_dataset_folder), ("maildir", is_maildir), ("messages", is_message_folder))
+        return next((kind for kind, holds in kinds if holds(path)), "folder")
     return read_format(path)
 
 
@@ -86,18 +95,32 @@ def sniff_table(path: str, options: ReadOptions, *, labelled: bool, is_text: boo
     needed; else plain lines. Where lines look like a table and no name tells, it is asked."""
     name = STDIN_NAME if path == STDIN else path
     lines = read_lines(path, options)
-    start = list(islice((item for item in lines if item[1].strip()), min(SNIFFED_LINES, options.rows)))
+    seen: list[tuple[int, str]] = []
+    start: list[str] = []
+    for number, line in lines:
+        seen.append((number, line))
+        if line.strip():
+            start.append(line)
+        if len(start) == min(SNIFFED_LINES, options.rows):
+            break
     if not start:
         raise BadData(f"{name} is empty; expected documents")
-    kind = _find_kind([line for _, line in start], name, options, labelled=labelled, is_text=is_text)
-    whole: Lines = chain(start, lines)
-    return kind, FORMATS[kind](name, options, whole)
+    kind = _find_mail("".join(line for _, line in seen).lstrip(), labelled=labelled) or _find_kind(
+        start, name, options, labelled=labelled, is_text=is_text
+    )
+    whole: Lines = chain(seen, lines)
+    return kind, (FORMATS | BY_CONTENT)[kind](name, options, whole)
+
+
+def _find_mail(start: str, *, labelled: bool) -> str | None:
+    """Whether a file whose first lines are `start` is a mailbox, or one message; messages alone have no labels."""
+    if not is_message(start):
+        return None
+    return "mbox" if start.startswith("From ") else None if labelled else "message"
 
 
 def _find_kind(lines: Sequence[str], name: str, options: ReadOptions, *, labelled: bool, is_text: bool) -> str:
     first = lines[0]
-    if first.startswith("From ") and len(lines) > 1 and is_message("".join(lines)):
-        return "mbox"
     if first.lstrip().startswith(FASTTEXT_PREFIX):
         return "fasttext"
     if find_separator_line(first):

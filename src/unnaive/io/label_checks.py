@@ -7,6 +7,7 @@ and `unnaive audit` lists them; nothing is changed before somebody says so.
 from __future__ import annotations
 
 import shlex
+import unicodedata
 import warnings
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ MISSING = frozenset(
 PREFIX = "__label__"  # fastText's
 LARGE = 10  # documents of the largest class, from which on a class of one is worth a word
 SHOWN = 5  # labels in a sentence
+MOST_OPTIONS = 16  # --ignore-label in a sentence that is to be copied
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,21 @@ class LabelSpelling:
 
 
 def fold_label(label: str) -> str:
-    """A label in lower case with single spaces.
+    """A label in lower case with single spaces; accents as one character, the dot of İ without a mark of its own.
 
-    >>> fold_label("Log  In")
-    'log in'
+    >>> fold_label("Log  In"), fold_label("GİRİŞ"), len(fold_label("cafe\u0301"))
+    ('log in', 'giriş', 4)
     """
-    return " ".join(label.split()).lower()
+    return unicodedata.normalize("NFC", " ".join(label.split()).lower().replace("i\u0307", "i"))
+
+
+def is_missing_value(cell: str) -> bool:
+    """Whether a cell holds nothing but what programs write for a value that is not there.
+
+    >>> is_missing_value("NaN"), is_missing_value("none of these")
+    (True, False)
+    """
+    return cell.casefold() in MISSING
 
 
 def missing_labels(sizes: Mapping[str, int]) -> list[str]:
@@ -68,18 +79,19 @@ def missing_labels(sizes: Mapping[str, int]) -> list[str]:
     >>> missing_labels({"sport": 9, "NaN": 2, "N/A": 1})
     ['NaN', 'N/A']
     """
-    return [label for label in sizes if label.casefold() in MISSING]
+    return [label for label in sizes if is_missing_value(label)]
 
 
 def alike_labels(sizes: Mapping[str, int]) -> list[list[str]]:
-    """Groups of labels that differ in case and spaces alone, each with its largest first.
+    """Groups of labels that differ in case and spaces alone, each with its largest first; missing values are none.
 
     >>> alike_labels({"Politics": 2, "sport": 3, "politics": 9})
     [['politics', 'Politics']]
     """
     groups: dict[str, list[str]] = defaultdict(list)
     for label in sizes:
-        groups[fold_label(label)].append(label)
+        if not is_missing_value(label):
+            groups[fold_label(label)].append(label)
     return [sorted(group, key=lambda label: (-sizes[label], label)) for group in groups.values() if len(group) > 1]
 
 
@@ -100,7 +112,7 @@ def labels_of_one_document(sizes: Mapping[str, int]) -> list[str]:
     """
     if max(sizes.values(), default=0) < LARGE:
         return []
-    return [label for label, size in sizes.items() if size == 1 and label.casefold() not in MISSING]
+    return [label for label, size in sizes.items() if size == 1 and not is_missing_value(label)]
 
 
 def label_sentences(sizes: Mapping[str, int]) -> list[str]:
@@ -121,9 +133,15 @@ def label_sentences(sizes: Mapping[str, int]) -> list[str]:
         several = f"labels {_join(missing, sizes)} look like missing values"
         them = "it" if one else "them"
         found.append(f"the {what if one else several}; to leave {them} out say {_ignore(missing)}")
-    for group in alike[:SHOWN]:
-        names = _join(group, sizes)
+    if len(alike) == 1:
+        names = _join(alike[0], sizes)
         found.append(f"the labels {names} differ in case or spaces alone; to make them one class say --lower-labels")
+    elif alike:
+        names = "; ".join(" = ".join(group[:SHOWN]) for group in alike[:SHOWN]) + ("; …" if len(alike) > SHOWN else "")
+        found.append(
+            f"{len(respelt):,} labels are {len(alike):,} classes but for case or spaces ({names}); to make them so say "
+            "--lower-labels"
+        )
     if prefixed:
         begin = "label begins" if len(prefixed) == 1 else "labels begin"
         found.append(f"{len(prefixed):,} {begin} with {PREFIX}; to take it off say --label-prefix {PREFIX}")
@@ -155,5 +173,5 @@ def _join(labels: Sequence[str], sizes: Mapping[str, int]) -> str:
 
 def _ignore(labels: Sequence[str]) -> str:
     """The options that leave labels out."""
-    shown = " ".join(f"--ignore-label {shlex.quote(label)}" for label in labels[:SHOWN])
-    return shown + (" …" if len(labels) > SHOWN else "")
+    shown = " ".join(f"--ignore-label {shlex.quote(label)}" for label in labels[:MOST_OPTIONS])
+    return shown + (" …" if len(labels) > MOST_OPTIONS else "")

@@ -16,7 +16,7 @@ from typing import Any
 from unnaive.base.errors import BadData
 from unnaive.io.endings import split_ending
 from unnaive.io.options import ReadOptions
-from unnaive.io.sources import CODE_PAGES, WESTERN, Lines, decode_code_page, open_bytes
+from unnaive.io.sources import CODE_PAGES, WESTERN, Lines, decode_code_page, open_bytes, read_lines
 from unnaive.io.tables import Table, TableSample, split_into_batches
 from unnaive.text.messages import header_fields
 
@@ -61,9 +61,14 @@ class MailTable(Table):
         """Who, when and what about; never the message itself."""
         return SHOWN
 
+    def accept_name(self, name: str) -> None:
+        """Let a header field be called as it is written in the message, X-Label for instance."""
+        if name not in self.names:
+            self.names = tuple(name if column == name.lower() else column for column in self.names)
+
     def sample(self) -> TableSample:
         """The first message: header fields are taken for labels only if somebody names them."""
-        return {name: [row.get(name, "") for row in self._start[:1]] for name in self.names}
+        return {name: [row.get(name.lower(), "") for row in self._start[:1]] for name in self.names}
 
     def sample_texts(self) -> list[str]:
         """The first messages."""
@@ -73,7 +78,7 @@ class MailTable(Table):
         """The wanted columns, a batch at a time."""
         rows = chain(self._start, self._rest)
         for batch in split_into_batches(rows, self.options.rows, size=lambda row: len(row["text"])):
-            yield [[row.get(name, "") for row in batch] for name in wanted]
+            yield [[row.get(name.lower(), "") for row in batch] for name in wanted]
 
 
 class MboxTable(MailTable):
@@ -93,6 +98,36 @@ class MboxTable(MailTable):
                 if not number and not raw.strip():
                     raise BadData(f"{self.path} is no mbox; expected messages, each behind a line such as From ann …")
                 yield folder, raw
+
+
+class MessageTable(MailTable):
+    """One message, as a mail server hands it to a program."""
+
+    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+        self._lines = lines
+        super().__init__(path, options)
+
+    def _messages(self) -> Iterator[tuple[str, bytes]]:
+        lines = read_lines(self.path, self.options) if self._lines is None else self._lines
+        yield mailbox_name(self.path), "".join(line for _, line in lines).encode()
+
+
+class MessageFolderTable(MailTable):
+    """A folder of .eml files, each a message, whose id is the name of its file."""
+
+    def _messages(self) -> Iterator[tuple[str, bytes]]:
+        for path in self._files():
+            raw = path.read_bytes()
+            if self.options.on_read is not None:
+                self.options.on_read(len(raw))
+            yield Path(self.path).name, raw
+
+    def _rows(self) -> Iterator[dict[str, str]]:
+        for path, row in zip(self._files(), super()._rows(), strict=True):
+            yield {**row, "id": path.name}
+
+    def _files(self) -> list[Path]:
+        return sorted(path for path in Path(self.path).iterdir() if _is_message_file(path))
 
 
 class MaildirTable(MailTable):
@@ -131,6 +166,20 @@ def is_maildir(path: str | Path) -> bool:
     return Path(path, "cur").is_dir() and Path(path, "new").is_dir()
 
 
+def is_message_folder(path: str | Path) -> bool:
+    """Whether a folder has .eml files in it, and no folders, which would be classes."""
+    found = False
+    for inside in Path(path).iterdir():
+        if inside.is_dir() and not inside.name.startswith("."):
+            return False
+        found = found or _is_message_file(inside)
+    return found
+
+
+def _is_message_file(path: Path) -> bool:
+    return path.suffix.lower() == ".eml" and not path.name.startswith(".") and path.is_file()
+
+
 def is_mailbox(path: str | Path) -> bool:
     """Whether a path is a mailbox: a Maildir, or a file in mbox by its name."""
     return split_ending(path)[0] == ".mbox" or is_maildir(path)
@@ -157,7 +206,7 @@ def split_mbox(lines: Iterable[bytes]) -> Iterator[bytes]:
     for line in lines:
         if blank and line.startswith(b"From "):
             if held is not None:
-                yield b"".join(held[:-1] if held and not held[-1].strip() else held)
+                yield _join_message(held)
             held = []
         elif held is None:
             held = [b""] if line.strip() else None  # no mbox, which the caller says
@@ -168,7 +217,12 @@ def split_mbox(lines: Iterable[bytes]) -> Iterator[bytes]:
             held.append(line[1:] if line.startswith(b">") and line.lstrip(b">").startswith(b"From ") else line)
         blank = not line.strip()
     if held is not None:
-        yield b"".join(held)
+        yield _join_message(held)
+
+
+def _join_message(lines: list[bytes]) -> bytes:
+    """The lines of a message without the empty one that an mbox puts behind it."""
+    return b"".join(lines[:-1] if lines and not lines[-1].strip() else lines)
 
 
 def decode_message(raw: bytes, encoding: str | None, code_page: str) -> str:

@@ -20,13 +20,14 @@ class Table:
 
     `known` gives the roles that the format itself assigns: {"text": …, "label": …, "id": …} by column name.
     `header` says in words where the names come from. `numbered` tells that they are 1, 2, 3, …. `types` are those of
-    Arrow, where the format has them.
+    Arrow, where the format has them. `repeated_names` is known once a column was called by a number.
     """
 
     names: tuple[str, ...] = ()
     known: Mapping[str, str] = {}
     header: str = ""
     numbered: bool = False
+    repeated_names: bool | None = None
     types: Mapping[str, Any] = {}
 
     def sample(self) -> TableSample:
@@ -38,10 +39,12 @@ class Table:
         times = Counter(self.names)
         return tuple(name for name in self.names if times[name] == 1)
 
-    def name_by_number(self, name: str) -> None:
-        """Let a column that shares its name with others be called by its number, from 1 on; nothing for other names."""
+    def accept_name(self, name: str) -> None:
+        """Let a column be called by its number, from 1 on, where names are repeated; nothing for other names."""
+        if self.repeated_names is None:
+            self.repeated_names = len(set(self.names)) < len(self.names)
         place = int(name) - 1 if name.isdecimal() and len(name) < 6 and name not in self.names else -1
-        if 0 <= place < len(self.names) and self.names.count(self.names[place]) > 1:
+        if self.repeated_names and 0 <= place < len(self.names):
             self.names = (*self.names[:place], name, *self.names[place + 1 :])
 
     def find_places(self, wanted: Sequence[str]) -> list[int]:

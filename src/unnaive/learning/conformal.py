@@ -50,6 +50,20 @@ class Ladder:
         up = np.nextafter(small, np.float32(np.inf), dtype=np.float32)
         return cls(len(scores), np.where(small < ordered, up, small).astype(np.float64))
 
+    def share_below(self, scores: Floats, most: int) -> Floats:
+        """About the share of the n scores that are smaller than each of these, from 0 to below 1, rising with them.
+
+        rank/(n + 1), between two of those kept by a straight line; beyond the largest it nears 1.
+
+        >>> Ladder.of(np.arange(1.0, 10.0), 1000).share_below(np.array([0.0, 5.0, 5.5, 9.0, 18.0]), 1000)
+        array([0.  , 0.5 , 0.55, 0.9 , 0.95])
+        """
+        values, last = np.unique(self.values[::-1], return_index=True)
+        ranks = kept_ranks(self.n, most)[::-1][last]  # of equal values the highest
+        points, at = np.concatenate([[0.0], values]), np.concatenate([[0], ranks])
+        beyond = np.maximum(1.0, scores / max(points[-1], np.finfo(np.float64).tiny))
+        return np.asarray((np.interp(scores, points, at) + (1 - 1 / beyond)) / (self.n + 1))
+
     def threshold(self, confidence: float, most: int) -> float:
         """The ⌈(n+1)·confidence⌉-th smallest score, or the next one kept; infinite where n is too small for that.
 
@@ -71,6 +85,7 @@ class ConformalScores:
     by_class  of every document with the class, −log p of the class
     several   of multilabel documents with more than one label, the largest −log p of them, so that a set holds all;
               None for documents that have one label each, and in files in which `overall` is of all documents
+    novelty   of every document, how unlike all classes it is (novelty.py); None where that cannot be told
 
     Documents with several labels have the larger scores, and are the fewer: sets made by the scores of all documents
     together would hold all labels of 9 of 10 documents, but of those with several labels only of 6 or 7. So there are
@@ -80,6 +95,7 @@ class ConformalScores:
     overall: Ladder
     by_class: tuple[Ladder, ...]
     several: Ladder | None = None
+    novelty: Ladder | None = None
 
     @property
     def n_documents(self) -> int:
@@ -87,7 +103,7 @@ class ConformalScores:
         return self.overall.n + (0 if self.several is None else self.several.n)
 
     @classmethod
-    def of(cls, log_p: Floats, Y: Any, *, multilabel: bool = False) -> ConformalScores:
+    def of(cls, log_p: Floats, Y: Any, *, multilabel: bool = False, novelty: Floats | None = None) -> ConformalScores:
         """From log-probabilities (n_docs, n_classes) by models that had not seen the documents, and their labels Y.
 
         >>> held_out = ConformalScores.of(np.log([[0.9, 0.1], [0.6, 0.4]]), np.array([[1, 0], [0, 1]]))
@@ -104,7 +120,8 @@ class ConformalScores:
         ]
         n_labels = np.diff(truth.indptr)
         several = Ladder.of(worst[n_labels > 1], MOST) if multilabel else None
-        return cls(Ladder.of(worst[n_labels == 1] if multilabel else worst, MOST), tuple(each), several)
+        unlike = None if novelty is None else Ladder.of(novelty, MOST)
+        return cls(Ladder.of(worst[n_labels == 1] if multilabel else worst, MOST), tuple(each), several, unlike)
 
     def accepted(self, log_p: Floats, confidence: float, *, by_class: bool = False) -> Any:
         """Which classes are in the set of each document, bool (n_docs, n_classes); none may be.
@@ -165,13 +182,16 @@ class ConformalScores:
         if self.several is not None:
             arrays["several"] = self.several.values.astype(np.float32)
             about["several"] = self.several.n
+        if self.novelty is not None:
+            arrays["novelty"] = self.novelty.values.astype(np.float32)
+            about["novelty"] = self.novelty.n
         return arrays, about
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, settings: dict[str, Any], n_classes: int) -> ConformalScores:
         """The inverse of `to_arrays`; trusts nothing, since models come from files."""
         sizes = settings["class_documents"]
-        if len(sizes) != n_classes or ("several" in settings) != ("several" in arrays):
+        if len(sizes) != n_classes or any((name in settings) != (name in arrays) for name in ("several", "novelty")):
             raise ValueError("its held-out scores have sizes that do not fit its classes")
         ladders, each, at = [], arrays["by_class"], 0
         for n in sizes:
@@ -179,11 +199,12 @@ class ConformalScores:
             at += len(ladders[-1].values)
         if each.shape != (at,):
             raise ValueError("its held-out scores have sizes that do not fit its classes")
-        overall, several = arrays["overall"], arrays.get("several")
+        overall, several, novelty = arrays["overall"], arrays.get("several"), arrays.get("novelty")
         return cls(
             _read_ladder(settings["documents"], overall, MOST, whole=True),
             tuple(ladders),
             None if several is None else _read_ladder(settings["several"], several, MOST, whole=True),
+            None if novelty is None else _read_ladder(settings["novelty"], novelty, MOST, whole=True),
         )
 
 

@@ -24,10 +24,11 @@ from unnaive.data.targets import class_codes, label_sets, read_targets
 from unnaive.data.text_hashes import TextHashes
 from unnaive.io.columns import Columns
 from unnaive.learning.calibration import Calibration
-from unnaive.learning.conformal import ConformalScores
+from unnaive.learning.conformal import MOST, ConformalScores, Ladder
 from unnaive.learning.decisions import Argmax, Decision
 from unnaive.learning.explain import Explanation, explain_document
 from unnaive.learning.learner import TrainingSpec
+from unnaive.learning.novelty import UNKNOWN, check_unknown_rate, explain_absence, novelty_scores
 from unnaive.linear.documents import CountRows, DocumentReader, TextDocuments
 from unnaive.linear.links import clear_lead, joint_log_probabilities, log_probabilities, probabilities
 from unnaive.linear.scorer import Scorer
@@ -170,8 +171,14 @@ class FittedModel:
             return self.calibration.clear_lead(self.scorer.link, len(self.classes), p)
         return clear_lead(self.scorer.link, len(self.classes), p)
 
-    def predict(self, documents: Any) -> Any:
-        """The labels of each document in the form in which labels came; label sets by score, the highest first."""
+    def predict(self, documents: Any, *, unknown_rate: float | None = None) -> Any:
+        """The labels of each document in the form in which labels came; label sets by score, the highest first.
+
+        With `unknown_rate`, documents that are more unlike all classes than all but this share of held-out documents
+        get the label "unknown".
+        """
+        if unknown_rate is not None:
+            return self._predict_or_unknown(documents, unknown_rate)
         if self.takes_best_score:
             best = self.reader.best_classes(documents)
             if best is None:
@@ -228,6 +235,55 @@ class FittedModel:
                 f"need; train it with {more}"
             )
         return self.conformal
+
+    def novelty(self, documents: Any) -> Floats:
+        """How unlike all classes each document is, from 0 to 1 (n_docs,): the share of held-out documents less so.
+
+        Of documents like those of training, 5 % are above 0.95; texts of no class are mostly near 1.
+        """
+        chunks = [self.novelty_shares(scores) for scores in self.reader.score_chunks(documents)]
+        return np.concatenate([np.zeros(0), *chunks])
+
+    def novelty_shares(self, scores: Floats) -> Floats:
+        """What `scores` gave, as `novelty`."""
+        return self._novelty_ladder().share_below(self.novelty_of(scores), MOST)
+
+    def novelty_of(self, scores: Floats) -> Floats:
+        """What `scores` gave, as the score from 0 on that novelty is ranked by; an error where nobody can tell."""
+        found = novelty_scores(self, scores)
+        if found is None:
+            raise explain_absence(self)
+        return found
+
+    def unknown_rows(self, scores: Floats, rate: float) -> NDArray[np.bool_]:
+        """Which documents are of no class (n_docs,), where no more than this share of held-out documents would be."""
+        check_unknown_rate(rate)
+        return np.asarray(self.novelty_of(scores) > self._novelty_ladder().threshold(1 - rate, MOST))
+
+    def check_tells_novelty(self, rate: float) -> None:
+        """An error, before any document is read, if `unknown_rows` cannot be told with this rate."""
+        check_unknown_rate(rate)
+        self._novelty_ladder()
+
+    @property
+    def tells_novelty(self) -> bool:
+        """Whether `novelty` and `unknown_rate` can be asked of it."""
+        return self.conformal is not None and self.conformal.novelty is not None
+
+    def _novelty_ladder(self) -> Ladder:
+        """Novelty of held-out documents, or an error that says why there is none."""
+        if self.conformal is None or self.conformal.novelty is None:
+            raise explain_absence(self)
+        return self.conformal.novelty
+
+    def _predict_or_unknown(self, documents: Any, rate: float) -> NDArray[Any]:
+        self.check_tells_novelty(rate)
+        found: list[NDArray[Any]] = [np.zeros(0, object)]
+        for scores in self.reader.score_chunks(documents):
+            labels = np.asarray(self.labels_of(scores)).astype(object)
+            labels[self.unknown_rows(scores, rate)] = UNKNOWN
+            found.append(labels)
+        return np.concatenate(found)
 
     @property
     def calibrated(self) -> bool:

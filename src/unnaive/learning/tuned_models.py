@@ -21,6 +21,7 @@ from unnaive.learning.decisions import default_decision
 from unnaive.learning.fit_calibration import FITS
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import HeldOutScores, TrainingSpec
+from unnaive.learning.novelty import novelty_scores
 from unnaive.learning.optimise import least_cost, tune_macro_f1
 from unnaive.learning.tuning import TUNINGS
 
@@ -66,7 +67,8 @@ def tune_model(
             fitted = replace(fitted, calibration=calibration)
         if fitted.probabilistic:
             log_p = _cross_fitted(fitted, scores, Y)
-            conformal = ConformalScores.of(log_p, Y, multilabel=targets.multilabel)
+            novelty = novelty_scores(fitted, scores)
+            conformal = ConformalScores.of(log_p, Y, multilabel=targets.multilabel, novelty=novelty)
             fitted = replace(fitted, conformal=conformal)
         if tuning is not None:
             fitted = replace(fitted, decision=TUNINGS[tuning](scores, Y, link))

@@ -101,8 +101,9 @@ class CountRows:
             yield self.scorer.scores(documents[start : start + step])
 
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
-        """There is no faster way."""
-        return None
+        """By the scorer, where it need not score all classes."""
+        found = self.scorer.top_classes(csr_array(documents), 1)
+        return None if found is None else found[0][:, 0]
 
     def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
         """Scores of a few rows, and the sum of each."""
@@ -163,8 +164,16 @@ class TextDocuments:
         return self.scorer.scores(X), self._sum_known(X)
 
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
-        """By the fused scorer, where there is one."""
-        return self._fused.best(documents) if self._fused else None
+        """By the fused scorer, where there is one; else by the scorer, where it need not score all classes."""
+        if self._fused or type(self.scorer).top_classes is Scorer.top_classes:
+            return self._fused.best(documents) if self._fused else None
+        texts, best = as_texts(documents), [np.zeros(0, np.int64)]
+        for start in range(0, len(texts), CHUNK_TEXTS):
+            found = self.scorer.top_classes(self._counter.count(texts[start : start + CHUNK_TEXTS]), 1)
+            if found is None:
+                return None
+            best.append(found[0][:, 0])
+        return np.concatenate(best)
 
     def known_terms(self, documents: Any) -> NDArray[np.int64]:
         """Counted by the vocabulary, which leaves out all other words."""

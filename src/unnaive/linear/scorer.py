@@ -53,6 +53,13 @@ class Scorer(ABC):
     def scores(self, X: Sparse) -> Floats:
         """Scores of documents X (n_docs, n_terms) → (n_docs, n_classes)."""
 
+    def top_classes(self, X: Sparse, k: int) -> tuple[Ids, Floats] | None:
+        """The k best classes of each document and their scores, (n_docs, k) each, the best first; ties by class.
+
+        None where all classes are scored anyway: then `scores` is as good.
+        """
+        return None
+
     @abstractmethod
     def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
         """Arrays and JSON settings from which `from_arrays` makes an equal scorer."""

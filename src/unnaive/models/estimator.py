@@ -217,12 +217,14 @@ class Model(Settings, Protocol):
         fitted = self._fitted()
         return fitted.scores(self._check_documents(X, fitted)[0])
 
-    def predict(self, X: Any) -> Predictions:
+    def predict(self, X: Any, *, unknown_rate: float | None = None) -> Predictions:
         """The labels of each document in the form in which they came: the best class, or for multilabel targets all
         that the default decision accepts (see `unnaive.learning.decisions.default_decision`).
+
+        With `unknown_rate`, documents unlike all classes get the label "unknown"; see `FittedModel.predict`.
         """
         fitted = self._fitted()
-        return fitted.predict(self._check_documents(X, fitted)[0])
+        return fitted.predict(self._check_documents(X, fitted)[0], unknown_rate=unknown_rate)
 
     @available_if(lambda self: self.probabilistic, NO_PROBABILITIES)
     def predict_proba(self, X: Any) -> Floats:
@@ -243,6 +245,11 @@ class Model(Settings, Protocol):
         fitted = self._fitted()
         documents = self._check_documents(X, fitted)[0]
         return fitted.predict_set(documents, confidence, by_class=by_class, at_least_one=at_least_one)
+
+    def novelty(self, X: Any) -> Floats:
+        """How unlike all classes each document is, from 0 to 1 (n_docs,); see `FittedModel.novelty`."""
+        fitted = self._fitted()
+        return fitted.novelty(self._check_documents(X, fitted)[0])
 
     @available_if(lambda self: self.probabilistic and self.generative)
     def predict_joint_log_proba(self, X: Any) -> Floats:

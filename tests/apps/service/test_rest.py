@@ -85,7 +85,7 @@ def test_stream_answers_line_by_line(client: TestClient, model_file: Path) -> No
     assert labels == [label for number, label in enumerate(model.predict(texts).tolist()) if number != 500]
 
 
-def test_conformal_sets(client: TestClient, tmp_path: Path) -> None:
+def test_conformal_sets_and_texts_of_no_class(client: TestClient, tmp_path: Path) -> None:
     answer = client.post("/v1/classify", json={"text": TEXT, "confidence": 0.9})
     assert answer.status_code == 409  # the model was trained without held-out scores
     texts, labels = tickets()
@@ -94,7 +94,12 @@ def test_conformal_sets(client: TestClient, tmp_path: Path) -> None:
     model.save(path)
     with TestClient(create_app(options(path, read_only=True))) as sure:
         found = sure.post("/v1/classify", json={"texts": texts[600:650], "confidence": 0.9}).json()["results"]
+        novel = sure.post("/v1/classify", json={"texts": texts[600:650], "unknown_rate": 0.3}).json()["results"]
     assert [tuple(one["set"]) for one in found] == model.predict_set(texts[600:650], 0.9)
+    assert [one["label"] for one in novel] == model.predict(texts[600:650], unknown_rate=0.3).tolist()
+    assert [one["novelty"] for one in novel] == model.novelty(texts[600:650]).tolist()
+    refused = client.post("/v1/classify", json={"text": TEXT, "unknown_rate": 0.1})
+    assert (refused.status_code, "cannot tell texts of no class" in refused.json()["error"]) == (409, True)
 
 
 def test_cards_and_lists(client: TestClient, model_file: Path) -> None:

@@ -164,3 +164,18 @@ def test_what_a_search_found_is_never_called_random() -> None:
         question = next_question(pool, Asked((), (), number, found))
         assert question is not None
         assert (question.way, question.text in found) == ("search", True)
+
+
+def test_texts_of_no_class_of_the_model_come_first() -> None:
+    pool = TextPool(["ball game", "violin opera", "vote law", "flute chorus", "ball goal"], ["sport", "politics"])
+    pool.prior_scores = {"sport": np.zeros(5, np.float32), "politics": np.zeros(5, np.float32)}
+    pool.novelty = np.array([0.1, 0.995, 0.2, 0.999, 0.5])
+    asked = [
+        next_question(pool, Asked(closed, [], len(closed)), Strategy(random_share=0)) for closed in ([], [3], [1, 3])
+    ]
+    assert [(one.text, one.way) for one in asked[:2] if one] == [(3, "novel"), (1, "novel")]
+    assert asked[2] is not None
+    assert asked[2].way == "uncertain"
+    later = next_question(pool, Asked([], [], 20), Strategy(random_share=0))  # after twenty the others get their turn
+    assert later is not None
+    assert later.way == "uncertain"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from unnaive.base.types import Floats, RowValues
     from unnaive.learning.fitted import FittedModel
 
-REJECTED = "unknown"  # the label of rejected documents, unless --unknown names another
+REJECTED = "unknown"  # the label of rejected and of novel documents, unless --unknown names another
 
 
 @dataclass
@@ -20,6 +20,7 @@ class Predictor:
 
     top      best classes of each document that are shown; every: all of them, in the order of the classes
     unknown  the label of documents without a known word; below: a probability that the best label must reach
+    unknown_rate  share of held-out documents that are more unlike all classes than one that is labelled; None for any
     confidence  of the set of labels that is shown too; None for none
     show_text  whether records have the text itself, for people to see how it begins
     """
@@ -34,6 +35,7 @@ class Predictor:
     by_class: bool = False
     at_least_one: bool = False
     show_text: bool = False
+    unknown_rate: float | None = None
     seen: int = 0
     guessed: int = 0
 
@@ -49,6 +51,8 @@ class Predictor:
         if self.below is not None and not self.fitted.probabilistic:
             raise UnnaiveError(f"{self.fitted.spec.model.title} gives no probabilities to reject by; "
                                "train it with --calibrate temperature")  # fmt: skip
+        if self.unknown_rate is not None:
+            self.fitted.check_tells_novelty(self.unknown_rate)
         if self.confidence is None and (self.by_class or self.at_least_one):
             raise UnnaiveError("--by-class and --at-least-one are for sets of labels; add --confidence 0.9")
         if self.confidence is not None:
@@ -77,6 +81,9 @@ class Predictor:
         rejected = {}
         if self.below is not None:
             rejected = dict.fromkeys(np.flatnonzero(shown < self.below).tolist(), self.unknown or REJECTED)
+        if self.unknown_rate is not None:
+            novel = self.fitted.unknown_rows(scores, self.unknown_rate)
+            rejected |= dict.fromkeys(np.flatnonzero(novel).tolist(), self.unknown or REJECTED)
         if self.unknown is not None:
             rejected |= dict.fromkeys(np.flatnonzero(known == 0).tolist(), self.unknown)
         for row, label in rejected.items():
@@ -89,6 +96,7 @@ class Predictor:
         from unnaive.apps.cli.prediction_columns import WRITTEN_AS_ONE
 
         seen = self.kind != "probability" or (self.below is not None and self.below > WRITTEN_AS_ONE)
+        seen = seen or self.unknown_rate is not None
         return float("inf") if seen else self.fitted.clear_lead(WRITTEN_AS_ONE)
 
     def _score(self, texts: Sequence[str], clear: float = float("inf")) -> tuple[Floats, Floats, Any]:
@@ -104,14 +112,16 @@ class Predictor:
         shown = min(self.top, len(self.fitted.classes))
         order = self.fitted.best_classes(scores, scores, shown) if self.top > 1 else None
         first = self.fitted.first_labels(scores) if self.explain else ()
-        sets = None
+        sets, novel = None, [False] * len(scores)
+        if self.unknown_rate is not None:
+            novel = self.fitted.unknown_rows(scores, self.unknown_rate).tolist()
         if self.confidence is not None:
             sets = self.fitted.sets_of(
                 scores, self.confidence, by_class=self.by_class, at_least_one=self.at_least_one
             )  # fmt: skip
         records = []
         for row, (name, n_known) in enumerate(zip(ids, known.tolist(), strict=True)):
-            record = self._record(scores[row], values[row], list(given[row]), n_known)
+            record = self._record(scores[row], values[row], list(given[row]), n_known, novel[row])
             record["id"] = name
             if self.show_text:
                 record["text"] = texts[row]
@@ -124,7 +134,7 @@ class Predictor:
             records.append(record)
         return records
 
-    def _record(self, scores: Floats, values: Floats, labels: list[Any], known: int) -> RowValues:
+    def _record(self, scores: Floats, values: Floats, labels: list[Any], known: int, novel: bool) -> RowValues:
         """Labels, the one with the highest score first, unless they are rejected."""
         place = self._places
         if len(labels) > 1:
@@ -132,7 +142,7 @@ class Predictor:
         shown = [float(values[place[label]]) for label in labels]
         if self.unknown is not None and not known:
             labels, shown = [self.unknown], [float(values.max())]
-        elif self.below is not None and max(shown, default=0.0) < self.below:
+        elif novel or (self.below is not None and max(shown, default=0.0) < self.below):
             labels, shown = [self.unknown or REJECTED], [float(values.max())]
         record: RowValues = {"labels": labels, "values": shown, "kind": self.kind, "known_terms": known}
         if self.every:

@@ -20,6 +20,7 @@ HELP = """  a, Enter   accept the suggested label      x          reject it: the
   q          leave; what you did is kept     ?          this help"""
 WAYS = {
     "random": "drawn at random", "uncertain": "the model is unsure", "explore": "unlike what was labelled",
+    "novel": "unlike all classes of the model",
     "similar": "more like this", "search": "found; / and Enter for all texts again", "queue": "from the list",
     "second": "somebody else has labelled it too", "undone": "taken back",
 }  # fmt: skip

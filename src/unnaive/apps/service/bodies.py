@@ -38,6 +38,9 @@ class ClassifyRequest(Body):
     confidence: float | None = Field(
         None, gt=0, lt=1, description="Also give the set of labels that holds the right one with this probability."
     )
+    unknown_rate: float | None = Field(
+        None, gt=0, lt=1, description="Label texts unlike all classes unknown, as this share of the classes' own texts."
+    )
     explain: bool = Field(False, description="Also say which terms spoke for the best class.")
     label: Label | None = Field(None, description="Explain this class instead of the best one.")
     against: Label | None = Field(None, description="Explain against this class.")
@@ -58,6 +61,7 @@ class TextResult(BaseModel):
     labels: list[Label]
     classes: list[ClassValue]
     set: list[Label] | None = None
+    novelty: float | None = Field(None, description="How unlike all classes it is, 0 to 1; with unknown_rate.")
     explanation: dict[str, Any] | None = None
 
 

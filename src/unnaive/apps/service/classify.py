@@ -14,6 +14,7 @@ from unnaive.apps.service.models import Models
 from unnaive.apps.service.rendering import plain_rows
 from unnaive.apps.service.served import Refused, Version, check_label
 from unnaive.base.errors import UnnaiveError
+from unnaive.learning.novelty import UNKNOWN
 
 PATH = "/v1/classify"
 SMALL = 256  # texts whose answers are written on the event loop
@@ -27,7 +28,7 @@ async def classify_texts(models: Models, body: bytes) -> bytes:
     model = models.find(asked.model)
     texts = models.check_texts(texts_of(asked))
     scored = await models.score(model, texts, asked.top_k)
-    if asked.explain or asked.confidence is not None or asked.threshold is not None:
+    if asked.explain or any(one is not None for one in (asked.confidence, asked.threshold, asked.unknown_rate)):
         results = await models.work(detailed_results, scored, texts, asked)
     else:
         results = scored.json() if len(texts) <= SMALL else await models.work(scored.json)
@@ -90,6 +91,8 @@ def detailed_results(scored: Scored, texts: list[str], asked: bodies.ClassifyReq
     if asked.confidence is not None:
         for one, labels in zip(results, label_sets_at(version, scored.scores, asked.confidence), strict=True):
             one["set"] = labels
+    if asked.unknown_rate is not None:
+        mark_unknown(results, version, scored.scores, asked.unknown_rate)
     if asked.explain:
         for label in (asked.label, asked.against):
             if label is not None:
@@ -105,6 +108,19 @@ def label_sets_at(version: Version, scores: Any, confidence: float) -> list[tupl
         return version.fitted.sets_of(scores, confidence)
     except UnnaiveError as problem:  # the model kept no held-out scores
         raise Refused(409, str(problem)) from problem
+
+
+def mark_unknown(results: list[dict[str, Any]], version: Version, scores: Any, rate: float) -> None:
+    """Label texts that are unlike all classes "unknown", and say how unlike each is."""
+    try:
+        unknown = version.fitted.unknown_rows(scores, rate)
+        novelty = version.fitted.novelty_shares(scores)
+    except UnnaiveError as problem:  # two classes, several labels, no held-out scores
+        raise Refused(409, str(problem)) from problem
+    for one, novel, share in zip(results, unknown.tolist(), novelty.tolist(), strict=True):
+        one["novelty"] = share
+        if novel:
+            one["label"], one["labels"] = UNKNOWN, [UNKNOWN]
 
 
 def explanation(version: Version, text: str, asked: bodies.ClassifyRequest) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import numpy as np
 from unnaive.base.types import Sparse
 from unnaive.curation.audit.findings import DROP, Finding
 from unnaive.curation.audit.material import AuditData
+from unnaive.io.label_checks import is_missing_value
 from unnaive.text.languages import stop_list, stop_lists
 from unnaive.text.vocabulary import Vocabulary
 
@@ -45,6 +46,9 @@ def _empty_and_short(data: AuditData, X: Sparse) -> Iterator[Finding]:
         text = data.texts[int(row)].strip()
         if not text:
             yield data.finding(row, "empty-text", "the text is empty", DROP)
+        elif is_missing_value(text):
+            reason = f"the text is {text}, which programs write for a missing value"
+            yield data.finding(row, "empty-text", reason, DROP, score=0.9)
         elif words[row] == 0 and not LETTERS.search(text):
             yield data.finding(row, "empty-text", "the text has no letters", DROP, score=0.9)
         elif words[row] == 0:

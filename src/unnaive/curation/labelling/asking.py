@@ -5,7 +5,8 @@ measured on. The first twenty are random too, while there is nothing to be uncer
 texts whose two most probable classes are closest by the linear model: one in fifty, at random. Where that has to be
 naive Bayes (linear.py says when), scores are divided by √length, since margins else only find short texts, and it is
 one in ten. Texts much like one of the last ten asked are passed over, and as long as a class has no text yet, every
-second question goes to the text that is least like anything labelled.
+second question goes to the text that is least like anything labelled. Where labelling starts from a model, the first
+twenty go to texts that are unlike all of its classes, if there are any: they may be of a new one.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ ALIKE = 0.8  # Jaccard coefficient from which two texts are near-duplicates
 RECENT = 10  # texts that the next one may not be a near-duplicate of
 UNSURE = 50  # questions go to one of the n/50 texts with the smallest margins
 UNSURE_BAYES = 10  # the same by naive Bayes, whose smallest margins are mostly odd texts
+NOVEL = 0.99  # texts that are more unlike the classes of a model than 99 % of its own held-out ones are asked first
 SAMPLE = 10_000  # texts, drawn at random, whose margins are looked at
 CANDIDATES = 50  # texts that are looked at for that, the best first
 
@@ -101,6 +103,9 @@ def next_question(
         return Question(text, "random")
     if strategy.way == "mixed" and drawn_at_random:
         return Question(text, "random")
+    novel = _novel_texts(pool, left) if strategy.way == "mixed" and asked.number < strategy.first else left[:0]
+    if len(novel):
+        return Question(_pick(pool, novel, pool.novelty[novel], asked.recent), "novel")
     explores = labelled < max(2, len(pool.classes)) and (asked.number % 2 == 0 or labelled < 2)
     if strategy.way == "mixed" and explores and not _has_start(pool):
         return Question(_pick(pool, left, -pool.ranking().top[left], asked.recent), "explore")
@@ -133,6 +138,11 @@ def open_texts(pool: TextPool, asked: Asked) -> Ids:
 
 def _any_known(pool: TextPool) -> bool:
     return any(pool.known(place) for place in range(len(pool.classes)))
+
+
+def _novel_texts(pool: TextPool, left: Ids) -> Ids:
+    """Those that are unlike all classes of the model that labelling started from; none without one."""
+    return left[pool.novelty[left] > NOVEL] if len(pool.novelty) else left[:0]
 
 
 def _has_start(pool: TextPool) -> bool:

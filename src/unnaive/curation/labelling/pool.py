@@ -78,6 +78,7 @@ class TextPool:
         self._evidence: list[Floats32] = []
         self._stale: set[int] = set()
         self.prior_scores: dict[str, Floats32] = {}  # of a model to start from, log-probabilities by class
+        self.novelty: Floats = np.zeros(0)  # of each text, by that model; empty where it cannot tell
         for label in (*classes, *self._hints):
             self.add_class(label)
 

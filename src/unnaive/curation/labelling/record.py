@@ -70,7 +70,7 @@ class RecordedAnswer:
     text         its number, from 0; None for a new class
     labels       those given; the one rejected; the name of the new class
     suggested    the label that was shown, with its probability; None where none was
-    way          how the text came to be asked: "random", "uncertain", "explore", "similar", "search", "second", …
+    way          how the text came to be asked: "random", "uncertain", "novel", "explore", "similar", "search", …
     undoes       the decision that an undo takes back
     """
 

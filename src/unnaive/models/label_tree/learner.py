@@ -96,7 +96,7 @@ class LabelTree(DocumentsModel):
         told_apart = (sizes > 0) & (sizes < len(documents))
         bias = np.where(sizes == 0, -1.0, 1.0)  # a child with nothing to tell apart
         if not told_apart.any():
-            return csr_array((n_children, Z.shape[1])), bias
+            return csr_array((n_children, Z.shape[1]), dtype=np.float32), bias
         part = csr_array(Z[documents])
         columns, compact = np.unique(part.indices, return_inverse=True)
         part = csr_array(
@@ -106,10 +106,11 @@ class LabelTree(DocumentsModel):
             part, targets, C=self.C, weight=weight[documents], tol=self.tol, max_iter=MOST_PASSES,
             random_state=self.random_state, n_jobs=thread_count(self.n_jobs),
         )  # fmt: skip
-        kept = csr_array(
-            np.where((np.abs(found.weights) >= self.least_weight) & told_apart[:, None], found.weights, 0.0)
-        )
-        W = csr_array((kept.data, columns[kept.indices], kept.indptr), shape=(n_children, Z.shape[1]))
+        kept = np.abs(found.weights) >= max(self.least_weight, np.finfo(np.float32).tiny)
+        kept[~told_apart] = False
+        ends = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int32)
+        cells = found.weights[kept].astype(np.float32), columns.astype(np.int32)[np.nonzero(kept)[1]], ends
+        W = csr_array(cells, shape=(n_children, Z.shape[1]))
         return W, np.where(told_apart, found.bias, bias)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadModel, choose
+from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Arrays, Floats, Ids, Sparse
 from unnaive.data.array_rules import (
     LARGEST_IDF,
@@ -25,6 +26,7 @@ from unnaive.data.weighting import Weighting
 from unnaive.linear.scorer import Scorer
 
 SLOPE = 3.0  # of the logistic curve that makes a probability of a margin: 1 on the right side is p = 0.95
+CELLS = 1 << 22  # pairs of a document and a label that are held at a time
 FAR = 1.0  # how far labels that were never looked at stay behind the last that were
 
 
@@ -34,7 +36,7 @@ class LabelTreeScorer(Scorer):
 
     order      the labels in the order of the leaves (n_labels,)
     ends       for each level, where its groups begin and end in that order; the last level is the labels
-    weights    a row for every node, level after level (n_nodes, n_terms)
+    weights    a row for every node, level after level (n_nodes, n_terms), of 32 bits; of 64 in older files
     bias       of every node (n_nodes,)
     beam       groups of a level that are looked into
 
@@ -64,46 +66,93 @@ class LabelTreeScorer(Scorer):
 
     def scores(self, X: Sparse) -> Floats:
         """Scores of documents X (n_docs, n_terms) → (n_docs, n_classes)."""
-        Z = self.weighting.apply(X)
-        n_docs = Z.shape[0]
-        documents, nodes, paths = np.arange(n_docs), np.zeros(n_docs, np.int64), np.zeros(n_docs)
-        found = np.zeros((n_docs, self.n_classes))  # by leaf: of a label not looked at, that of its last group
-        seen = np.zeros((n_docs, self.n_classes), np.bool_)
-        above = np.array([0, self.n_classes])
-        row = 0
-        for level, ends in enumerate(self.ends):
-            documents, nodes, paths = self._descend(Z, documents, nodes, paths, above, ends, row)
-            _fill(found, documents, nodes, paths, ends)
-            if level == len(self.ends) - 1:
-                seen[documents, nodes] = True
-            else:
-                kept = _best(documents, paths, self.beam)
-                documents, nodes, paths = documents[kept], nodes[kept], paths[kept]
-            above, row = ends, row + len(ends) - 1
+        leaves, behind = self._walk(self.weighting.apply(X))
+        found = np.zeros((X.shape[0], self.n_classes))  # by leaf: of a label not looked at, that of its last group
+        for groups, ends in behind:
+            _fill(found, groups, ends)
+        seen = np.zeros(found.shape, np.bool_)
+        seen[leaves.documents, leaves.nodes] = True
+        found[leaves.documents, leaves.nodes] = leaves.paths
         last = np.where(seen, found, np.inf).min(axis=1, keepdims=True) - FAR
         found = np.where(seen, found, last + found)
         scores = np.empty_like(found)
-        scores[:, self.order] = (
-            found if self.link == "softmax" else found - np.log(-np.expm1(np.minimum(found, -1e-12)))
-        )
+        scores[:, self.order] = self._as_scores(found)
         return scores
 
-    def _descend(
-        self, Z: Sparse, documents: Ids, nodes: Ids, paths: Floats, above: Ids, ends: Ids, row: int
-    ) -> tuple[Ids, Ids, Floats]:
+    def top_classes(self, X: Sparse, k: int) -> tuple[Ids, Floats] | None:
+        """The k best classes of documents X (n_docs, n_terms) and their scores, (n_docs, k) each, the best first.
+
+        Only labels that are looked at are scored: memory and time follow `beam` and the size of groups, not the number
+        of labels. None where a document may look at fewer than k.
+        """
+        if k > self._fewest_leaves:
+            return None
+        rows = max(1, CELLS // (self.beam * max(int(sizes.max()) for sizes in self._family_sizes)))
+        classes, scores = np.zeros((X.shape[0], k), np.int64), np.zeros((X.shape[0], k))
+        for start in range(0, X.shape[0], rows):
+            part = slice(start, min(start + rows, X.shape[0]))
+            leaves, _ = self._walk(self.weighting.apply(X[part]))
+            found = _Places(leaves.documents, self.order[leaves.nodes], self._as_scores(leaves.paths))
+            best = _best(found, k)
+            order = np.lexsort((best.nodes, -best.paths, best.documents))
+            classes[part] = best.nodes[order].reshape(-1, k)
+            scores[part] = best.paths[order].reshape(-1, k)
+        return classes, scores
+
+    def _as_scores(self, log_p: Floats) -> Floats:
+        """Scores of logs of probabilities, as the link has them."""
+        if self.link == "softmax":
+            return log_p
+        return np.asarray(log_p - np.log(-np.expm1(np.minimum(log_p, -1e-12))))
+
+    def _steps(self) -> list[tuple[Ids, Ids]]:
+        """For every level where the groups above it begin and end, and its own."""
+        return list(pairwise([np.array([0, self.n_classes]), *self.ends]))
+
+    @lazy_property
+    def _family_sizes(self) -> list[Ids]:
+        """For every level how many children each node above it has."""
+        return [np.diff(np.searchsorted(ends, above)) for above, ends in self._steps()]
+
+    @property
+    def _fewest_leaves(self) -> int:
+        """How many labels every document looks at, or more."""
+        looked_into = 1
+        for sizes in self._family_sizes[:-1]:
+            looked_into = min(looked_into * int(sizes.min()), self.beam)
+        return looked_into * int(self._family_sizes[-1].min())
+
+    def _walk(self, Z: Sparse) -> tuple[_Places, list[tuple[_Places, Ids]]]:
+        """Documents at the leaves that they look at, and at the groups where they turned back, level by level."""
+        n_docs = Z.shape[0]
+        places = _Places(np.arange(n_docs), np.zeros(n_docs, np.int64), np.zeros(n_docs))
+        behind, row = [], 0
+        for level, (above, ends) in enumerate(self._steps()):
+            places = self._descend(Z, places, above, ends, row)
+            if level < len(self.ends) - 1:
+                kept = _is_best(places, self.beam)
+                behind.append((places.take(~kept), ends))
+                places = places.take(kept)
+            row += len(ends) - 1
+        return places, behind
+
+    def _descend(self, Z: Sparse, places: _Places, above: Ids, ends: Ids, row: int) -> _Places:
         """The children of the nodes that documents are at, with log p of the paths to them."""
         first = np.searchsorted(ends, above)  # the first child of each node, and where the last one's children end
-        by_node = np.argsort(nodes, kind="stable")
-        cuts = np.searchsorted(nodes[by_node], np.arange(len(above)))
+        by_node = np.argsort(places.nodes, kind="stable")
+        cuts = np.searchsorted(places.nodes[by_node], np.arange(len(above)))
         parts: list[tuple[Ids, Ids, Floats]] = []
-        for node in np.unique(nodes).tolist():
+        for node in np.unique(places.nodes).tolist():
             at = by_node[cuts[node] : cuts[node + 1]]
             children = np.arange(first[node], first[node + 1])
             rows = slice(row + children[0], row + children[-1] + 1)
-            margins = (Z[documents[at]] @ self.weights[rows].T).toarray() + self.bias[rows]
-            below = paths[at][:, None] + log_sigmoid(SLOPE * margins)
-            parts.append((np.repeat(documents[at], len(children)), np.tile(children, len(at)), below.ravel()))
-        return tuple(np.concatenate(part) for part in zip(*parts, strict=True))  # type: ignore[return-value]
+            documents = places.documents[at]
+            margins = (Z[documents] @ self.weights[rows].T).toarray() + self.bias[rows]
+            below = places.paths[at][:, None] + log_sigmoid(SLOPE * margins)
+            parts.append((np.repeat(documents, len(children)), np.tile(children, len(at)), below.ravel()))
+        if not parts:  # no document
+            return places
+        return _Places(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
     def strongest_terms(self, chosen: int, frequency: Floats | None, limit: int) -> list[tuple[int, float]]:
         """The terms of largest weight for the label against those of its group."""
@@ -172,17 +221,45 @@ def log_sigmoid(values: Floats) -> Floats:
     return -np.logaddexp(0.0, -values)
 
 
-def _fill(found: Floats, documents: Ids, nodes: Ids, paths: Floats, ends: Ids) -> None:
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """Documents at nodes of a level, or at classes, and log p of the path or the score there: a row for each pair."""
+
+    documents: Ids
+    nodes: Ids
+    paths: Floats
+
+    def take(self, rows: NDArray[Any]) -> _Places:
+        """Some of the rows."""
+        return _Places(self.documents[rows], self.nodes[rows], self.paths[rows])
+
+
+def _fill(found: Floats, places: _Places, ends: Ids) -> None:
     """Write the score of each node to all leaves below it."""
-    sizes = np.diff(ends)[nodes]
+    sizes = np.diff(ends)[places.nodes]
     starts = np.concatenate([[0], np.cumsum(sizes)])
     inside = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes)
-    found[np.repeat(documents, sizes), np.repeat(ends[nodes], sizes) + inside] = np.repeat(paths, sizes)
+    columns = np.repeat(ends[places.nodes], sizes) + inside
+    found[np.repeat(places.documents, sizes), columns] = np.repeat(places.paths, sizes)
 
 
-def _best(documents: Ids, paths: Floats, beam: int) -> Ids:
-    """The places of the `beam` best paths of each document, ties by place."""
-    order = np.lexsort((np.arange(len(paths)), -paths, documents))
-    sorted_documents = documents[order]
-    starts = np.searchsorted(sorted_documents, sorted_documents)
-    return np.sort(order[np.arange(len(order)) - starts < beam])
+def _is_best(places: _Places, beam: int) -> NDArray[np.bool_]:
+    """Which rows are among the `beam` best of their document; of equal ones those of the first nodes."""
+    kept = np.zeros(len(places.paths), np.bool_)
+    by_document = np.argsort(places.documents, kind="stable")
+    counts = np.bincount(places.documents)
+    starts = np.cumsum(counts) - counts
+    column = np.arange(len(by_document)) - np.repeat(starts, counts)
+    table = np.full((len(counts), max(int(counts.max(initial=0)), beam)), -np.inf)
+    table[places.documents[by_document], column] = places.paths[by_document]
+    least = -np.partition(-table, beam - 1, axis=1)[:, beam - 1]
+    near = np.flatnonzero(places.paths >= least[places.documents])  # the best, and those that equal the last of them
+    order = near[np.lexsort((places.nodes[near], -places.paths[near], places.documents[near]))]
+    documents = places.documents[order]
+    kept[order[np.arange(len(order)) - np.searchsorted(documents, documents) < beam]] = True
+    return kept
+
+
+def _best(places: _Places, k: int) -> _Places:
+    """The k best rows of each document."""
+    return places.take(_is_best(places, k))

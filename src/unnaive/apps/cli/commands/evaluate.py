@@ -18,8 +18,10 @@ from unnaive.base.visible_text import visible_json
 if TYPE_CHECKING:
     from unnaive.evaluation.abstention import AbstentionChoice
     from unnaive.evaluation.evaluate import Evaluation
+    from unnaive.evaluation.out_of_scope import OutOfScope
     from unnaive.evaluation.records import Record
     from unnaive.io.datafiles import DataFile
+    from unnaive.learning.fitted import FittedModel
 
 
 NARROW = 60  # columns of a screen, below which tables have short headings
@@ -54,6 +56,11 @@ def evaluate(
         float,
         typer.Option(metavar="SHARE", help="How probable it shall be that new documents reach that accuracy."),
     ] = 0.9,
+    out_of_scope: Annotated[
+        Path | None,
+        READ,
+        typer.Option(help="Texts of no class, to measure how well the model tells them from those of DATA."),
+    ] = None,
     engine: Engine = "local",
     master: Master = None,
     ship: Ship = False,
@@ -74,7 +81,7 @@ def evaluate(
         spark.refuse(
             "evaluate",
             {"--html": html, "--markdown": markdown, "--records": records, "--measure": measure}
-            | {"--abstain-for": abstain_for is not None},
+            | {"--abstain-for": abstain_for is not None, "--out-of-scope": out_of_scope},
         )
         on_spark = evaluate_on_spark(spark, load_model(model), source)
         if as_json:
@@ -95,20 +102,57 @@ def evaluate(
         found = evaluate_model(fitted, corpus.texts, corpus.labels, name=corpus.name, ids=corpus.ids)
         values = {name: found.measure(name) for name in measure} if measure else found.measures
     asked = None if abstain_for is None else find_choice(found, abstain_for, abstain_confidence)
+    novel = None if out_of_scope is None else find_out_of_scope(fitted, corpus.texts, source, out_of_scope)
     if as_json:
         more = {} if asked is None else {"abstain_for": abstain_for, "abstain": asdict(asked)}
+        more |= {} if novel is None else {"out_of_scope": asdict(novel)}
         echo(visible_json(as_dict(found) | {"measures": values} | more))
     else:
         say_summary(f"read {watched.describe()}")
         show_evaluation(found, values)
         if asked is not None:
             show_choice(asked, model)
+        if novel is not None:
+            show_out_of_scope(novel, model)
     if html is not None:
         from unnaive.evaluation.evaluation_page import evaluation_page
 
         write_text(html, evaluation_page(found, records=compared))
     if markdown is not None:
         write_text(markdown, as_markdown(found))
+
+
+def find_out_of_scope(fitted: FittedModel, texts: Sequence[str], source: DataFile, path: Path) -> OutOfScope:
+    """How the model tells the texts of a file, of no class, from these."""
+    from unnaive.apps.cli.output import read_as_trained
+    from unnaive.evaluation.out_of_scope import evaluate_out_of_scope
+    from unnaive.io.datafiles import DataFile
+
+    others = read_as_trained(DataFile(str(path), message=source.message), fitted)
+    outside = [text for batch in others.batches(labelled=False) for text in batch.texts]
+    return evaluate_out_of_scope(fitted, texts, outside)
+
+
+def show_out_of_scope(novel: OutOfScope, model: Path) -> None:
+    """How texts of no class are told, as a table, and the command."""
+    from unnaive.apps.cli.screen import console
+    from unnaive.base.errors import count_noun
+
+    rejected, told = 100 * (novel.rejected or 0.0), 100 * (novel.told or 0.0)
+    rows = [
+        ("AUROC", f"{novel.auroc:.4f}"),
+        (f"found where {100 * novel.rate:g} % of the texts of the classes are rejected", f"{100 * novel.found:.1f} %"),
+        ("texts of the classes rejected where 95 % are found", f"{100 * novel.rejected_at_95:.1f} %"),
+    ]
+    screen = console()
+    screen.print()
+    screen.print(table_of_text((f"{count_noun(novel.out_of_scope, 'text')} of no class", ""), rows))
+    screen.print(
+        f"By its held-out documents the model calls {told:.1f} % of them unknown, and {rejected:.1f} % of "
+        f"{count_noun(novel.in_scope, 'text')} of the classes:",
+        markup=False,
+    )
+    screen.print(f"  unnaive predict {model} DATA --unknown-rate {novel.rate:g}", markup=False)
 
 
 def last_comparison(path: Path) -> list[Record]:

@@ -240,7 +240,7 @@ def who_labels(name: str | None) -> str:
 
 
 def start_from(labelling: Labelling, path: Path) -> None:
-    """Let a model's log-probabilities add to the scores of its classes."""
+    """Let a model's log-probabilities add to the scores of its classes; it asks about texts of none of them first."""
     import numpy as np
 
     from unnaive.classifier.model_file import load_model
@@ -254,6 +254,8 @@ def start_from(labelling: Labelling, path: Path) -> None:
     pool.prior_scores = {str(one): np.ascontiguousarray(found[:, place]) for place, one in enumerate(fitted.classes)}
     for one in pool.prior_scores:
         pool.add_class(one)
+    if fitted.tells_novelty:
+        pool.novelty = fitted.novelty(pool.texts)
     labelling.start_classes(list(pool.prior_scores))
 
 

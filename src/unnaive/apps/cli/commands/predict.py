@@ -58,6 +58,13 @@ def predict(
             metavar="P", min=0, max=1, help="Label documents below this probability unknown, or as --unknown says."
         ),
     ] = None,
+    unknown_rate: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Label documents unlike all classes unknown, as this share of the classes' own documents, e.g. 0.05.",
+        ),
+    ] = None,
     confidence: Annotated[
         float | None,
         typer.Option(
@@ -109,6 +116,7 @@ def predict(
     if spark is not None:
         others = {"--document": document, "--all": every, "--top": top > 1, "--unknown": unknown, "--json": as_json}
         others |= {"--reject-below": reject_below is not None, "--explain": explain, "--unbuffered": unbuffered}
+        others |= {"--unknown-rate": unknown_rate is not None}
         others |= {"--confidence": confidence is not None, "--by-class": by_class, "--at-least-one": at_least_one}
         spark.refuse("predict", others | {"--no-keep-columns": not keep_columns, "--excel-safe": excel_safe})
         predict_on_spark(spark, load_model(model), source, output)
@@ -118,7 +126,7 @@ def predict(
     people = output is None and not as_json and sys.stdout.isatty()
     predictor = Predictor(
         fitted, top, every, explain, unknown, reject_below, confidence=confidence, by_class=by_class,
-        at_least_one=at_least_one, show_text=people,
+        at_least_one=at_least_one, show_text=people, unknown_rate=unknown_rate,
     )  # fmt: skip
     predictor.check()
     classes = tuple(map(str, fitted.classes)) if every else ()

@@ -4,6 +4,7 @@ import { ask } from "./api.js";
 import { by, count, make, percent, say, watched } from "./shown.js";
 
 const WAYS = { random: "Drawn at random.", uncertain: "The model is unsure.", explore: "Unlike what was labelled so far.",
+  novel: "Unlike all classes of the model.",
   similar: "More like this.", search: "Found by your search; search for nothing to see all texts again.", undone: "Taken back.",
   second: "Somebody else has labelled it too, so nothing is suggested.", queue: "From the list." };
 

@@ -1,0 +1,88 @@
+"""Novelty: how unlike all classes a document is, judged by how unlike them held-out documents of the classes were.
+
+A probability that is divided by the sum over the classes cannot say that none of them fits. Scores of each class
+against the rest can: their odds summed are the odds that it is any of the classes. Where scores tell classes only from
+each other, as those of naive Bayes do, the largest probability is all there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unnaive.base.errors import BadData, UnnaiveError
+from unnaive.base.types import Floats
+from unnaive.data.arrays import is_number
+
+if TYPE_CHECKING:
+    from unnaive.learning.fitted import FittedModel
+
+UNKNOWN = "unknown"  # the label of documents that are of no class
+FEWEST_CLASSES = 3  # with two, evidence against one is evidence for the other, and all these scores rank alike
+
+
+def no_class_score(fitted: FittedModel, scores: Floats) -> Floats:
+    """−log p that a document is of any class (n_docs,), where p/(1−p) is the sum of the odds of all classes.
+
+    log(1 + 1/Σ_c e^s_c): falls with the log-sum-exp of the scores s_c, log-odds of each class against the rest.
+    """
+    return np.asarray(np.logaddexp(0.0, -np.logaddexp.reduce(scores, axis=1)))
+
+
+def least_probable_score(fitted: FittedModel, scores: Floats) -> Floats:
+    """−log of the largest probability (n_docs,)."""
+    return np.asarray(np.maximum(-fitted.log_probabilities(scores).max(axis=1), 0.0))
+
+
+def entropy_score(fitted: FittedModel, scores: Floats) -> Floats:
+    """The entropy of the probabilities (n_docs,)."""
+    log_p = fitted.log_probabilities(scores)
+    return np.asarray(-(np.exp(log_p) * np.where(np.isfinite(log_p), log_p, 0.0)).sum(axis=1))
+
+
+def largest_score(fitted: FittedModel, scores: Floats) -> Floats:
+    """log(1 + e^−s) of the largest score s (n_docs,): −log p of the class that fits best, by itself."""
+    return np.asarray(np.logaddexp(0.0, -scores.max(axis=1)))
+
+
+NOVELTY_SCORES: dict[str, Callable[[FittedModel, Floats], Floats]] = {
+    "no class": no_class_score,
+    "largest probability": least_probable_score,
+    "entropy": entropy_score,
+    "largest score": largest_score,
+}
+
+
+def novelty_scores(fitted: FittedModel, scores: Floats) -> Floats | None:
+    """How unlike all classes documents of these scores (n_docs, n_classes) are, from 0 on; None where nobody can tell.
+
+    Nobody can tell of multilabel documents, of which none is a usual answer, and of two classes.
+    """
+    if fitted.multilabel or len(fitted.classes) < FEWEST_CLASSES or not fitted.probabilistic:
+        return None
+    against_the_rest = fitted.scorer.link in ("one-of-all", "log-odds")
+    return no_class_score(fitted, scores) if against_the_rest else least_probable_score(fitted, scores)
+
+
+def check_unknown_rate(rate: float) -> None:
+    """An error unless the rate is between 0 and 1."""
+    if not is_number(rate) or not 0 < rate < 1:
+        raise BadData(f"an unknown rate of {rate}; give the share of texts of the classes to reject, such as 0.05")
+
+
+def explain_absence(fitted: FittedModel) -> UnnaiveError:
+    """The error of a model that cannot tell texts of no class, with the reason."""
+    if fitted.multilabel:
+        reason = "its documents may have no label; a text of no class is one without labels"
+    elif len(fitted.classes) < FEWEST_CLASSES:
+        reason = (
+            "with two classes a text of none looks like one between the two; add a class of texts that are neither, or "
+            "reject by probability (--reject-below)"
+        )
+    else:
+        reason = (
+            "it kept no scores of held-out documents; train it with calibrate='temperature' (--calibrate temperature)"
+        )
+    return UnnaiveError(f"this {fitted.spec.model.title} cannot tell texts of no class: {reason}")
