@@ -129,9 +129,12 @@ class ConformalScores:
         by_class  every class by itself is covered with that confidence, and together those of `pooled_classes`; sets
                   get larger
         """
+        return -log_p <= self.limits(confidence, log_p.shape[1], by_class=by_class)
+
+    def limits(self, confidence: float, n_classes: int, *, by_class: bool = False) -> Floats:
+        """The largest nonconformity −log p of each class that is in a set (n_classes,)."""
         check_confidence(confidence)
-        limit = self._limits_by_class(confidence) if by_class else np.full(log_p.shape[1], self._limit(confidence))
-        return -log_p <= limit
+        return self._limits_by_class(confidence) if by_class else np.full(n_classes, self._limit(confidence))
 
     def _limit(self, confidence: float) -> float:
         """The largest nonconformity in a set."""

@@ -126,7 +126,7 @@ class Linear(Scorer):
         cosines and margins mean something by themselves.
         """
         features = self.weighting.apply(document)
-        weights = self.weights(features.indices)
+        weights = self.weights(features.indices).astype(np.float64, copy=False)  # files may hold float32
         base, values = self.bias[chosen], weights[chosen]
         if rival is not None:
             base, values = base - self.bias[rival], values - weights[rival]

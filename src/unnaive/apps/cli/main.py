@@ -25,8 +25,8 @@ from unnaive.base.visible_text import visible
 
 # each module has `register(app)`; heavy imports happen inside the verbs, so that help is instant
 VERBS = (
-    "train", "predict", "evaluate", "explain", "inspect", "change", "compress", "import_model", "verify", "demo",
-    "collections", "compare", "reproduce", "plot", "audit", "clean", "label", "doctor", "serve",
+    "train", "predict", "evaluate", "explain", "inspect", "change", "compress", "import_model", "export", "verify",
+    "demo", "collections", "compare", "reproduce", "plot", "audit", "clean", "label", "doctor", "serve",
 )  # fmt: skip
 COMMANDS = {  # not called as their module
     "update": "change", "forget": "change", "merge": "change", "remake": "change", "import": "import_model",

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from fastapi import APIRouter, Response
 
 from unnaive.apps.service.effects import Effect, declares
 from unnaive.apps.service.served import Refused
+from unnaive.apps.service.static_files import STATIC
 
 TYPES = {
     "html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
 }  # fmt: skip
-FOLDER = files("unnaive.apps.service") / "static"
 HEAD = b"""<meta charset="utf-8">
   <meta name="viewport" content="width=device-width, initial-scale=1">
   <meta name="color-scheme" content="light dark">
@@ -25,7 +24,7 @@ HEAD = b"""<meta charset="utf-8">
 Files = dict[str, tuple[bytes, str]]  # body and type by name
 
 
-def read_static(folder: Traversable = FOLDER) -> Files:
+def read_static(folder: Traversable = STATIC) -> Files:
     """All files of a page, with their types; nothing else can be asked for."""
     return {
         one.name: (one.read_bytes().replace(b"<!--head-->", HEAD), TYPES[one.name.rpartition(".")[2]])

@@ -1,0 +1,119 @@
+"""`unnaive export`: a model for another language, with a conformance file, and the check of an export against it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unnaive.apps.cli.options import AsJson
+from unnaive.apps.cli.paths import READ, written_into
+from unnaive.apps.cli.screen import echo
+from unnaive.base.visible_text import visible_json
+
+if TYPE_CHECKING:
+    from unnaive.classifier.export.conformance import Agreement
+    from unnaive.learning.fitted import FittedModel
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command()(export)
+
+
+def export(
+    model: Annotated[
+        Path | None, READ, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)
+    ] = None,
+    to: Annotated[
+        str, typer.Option("--to", metavar="TARGET", help="What to export to: js, c or sql.", show_default=False)
+    ] = "",
+    output: Annotated[
+        Path | None,
+        written_into(),
+        typer.Option("-o", "--output", metavar="FOLDER", help="The folder to write.", show_default=False),
+    ] = None,
+    page: Annotated[
+        bool, typer.Option("--page", help="With --to js, also write page.html, one file that works offline from disk.")
+    ] = False,
+    check: Annotated[
+        Path | None,
+        READ,
+        typer.Option("--check", metavar="FOLDER", help="Run an export on its conformance file.", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Export a linear model to JavaScript, C or SQL, or check that an export decides as the model does.
+
+    Every export has a conformance file of 400 texts with their labels and scores; --check runs it.
+
+    unnaive export tickets.model --to js --page -o tickets-js
+    """
+    from unnaive.base.errors import UnnaiveError
+
+    if check is not None:
+        if model is not None or to or output is not None or page:
+            raise UnnaiveError("--check takes the folder of an export and nothing else")
+        show_check(check, as_json=as_json)
+        return
+    if model is None or not to or output is None:
+        raise UnnaiveError("to export, give MODEL, --to js, c or sql, and -o FOLDER; or --check FOLDER")
+    write_export(model, to, output, page=page, as_json=as_json)
+
+
+def write_export(path: Path, to: str, output: Path, *, page: bool, as_json: bool) -> None:
+    """Write the export, and say what there is."""
+    from unnaive.apps.cli.screen import format_size, say_summary
+    from unnaive.base.errors import UnnaiveError, choose
+    from unnaive.classifier.export.folders import TARGETS, check_folder_writable, export_model
+    from unnaive.classifier.model_file import load_model
+
+    choose(list(TARGETS), to, "export target")
+    if page and to != "js":
+        raise UnnaiveError(f"--page is for --to js, not for {to}")
+    check_folder_writable(output)
+    fitted = load_model(path)
+    more = {"page.html": make_page(fitted).encode()} if page else {}
+    written = export_model(fitted, to, output, more=more)
+    if as_json:
+        echo(visible_json({"folder": str(output), "target": to, "files": {p.name: p.stat().st_size for p in written}}))
+        return
+    for one in written:
+        say_summary(f"wrote {one} ({format_size(one.stat().st_size)})")
+    say_summary(f"to check it: unnaive export --check {output}")
+
+
+def make_page(fitted: FittedModel) -> str:
+    """The page in one file, around the module of the model."""
+    from unnaive.apps.service.single_page import single_page
+    from unnaive.classifier.export.javascript import javascript_module
+    from unnaive.classifier.export.portable import portable_model
+
+    portable = portable_model(fitted)
+    return single_page(javascript_module(portable), f"{portable.title}, {len(portable.classes)} classes")
+
+
+def show_check(folder: Path, *, as_json: bool) -> None:
+    """Print how the export agrees with its conformance file; an error where it does not."""
+    from unnaive.base.errors import UnnaiveError
+    from unnaive.classifier.export.folders import check_export
+
+    found = check_export(folder)
+    if as_json:
+        echo(visible_json([describe(one) for one in found]))
+    else:
+        for one in found:
+            echo(one.sentence())
+    wrong = [one for one in found if not one.good]
+    if wrong:
+        raise UnnaiveError(
+            f"{folder} does not agree with the model that it was made from, e.g. on {wrong[0].example!r}"
+        )
+
+
+def describe(one: Agreement) -> dict[str, Any]:
+    """An agreement as plain values."""
+    from dataclasses import asdict
+
+    return {**asdict(one), "good": one.good}

@@ -1,0 +1,178 @@
+"""The conformance file: texts and what the model says of them, against which every export is run.
+
+A line of JSON for each text: its labels, scores, probabilities and known terms. An export agrees if all labels are the
+same and all scores are within a tolerance. Where the model itself decides between two values that differ by less than
+the tolerance, either label is right: such a text is counted as a tie.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unnaive.base.errors import UnnaiveError
+from unnaive.base.types import Floats
+from unnaive.classifier.export.hard_texts import hard_texts
+from unnaive.learning.decisions import LeastCost, Thresholds, TopK, WeightedArgmax
+from unnaive.learning.fitted import FittedModel
+from unnaive.linear.links import relative
+
+HARD_TEXTS, OWN_TEXTS = 300, 100
+TOLERANCE = 1e-9  # of scores, relative where they are above 1; of targets in float32:
+TOLERANCE_OF_SINGLES = 1e-5
+CONFIDENCE = 0.9  # of the sets that are compared, where the model has any
+
+
+def conformance_texts(fitted: FittedModel) -> list[str]:
+    """Hard texts, then texts of the model's own terms."""
+    terms = [] if fitted.vocabulary is None else fitted.vocabulary.terms
+    step = max(1, len(terms) // 5000)
+    words = [term for term in terms[::step] if term]
+    own = [word for word in words if not word.startswith("#")] or words
+    return [*hard_texts(words, HARD_TEXTS, seed=1), *_own_texts(own)]
+
+
+def _own_texts(words: Sequence[str]) -> Iterator[str]:
+    from random import Random
+
+    random = Random(2)  # noqa: S311
+    for _ in range(OWN_TEXTS):
+        yield " ".join(random.choice(words) for _ in range(random.choice((1, 3, 10, 60)))) if words else ""
+
+
+def conformance_lines(fitted: FittedModel, texts: Sequence[str]) -> list[str]:
+    """What the model says of each text, a line of JSON each."""
+    scores = fitted.scores(texts)
+    known = fitted.known_terms(texts)
+    probabilities = fitted.probabilities(scores) if fitted.probabilistic else None
+    labels = fitted.label_sets_of(scores)
+    ties = margins(fitted, scores)
+    sets = fitted.sets_of(scores, CONFIDENCE) if fitted.conformal is not None and fitted.probabilistic else None
+    lines = []
+    for row, text in enumerate(texts):
+        expected: dict[str, Any] = {
+            "text": text,
+            "labels": list(labels[row]),
+            "scores": _finite(scores[row]),
+            "probabilities": None if probabilities is None else _finite(probabilities[row]),
+            "known": int(known[row]),
+            "margin": float(ties[row]),
+        }
+        if sets is not None:
+            expected["set"] = sorted(sets[row], key=fitted.class_index)
+        lines.append(json.dumps(expected, allow_nan=False))
+    return lines
+
+
+def margins(fitted: FittedModel, scores: Floats) -> Floats:
+    """How far each text is from another decision (n_texts,): the least difference that would change its labels."""
+    decision = fitted.decision
+    values = fitted.probabilities(scores) if decision.on_probabilities else scores
+    if isinstance(decision, Thresholds):
+        shown = relative(values) if decision.on == "relative" else values
+        gap = np.abs(shown - np.asarray(decision.values))
+        if decision.at_least_one:
+            gap = np.minimum(gap, _lead(shown - np.asarray(decision.values), 1)[:, None])
+        return np.asarray(np.nanmin(gap, axis=1))
+    if isinstance(decision, WeightedArgmax):
+        values = values * np.asarray(decision.weights)
+    if isinstance(decision, LeastCost):
+        values = -(values @ np.array(decision.costs))
+    return _lead(values, decision.k if isinstance(decision, TopK) else 1)
+
+
+def _lead(values: Floats, k: int) -> Floats:
+    """By how much the k-th value of each row leads the next; a large number where there is none."""
+    if values.shape[1] <= k:
+        return np.full(len(values), 1e300)
+    ordered = -np.sort(-values, axis=1)
+    with np.errstate(invalid="ignore"):
+        gap = ordered[:, k - 1] - ordered[:, k]
+    return np.asarray(np.nan_to_num(gap, nan=0.0, posinf=1e300))
+
+
+def _finite(values: Floats) -> list[float | None]:
+    """For JSON: None stands for −∞, the score of a class without documents."""
+    return [float(one) if np.isfinite(one) else None for one in values]
+
+
+@dataclass
+class Agreement:
+    """How an export agrees with the conformance file.
+
+    texts, ties    how many were compared; of how many the decision is within the tolerance
+    tied_otherwise ties with other labels
+    different      texts with other labels, ties left out
+    off            texts with a score beyond the tolerance, or another number of known terms
+    largest        the largest difference of a score, relative to its size where that is above 1
+    engine         what ran it
+    """
+
+    engine: str
+    tolerance: float
+    texts: int = 0
+    ties: int = 0
+    tied_otherwise: int = 0
+    different: int = 0
+    off: int = 0
+    largest: float = 0.0
+    example: str = ""
+
+    @property
+    def good(self) -> bool:
+        """Whether there is nothing but agreement."""
+        return self.texts > 0 and not self.different and not self.off
+
+    def add(self, expected: dict[str, Any], answer: dict[str, Any]) -> None:
+        """Compare one answer: labels in any order, scores, probabilities, known terms and set, those that it has."""
+        self.texts += 1
+        difference = max((self._difference(expected, answer, key) for key in ("scores", "probabilities")), default=0.0)
+        self.largest = max(self.largest, difference)
+        tie = expected["margin"] <= self.tolerance * max(1.0, *(abs(one or 0.0) for one in expected["scores"]))
+        self.ties += tie
+        right = sorted(map(str, expected["labels"])) == sorted(map(str, answer["labels"]))
+        self.different += not right and not tie
+        self.tied_otherwise += not right and tie
+        wrong_known = "known" in answer and answer["known"] != expected["known"]
+        wrong_set = (
+            "set" in answer
+            and "set" in expected
+            and sorted(map(str, answer["set"])) != sorted(map(str, expected["set"]))
+        )
+        if difference > self.tolerance or wrong_known or wrong_set:
+            self.off += 1
+        if not self.example and (self.off or self.different):
+            self.example = expected["text"]
+
+    def _difference(self, expected: dict[str, Any], answer: dict[str, Any], key: str) -> float:
+        if answer.get(key) is None or expected[key] is None:
+            return 0.0
+        largest = 0.0 if len(expected[key]) == len(answer[key]) else float("inf")
+        for right, found in zip(expected[key], answer[key], strict=False):
+            if right is None or found is None:
+                largest = max(largest, 0.0 if right is found else float("inf"))
+            else:
+                largest = max(largest, abs(right - found) / max(1.0, abs(right)))
+        return largest
+
+    def sentence(self) -> str:
+        """What was found, in a line."""
+        what = (
+            f"{self.engine}: {self.texts} texts, {self.different} other decisions, {self.off} scores off by more than "
+        )
+        tied = f"; {self.ties} ties, {self.tied_otherwise} decided otherwise" if self.ties else ""
+        return f"{what}{self.tolerance:g} (largest difference {self.largest:.1e}{tied})"
+
+
+def compare(engine: str, tolerance: float, lines: Iterable[str], answers: Iterable[dict[str, Any]]) -> Agreement:
+    """The agreement of answers with the lines of a conformance file."""
+    found, asked, given = Agreement(engine, tolerance), list(lines), list(answers)
+    if len(given) != len(asked):
+        raise UnnaiveError(f"{engine} gave {len(given)} answers for {len(asked)} texts; export the model again")
+    for line, answer in zip(asked, given, strict=True):
+        found.add(json.loads(line), answer)
+    return found

@@ -1,0 +1,50 @@
+"""Programs that run an export: found on this machine, started, their answers read as lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import Any
+
+from unnaive.base.errors import MissingExtra, UnnaiveError
+
+
+def find_program(*names: str, what: str) -> str:
+    """The path of the first program that is there, or an error that says what to install."""
+    for name in names:
+        path = shutil.which(name)
+        if path:
+            return path
+    raise MissingExtra(f"to check this export, {what} is needed, and there is none on this machine")
+
+
+def c_compilers() -> dict[str, str]:
+    """The C compilers of this machine by name: gcc and clang, or whatever is called cc."""
+    found = {name: path for name in ("gcc", "clang") if (path := shutil.which(name))}
+    if not found and (path := shutil.which("cc")):
+        found["cc"] = path
+    return found
+
+
+def zig_compiler() -> list[str]:
+    """The command of the C compiler in the package ziglang, which also makes WebAssembly; empty where it is absent."""
+    return [sys.executable, "-m", "ziglang", "cc"] if find_spec("ziglang") else []
+
+
+def run_program(command: Sequence[str], text: str | bytes = "") -> str:
+    """What a program prints; an error with its last line if it fails."""
+    data = text.encode() if isinstance(text, str) else text
+    done = subprocess.run(list(command), input=data, capture_output=True, check=False)
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing was said"]
+        raise UnnaiveError(f"{command[0]} failed on the export: {said[-1]}")
+    return done.stdout.decode()
+
+
+def read_answers(printed: str) -> list[dict[str, Any]]:
+    """A line of JSON for each text."""
+    return [json.loads(line) for line in printed.split("\n") if line]

@@ -1,0 +1,106 @@
+"""An export is a folder: the files of its target, the conformance file, and export.json, which says what it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unnaive import __version__
+from unnaive.base.atomic_files import replacing
+from unnaive.base.errors import UnnaiveError, choose
+from unnaive.classifier.export.c_header import check_c, write_c
+from unnaive.classifier.export.conformance import Agreement, conformance_lines, conformance_texts
+from unnaive.classifier.export.javascript import check_javascript, write_javascript
+from unnaive.classifier.export.portable import PortableModel, portable_model
+from unnaive.classifier.export.sql import write_sql
+from unnaive.classifier.export.sql_engines import check_sql
+from unnaive.learning.fitted import FittedModel
+
+MANIFEST, CONFORMANCE = "export.json", "conformance.jsonl"
+FORMAT = "unnaive-export-1"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A language or runtime that models are exported to.
+
+    write  the model → its files by name
+    check  (folder, lines of the conformance file) → one Agreement for each engine that ran it
+    """
+
+    write: Callable[[PortableModel], dict[str, bytes]]
+    check: Callable[[Path, list[str]], list[Agreement]]
+
+
+TARGETS = {
+    "js": Target(write_javascript, check_javascript),
+    "c": Target(write_c, check_c),
+    "sql": Target(write_sql, check_sql),
+}
+
+
+def export_model(
+    fitted: FittedModel, target: str, folder: str | Path, *, more: Mapping[str, bytes] | None = None
+) -> list[Path]:
+    """Write a model to a folder for another language, with its conformance file; the paths of what was written.
+
+    more  other files that go along, by name
+    """
+    chosen = TARGETS[choose(list(TARGETS), target, "export target")]
+    place = check_folder_writable(folder)
+    model = portable_model(fitted)
+    contents = {**chosen.write(model), **(more or {})}
+    contents[CONFORMANCE] = ("\n".join(conformance_lines(fitted, conformance_texts(fitted))) + "\n").encode()
+    about = {
+        "format": FORMAT, "target": target, "version": __version__, "model": model.name,
+        "classes": list(model.classes), "files": sorted(contents),
+    }  # fmt: skip
+    contents[MANIFEST] = (json.dumps(about, indent=2, ensure_ascii=False) + "\n").encode()
+    place.mkdir(exist_ok=True)
+    for name, content in contents.items():
+        with replacing(place / name) as file:
+            file.write(content)
+    return [place / name for name in contents]
+
+
+def check_folder_writable(folder: str | Path) -> Path:
+    """The folder of an export: a new one, an empty one, or one that holds an export already."""
+    place = Path(folder)
+    if place.exists() and not place.is_dir():
+        raise UnnaiveError(f"{folder} is a file; an export is a folder, so name a new one")
+    if not place.exists() and not place.parent.is_dir():
+        raise UnnaiveError(f"{folder} cannot be written: there is no folder {place.parent}; make it first")
+    if place.is_dir() and any(place.iterdir()) and not (place / MANIFEST).is_file():
+        raise UnnaiveError(f"{folder} holds other files and is no export; name a new folder")
+    return place
+
+
+def check_export(folder: str | Path) -> list[Agreement]:
+    """Run an export on its conformance file, by every engine for it that is on this machine."""
+    place = Path(folder)
+    about = _read_manifest(place)
+    try:
+        lines = (place / CONFORMANCE).read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise UnnaiveError(f"{place / CONFORMANCE} cannot be read ({problem}); export the model again") from problem
+    return TARGETS[choose(list(TARGETS), about["target"], "export target")].check(
+        place, [line for line in lines if line]
+    )
+
+
+def _read_manifest(place: Path) -> dict[str, Any]:
+    path = place / MANIFEST
+    if not path.is_file():
+        raise UnnaiveError(
+            f"{place} is no export: it has no {MANIFEST}; `unnaive export MODEL --to js -o FOLDER` makes one"
+        )
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        raise UnnaiveError(f"{path} cannot be read ({problem}); export the model again") from problem
+    if not isinstance(about, dict) or about.get("format") != FORMAT or not isinstance(about.get("target"), str):
+        raise UnnaiveError(f"{path} is not of the form {FORMAT}; export the model again with this version")
+    return about

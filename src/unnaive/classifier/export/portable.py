@@ -1,0 +1,223 @@
+"""PortableModel: what other languages need of a linear model, as plain values; each target writes it in its own form.
+
+score[c] = bias[c] + Σ_parts bias_part[c] + Σ_t z_t·(weights[t, c] + class_offset[c] + term_offset[t]) / length
+
+z_t = tf(n_t)·idf_t over the terms of the part, in ascending order of ids: so sums come out as the kernel has them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import UnnaiveError
+from unnaive.base.sparse import csr_array, issparse
+from unnaive.base.types import Floats, Ids, Label
+from unnaive.data.weighting import NORMS
+from unnaive.learning.decisions import Proportional
+from unnaive.learning.fitted import FittedModel
+from unnaive.linear.linear import Linear
+from unnaive.linear.links import LINKS
+from unnaive.models.auto.pool import Pool
+from unnaive.text import _unicode_table
+from unnaive.text.gram_units import which_are_grams
+from unnaive.text.scripts import SPACES
+from unnaive.text.tokens import TokenRule
+from unnaive.text.vocabulary import Vocabulary
+
+CONFIDENCES = (0.8, 0.9, 0.95, 0.99)  # for which the limits of sets are written
+LOG_COUNTS = 256  # 1 + log n of counts below it go along, so that no other library's logarithm rounds otherwise
+
+
+class CannotExport(UnnaiveError):
+    """A model or a token rule that a target cannot express; the sentence says which."""
+
+
+@dataclass(frozen=True, eq=False)
+class PortablePart:
+    """One linear model over some of the terms.
+
+    columns       the ids of its terms, ascending; None for all of them
+    tf, norm      "raw", "binary" or "log"; None, "l1" or "l2"
+    idf           of each of its terms, or None
+    weights       (n_terms_of_part, n_classes), dense or csr_array
+    step          (n_classes,) where the weights of a class are whole multiples of a step
+    bias          (n_classes,); class_offset (n_classes,) and term_offset (n_terms_of_part,) or None
+    """
+
+    columns: Ids | None
+    tf: str
+    norm: str | None
+    idf: Floats | None
+    weights: Any
+    step: Floats | None
+    bias: Floats
+    class_offset: Floats | None
+    term_offset: Floats | None
+
+    @property
+    def n_rows(self) -> int:
+        """How many terms it has."""
+        return int(self.weights.shape[0])
+
+
+@dataclass(frozen=True, eq=False)
+class PortableModel:
+    """A linear model with all that follows the scores.
+
+    name, title    of the model it was made from
+    classes        the labels, sorted
+    multilabel     whether a text may have any number of labels
+    rule           how texts become terms
+    terms          the vocabulary, by id
+    gram           whether each term is a character n-gram; None where none or all of them are
+    link           what a score says (linear/links.py); calibration and decision as their `to_dict` has them
+    probabilistic  whether there are probabilities
+    limits         by confidence: the largest −log p in a set, and the same by class; empty without held-out scores
+    """
+
+    name: str
+    title: str
+    classes: tuple[Label, ...]
+    multilabel: bool
+    rule: TokenRule
+    terms: Vocabulary
+    gram: NDArray[np.bool_] | None
+    bias: Floats
+    parts: tuple[PortablePart, ...]
+    link: str
+    calibration: dict[str, Any] | None
+    decision: dict[str, Any]
+    probabilistic: bool
+    limits: dict[float, tuple[float, list[float]]]
+
+    @property
+    def stop_words(self) -> list[str]:
+        """The stop words as texts are compared with them, sorted."""
+        return sorted(self.rule.stop_set)
+
+    @property
+    def reference_is_mean(self) -> bool:
+        """Whether explanations compare a class with the mean of all, since classes exclude each other."""
+        return LINKS[self.link].exclusive
+
+
+def portable_model(fitted: FittedModel) -> PortableModel:
+    """What a model is to other languages, or an error of one sentence if it cannot leave Python.
+
+    >>> from unnaive import TextClassifier
+    >>> model = portable_model(TextClassifier("multinomial").fit(["good ball", "fair vote"], ["s", "p"]).fitted_)
+    >>> model.terms.terms, len(model.parts), model.parts[0].weights.shape
+    (['ball', 'fair', 'good', 'vote'], 1, (4, 2))
+    """
+    rule, vocabulary = fitted.token_rule, fitted.vocabulary
+    title, scorer = fitted.spec.model.title, fitted.scorer
+    if not isinstance(scorer, (Linear, Pool)):
+        raise CannotExport(f"{title} is not linear in the terms of a text, so it cannot be exported; auto, nbsvm, svm, "
+                           "maxent and the naive Bayes models can")  # fmt: skip
+    if rule is None or vocabulary is None:
+        raise CannotExport(f"this {title} was trained on rows of counts, not on texts, so it cannot be exported")
+    if isinstance(fitted.decision, Proportional):
+        raise CannotExport("the decision 'proportional' decides about all documents together, so it cannot be exported")
+    _check_rule(rule)
+    is_gram = which_are_grams(vocabulary)
+    return PortableModel(
+        name=fitted.spec.model.name,
+        title=title,
+        classes=fitted.classes,
+        multilabel=fitted.multilabel,
+        rule=rule,
+        terms=vocabulary,
+        gram=is_gram if is_gram.any() and not is_gram.all() else None,
+        bias=scorer.bias if isinstance(scorer, Pool) else np.zeros(scorer.n_classes),
+        parts=tuple(_parts(scorer)),
+        link=scorer.link,
+        calibration=None if fitted.calibration is None else fitted.calibration.to_dict(),
+        decision=fitted.decision.to_dict(),
+        probabilistic=fitted.probabilistic,
+        limits=_set_limits(fitted),
+    )
+
+
+def _check_rule(rule: TokenRule) -> None:
+    """An error for options of the token rule that only Python has."""
+    lacking = {
+        "stem": (rule.stem, "stems words"), "segmenter": (rule.segmenter, "finds words with jieba"),
+        "html": (rule.html, "leaves out markup"), "message": (rule.message, "reads parts of mail messages"),
+    }  # fmt: skip
+    for name, (value, does) in lacking.items():
+        if value:
+            raise CannotExport(f"the model {does} ({name}={value!r}), which no export can do; train it without")
+
+
+def _parts(scorer: Linear | Pool) -> list[PortablePart]:
+    if isinstance(scorer, Linear):
+        return [_part(None, scorer)]
+    return [_part(columns, linear) for columns, linear in scorer.parts]
+
+
+def _part(columns: Ids | None, linear: Linear) -> PortablePart:
+    weights, weighting = linear.sparse_weights, linear.weighting
+    if weighting.norm is not None and weighting.norm not in NORMS:
+        raise CannotExport(f"the document norm {weighting.norm!r} cannot be exported")
+    by_term: Any = csr_array(weights.T) if issparse(weights) else np.ascontiguousarray(np.asarray(weights).T)
+    if issparse(by_term) and 3 * by_term.nnz > by_term.shape[0] * by_term.shape[1]:
+        by_term = by_term.toarray()  # a place for each weight would take as much as the zeros
+    if issparse(by_term):
+        by_term.sort_indices()
+    return PortablePart(
+        columns, weighting.tf, weighting.norm, weighting.idf, by_term, linear.step, linear.bias,
+        linear.class_offset, linear.term_offset,
+    )  # fmt: skip
+
+
+def _set_limits(fitted: FittedModel) -> dict[float, tuple[float, list[float]]]:
+    """The largest nonconformity in sets of some confidences: of all classes, and by class."""
+    if fitted.conformal is None or not fitted.probabilistic:
+        return {}
+    return {
+        confidence: (
+            float(fitted.conformal.limits(confidence, len(fitted.classes))[0]),
+            fitted.conformal.limits(confidence, len(fitted.classes), by_class=True).tolist(),
+        )
+        for confidence in CONFIDENCES
+    }
+
+
+def log_counts() -> list[float]:
+    """1 + log n for n below LOG_COUNTS, as the kernel has them; 0 for 0."""
+    return [0.0, *(1.0 + math.log(n) for n in range(1, LOG_COUNTS))]
+
+
+def character_tables() -> dict[str, str]:
+    """The kinds of characters as hexadecimal ranges, and the lower-case forms, by name: the package's own tables."""
+    return {
+        "letters": _unicode_table.LETTERS, "numbers": _unicode_table.NUMBERS, "marks": _unicode_table.MARKS,
+        "unspaced": _unicode_table.UNSPACED_LETTERS, "pictures": _unicode_table.PICTOGRAPHS,
+        "textPictures": _unicode_table.TEXT_PICTOGRAPHS, "spaces": SPACES, "folds": _unicode_table.FOLDS,
+    }  # fmt: skip
+
+
+def exact_form(weights: NDArray[Any], step: Floats | None, classes: NDArray[Any] | None) -> tuple[str, NDArray[Any]]:
+    """(the smallest kind of number that holds the weights exactly, the numbers): f64, f32, or i8 and i16 of steps.
+
+    classes  of each weight, where they are the data of a sparse table; else weights are (n_rows, n_classes)
+
+    >>> exact_form(np.array([[0.5, -2.0]]), None, None)[0], exact_form(np.array([[0.1, 0.2]]), None, None)[0]
+    ('f32', 'f64')
+    """
+    numbers = np.asarray(weights)
+    if step is not None:
+        multiples = np.rint(numbers / (step if classes is None else step[classes]))
+        largest = np.abs(multiples).max(initial=0)
+        if largest <= 127:
+            return "i8", multiples.astype(np.int8)
+        if largest < 2**15:
+            return "i16", multiples.astype(np.int16)
+    if numbers.dtype == np.float32 or bool(np.all(numbers.astype(np.float32) == numbers)):
+        return "f32", numbers.astype(np.float32)
+    return "f64", numbers.astype(np.float64)

@@ -1,0 +1,141 @@
+"""Databases that run an SQL export: SQLite, DuckDB where it is installed, and a PostgreSQL server started for it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from unnaive.base.errors import UnnaiveError
+from unnaive.classifier.export.conformance import TOLERANCE, Agreement, compare
+from unnaive.classifier.export.engines import run_program
+
+Row = Sequence[Any]  # id, label, class, score, probability, decided, known
+
+
+def check_sql(folder: Path, lines: list[str]) -> list[Agreement]:
+    """Run the query on the conformance file in every database that is there."""
+    texts = [_storable(json.loads(line)["text"]) for line in lines]
+    n_classes = len(json.loads((folder / "export.json").read_text(encoding="utf-8"))["classes"])
+    return [
+        compare(name, TOLERANCE, lines, _answers(run(folder, texts), len(texts), n_classes))
+        for name, run in databases().items()
+    ]
+
+
+def databases() -> dict[str, Callable[[Path, Sequence[str]], Iterable[Row]]]:
+    """What runs an export in each database of this machine."""
+    found: dict[str, Callable[[Path, Sequence[str]], Iterable[Row]]] = {"SQLite": run_sqlite}
+    if find_spec("duckdb"):
+        found["DuckDB"] = run_duckdb
+    if postgresql_programs() is not None:
+        found["PostgreSQL"] = run_postgresql
+    return found
+
+
+def _storable(text: str) -> str:
+    """NUL and lone surrogates, which databases do not take, as U+FFFD: all of them only separate words."""
+    return "".join("\ufffd" if one == "\0" or "\ud800" <= one <= "\udfff" else one for one in text)
+
+
+def _answers(rows: Iterable[Row], n_texts: int, n_classes: int) -> list[dict[str, Any]]:
+    answers: list[dict[str, Any]] = [
+        {"labels": [], "scores": [None] * n_classes, "probabilities": [None] * n_classes} for _ in range(n_texts)
+    ]
+    for place, label, c, score, probability, decided, known in rows:
+        answer = answers[int(place)]
+        answer["scores"][int(c)] = None if float(score) == float("-inf") else float(score)
+        answer["probabilities"][int(c)] = None if probability in (None, "") else float(probability)
+        answer["known"] = int(known)
+        if decided in (True, 1, "t"):
+            answer["labels"].append(label)
+    for answer in answers:
+        if None in answer["probabilities"]:
+            answer["probabilities"] = None
+    return answers
+
+
+def run_sqlite(folder: Path, texts: Sequence[str]) -> list[Row]:
+    """By the SQLite that Python has; it needs the functions ln, exp and sqrt, as from 3.35 on."""
+    with sqlite3.connect(":memory:") as connection:
+        connection.executescript((folder / "sqlite-tables.sql").read_text(encoding="utf-8"))
+        connection.execute("CREATE TABLE documents (id INTEGER PRIMARY KEY, text TEXT)")
+        connection.executemany("INSERT INTO documents VALUES (?, ?)", list(enumerate(texts)))
+        return connection.execute((folder / "sqlite-label.sql").read_text(encoding="utf-8")).fetchall()
+
+
+def run_duckdb(folder: Path, texts: Sequence[str]) -> list[Row]:
+    """By the package duckdb."""
+    duckdb: Any = import_module("duckdb")
+    with duckdb.connect() as connection:
+        connection.execute((folder / "duckdb-tables.sql").read_text(encoding="utf-8"))
+        connection.execute("CREATE TABLE documents (id INTEGER PRIMARY KEY, text TEXT)")
+        connection.executemany("INSERT INTO documents VALUES (?, ?)", list(enumerate(texts)))
+        rows: list[Row] = connection.execute((folder / "duckdb-label.sql").read_text(encoding="utf-8")).fetchall()
+        return rows
+
+
+def postgresql_programs() -> Path | None:
+    """The folder with initdb and pg_ctl: on the path, or where Debian puts them; the newest version."""
+    on_path = shutil.which("initdb")
+    if on_path:
+        return Path(on_path).parent
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[4].split(".")[0]))
+    return found[-1].parent if found else None
+
+
+@contextmanager
+def postgresql_server() -> Iterator[list[str]]:
+    """The psql command of a server of its own, in a temporary folder, that listens on no port; then it is stopped."""
+    programs = postgresql_programs()
+    if programs is None:
+        raise UnnaiveError("there is no PostgreSQL on this machine")
+    with tempfile.TemporaryDirectory(prefix="unnaive-") as name:
+        user = "postgres" if os.geteuid() == 0 else None  # the server refuses to run as root
+        if user:
+            shutil.chown(name, user)
+        data = f"{name}/data"
+
+        def run(*command: str) -> None:
+            done = subprocess.run(command, capture_output=True, check=False, user=user, cwd=name)
+            if done.returncode:
+                raise UnnaiveError(f"PostgreSQL did not start: {done.stderr.decode(errors='replace').strip()[-300:]}")
+
+        run(str(programs / "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
+        options = f"-c listen_addresses= -c unix_socket_directories={name} -c fsync=off"
+        run(str(programs / "pg_ctl"), "-D", data, "-o", options, "-l", f"{name}/log", "-w", "-t", "120", "start")
+        try:
+            beside = programs / "psql"
+            psql = str(beside) if beside.exists() else shutil.which("psql") or "psql"
+            yield [psql, "-h", name, "-U", "postgres", "-d", "postgres", "-v", "ON_ERROR_STOP=1", "-q", "-X"]
+        finally:
+            run(str(programs / "pg_ctl"), "-D", data, "-m", "immediate", "-w", "stop")
+
+
+def run_postgresql(folder: Path, texts: Sequence[str]) -> list[Row]:
+    """By a server that is started for it and stopped again."""
+    with postgresql_server() as psql:
+        return query_postgresql(psql, folder, texts)
+
+
+def query_postgresql(psql: Sequence[str], folder: Path, texts: Sequence[str]) -> list[Row]:
+    """By a server that runs: `psql` is the command that reaches it."""
+    quoted = [f"({number}, '{text.replace(chr(39), 2 * chr(39))}')" for number, text in enumerate(texts)]
+    documents = "DROP TABLE IF EXISTS documents;\nCREATE TABLE documents (id INTEGER PRIMARY KEY, text TEXT);\n"
+    documents += f"INSERT INTO documents VALUES {', '.join(quoted)};\n" if quoted else ""
+    parts = ["SET client_encoding = 'UTF8';\nSET standard_conforming_strings = on;\n"]
+    parts += [(folder / "postgresql-tables.sql").read_text(encoding="utf-8"), documents]
+    parts.append((folder / "postgresql-label.sql").read_text(encoding="utf-8"))
+    printed = run_program([*psql, "--csv", "-t"], "".join(parts))
+    return list(csv.reader(io.StringIO(printed, newline="")))

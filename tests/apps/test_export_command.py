@@ -1,0 +1,56 @@
+"""`unnaive export`: what it refuses, in one sentence each, and that folders of other files are left alone."""
+
+import pytest
+
+from unnaive import TextClassifier
+
+TEXTS, LABELS = ["good ball", "fair vote", "ball game"], ["sport", "politics", "sport"]
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "small.model"
+    TextClassifier("multinomial").fit(TEXTS, LABELS).save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "to export, give MODEL"),
+        (["small.model", "--to", "java", "-o", "out"], "no export target called 'java'"),
+        (["small.model", "--to", "c", "--page", "-o", "out"], "--page is for --to js"),
+        (["small.model", "--check", "out"], "--check takes the folder"),
+        (["--check", "nowhere"], "nowhere is no export"),
+        (["small.model", "--to", "js", "-o", "none/out"], "there is no folder none"),
+    ],
+)
+def test_mistakes_are_one_sentence(run, model, arguments, words):
+    code, out, err = run("export", *arguments)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"model": "knn"}, "is not linear in the terms of a text"),
+        ({"model": "multinomial", "stem": "porter"}, "stems words (stem='porter')"),
+        ({"model": "multinomial", "html": True}, "leaves out markup"),
+    ],
+)
+def test_models_that_cannot_be_exported_say_so(run, tmp_path, settings, words):
+    TextClassifier(**settings).fit(TEXTS, LABELS).save(tmp_path / "other.model")
+    code, _, err = run("export", "other.model", "--to", "js", "-o", "out")
+    assert (code, words in err) == (2, True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_other_files_is_left_alone_and_an_export_is_replaced(run, model, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("dear")
+    assert "holds other files" in run("export", "small.model", "--to", "js", "-o", "mine")[2]
+    assert [run("export", "small.model", "--to", "js", "-o", "out")[0] for _ in range(2)] == [0, 0]
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == ["conformance.jsonl", "export.json", "model.d.ts", "model.js", "package.json"]

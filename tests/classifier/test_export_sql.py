@@ -1,0 +1,83 @@
+"""Target sql: tables and one query decide and score as Python does, in SQLite, DuckDB and PostgreSQL."""
+
+import pytest
+from support.exports import drawn_texts, fitted_case
+
+from unnaive.classifier.export import sql_engines
+from unnaive.classifier.export.conformance import TOLERANCE, compare, conformance_lines, conformance_texts
+from unnaive.classifier.export.portable import CannotExport, portable_model
+from unnaive.classifier.export.sql import write_sql
+
+CASES = [
+    ("multinomial", "words"), ("bernoulli", "pairs"), ("or-gate", "long"), ("multinomial-temperature", "words"),
+    ("rocchio", "pairs"), ("nbsvm-macro-f1", "words"), ("hos", "long"), ("sets-auto", "words"), ("svm", "pairs"),
+    ("sets-or-gate", "pairs"), ("sets-multinomial", "words"), ("sets-maxent", "long"),
+]  # fmt: skip
+SLOW = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def server():
+    """The psql command of a real server."""
+    if sql_engines.postgresql_programs() is None:
+        pytest.skip("PostgreSQL is not installed")
+    with sql_engines.postgresql_server() as psql:
+        yield psql
+
+
+def agree(fitted, texts, folder, run):
+    """How a database agrees with the model on some texts."""
+    for name, content in write_sql(portable_model(fitted)).items():
+        (folder / name).write_bytes(content)
+    rows = run(folder, [sql_engines._storable(text) for text in texts])
+    answers = sql_engines._answers(rows, len(texts), len(fitted.classes))
+    return compare("sql", TOLERANCE, conformance_lines(fitted, texts), answers)
+
+
+@pytest.mark.parametrize(("model", "rule"), [CASES[0], *(pytest.param(*case, marks=SLOW) for case in CASES[1:])])
+def test_sqlite_decides_and_scores_as_the_model(model, rule, tmp_path):
+    fitted = fitted_case(model, rule)
+    texts = conformance_texts(fitted)[:: 4 if (model, rule) == CASES[0] else 1]
+    found = agree(fitted, texts, tmp_path, sql_engines.run_sqlite)
+    assert found.good, found.sentence() + repr(found.example)
+
+
+@SLOW
+@pytest.mark.parametrize(("model", "rule"), CASES)
+def test_duckdb_decides_and_scores_as_the_model(model, rule, tmp_path):
+    pytest.importorskip("duckdb", reason="duckdb is not installed")
+    fitted = fitted_case(model, rule)
+    found = agree(fitted, conformance_texts(fitted), tmp_path, sql_engines.run_duckdb)
+    assert found.good, found.sentence() + repr(found.example)
+
+
+@SLOW
+@pytest.mark.parametrize(("model", "rule"), CASES)
+def test_postgresql_decides_and_scores_as_the_model(model, rule, server, tmp_path):
+    fitted = fitted_case(model, rule)
+
+    def run(folder, texts):
+        return sql_engines.query_postgresql(server, folder, texts)
+
+    found = agree(fitted, conformance_texts(fitted), tmp_path, run)
+    assert found.good, found.sentence() + repr(found.example)
+
+
+@SLOW
+def test_five_thousand_drawn_texts_in_sqlite(tmp_path):
+    fitted = fitted_case("multinomial", "pairs")
+    found = agree(fitted, drawn_texts(fitted, 5000, seed=31), tmp_path, sql_engines.run_sqlite)
+    assert found.good, found.sentence() + repr(found.example)
+
+
+@pytest.mark.parametrize(
+    ("model", "rule", "words"),
+    [
+        ("nbsvm", "both", "reads character n-grams too"),
+        ("multinomial", "turkish", "symbols"),
+        ("maxent-platt", "words", "no platt calibration"),
+    ],
+)
+def test_what_sql_cannot_express_is_refused_in_a_sentence(model, rule, words):
+    with pytest.raises(CannotExport, match=words):
+        write_sql(portable_model(fitted_case(model, rule)))

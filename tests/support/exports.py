@@ -1,0 +1,78 @@
+"""What tests of all export targets share: models by token rules, trained on hard texts so that they know such terms."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+from unnaive import TextClassifier
+from unnaive.classifier.export.hard_texts import hard_texts
+from unnaive.learning.fitted import FittedModel
+
+ENGLISH = [
+    "refund", "invoice", "login", "password", "crash", "error", "report", "export", "feature", "price", "team", "the",
+]  # fmt: skip
+
+# name → parameters of TextClassifier; every kind of weighting, link, calibration and decision is among them
+MODELS: dict[str, dict[str, Any]] = {
+    "multinomial": {"model": "multinomial"},
+    "bernoulli": {"model": "bernoulli"},
+    "complement-isotonic": {"model": "complement", "calibrate": "isotonic"},
+    "multinomial-temperature": {"model": "multinomial", "calibrate": "temperature"},
+    "or-gate": {"model": "or-gate"},
+    "or-gate-platt": {"model": "or-gate", "calibrate": "platt"},
+    "rocchio": {"model": "rocchio"},
+    "rocchio-counts": {"model": "rocchio-counts"},
+    "hos": {"model": "hos"},
+    "maxent-platt": {"model": "maxent", "calibrate": "platt"},
+    "svm": {"model": "svm"},
+    "nbsvm": {"model": "nbsvm"},
+    "nbsvm-macro-f1": {"model": "nbsvm", "optimise": "macro-f1"},
+    "auto": {"model": "auto"},
+}
+MULTILABEL: dict[str, dict[str, Any]] = {
+    "sets-auto": {"model": "auto"},
+    "sets-multinomial": {"model": "multinomial"},
+    "sets-or-gate": {"model": "or-gate"},
+    "sets-svm-platt": {"model": "svm", "calibrate": "platt"},
+    "sets-maxent": {"model": "maxent", "decision": "rcut"},
+}
+RULES: dict[str, dict[str, Any]] = {
+    "words": {},
+    "turkish": {"language": "tr", "symbols": True},
+    "pairs": {"ngrams": (1, 2), "stopwords": "smart", "min_length": 1},
+    "long": {"ngrams": (2, 3), "unspaced": "whole", "digits": False, "emoji": False, "min_length": 3},
+    "characters": {"analyzer": "char", "char_ngrams": (1, 3), "symbols": True},
+    "in-words": {"analyzer": "char", "char_borders": "words", "char_ngrams": (3, 5), "digits": False},
+    "both": {"analyzer": "both", "ngrams": (1, 2), "symbols": True, "lowercase": False},
+    "stops": {"stopwords": ("the", "北", "京大", "👍", ":)", "ΣΊΣΥΦΟΣ"), "symbols": True, "char_borders": "words"},
+}
+CASES = [
+    ("multinomial", "words"), ("bernoulli", "pairs"), ("complement-isotonic", "turkish"), ("or-gate", "long"),
+    ("multinomial-temperature", "both"), ("rocchio", "characters"), ("maxent-platt", "in-words"), ("svm", "stops"),
+    ("nbsvm", "both"), ("nbsvm-macro-f1", "words"), ("auto", "words"), ("or-gate-platt", "turkish"), ("hos", "words"),
+    ("rocchio-counts", "pairs"), ("sets-auto", "words"), ("sets-multinomial", "turkish"), ("sets-or-gate", "pairs"),
+    ("sets-svm-platt", "characters"), ("sets-maxent", "both"),
+]  # fmt: skip  # every model and every rule at least once
+QUICK = [("multinomial", "words"), ("nbsvm", "both")]  # the others are slow tests
+
+
+@lru_cache(maxsize=64)
+def fitted_case(model: str, rule: str) -> FittedModel:
+    """A model of the table, trained on hard texts read by a rule of the table."""
+    random = Random(7)
+    texts = [f"{text} {random.choice(ENGLISH)}" for text in hard_texts(ENGLISH, 240, seed=5)]
+    if model in MULTILABEL:
+        labels: list[Any] = [tuple(name for name in "abc" if random.random() < 0.5) or ("a",) for _ in texts]
+        how = MULTILABEL[model]
+    else:
+        labels = [random.choice(["access", "bug", "éclair"]) for _ in texts]
+        how = MODELS[model]
+    return TextClassifier(**how, **RULES[rule], random_state=0).fit(texts, labels).fitted_
+
+
+def drawn_texts(fitted: FittedModel, n: int, seed: int) -> list[str]:
+    """Hard texts that have terms of the model in them."""
+    terms = [] if fitted.vocabulary is None else fitted.vocabulary.terms
+    return list(hard_texts(terms[:: max(1, len(terms) // 2000)], n, seed=seed))
