@@ -10,7 +10,7 @@ from support.exports import CASES, drawn_texts, fitted_case
 
 from unnaive.classifier.export import c_header
 from unnaive.classifier.export.c_header import _named, _with_lengths, model_data
-from unnaive.classifier.export.conformance import TOLERANCE, compare, conformance_lines, conformance_texts
+from unnaive.classifier.export.conformance import TOLERANCE, compare_answers, conformance_lines, conformance_texts
 from unnaive.classifier.export.engines import read_answers
 from unnaive.classifier.export.folders import check_export, export_model
 from unnaive.classifier.export.portable import portable_model
@@ -40,7 +40,7 @@ def agree(program, fitted, texts, folder):
     command = [program, folder / "model.bin"]
     done = subprocess.run(command, input=_with_lengths(lines), capture_output=True, check=True)
     answers = [_named(answer, fitted.classes) for answer in read_answers(done.stdout.decode())]
-    return compare("c", TOLERANCE, lines, answers)
+    return compare_answers("c", TOLERANCE, lines, answers)
 
 
 @pytest.mark.parametrize(("model", "rule"), CASES)

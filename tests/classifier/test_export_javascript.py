@@ -8,7 +8,7 @@ import pytest
 from support.browser import NEEDS_CHROMIUM, collect_problems, open_browser, wait
 from support.exports import CASES, QUICK, drawn_texts, fitted_case
 
-from unnaive.classifier.export.conformance import TOLERANCE, compare, conformance_lines
+from unnaive.classifier.export.conformance import TOLERANCE, compare_answers, conformance_lines
 from unnaive.classifier.export.folders import check_export, export_model
 from unnaive.classifier.export.javascript import check_javascript
 from unnaive.text.tokens import spans
@@ -121,7 +121,9 @@ def test_a_changed_weight_is_found(tmp_path):
 def test_ties_are_not_taken_for_errors_nor_errors_for_ties():
     line = {"text": "x", "labels": ["a"], "scores": [1.0, 1.0], "probabilities": None, "known": 0, "margin": 0.0}
     answer = {"labels": ["b"], "scores": [1.0, 1.0]}
-    tied, wrong = (compare("e", 1e-9, [json.dumps(line | {"margin": margin})], [answer]) for margin in (0.0, 0.1))
+    tied, wrong = (
+        compare_answers("e", 1e-9, [json.dumps(line | {"margin": margin})], [answer]) for margin in (0.0, 0.1)
+    )
     assert (tied.good, tied.ties, tied.tied_otherwise) == (True, 1, 1)
     assert (wrong.good, wrong.different) == (False, 1)
 

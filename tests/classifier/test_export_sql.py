@@ -4,7 +4,7 @@ import pytest
 from support.exports import drawn_texts, fitted_case
 
 from unnaive.classifier.export import sql_engines
-from unnaive.classifier.export.conformance import TOLERANCE, compare, conformance_lines, conformance_texts
+from unnaive.classifier.export.conformance import TOLERANCE, compare_answers, conformance_lines, conformance_texts
 from unnaive.classifier.export.portable import CannotExport, portable_model
 from unnaive.classifier.export.sql import write_sql
 
@@ -31,7 +31,7 @@ def agree(fitted, texts, folder, run):
         (folder / name).write_bytes(content)
     rows = run(folder, [sql_engines._storable(text) for text in texts])
     answers = sql_engines._answers(rows, len(texts), len(fitted.classes))
-    return compare("sql", TOLERANCE, conformance_lines(fitted, texts), answers)
+    return compare_answers("sql", TOLERANCE, conformance_lines(fitted, texts), answers)
 
 
 @pytest.mark.parametrize(("model", "rule"), [CASES[0], *(pytest.param(*case, marks=SLOW) for case in CASES[1:])])

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.sparse import issparse
-from unnaive.classifier.export.conformance import TOLERANCE, Agreement, compare
+from unnaive.classifier.export.conformance import TOLERANCE, EngineAgreement, compare_answers
 from unnaive.classifier.export.engines import c_compilers, find_program, read_answers, run_program, zig_compiler
 from unnaive.classifier.export.portable import (
     CannotExport,
@@ -45,7 +45,7 @@ KINDS = (
     "spaces",
 )  # bits of a kind, lowest first
 FOLDED = 128
-Section = tuple[str, int, NDArray[Any]]  # name, number of the part, content
+DataSection = tuple[str, int, NDArray[Any]]  # name, number of the part, content
 
 
 def write_c(model: PortableModel) -> dict[str, bytes]:
@@ -74,7 +74,7 @@ def model_data(model: PortableModel) -> bytes:
     return bytes(out)
 
 
-def _sections(model: PortableModel) -> Iterator[Section]:
+def _sections(model: PortableModel) -> Iterator[DataSection]:
     yield "R", 0, _rule(model)
     yield from (("P", 0, part) if name == "pages" else ("K", 0, part) for name, part in _kinds(model).items())
     yield "F", 0, _folds(model)
@@ -136,7 +136,7 @@ def _folds(model: PortableModel) -> NDArray[Any]:
     return np.array(sorted(table.items()), "<u4").ravel()
 
 
-def _terms(terms: Sequence[str], number: int) -> Iterator[Section]:
+def _terms(terms: Sequence[str], number: int) -> Iterator[DataSection]:
     """A table of terms by open addressing: slots of (term + 1, hash), where terms end, and their UTF-8."""
     encoded = [term.encode() for term in terms]
     hashes = hash_terms(terms)
@@ -189,7 +189,7 @@ def _calibration(how: dict[str, Any] | None) -> NDArray[Any] | None:
     return np.concatenate([starts, *(np.concatenate(curve) for curve in how["curves"])]).astype("<f8")
 
 
-def _part(model: PortableModel, number: int, part: PortablePart) -> Iterator[Section]:
+def _part(model: PortableModel, number: int, part: PortablePart) -> Iterator[DataSection]:
     table = part.weights
     sparse = issparse(table)
     form, weights = exact_form(table.data if sparse else table, part.step, table.indices if sparse else None)
@@ -209,7 +209,7 @@ def _part(model: PortableModel, number: int, part: PortablePart) -> Iterator[Sec
     yield "w", number, np.ascontiguousarray(weights).astype(kind)
 
 
-def check_c(folder: Path, lines: list[str]) -> list[Agreement]:
+def check_c(folder: Path, lines: list[str]) -> list[EngineAgreement]:
     """Build the header with every compiler there is, and run it on the conformance file; also as WebAssembly."""
     about = json.loads((folder / "export.json").read_text(encoding="utf-8"))
     found = []
@@ -220,7 +220,7 @@ def check_c(folder: Path, lines: list[str]) -> list[Agreement]:
         for engine, command in _builds(folder, work):
             printed = run_program(command, (work / "texts").read_bytes())
             answers = [_named(answer, about["classes"]) for answer in read_answers(printed)]
-            found.append(compare(engine, TOLERANCE, lines, answers))
+            found.append(compare_answers(engine, TOLERANCE, lines, answers))
     return found
 
 

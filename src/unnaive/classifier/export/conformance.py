@@ -101,7 +101,7 @@ def _finite(values: Floats) -> list[float | None]:
 
 
 @dataclass
-class Agreement:
+class EngineAgreement:
     """How an export agrees with the conformance file.
 
     texts, ties    how many were compared; of how many the decision is within the tolerance
@@ -168,9 +168,11 @@ class Agreement:
         return f"{what}{self.tolerance:g} (largest difference {self.largest:.1e}{tied})"
 
 
-def compare(engine: str, tolerance: float, lines: Iterable[str], answers: Iterable[dict[str, Any]]) -> Agreement:
+def compare_answers(
+    engine: str, tolerance: float, lines: Iterable[str], answers: Iterable[dict[str, Any]]
+) -> EngineAgreement:
     """The agreement of answers with the lines of a conformance file."""
-    found, asked, given = Agreement(engine, tolerance), list(lines), list(answers)
+    found, asked, given = EngineAgreement(engine, tolerance), list(lines), list(answers)
     if len(given) != len(asked):
         raise UnnaiveError(f"{engine} gave {len(given)} answers for {len(asked)} texts; export the model again")
     for line, answer in zip(asked, given, strict=True):

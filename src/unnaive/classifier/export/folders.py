@@ -12,7 +12,7 @@ from unnaive import __version__
 from unnaive.base.atomic_files import replacing
 from unnaive.base.errors import UnnaiveError, choose
 from unnaive.classifier.export.c_header import check_c, write_c
-from unnaive.classifier.export.conformance import Agreement, conformance_lines, conformance_texts
+from unnaive.classifier.export.conformance import EngineAgreement, conformance_lines, conformance_texts
 from unnaive.classifier.export.javascript import check_javascript, write_javascript
 from unnaive.classifier.export.portable import PortableModel, portable_model
 from unnaive.classifier.export.sql import write_sql
@@ -28,11 +28,11 @@ class Target:
     """A language or runtime that models are exported to.
 
     write  the model → its files by name
-    check  (folder, lines of the conformance file) → one Agreement for each engine that ran it
+    check  (folder, lines of the conformance file) → one EngineAgreement for each engine that ran it
     """
 
     write: Callable[[PortableModel], dict[str, bytes]]
-    check: Callable[[Path, list[str]], list[Agreement]]
+    check: Callable[[Path, list[str]], list[EngineAgreement]]
 
 
 TARGETS = {
@@ -78,7 +78,7 @@ def check_folder_writable(folder: str | Path) -> Path:
     return place
 
 
-def check_export(folder: str | Path) -> list[Agreement]:
+def check_export(folder: str | Path) -> list[EngineAgreement]:
     """Run an export on its conformance file, by every engine for it that is on this machine."""
     place = Path(folder)
     about = _read_manifest(place)

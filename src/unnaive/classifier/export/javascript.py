@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from unnaive import __version__
 from unnaive.base.sparse import issparse
 from unnaive.base.types import Floats
-from unnaive.classifier.export.conformance import TOLERANCE, Agreement, compare
+from unnaive.classifier.export.conformance import TOLERANCE, EngineAgreement, compare_answers
 from unnaive.classifier.export.engines import find_program, read_answers, run_program
 from unnaive.classifier.export.portable import (
     PortableModel,
@@ -139,9 +139,9 @@ for await (const line of createInterface({ input: process.stdin })) {
 """
 
 
-def check_javascript(folder: Path, lines: list[str]) -> list[Agreement]:
+def check_javascript(folder: Path, lines: list[str]) -> list[EngineAgreement]:
     """Run the module in Node on the conformance file."""
     node = find_program("node", "nodejs", what="Node.js 18 or newer")
     module = (folder / "model.js").resolve()
     printed = run_program([node, "--input-type=module", "-e", CHECK, str(module)], "\n".join(lines) + "\n")
-    return [compare("Node", TOLERANCE, lines, read_answers(printed))]
+    return [compare_answers("Node", TOLERANCE, lines, read_answers(printed))]

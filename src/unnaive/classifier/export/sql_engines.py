@@ -18,18 +18,18 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import UnnaiveError
-from unnaive.classifier.export.conformance import TOLERANCE, Agreement, compare
+from unnaive.classifier.export.conformance import TOLERANCE, EngineAgreement, compare_answers
 from unnaive.classifier.export.engines import run_program
 
 Row = Sequence[Any]  # id, label, class, score, probability, decided, known
 
 
-def check_sql(folder: Path, lines: list[str]) -> list[Agreement]:
+def check_sql(folder: Path, lines: list[str]) -> list[EngineAgreement]:
     """Run the query on the conformance file in every database that is there."""
     texts = [_storable(json.loads(line)["text"]) for line in lines]
     n_classes = len(json.loads((folder / "export.json").read_text(encoding="utf-8"))["classes"])
     return [
-        compare(name, TOLERANCE, lines, _answers(run(folder, texts), len(texts), n_classes))
+        compare_answers(name, TOLERANCE, lines, _answers(run(folder, texts), len(texts), n_classes))
         for name, run in databases().items()
     ]
 

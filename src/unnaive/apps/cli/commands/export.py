@@ -13,7 +13,7 @@ from unnaive.apps.cli.screen import echo
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:
-    from unnaive.classifier.export.conformance import Agreement
+    from unnaive.classifier.export.conformance import EngineAgreement
     from unnaive.learning.fitted import FittedModel
 
 
@@ -112,7 +112,7 @@ def show_check(folder: Path, *, as_json: bool) -> None:
         )
 
 
-def describe(one: Agreement) -> dict[str, Any]:
+def describe(one: EngineAgreement) -> dict[str, Any]:
     """An agreement as plain values."""
     from dataclasses import asdict
 
