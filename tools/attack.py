@@ -57,19 +57,19 @@ class Progress:
         self.done = {} if again else read_parts()
 
     def run(self, key: str, name: str, scale: dict[str, object], part: int) -> Tally:
-        """The tally of a part, from the disk if it was done with this code."""
-        if self.done.get(key, {}).get("code") == self.code:
-            return read_tally(self.done[key])
+        """The tally of a part, from the disk if nothing failed in it with this code."""
+        kept = self.done.get(key)
+        if kept is not None and kept["code"] == self.code and read_tally(kept).sound:
+            return read_tally(kept)
         start, before = time.perf_counter(), processor_seconds()
         tally = suite.run_part(name, scale, part)
         spent = processor_seconds() - before
         print(f"{key}: {time.perf_counter() - start:.0f} s, {spent:.0f} s of processors", file=sys.stderr, flush=True)
         for note in tally.notes[:10]:
             print(f"  {note}", file=sys.stderr, flush=True)
-        if tally.sound:  # what crashed is tried again
-            about = {"code": self.code, "seconds": round(spent, 1), "day": datetime.now(tz=UTC).date().isoformat()}
-            self.done[key] = asdict(tally) | about
-            keep_part(key, self.done[key])
+        about = {"code": self.code, "seconds": round(spent, 1), "day": datetime.now(tz=UTC).date().isoformat()}
+        self.done[key] = asdict(tally) | about
+        keep_part(key, self.done[key])
         return tally
 
 
@@ -113,8 +113,7 @@ def write_page(progress: Progress) -> int:
     lines.append(_row(totals, minutes))
     told = f"Run on {' and '.join(sorted(days))}, by parts:\n\n" + "\n".join(lines) + "\n"
     if unfinished:
-        why = "A part in which something failed is not in the table, and counts as one that was not run."
-        listed = f"Not finished yet, with the parts that were run: {', '.join(unfinished)}. {why}"
+        listed = f"Not finished yet, with the parts that were run: {', '.join(unfinished)}."
         told += "\n" + textwrap.fill(listed, 120) + "\n"
     page = PAGE.read_text(encoding="utf-8")
     changed, places = PLACE.subn(lambda found: f"{found[1]}\n{told}\n{found[2]}", page)

@@ -29,19 +29,35 @@ def test_nothing_crashes_and_nothing_is_lost(name):
     assert tally.sound, "\n".join(tally.notes[:20])
 
 
-def test_the_table_says_what_was_not_run(tmp_path, monkeypatch):
+@pytest.fixture
+def tool(tmp_path, monkeypatch):
+    """tools/attack.py with a page and kept parts of its own."""
     monkeypatch.syspath_prepend(Path(__file__).parents[2] / "tools")
     tool = importlib.import_module("attack")
     page = tmp_path / "SECURITY.md"
     page.write_text("before\n<!-- written by tools/attack.py -->\n<!-- end -->\nafter\n")
     monkeypatch.setattr(tool, "PAGE", page)
     monkeypatch.setattr(tool, "KEPT", tmp_path / "attack.json")
+    return tool
+
+
+def test_what_failed_is_in_the_table_until_it_is_run_again(tool, monkeypatch):
+    ends = [Tally("words made to collide", tried=9, survived=8, hung=1), Tally("words made to collide", 9, survived=9)]
+    monkeypatch.setattr(tool.suite, "run_part", lambda *_: ends.pop(0))
+    for row in ("| 9 | 0 | 8 | 0 | 1 | 0 | 0 |", "| 9 | 0 | 9 | 0 | 0 | 0 | 0 |", "| 9 | 0 | 9 | 0 | 0 | 0 | 0 |"):
+        tool.Progress().run("hash 1/1", "hash", suite.WHOLE, 0)  # the third time it is not run
+        assert tool.write_page(tool.Progress()) == 0
+        assert f"| words made to collide {row}" in tool.PAGE.read_text()
+    assert not ends
+
+
+def test_the_table_says_what_was_not_run(tool):
     of = suite.parts_of("sequences", suite.WHOLE)
     kept = asdict(Tally("sequences of verbs", tried=100, survived=100)) | {"seconds": 60.0, "day": "2026-01-02"}
     for key in (f"sequences 1/{of}", f"sequences 2/{of}", "sequences 1/7", "sequences small 1/1"):  # two do not count
         tool.keep_part(key, kept)
     assert tool.write_page(tool.Progress()) == 0
-    written = page.read_text()
+    written = tool.PAGE.read_text()
     assert "Run on 2026-01-02, by parts:" in written
     assert "| sequences of verbs | 200 | 0 | 200 | 0 | 0 | 0 | 0 | 2.0 |" in written
     assert f"sequences (2 of {of})" in written
