@@ -14,6 +14,8 @@ from unnaive import TextClassifier
 from unnaive.apps.cli.main import exit_code
 from unnaive.classifier.model_file import FORMAT
 
+pytestmark = pytest.mark.slow  # `make test` runs these; `make quick` stays under a minute
+
 GOOD = "text,label\nthe ball is round,sport\nthe vote is in,politics\nwarm bread,food\n"
 
 

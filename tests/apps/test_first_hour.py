@@ -27,6 +27,8 @@ from unnaive.models.catalogue import MODELS
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.vocabulary import Vocabulary
 
+pytestmark = pytest.mark.slow  # `make test` runs these; `make quick` stays under a minute
+
 SOURCE = Path(unnaive.__file__).parent
 # pieces of lines where a number before a plural is never one, or where one has been taken care of
 NEVER_ONE = (

@@ -16,6 +16,8 @@ from unnaive.io.datafiles import DataFile
 from unnaive.io.options import ReadOptions
 from unnaive.text.buffer import TextBuffer
 
+pytestmark = pytest.mark.slow  # `make test` runs these; `make quick` stays under a minute
+
 COLUMNS = {"text": ("text",), "label": "label"}
 
 

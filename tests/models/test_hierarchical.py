@@ -12,6 +12,8 @@ from unnaive.models.hierarchical.hidden_tree import HiddenTree
 from unnaive.models.hierarchical.learner import HierarchicalBN
 from unnaive.models.hierarchical.tree_shape import Node
 
+pytestmark = pytest.mark.slow  # `make test` runs these; `make quick` stays under a minute
+
 TREE = (Node((1, 3), ()), Node((0,), (0,)), Node((4,), ()), Node((2,), (1, 2)))
 NAMES = ["a", "b", "c", "d", "e"]
 DIRECTIONS = ("to-class", "from-class")

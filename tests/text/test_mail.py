@@ -19,6 +19,8 @@ from unnaive.text.encoded_words import decode_bytes, decode_words
 from unnaive.text.pieces import MESSAGE_PARTS, decode_mime, mime_rows, needs_mime
 from unnaive.text.tokens import TokenRule, spans, tokens
 
+pytestmark = pytest.mark.slow  # `make test` runs these; `make quick` stays under a minute
+
 
 def words(text, message="subject-body", **settings):
     return tokens(text, TokenRule(message=message, **settings))

@@ -13,6 +13,8 @@ from unnaive import TextClassifier
 
 from .conftest import WITH_TOKEN
 
+pytestmark = pytest.mark.slow  # `make test` runs these; `make quick` stays under a minute
+
 TEXTS = ["my invoice was charged twice", "cannot log in"]
 CONFIG = '<View><Text name="t" value="$body"/><Choices name="queue" toName="t"><Choice value="bug"/></Choices></View>'
 

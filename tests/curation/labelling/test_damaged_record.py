@@ -15,6 +15,8 @@ from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.curation.labelling.record import LabelRecord
 from unnaive.curation.labelling.recover import Recovered, recover_record
 
+pytestmark = pytest.mark.slow  # `make test` runs these; `make quick` stays under a minute
+
 TEXTS = [f"text number {number} about {'balls' if number % 2 else 'votes'} " + "word " * 40 for number in range(300)]
 
 
