@@ -57,6 +57,8 @@ def train_on_spark(draws: SeededDraws) -> int:
     name = draws.choose([one for one in OTHERS if one in trainable_models()])
     multilabel = draws.choose((False, True))
     options = {**SETTINGS.get(name, {}), **draws.choose([one for one in OPTIONS if "documents_limit" not in one])}
+    if multilabel:  # thresholds are tuned on documents, which models trained on Spark do not keep
+        options = {"decision": "untuned", **options}
     rows = [("ball goal", ("east",)), ("ball vote law", ("north",)), *draws.documents(multilabel=multilabel)]
     texts, labels = [text for text, _ in rows], labels_of(rows, multilabel=multilabel)
     schema = f"text string, label {'array<string>' if multilabel else 'string'}"
