@@ -176,7 +176,7 @@ def test_parquet_keeps_columns_types_and_metadata(folder, fitted):
     ).replace_schema_metadata({"made": "by hand"})
     pq.write_table(table, "a.parquet", compression="zstd", row_group_size=3)
     assert run("filter m.model a.parquet -o k.parquet --keep good --above 0.5 --text text") == 0
-    found = pq.read_table("k.parquet")
+    found, table = pq.read_table("k.parquet"), pq.read_table("a.parquet")
     kept = keeps(fitted, [*TEXTS[:-1], ""])
     assert found.equals(table.filter(pa.array(kept)), check_metadata=True)
     assert pq.ParquetFile("k.parquet").metadata.row_group(0).column(0).compression == "ZSTD"
