@@ -525,5 +525,5 @@ def test_filter_texts_keeps_the_rows_that_the_command_keeps(spark, df, tickets, 
     assert [row.n for row in filter_texts(nulls, model, keep=keep, above=0.0, text="body").collect()] == [1]
     with pytest.raises(BadData, match="no column 'text'; it has body, n"):
         filter_texts(nulls, model, keep=keep, above=0.5)
-    with pytest.raises(UnnaiveError, match="one of above=0.5 and recall"):
+    with pytest.raises(UnnaiveError, match=r"one of above=0\.5 and recall"):
         filter_texts(df, model, keep=keep)

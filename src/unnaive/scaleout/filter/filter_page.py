@@ -71,7 +71,7 @@ class FilterReport:
         resumed = f" ({count_noun(earlier, 'shard')} by an earlier run)" if earlier else ""
         found = [
             f"kept {tally.kept:,} of {count_noun(tally.texts, 'text')} ({share:.1f} %), "
-            f"{tally.bytes_kept / 1e6:,.1f} of {tally.bytes_read / 1e6:,.1f} MB, in "
+            f"{format_megabytes(tally.bytes_kept)} of {format_megabytes(tally.bytes_read)} MB, in "
             f"{count_noun(len(self.outcome.shards), 'shard')}{resumed}: {self.describe_threshold()}"
         ]
         return found + ([] if self.choice is None else [self.choice.describe()])
@@ -85,6 +85,15 @@ class FilterReport:
             "texts": tally.texts, "kept": tally.kept, "bytes_read": tally.bytes_read, "bytes_kept": tally.bytes_kept,
             "skipped": tally.skipped, "shards": len(self.outcome.shards), "resumed": self.outcome.resumed,
         }  # fmt: skip
+
+
+def format_megabytes(n_bytes: int) -> str:
+    """Bytes in MB, with more digits where they are few.
+
+    >>> format_megabytes(1_234_567_890), format_megabytes(12_345)
+    ('1,234.6', '0.012')
+    """
+    return f"{n_bytes / 1e6:,.1f}" if n_bytes >= 1e6 else f"{n_bytes / 1e6:.3f}"
 
 
 def format_odds(log_odds: float) -> str:
@@ -106,7 +115,7 @@ def filter_page(report: FilterReport) -> str:
         f"{count_noun(report.tally.texts, 'text')} in {count_noun(len(report.outcome.shards), 'shard')}; kept are "
         f"{report.describe_threshold()}",
         [
-            html.Section("Summary", summary_section(report)),
+            html.Section("Summary", kept_section(report)),
             html.Section("Scores", score_section(report)),
             html.Section("Dropped, at random", text_table(report, report.tally.dropped, "Dropped texts")),
             html.Section("Nearly kept", text_table(report, report.tally.nearly, "Dropped texts of the highest scores")),
@@ -116,7 +125,7 @@ def filter_page(report: FilterReport) -> str:
     )
 
 
-def summary_section(report: FilterReport) -> str:
+def kept_section(report: FilterReport) -> str:
     """How much was kept, and what is promised."""
     tally = report.tally
     tiles = html.tiles(
@@ -124,7 +133,7 @@ def summary_section(report: FilterReport) -> str:
             ("texts", f"{tally.texts:,}"),
             ("kept", f"{tally.kept:,}"),
             ("share kept", f"{100 * tally.kept / max(1, tally.texts):.1f} %"),
-            ("MB kept", f"{tally.bytes_kept / 1e6:,.1f} of {tally.bytes_read / 1e6:,.1f}"),
+            ("MB kept", f"{format_megabytes(tally.bytes_kept)} of {format_megabytes(tally.bytes_read)}"),
         ]
     )
     promised = "" if report.choice is None else html.page_note(escape(_capital(report.choice.describe())) + ".")

@@ -61,7 +61,7 @@ class FilterRecord:
 
 
 @contextmanager
-def open_record(folder: Path, settings: dict[str, Any]) -> Iterator[FilterRecord]:
+def open_filter_record(folder: Path, settings: dict[str, Any]) -> Iterator[FilterRecord]:
     """The record of a folder, which is made if it is not there; an error if another run is writing into it."""
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY)

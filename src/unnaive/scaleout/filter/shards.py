@@ -72,7 +72,7 @@ def plan_shards(
     for path in sources:
         if path != STDIN and check_exists(path).is_dir():
             prefix = "" if len(sources) == 1 else f"{Path(path).name}/"
-            for inside in walk_folder(Path(path), follow_links):
+            for inside in list_shard_files(Path(path), follow_links):
                 known = format is not None or split_ending(inside)[0] in SHARD_ENDINGS
                 if known:
                     named.append((str(inside), prefix + str(inside.relative_to(path))))
@@ -96,7 +96,7 @@ def plan_shards(
     return ShardPlan(jobs, folder, tuple(left_out))
 
 
-def walk_folder(folder: Path, follow_links: bool) -> Iterator[Path]:
+def list_shard_files(folder: Path, follow_links: bool) -> Iterator[Path]:
     """All files of a folder and of those inside of it, sorted, without hidden ones."""
     for root, folders, files in os.walk(folder, followlinks=follow_links):
         folders[:] = sorted(name for name in folders if not name.startswith("."))

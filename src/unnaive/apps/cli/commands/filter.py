@@ -90,7 +90,7 @@ def filter_command(
     rule, choice = choose_rule(fitted, classes, above, recall, confidence, held_out, read_like)
     if plan.left_out:
         note(f"left out {len(plan.left_out):,} files that are no texts, such as {plan.left_out[0]}")
-    outcome = run_plan(plan, rule, read_as_trained(source, fitted), model, keep)
+    outcome = filter_plan(plan, rule, read_as_trained(source, fitted), model, keep)
     report = FilterReport.of(rule, outcome, str(model), choice)
     if as_json and target is not None:
         shown = report.to_dict() | ({} if choice is None else {"held_out": asdict(choice)})
@@ -158,14 +158,14 @@ def choose_rule(
     return choose_keep_rule(fitted, classes, recall=recall, held_out=(corpus.texts, labels), confidence=confidence)
 
 
-def run_plan(plan: ShardPlan, rule: KeepRule, source: DataFile, model: Path, keep: list[str]) -> FilterOutcome:
+def filter_plan(plan: ShardPlan, rule: KeepRule, source: DataFile, model: Path, keep: list[str]) -> FilterOutcome:
     """Filter all shards, watched by a progress bar; what is done stays done where it is stopped."""
     from contextlib import nullcontext
 
     from unnaive.apps.cli.screen import Progress
     from unnaive.base.errors import BadData, count_noun
     from unnaive.io.sources import STDIN, hash_file
-    from unnaive.scaleout.filter.filter_record import open_record
+    from unnaive.scaleout.filter.filter_record import open_filter_record
     from unnaive.scaleout.filter.reading import choose_reading
     from unnaive.scaleout.filter.run import FilterOutcome, filter_shards
 
@@ -177,7 +177,7 @@ def run_plan(plan: ShardPlan, rule: KeepRule, source: DataFile, model: Path, kee
         "model": hash_file(model), "class": sorted(set(keep)), "threshold": rule.threshold,
         "column of text": None if shards.columns is None else list(shards.columns.texts),
     }  # fmt: skip
-    record = nullcontext() if plan.folder is None else open_record(plan.folder, settings)
+    record = nullcontext() if plan.folder is None else open_filter_record(plan.folder, settings)
     try:
         with Progress("filtering", total or None, in_logs=bool(files)) as bar, record as kept_record:
             shards = replace(shards, options=replace(shards.options, on_read=bar.advance))
