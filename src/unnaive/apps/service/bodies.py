@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.json_schema import SkipJsonSchema
@@ -99,8 +99,12 @@ class ForgetRequest(Body):
 
     model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": ["event"]}, {"required": ["documents"]}]})
 
-    event: int | Absent = Field(None, ge=1, le=1 << 53, description="The number that the answer of /teach gave.")
-    documents: list[LabelledDocument] | Absent = Field(None, min_length=1, description="Documents, with their labels.")
+    event: Annotated[int, Field(ge=1, le=1 << 53)] | Absent = Field(
+        None, description="The number that the answer of /teach gave."
+    )
+    documents: Annotated[list[LabelledDocument], Field(min_length=1)] | Absent = Field(
+        None, description="Documents, with their labels."
+    )
     unchecked: bool = Field(
         False,
         description="Also forget documents that were not taught here, and of which the model cannot tell whether it "

@@ -110,13 +110,13 @@ def make_router(models: Models) -> APIRouter:
     @declares(Effect.CHANGE)
     async def teach(name: str, request: Request, key: IdempotencyKey = None) -> Response:
         """Teach documents: they are on disk, and the model has them, when the answer comes."""
-        return await teach_documents(models, name, await request.body(), key)
+        return await teach_given(models, name, await request.body(), key)
 
     @router.post("/v1/models/{name}/forget", **described(bodies.ForgetRequest, bodies.ChangeAnswer, 401, 403, 404, 409))
     @declares(Effect.CHANGE)
     async def forget(name: str, request: Request, key: IdempotencyKey = None) -> Response:
         """Forget what was taught, by its event or its text, exactly: the model becomes the one that never saw it."""
-        return await forget_documents(models, name, await request.body(), key)
+        return await forget_taught(models, name, await request.body(), key)
 
     @router.post("/v1/models/{name}/undo", **described(bodies.UndoRequest, bodies.ChangeAnswer, 401, 403, 404, 409))
     @declares(Effect.CHANGE)
@@ -185,7 +185,7 @@ def model_summary(model: ServedModel) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def teach_documents(models: Models, name: str, body: bytes, key: str | None) -> Response:
+async def teach_given(models: Models, name: str, body: bytes, key: str | None) -> Response:
     """Teach the documents of a request."""
     asked = bodies.parse(bodies.ChangeRequest, body)
     model = models.find(name)
@@ -196,7 +196,7 @@ async def teach_documents(models: Models, name: str, body: bytes, key: str | Non
     )
 
 
-async def forget_documents(models: Models, name: str, body: bytes, key: str | None) -> Response:
+async def forget_taught(models: Models, name: str, body: bytes, key: str | None) -> Response:
     """Forget the event or the documents of a request."""
     asked = bodies.parse(bodies.ForgetRequest, body)
     if asked.event is None and asked.documents is None:

@@ -13,7 +13,7 @@ import orjson
 
 from unnaive.apps.service.record import Change, Document, TeachingRecord
 from unnaive.apps.service.refused import Refused
-from unnaive.apps.service.teaching import check_classes, check_learnt, resolve_labels, select_documents
+from unnaive.apps.service.teaching import check_learnt, check_new_classes, resolve_labels, select_documents
 from unnaive.base.atomic_files import replacing
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.lazy import lazy_property
@@ -188,7 +188,7 @@ class ServedModel:
     ) -> dict[str, Any]:  # fmt: skip
         record, old = self._teachable_record(), self.version.fitted
         learn = tuple(replace(one, labels=resolve_labels(old, one.labels)) for one in change.learn)
-        check_classes(old, [label for one in learn for label in one.labels], new_classes)
+        check_new_classes(old, [label for one in learn for label in one.labels], new_classes)
         change = Change(learn, record.link(change.forget))
         new = _changed(old, change.net())
         answer: dict[str, Any] = {

@@ -32,7 +32,9 @@ def resolve_labels(fitted: FittedModel, labels: Sequence[Label]) -> tuple[Label,
     return tuple(resolve(one) for one in labels)
 
 
-def check_classes(fitted: FittedModel, labels: Sequence[Label], new_classes: bool | Collection[Label] | None) -> None:
+def check_new_classes(
+    fitted: FittedModel, labels: Sequence[Label], new_classes: bool | Collection[Label] | None
+) -> None:
     """Refuse labels that the model does not know, unless they may become classes.
 
     True allows all that do not look like a class that there is, a list those that it names, None all.
