@@ -52,6 +52,7 @@ class ServiceOptions:
     origins: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     read_only: bool = False
+    grow: bool = False  # whether annotations of Label Studio may add classes
     evaluations: dict[str, str] = field(default_factory=dict)  # files of `unnaive evaluate --json` by model
     fold_seconds: float = 30.0
 
@@ -71,7 +72,7 @@ def create_app(options: ServiceOptions) -> Guard:
     metrics = Metrics()
     models = Models(
         {name: Path(path) for name, path in options.models.items()}, options.limits, metrics,
-        teachable=not options.read_only,
+        teachable=not options.read_only, grow=options.grow,
     )  # fmt: skip
 
     for name, path in options.evaluations.items():

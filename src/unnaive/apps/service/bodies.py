@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from unnaive.apps.service.refused import Refused
@@ -278,6 +278,13 @@ class Webhook(Foreign):
     annotation: dict[str, Any] | None = None
     annotations: list[dict[str, Any]] | None = None
     task: dict[str, Any] | None = None
+    project: dict[str, Any] | None = None
+
+    @field_validator("project", mode="before")
+    @classmethod
+    def _only_objects(cls, value: Any) -> Any:
+        """Asked to train, Label Studio sends the project's number or name in its place."""
+        return value if isinstance(value, dict) else None
 
 
 AnyBody = TypeVar("AnyBody", bound=BaseModel)

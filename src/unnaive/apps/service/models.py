@@ -23,8 +23,11 @@ Found = TypeVar("Found")
 class Models:
     """The served models; the first is the default. Scoring, changing and explaining have a thread each."""
 
-    def __init__(self, paths: dict[str, Path], limits: Limits, metrics: Metrics, *, teachable: bool) -> None:
+    def __init__(
+        self, paths: dict[str, Path], limits: Limits, metrics: Metrics, *, teachable: bool, grow: bool = False
+    ) -> None:
         self.limits, self.metrics = limits, metrics
+        self.grow = grow  # whether other tools may add classes
         self._scoring = ThreadPoolExecutor(1, "scoring")
         self._changing = ThreadPoolExecutor(1, "changing")
         self._working = ThreadPoolExecutor(2, "working")

@@ -85,6 +85,7 @@ class ServedModel:
         self.name, self.path = name, path
         self._changing = threading.RLock()
         self.record: TeachingRecord | None = None
+        self._settings: dict[str, str] = {}
         self.measures: dict[str, Any] = {}  # what `unnaive evaluate --json` said of it, for its card
         self.problem: str | None = None  # why the model file could not be rewritten, for /readyz
         fitted = load_model(path, mapped=not teachable)
@@ -220,6 +221,17 @@ class ServedModel:
                     "undoes": None, "version": number, "event": number, "repeated": True,
                 }  # fmt: skip
             return self._change("annotation", Change(learn, () if old is None else (old,)), new_classes, key, "")
+
+    def setting(self, name: str) -> str | None:
+        """What was kept under a name beside the model: in its record, or, of a model that is only read, in memory."""
+        return self._settings.get(name) if self.record is None else self.record.setting(name)
+
+    def keep_setting(self, name: str, value: str) -> None:
+        """Keep a value under a name."""
+        if self.record is None:
+            self._settings[name] = value
+        else:
+            self.record.keep_setting(name, value)
 
     def roll_back(self, number: int, *, key: str | None = None, request: str = "") -> dict[str, Any]:
         """Make the model what it was after the event `number`, exactly, as one more event."""
