@@ -24,7 +24,8 @@ CHANGING = {
     ("POST", "/setup"),
     ("POST", "/webhook"),
 }
-PUBLIC = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/"), ("GET", "/page/{name}")}
+PROBES = {"/healthz", "/readyz", "/v2/health/live", "/v2/health/ready", "/ping", "/health"}
+PUBLIC = {*(("GET", path) for path in PROBES), ("GET", "/"), ("GET", "/page/{name}")}
 
 
 @pytest.fixture

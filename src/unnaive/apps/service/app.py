@@ -7,6 +7,7 @@ import gc
 import json
 import logging
 import os
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -37,6 +38,8 @@ from unnaive.base.errors import UnnaiveError
 from unnaive.io.sources import check_exists
 
 OPTIONS = "UNNAIVE_SERVICE"  # the environment variable by which workers get their options
+
+WATCH_SECONDS = 0.5  # between two looks at the model files
 
 log = logging.getLogger("unnaive.service")
 
@@ -80,14 +83,18 @@ def create_app(options: ServiceOptions) -> Guard:
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        folding = asyncio.create_task(fold_at_intervals(models, options.fold_seconds))
+        tasks = [
+            asyncio.create_task(fold_at_intervals(models, options.fold_seconds)),
+            asyncio.create_task(watch_files(models)),
+        ]
+        reload_at_signal(models, tasks)
         gc.collect()
         gc.freeze()  # what was loaded stays: the collector need not walk over it again and again
         yield
         gc.unfreeze()
-        folding.cancel()
-        with suppress(asyncio.CancelledError):
-            await folding
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         models.close()
 
     app = FastAPI(
@@ -152,6 +159,25 @@ async def fold_at_intervals(models: Models, seconds: float) -> None:
             await models.fold_all()
         except (UnnaiveError, OSError) as problem:
             log.error("the model file was not written: %s", problem)
+
+
+async def watch_files(models: Models) -> None:
+    """Take over model files that are replaced, as soon as they are whole."""
+    seen: dict[str, Any] = {}
+    while True:
+        await asyncio.sleep(WATCH_SECONDS)
+        await models.reload_changed(seen)
+
+
+def reload_at_signal(models: Models, tasks: list[asyncio.Task[None]]) -> None:
+    """Let SIGHUP take over changed model files at once; only the main thread of a process gets signals."""
+    loop = asyncio.get_running_loop()
+
+    def reload() -> None:
+        tasks.append(loop.create_task(models.reload_changed()))
+
+    with suppress(RuntimeError, ValueError, NotImplementedError, AttributeError):
+        loop.add_signal_handler(signal.SIGHUP, reload)
 
 
 def answer_errors_in_sentences(app: FastAPI) -> None:

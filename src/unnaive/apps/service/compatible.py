@@ -95,16 +95,17 @@ def _add_open_inference(router: APIRouter, models: Models) -> None:
         return json_response({"name": "unnaive", "version": __version__, "extensions": ["binary_tensor_data"]})
 
     @router.get("/v2/health/live", **described(None, ANSWER))
-    @declares(Effect.READ)
+    @declares(Effect.HEALTH)
     async def live() -> Response:
         """Whether the server lives."""
         return json_response({"live": True})
 
-    @router.get("/v2/health/ready", **described(None, ANSWER))
-    @declares(Effect.READ)
+    @router.get("/v2/health/ready", **described(None, ANSWER, 503))
+    @declares(Effect.HEALTH)
     async def ready() -> Response:
-        """Whether all models are ready."""
-        return json_response({"ready": True})
+        """Whether all models are ready, as /readyz says."""
+        is_ready = models.problem is None
+        return json_response({"ready": is_ready}, 200 if is_ready else 503)
 
     @router.get("/v2/models/{name}", **described(None, ANSWER, 404))
     @declares(Effect.READ)
@@ -126,7 +127,9 @@ def _add_open_inference(router: APIRouter, models: Models) -> None:
     @declares(Effect.READ)
     async def model_ready(name: str) -> Response:
         """Whether a model is ready."""
-        return json_response({"name": models.find(name).name, "ready": True})
+        model = models.find(name)
+        is_ready = model.problem is None
+        return json_response({"name": model.name, "ready": is_ready}, 200 if is_ready else 503)
 
     @router.post("/v2/models/{name}/infer", **described(bodies.InferRequest, ANSWER, 404))
     @declares(Effect.COMPUTE)
@@ -209,7 +212,7 @@ def _add_mlflow(router: APIRouter, models: Models) -> None:
         return json_response({"predictions": labels if many else [one[0] if one else None for one in labels]})
 
     @router.get("/ping", **described(None, ANSWER))
-    @declares(Effect.READ)
+    @declares(Effect.HEALTH)
     async def ping() -> Response:
         """Whether the server lives."""
         return json_response({"status": "ok"})

@@ -37,7 +37,7 @@ def make_label_studio_router(models: Models) -> APIRouter:
         return json_response({"model_version": _version(found)})
 
     @router.get("/health", **described(None, bodies.Foreign))
-    @declares(Effect.READ)
+    @declares(Effect.HEALTH)
     async def health() -> Response:
         """Whether the backend lives."""
         return json_response({"status": "UP", "model_class": "unnaive"})

@@ -162,8 +162,8 @@ def make_router(models: Models) -> APIRouter:
     @declares(Effect.HEALTH)
     async def readyz() -> Response:
         """Whether the service can do its work: all models are loaded and what they were taught can be written."""
-        problems = [one.problem for one in models if one.problem]
-        return json_response({"status": problems[0] if problems else "ready"}, 503 if problems else 200)
+        problem = models.problem
+        return json_response({"status": problem or "ready"}, 503 if problem else 200)
 
     @router.get("/metrics", response_class=Response)
     @declares(Effect.READ)

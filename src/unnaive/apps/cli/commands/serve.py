@@ -206,4 +206,4 @@ def _set_logging(log: bool) -> None:
     import logging
 
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING)
-    logging.getLogger("unnaive.service").setLevel(logging.INFO if log else logging.ERROR)
+    logging.getLogger("unnaive.service").setLevel(logging.INFO if log else logging.WARNING)
