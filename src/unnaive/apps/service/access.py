@@ -14,7 +14,14 @@ from ipaddress import IPv6Address
 from unnaive.apps.service.refused import Refused
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-ONCE = (b"host", b"authorization", b"origin", b"sec-fetch-site", b"content-length")  # fields that may not come twice
+ONCE = (
+    b"host",
+    b"authorization",
+    b"origin",
+    b"sec-fetch-site",
+    b"content-length",
+    b"content-encoding",
+)  # fields that may not come twice
 HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\[\]:/@\s]+))(?::[0-9]{1,5})?", re.IGNORECASE)
 
 FREE_MISTAKES = 10  # wrong tokens of an address before it has to wait

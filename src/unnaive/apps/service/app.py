@@ -32,7 +32,7 @@ from unnaive.apps.service.metrics import Metrics
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import describe_bodies
 from unnaive.apps.service.page import make_page_router, read_static
-from unnaive.apps.service.refused import Refused
+from unnaive.apps.service.refused import Refused, refuse_mistake
 from unnaive.apps.service.routes import json_response, make_router
 from unnaive.base.errors import UnnaiveError
 from unnaive.io.sources import check_exists
@@ -190,7 +190,7 @@ def answer_errors_in_sentences(app: FastAPI) -> None:
 
     @app.exception_handler(UnnaiveError)
     async def mistake(_: Request, problem: UnnaiveError) -> Response:
-        return json_response({"error": str(problem)}, 422)
+        return json_response({"error": str(refuse_mistake(422, problem))}, 422)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, problem: RequestValidationError) -> Response:

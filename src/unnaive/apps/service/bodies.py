@@ -34,7 +34,7 @@ class ClassifyRequest(Body):
     texts: list[str] | Absent = Field(None, description="Several texts; give this or `text`.")
     model: str | None = Field(None, description="A name of /v1/models; the first of them by default.")
     top_k: int | None = Field(5, ge=1, description="How many classes to list, the most probable first; null for all.")
-    threshold: float | None = Field(None, description="List only classes with at least this value.")
+    threshold: float | None = Field(None, ge=0, le=1, description="List only classes with at least this probability.")
     confidence: float | None = Field(
         None, gt=0, lt=1, description="Also give the set of labels that holds the right one with this probability."
     )

@@ -14,6 +14,7 @@ from unnaive.apps.service.access import Access, Headers, WrongTokens, read_heade
 from unnaive.apps.service.answered_by import begin_request, version_headers
 from unnaive.apps.service.edge import Edge
 from unnaive.apps.service.effects import Effect, RouteEffect, RouteEffects
+from unnaive.apps.service.inflating import InflatedBody, Message, Receive, check_encoding
 from unnaive.apps.service.limits import Limits
 from unnaive.apps.service.metrics import Metrics
 from unnaive.apps.service.quotas import Quotas, Use
@@ -21,8 +22,6 @@ from unnaive.apps.service.refused import Refused
 from unnaive.base.visible_text import visible
 
 Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -98,6 +97,8 @@ class Guard:
             if b"authorization" in headers:
                 scope["unnaive.token"] = await self._has_token(scope, headers)
             self._check_token(scope, route.effect)
+            if b"content-encoding" in headers and check_encoding(headers[b"content-encoding"]):
+                receive = InflatedBody(receive, None if route.effect is Effect.STREAM else self.limits.body)
             await self._answer(scope, receive, send_with_headers, route.effect)
         except Refused as problem:
             await refuse(send_with_headers, problem)
@@ -270,7 +271,7 @@ def refusal(problem: Refused) -> tuple[bytes, list[tuple[bytes, bytes]]]:
         headers.append((b"retry-after", b"1"))
     if problem.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
-    if problem.status in (408, 413, 431):
+    if problem.status in (408, 413, 415, 431):
         headers.append((b"connection", b"close"))  # the rest of the body is not read
     return body, headers
 

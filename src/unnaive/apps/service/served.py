@@ -14,7 +14,7 @@ import orjson
 from unnaive.apps.service.folds import write_fold
 from unnaive.apps.service.rebase import REBASE, rebase
 from unnaive.apps.service.record import Change, Document, TeachingRecord
-from unnaive.apps.service.refused import Refused
+from unnaive.apps.service.refused import Refused, refuse_mistake
 from unnaive.apps.service.teaching import (
     change_model,
     check_learnt,
@@ -412,4 +412,4 @@ def check_label(fitted: FittedModel, label: Label) -> None:
     try:
         fitted.class_index(label)
     except UnnaiveError as problem:
-        raise Refused(404, str(problem)) from problem
+        raise refuse_mistake(404, problem) from problem

@@ -45,6 +45,8 @@ def check_new_classes(
     new = [one for one in dict.fromkeys(labels) if one not in known]
     if not new or new_classes is None:
         return
+    if any(isinstance(one, str) and not one.strip() for one in new):
+        raise Refused(409, "a label is empty; give the name of a class")
     named = set() if isinstance(new_classes, bool) else set(resolve_labels(fitted, list(new_classes)))
     similar = find_similar(fitted.classes, [one for one in new if one not in named])
     if similar:
