@@ -52,7 +52,7 @@ def add_open_inference(router: APIRouter, models: Models) -> None:
     @declares(Effect.READ)
     async def metadata_of_version(name: str, version: str) -> Response:
         """The same of a version, which must be the one that is served."""
-        return describe_tensors(find_version(models, name, version))
+        return describe_tensors(find_served_version(models, name, version))
 
     @router.get("/v2/models/{name}/config", **described(None, ANSWER, 404))
     @declares(Effect.READ)
@@ -64,7 +64,7 @@ def add_open_inference(router: APIRouter, models: Models) -> None:
     @declares(Effect.READ)
     async def config_of_version(name: str, version: str) -> Response:
         """The same of a version, which must be the one that is served."""
-        return describe_config(find_version(models, name, version), models.limits.batch)
+        return describe_config(find_served_version(models, name, version), models.limits.batch)
 
     @router.get("/v2/models/{name}/ready", **described(None, ANSWER, 404))
     @declares(Effect.READ)
@@ -76,7 +76,7 @@ def add_open_inference(router: APIRouter, models: Models) -> None:
     @declares(Effect.READ)
     async def version_ready(name: str, version: str) -> Response:
         """Whether a version is served and ready."""
-        return describe_readiness(find_version(models, name, version))
+        return describe_readiness(find_served_version(models, name, version))
 
     @router.post("/v2/models/{name}/infer", **described(bodies.InferRequest, ANSWER, 404))
     @declares(Effect.COMPUTE)
@@ -88,10 +88,10 @@ def add_open_inference(router: APIRouter, models: Models) -> None:
     @declares(Effect.COMPUTE)
     async def infer_version(name: str, version: str, request: Request) -> Response:
         """The same with a version, which must be the one that is served."""
-        return await infer_tensors(models, find_version(models, name, version), request)
+        return await infer_tensors(models, find_served_version(models, name, version), request)
 
 
-def find_version(models: Models, name: str, version: str) -> ServedModel:
+def find_served_version(models: Models, name: str, version: str) -> ServedModel:
     """A model, if the version that a client asks for is the one that is served."""
     model = models.find(name)
     if version != str(model.version.number):
