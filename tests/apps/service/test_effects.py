@@ -22,8 +22,17 @@ CHANGING = {
     ("POST", "/v1/models/{name}/rollback"),
     ("POST", "/setup"),
     ("POST", "/webhook"),
+    ("POST", "/session"),
+    ("DELETE", "/session"),
 }
-PUBLIC = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/"), ("GET", "/page/{name}")}
+PUBLIC = {
+    ("GET", "/healthz"),
+    ("GET", "/readyz"),
+    ("GET", "/"),
+    ("GET", "/docs"),
+    ("GET", "/page/{name}"),
+    ("GET", "/session"),
+}
 
 
 @pytest.fixture

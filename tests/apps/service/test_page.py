@@ -312,6 +312,6 @@ def test_on_a_phone(browser: Any, server: str, scheme: str) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
     assert serious(page) == []
     page.click("#tab-teach")
-    page.wait_for_selector("#token-form:not([hidden])")  # opened without the token
+    page.wait_for_selector("#sign-in:not([hidden])")  # opened without the token
     shoot(page, f"phone-teach-{scheme}")
     context.close()

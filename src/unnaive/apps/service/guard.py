@@ -10,13 +10,14 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
-from unnaive.apps.service.access import Access, Headers, WrongTokens, read_headers
+from unnaive.apps.service.access import Access, WrongTokens, read_headers
 from unnaive.apps.service.edge import Edge
 from unnaive.apps.service.effects import Effect, RouteEffect, RouteEffects
 from unnaive.apps.service.limits import Limits
 from unnaive.apps.service.metrics import Metrics
 from unnaive.apps.service.quotas import Quotas, Use
 from unnaive.apps.service.served import Refused
+from unnaive.apps.service.sessions import Headers
 from unnaive.base.visible_text import visible
 
 Scope = MutableMapping[str, Any]
@@ -95,6 +96,8 @@ class Guard:
             headers = self._check(scope, route.effect)
             if b"authorization" in headers:
                 scope["unnaive.token"] = await self._has_token(scope, headers)
+            elif b"cookie" in headers:
+                scope["unnaive.token"] = self.access.has_session(headers, proof=route.effect.own_pages_only)
             self._check_token(scope, route.effect)
             await self._answer(scope, receive, send_with_headers, route.effect)
         except Refused as problem:
