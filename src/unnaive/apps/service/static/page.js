@@ -13,7 +13,7 @@ const model = () => by("model").value;
 const names = () => [model(), ...(by("second").value ? [by("second").value] : [])];
 
 async function load() {
-  by("tabs").hidden = by("main").hidden = !isOpen();
+  by("main").hidden = !isOpen();
   if (!isOpen()) return;
   const found = await watched(() => ask("/v1/models"));
   if (!found) {
