@@ -139,7 +139,7 @@ const ACTIONS = { a: accept, Enter: accept, x: reject, " ": () => answer("skip")
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-  if (by("main").hidden) return;
+  if (by("inside").hidden) return;
   if (event.target.tagName === "INPUT") {
     if (event.key === "Escape") event.target.blur();
     return;
@@ -186,7 +186,7 @@ function remembered() {
 }
 
 await begin(async () => {
-  by("main").hidden = !isOpen();
+  by("inside").hidden = !isOpen();
   if (!isOpen()) return;
   if (!by("who").value) {
     const found = await watched(() => ask("/label/who"));

@@ -7,7 +7,7 @@ import { by, make, watched } from "./shown.js";
 let description = null;
 
 await begin(async () => {
-  by("main").hidden = !isOpen();
+  by("inside").hidden = !isOpen();
   if (!isOpen()) return;
   description = await watched(() => ask("/openapi.json"));
   if (description) draw("");

@@ -3,7 +3,7 @@
 import { ask, authorization, setToken } from "./api.js";
 import { by, say } from "./shown.js";
 
-const WHY = "It is in the address that was printed when the service was started, behind #token=, or whoever runs the service has set it.";
+const WHY = "The token stands behind #token= in the address that was printed when the service started; if none did, ask whoever runs it.";
 const state = { signedIn: false, needed: false, asked: false };
 let changed = () => {};
 
@@ -87,9 +87,13 @@ async function signOut() {
   location.reload(); // nothing that only this person may see stays on the page
 }
 
-export function askForToken() {
+export function offerSignIn() { // without taking the focus away
   state.asked = true;
   show();
+}
+
+export function askForToken() {
+  offerSignIn();
   by("token").focus();
 }
 

@@ -1,7 +1,7 @@
 // The Teach tab, and the correction below the answers of the Try tab: both ask teaching.js.
 
 import { ask } from "./api.js";
-import { askForToken, isSignedIn } from "./session.js";
+import { askForToken, isSignedIn, offerSignIn } from "./session.js";
 import { by, count, make, shownValue, watched } from "./shown.js";
 import { Classes, describeChange, forgetEvent, teachDocument, undoEvent } from "./teaching.js";
 
@@ -35,8 +35,9 @@ export function start(model, changed) {
 
 async function open(name, changed) {
   await readCard(name);
-  by("teach-closed").hidden = card.teachable;
-  by("teach-closed").textContent = "This service only reads its models: it was started with --read-only or with several workers.";
+  by("teach-closed").hidden = card.teachable && isSignedIn();
+  by("teach-closed").textContent = card.teachable ? "Teaching needs the token of the service: sign in above."
+    : "This service only reads its models: it was started with --read-only or with several workers.";
   by("teach-form").hidden = by("history-part").hidden = !card.teachable || !isSignedIn();
   hint();
   if (by("text").value !== followed) { // another text was tried since
@@ -45,7 +46,7 @@ async function open(name, changed) {
     by("taught").replaceChildren();
   }
   if (!card.teachable) return;
-  if (!isSignedIn()) { askForToken(); return; }
+  if (!isSignedIn()) { offerSignIn(); return; }
   await history(name, changed);
   await now(name);
 }
