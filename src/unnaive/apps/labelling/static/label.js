@@ -186,7 +186,7 @@ function remembered() {
 }
 
 await begin(async () => {
-  by("inside").hidden = !isOpen();
+  by("inside").hidden = by("who-choice").hidden = !isOpen();
   if (!isOpen()) return;
   if (!by("who").value) {
     const found = await watched(() => ask("/label/who"));

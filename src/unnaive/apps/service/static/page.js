@@ -13,7 +13,7 @@ const model = () => by("model").value;
 const names = () => [model(), ...(by("second").value ? [by("second").value] : [])];
 
 async function load() {
-  by("inside").hidden = !isOpen();
+  by("inside").hidden = by("model-choice").hidden = !isOpen();
   if (!isOpen()) return;
   const found = await watched(() => ask("/v1/models"));
   if (!found) {

@@ -72,7 +72,7 @@ export function startCorrecting(model, changed) {
   by("correct-form").addEventListener("submit", (event) => {
     event.preventDefault();
     if (!isSignedIn()) { askForToken(); return; }
-    watched(() => teachDocument(model(), text, by("correct-label").value, classes, by("corrected"),
+    watched(() => teachDocument(model(), by("text").value, by("correct-label").value, classes, by("corrected"),
       async () => { await readCard(model()); changed(); }));
   });
   const show = async (given) => {
