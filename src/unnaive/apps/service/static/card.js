@@ -37,10 +37,11 @@ function versions(name, card, changed) {
     ...names.map((key) => number(measuresOf(one)[key] === undefined ? "" : measuresOf(one)[key].toFixed(3))),
     make("td", {}, ...(one.version === card.version ? ["now"] : one.restorable === false ? [] : [rollbackButton(name, one, card, changed)]))));
   const head = ["Version", "When", "What", "Documents", ...names, "Go back"];
+  const numeric = new Set(["Version", "Documents", ...names]);
   return [make("h2", {}, "Versions"),
     make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Versions" },
-      make("table", { id: "versions" }, make("thead", {}, make("tr", {}, ...head.map((one) => make("th", { scope: "col" }, one)))),
-        make("tbody", {}, ...rows)))];
+      make("table", { id: "versions" }, make("thead", {}, make("tr", {}, ...head.map((one) =>
+        make("th", { scope: "col", className: numeric.has(one) ? "number" : "" }, one)))), make("tbody", {}, ...rows)))];
 }
 
 function rollbackButton(name, one, card, changed) {
