@@ -511,3 +511,6 @@ def test_two_runs_into_one_folder_are_refused(folder, capsys):
     finally:
         os.close(handle)
     assert "another run is writing into kept" in capsys.readouterr().err
+    Path("kept", RECORD_NAME).write_bytes(b"no database" * 100)
+    assert exit_code(WORDS) == 2
+    assert "cannot be used (file is not a database); name another folder" in capsys.readouterr().err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,14 +28,20 @@ class FilterRecord:
 
     def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
         self.folder = folder
-        self._data = connect_durable(folder / RECORD_NAME)
-        self._data.executescript(SCHEMA)
-        stored = self._data.execute("SELECT value FROM settings").fetchone()
-        if stored is None:
-            with transaction(self._data):
-                self._data.execute("INSERT INTO settings VALUES (?)", (json.dumps(settings),))
-            return
-        before = json.loads(stored[0])
+        try:
+            self._data = connect_durable(folder / RECORD_NAME)
+            self._data.executescript(SCHEMA)
+            stored = self._data.execute("SELECT value FROM settings").fetchone()
+            if stored is None:
+                with transaction(self._data):
+                    self._data.execute("INSERT INTO settings VALUES (?)", (json.dumps(settings),))
+                return
+            before = json.loads(stored[0])
+        except (sqlite3.Error, ValueError) as problem:
+            raise UnnaiveError(
+                f"the record of what was filtered into {folder} cannot be used ({problem}); name another folder, or "
+                "remove it"
+            ) from problem
         for name, value in settings.items():
             if before.get(name) != value:
                 raise UnnaiveError(
