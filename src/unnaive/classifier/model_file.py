@@ -7,12 +7,10 @@ since it was written, since the header and every array have a checksum.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -20,6 +18,7 @@ from typing import IO, Any
 from unnaive import __version__
 from unnaive.base.atomic_files import replacing
 from unnaive.base.errors import BadModel, UnnaiveError
+from unnaive.base.system import locked_for_replacing
 from unnaive.base.types import Arrays
 from unnaive.classifier.checksums import (
     UNKNOWN,
@@ -174,22 +173,11 @@ def update_model_file(
 
     Nothing is written if `change` raises. `done` is called when the new file is there, while others still wait.
     """
-    with _locked(_file(path)):
+    with locked_for_replacing(_file(path)):
         changed = change(load_model(path))
         save(changed, path)
         done()
         return changed
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """An exclusive lock on the file that is at `path` when the lock is there; a writer before us renames a new one."""
-    while True:
-        with path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            if os.fstat(file.fileno()).st_ino == path.stat().st_ino:
-                yield
-                return
 
 
 def _reason(problem: Exception) -> str:

@@ -20,11 +20,12 @@ import numpy as np
 
 from unnaive.base.errors import BadData, UnnaiveError, count_noun
 from unnaive.base.sparse import csr_array
+from unnaive.base.system import return_large_blocks
 from unnaive.base.types import Arrays, Sparse
 from unnaive.data.accumulator import LETTERS, LabelCodes
 from unnaive.data.array_folder import ArrayWriter, is_whole, open_arrays
 from unnaive.data.arrays import find_csr_problem
-from unnaive.data.memory import return_large_blocks, table_budget, table_bytes
+from unnaive.data.memory import table_budget, table_bytes
 from unnaive.data.targets import Targets, sorted_classes
 from unnaive.data.training_data import TrainingData
 from unnaive.io.columns import Columns

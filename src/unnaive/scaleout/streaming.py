@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import UnnaiveError
+from unnaive.base.system import return_large_blocks
 from unnaive.data.accumulator import Accumulator
-from unnaive.data.memory import return_large_blocks
 from unnaive.data.text_hashes import TextHashes
 from unnaive.data.text_hashes import hash_texts as hashes_of
 from unnaive.data.training_data import TrainingData

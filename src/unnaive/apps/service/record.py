@@ -9,16 +9,14 @@ of the last ones is told and counted.
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import sqlite3
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from unnaive.apps.service.record_seals import TABLES as SEALS
 from unnaive.apps.service.record_seals import (
@@ -31,6 +29,7 @@ from unnaive.apps.service.record_seals import (
 )
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning, count_noun
 from unnaive.base.sqlite_files import connect_durable, transaction
+from unnaive.base.system import open_lock
 from unnaive.base.types import Label
 
 SUFFIX = ".record"  # of the model's file name
@@ -87,7 +86,7 @@ class TeachingRecord:
             self._data.executescript(TABLES + SEALS)
             self._check_sound()
         except sqlite3.DatabaseError as problem:
-            os.close(self._lock)
+            self._lock.close()
             raise UnnaiveError(
                 f"{self.path} is damaged, or no record of a served model ({problem}); {REMEDY}"
             ) from problem
@@ -242,7 +241,7 @@ class TeachingRecord:
     def close(self) -> None:
         """Leave the file to others."""
         self._data.close()
-        os.close(self._lock)
+        self._lock.close()
 
 
 def _document(text: str, labels: str, source: str | None = None) -> Document:
@@ -250,14 +249,11 @@ def _document(text: str, labels: str, source: str | None = None) -> Document:
     return Document(text, tuple(values), source)
 
 
-def _take_lock(path: Path) -> int:
+def _take_lock(path: Path) -> BinaryIO:
     """A lock beside the record, held until the process ends: one service at a time may teach a model."""
-    handle = os.open(path.with_name(path.name + ".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as problem:
-        os.close(handle)
+        return open_lock(path, wait=False)
+    except BlockingIOError as problem:
         raise UnnaiveError(
             f"another service teaches the model of {path.name}; stop that one, or start this one with --read-only"
         ) from problem
-    return handle
