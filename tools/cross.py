@@ -4,7 +4,7 @@
     python tools/cross.py --target aarch64-linux-gnu --module _rows
     python tools/cross.py --target x86_64-windows-gnu
 
-Modules come to lie in build/cross/TARGET as in a wheel. What is built for Linux on ARM can be run here: see --run.
+Modules come to lie in build/cross/TARGET as in a wheel. What is built for Linux on ARM can be run here: tools/emulated_tests.sh.
 Windows: objects are compiled, not linked, since Python's import library is not at hand; headers of MinGW, so that this
 shows what the sources ask of the system, and CI builds with clang-cl.
 """
