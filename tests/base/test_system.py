@@ -168,6 +168,8 @@ def test_a_model_lives_the_same_life_where_posix_is_hidden(switches, tmp_path):
         folder = tmp_path / str(len(command))
         folder.mkdir()
         run = [sys.executable, *command, str(SUPPORT / "life_of_a_model.py"), str(folder)]
-        return subprocess.run(run, capture_output=True, text=True, check=True).stdout
+        printed = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+        assert not list(folder.glob(".*"))  # neither temporary files nor folders are left
+        return printed
 
     assert live(str(SUPPORT / "other_system.py"), *switches) == live()

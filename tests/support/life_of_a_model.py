@@ -53,17 +53,23 @@ def by_commands(data: list[str]) -> None:
     run("train", "first.jsonl", "-o", "counts.model", "--model", "complement")
     run("train", "first.jsonl", "-o", "solver.model", "--model", "nbsvm", "--ngrams", "1-2")
     run("train", "first.jsonl", "-o", "disk.model", "--model", "complement", "--memory", "400M")
+    run("train", "first.jsonl", "-o", "matrix.model", "--model", "nbsvm", "--ngrams", "1-2", "--memory", "400M")
     before = digest("counts.model")
     mapped = load_model("counts.model", mapped=True)  # which must not hold the file when it is replaced
     decided = mapped.predict(["the app crashes"])
     for model in ("counts.model", "solver.model"):
         run("update", model, "more.jsonl")
     assert mapped.predict(["the app crashes"]) == decided
-    for model in ("counts.model", "solver.model", "disk.model"):
+    for model in ("counts.model", "solver.model", "disk.model", "matrix.model"):
         run("predict", model, "new.jsonl", "-o", "answers.csv")
         run("evaluate", model, "new.jsonl", "--markdown", "measures.md")
         # the sums of solvers are rounded otherwise in the Python reference: 1e-16
-        print(model, digest("answers.csv"), digest("measures.md"), model == "solver.model" or digest_model(model))
+        print(
+            model,
+            digest("answers.csv"),
+            digest("measures.md"),
+            model in ("solver.model", "matrix.model") or digest_model(model),
+        )
     run("forget", "counts.model", "more.jsonl")
     assert digest("counts.model") == before  # forgetting is exact
     run("explain", "counts.model", "the app crashes")

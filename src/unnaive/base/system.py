@@ -39,6 +39,7 @@ NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 MANY_DESCRIPTORS = 1 << 16  # where the system has no limit, or does not tell
 LARGE_BLOCK = 1 << 20  # bytes
+SCRATCH = ".unnaive-"  # how the names of folders for temporary files begin
 
 
 def count_cores() -> int:
@@ -193,6 +194,38 @@ def map_or_read(file: BinaryIO) -> Any:
     if not content:
         raise ValueError("nothing can be mapped of an empty file")
     return content
+
+
+@contextmanager
+def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
+    """A folder of its own in `parent`, or where temporary files go, removed with all that is in it.
+
+    Where mapped files cannot be removed, those that arrays still stand on are removed when the program ends.
+    """
+    from tempfile import TemporaryDirectory, mkdtemp
+
+    if OPEN_FILES_MOVE:
+        with TemporaryDirectory(prefix=SCRATCH, dir=parent) as name:
+            yield Path(name)
+        return
+    folder = Path(mkdtemp(prefix=SCRATCH, dir=parent)).absolute()
+    try:
+        yield folder
+    finally:
+        if not _remove_folder(folder):
+            import atexit
+
+            atexit.register(_remove_folder, folder)
+
+
+def _remove_folder(folder: Path) -> bool:
+    """Remove what can be removed of a folder, and return whether that was all."""
+    import gc
+    import shutil
+
+    gc.collect()  # arrays in cycles hold their files, too
+    shutil.rmtree(folder, ignore_errors=True)
+    return not folder.exists()
 
 
 def at_fork(before: Callable[[], None], after: Callable[[], None]) -> None:
