@@ -101,8 +101,8 @@ def _lock_byte(handle: int, wait: bool) -> None:
 
 
 @contextmanager
-def locked_for_replacing(path: Path) -> Iterator[None]:
-    """Hold the one lock of a file that is replaced inside: others who ask for it wait.
+def locked_for_replacing(path: Path, *, wait: bool = True) -> Iterator[None]:
+    """Hold the one lock of a file that is replaced inside: others who ask for it wait, or without `wait` get an error.
 
     The lock is on the file itself where open files can be replaced: on the one that is at `path` when the lock is
     there, since a writer before us renames a new one. Elsewhere it is on a file beside it, which stays.
@@ -110,12 +110,12 @@ def locked_for_replacing(path: Path) -> Iterator[None]:
     if not OPEN_FILES_MOVE:
         with path.open("rb"):  # an error if it is not there, or cannot be read
             pass
-        with open_lock(path):
+        with open_lock(path, wait=wait):
             yield
         return
     while True:
         with path.open("rb") as file:
-            lock_file(file.fileno())
+            lock_file(file.fileno(), wait=wait)
             if os.fstat(file.fileno()).st_ino == path.stat().st_ino:
                 yield
                 return
@@ -270,6 +270,12 @@ def interrupts_blocked() -> Iterator[None]:
         yield
     finally:
         block(signal.SIG_SETMASK, before)
+
+
+def at_hangup(loop: Any, action: Callable[[], None]) -> None:
+    """Let an event loop call `action` at SIGHUP; without effect where there is none, or not in the main thread."""
+    with suppress(RuntimeError, ValueError, NotImplementedError, AttributeError):
+        loop.add_signal_handler(signal.SIGHUP, action)
 
 
 class Arrivals:
