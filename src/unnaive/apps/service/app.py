@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -103,7 +103,8 @@ def create_app(options: ServiceOptions) -> Guard:
     )  # fmt: skip
     routes = include_routers(
         app, make_router(models), make_compatible_router(models), make_label_studio_router(models),
-        make_page_router(read_static()), make_description_router(app),
+        make_page_router(read_static()),
+        make_description_router(lambda: describe_bodies(app, routes.all(), options.token_always)),
     )  # fmt: skip
     answer_errors_in_sentences(app)
     access = Access(options.token, options.token_always, frozenset(options.hosts), tuple(options.origins))
@@ -123,14 +124,14 @@ def include_routers(app: FastAPI, *routers: APIRouter) -> RouteEffects:
     return RouteEffects(routers)
 
 
-def make_description_router(app: FastAPI) -> APIRouter:
+def make_description_router(describe: Callable[[], dict[str, Any]]) -> APIRouter:
     """The OpenAPI description, as a route that declares what it does, like all others."""
     router = APIRouter(include_in_schema=False)
 
     @router.get("/openapi.json")
     @declares(Effect.READ)
     async def description() -> Response:
-        return json_response(describe_bodies(app))
+        return json_response(describe())
 
     return router
 
