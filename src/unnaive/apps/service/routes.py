@@ -93,7 +93,10 @@ def make_router(models: Models) -> APIRouter:
         model = models.find(name)
         version = model.version
         about = await models.work(model_card, version.fitted, terms)
-        own = {"name": name, "version": version.number, "teachable": model.teachable, "evaluation": model.measures}
+        own = {
+            "name": name, "version": version.number, "teachable": model.teachable, "evaluation": model.measures,
+            "history": await models.work(model.history),
+        }  # fmt: skip
         return json_response({**own, **about})
 
     @router.get(
