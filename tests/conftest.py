@@ -23,6 +23,14 @@ def pytest_runtest_call():
         raise
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_state(tmp_path_factory):
+    """Commands that remember something between runs do so in a folder of the tests, not in that of the user."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture
 def complaints():
     """stderr of a command without the note that a build without a compiler gives once."""

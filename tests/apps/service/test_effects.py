@@ -23,9 +23,11 @@ CHANGING = {
     ("POST", "/v1/models/{name}/rollback"),
     ("POST", "/setup"),
     ("POST", "/webhook"),
+    ("POST", "/session"),
+    ("DELETE", "/session"),
 }
 PROBES = {"/healthz", "/readyz", "/v2/health/live", "/v2/health/ready", "/ping", "/health"}
-PUBLIC = {*(("GET", path) for path in PROBES), ("GET", "/"), ("GET", "/page/{name}")}
+PUBLIC = {("GET", path) for path in PROBES | {"/", "/docs", "/page/{name}", "/session"}}
 
 
 @pytest.fixture

@@ -35,6 +35,8 @@ from unnaive.apps.service.openapi import describe_bodies
 from unnaive.apps.service.page import make_page_router, read_static
 from unnaive.apps.service.refused import Refused, refuse_mistake
 from unnaive.apps.service.routes import json_response, make_router
+from unnaive.apps.service.session_routes import make_session_router
+from unnaive.apps.service.sessions import Sessions
 from unnaive.base.errors import UnnaiveError
 from unnaive.io.sources import check_exists
 
@@ -52,6 +54,7 @@ class ServiceOptions:
     models: dict[str, str]
     token: str = field(repr=False)
     token_always: bool = False
+    session_secret: str = field(default="", repr=False)  # signs cookies; the token itself by default
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
@@ -107,13 +110,15 @@ def create_app(options: ServiceOptions) -> Guard:
         title="unnaive", version=__version__, description="Text classification with the Bayesian family.",
         lifespan=life, docs_url=None, redoc_url=None, openapi_url=None,
     )  # fmt: skip
+    sessions = Sessions(options.session_secret or options.token)
     routes = include_routers(
         app, make_router(models), make_compatible_router(models), make_label_studio_router(models),
-        make_page_router(read_static()),
+        make_session_router(sessions, always=options.token_always),
+        make_page_router(read_static(), index="index.html", docs="docs.html"),
         make_description_router(lambda: describe_bodies(app, routes.all(), options.token_always)),
     )  # fmt: skip
     answer_errors_in_sentences(app)
-    access = Access(options.token, options.token_always, frozenset(options.hosts), tuple(options.origins))
+    access = Access(options.token, options.token_always, frozenset(options.hosts), tuple(options.origins), sessions)
     inner: Any = DirectClassify(app, models)
     if options.origins:
         inner = CORSMiddleware(

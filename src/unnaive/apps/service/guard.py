@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
-from unnaive.apps.service.access import Access, Headers, WrongTokens, read_headers
+from unnaive.apps.service.access import Access, WrongTokens, read_headers
 from unnaive.apps.service.answered_by import begin_request, version_headers
 from unnaive.apps.service.edge import Edge
 from unnaive.apps.service.effects import Effect, RouteEffect, RouteEffects
@@ -19,6 +19,7 @@ from unnaive.apps.service.limits import Limits
 from unnaive.apps.service.metrics import Metrics
 from unnaive.apps.service.quotas import Quotas, Use
 from unnaive.apps.service.refused import Refused
+from unnaive.apps.service.sessions import Headers
 from unnaive.base.visible_text import visible
 
 Scope = MutableMapping[str, Any]
@@ -96,6 +97,8 @@ class Guard:
             headers = self._check(scope, route.effect)
             if b"authorization" in headers:
                 scope["unnaive.token"] = await self._has_token(scope, headers)
+            elif b"cookie" in headers:
+                scope["unnaive.token"] = self.access.has_session(headers, proof=route.effect.own_pages_only)
             self._check_token(scope, route.effect)
             if b"content-encoding" in headers and check_encoding(headers[b"content-encoding"]):
                 receive = InflatedBody(receive, None if route.effect is Effect.STREAM else self.limits.body)

@@ -112,6 +112,7 @@ def serve(
         from unnaive.apps.service.app import OPTIONS, ServiceOptions, create_app
         from unnaive.apps.service.limits import Limits
         from unnaive.apps.service.running import fit_limits, run_app
+        from unnaive.apps.service.sessions import read_local_secret
     except ImportError as problem:
         raise MissingExtra(f"serve needs {problem.name}; install it with: pip install 'unnaive[serve]'") from problem
     local = host in LOOPBACK
@@ -124,8 +125,10 @@ def serve(
         body=max_body << 20, batch=max_batch, text=max_text, seconds=timeout, requests=max_requests,
         connections=max_connections, streams=max_streams, client_requests=max_client_requests, rate=max_rate,
     )  # fmt: skip
+    secret = token if given else read_local_secret("serve", *(str(Path(one).resolve()) for one in paths.values()))
     options = ServiceOptions(
         models=paths, evaluations=named_evaluations(evaluation or [], list(paths)), token=token, token_always=not local,
+        session_secret=secret,
         hosts=(*(LOOPBACK if local else ()), *(name.lower() for name in allow_host or ())),
         measure_on=named_evaluations(measure_on or [], list(paths)),
         origins=tuple(allow_origin or ()), limits=fit_limits(limits),
