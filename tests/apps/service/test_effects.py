@@ -26,14 +26,9 @@ CHANGING = {
     ("POST", "/session"),
     ("DELETE", "/session"),
 }
-PUBLIC = {
-    ("GET", "/healthz"),
-    ("GET", "/readyz"),
-    ("GET", "/"),
-    ("GET", "/docs"),
-    ("GET", "/page/{name}"),
-    ("GET", "/session"),
-}
+PROBES = {"/healthz", "/readyz", "/v2/health/live", "/v2/health/ready", "/ping", "/health"}
+PAGES = {"/", "/docs", "/session", "/page/{name}"}
+PUBLIC = {("GET", path) for path in PROBES | PAGES}
 
 
 @pytest.fixture

@@ -15,7 +15,14 @@ from unnaive.apps.service.refused import Refused
 from unnaive.apps.service.sessions import Headers, Sessions
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-ONCE = (b"host", b"authorization", b"origin", b"sec-fetch-site", b"content-length")  # fields that may not come twice
+ONCE = (
+    b"host",
+    b"authorization",
+    b"origin",
+    b"sec-fetch-site",
+    b"content-length",
+    b"content-encoding",
+)  # fields that may not come twice
 HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\[\]:/@\s]+))(?::[0-9]{1,5})?", re.IGNORECASE)
 
 FREE_MISTAKES = 10  # wrong tokens of an address before it has to wait

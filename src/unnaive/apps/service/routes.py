@@ -18,7 +18,7 @@ from unnaive.apps.service.effects import Effect, declares
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
 from unnaive.apps.service.record import Change, Document
-from unnaive.apps.service.refused import Refused
+from unnaive.apps.service.refused import Refused, refuse_mistake
 from unnaive.apps.service.rendering import render_rows
 from unnaive.apps.service.served import ServedModel
 from unnaive.base.errors import UnnaiveError
@@ -162,8 +162,8 @@ def make_router(models: Models) -> APIRouter:
     @declares(Effect.HEALTH)
     async def readyz() -> Response:
         """Whether the service can do its work: all models are loaded and what they were taught can be written."""
-        problems = [one.problem for one in models if one.problem]
-        return json_response({"status": problems[0] if problems else "ready"}, 503 if problems else 200)
+        problem = models.problem
+        return json_response({"status": problem or "ready"}, 503 if problem else 200)
 
     @router.get("/metrics", response_class=Response)
     @declares(Effect.READ)
@@ -216,7 +216,7 @@ async def change(models: Models, model: ServedModel, function: Any, *given: Any,
     except Refused:
         raise
     except UnnaiveError as problem:  # a document that the model never learnt, or cannot learn
-        raise Refused(409, str(problem)) from problem
+        raise refuse_mistake(409, problem) from problem
     models.count_change(model, found)
     return json_response({"model": model.name, **found})
 

@@ -55,6 +55,9 @@ def serve(
         typer.Option(metavar="[NAME=]FILE", help="Output of unnaive evaluate --json, shown on the model card."),
     ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse teaching, and write no record.")] = False,
+    grow: Annotated[
+        bool, typer.Option("--grow", help="Let annotations of Label Studio add classes that a model does not have.")
+    ] = False,
     workers: Annotated[
         int, typer.Option(help="Number of processes; with more than one, models are read-only.", min=1, max=256)
     ] = 1,
@@ -125,7 +128,7 @@ def serve(
         session_secret=secret,
         hosts=(*(LOOPBACK if local else ()), *(name.lower() for name in allow_host or ())),
         origins=tuple(allow_origin or ()), limits=fit_limits(limits),
-        read_only=read_only or workers > 1, fold_seconds=write_every,
+        read_only=read_only or workers > 1, grow=grow, fold_seconds=write_every,
     )  # fmt: skip
     _set_logging(log)
     if workers > 1:
@@ -233,4 +236,4 @@ def _set_logging(log: bool) -> None:
     import logging
 
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING)
-    logging.getLogger("unnaive.service").setLevel(logging.INFO if log else logging.ERROR)
+    logging.getLogger("unnaive.service").setLevel(logging.INFO if log else logging.WARNING)
