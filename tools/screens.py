@@ -8,6 +8,7 @@ labelled, and a browser clicks. Desktop and phone, light and dark.
 
 from __future__ import annotations
 
+import csv
 import io
 import os
 import re
@@ -145,13 +146,18 @@ def teach(page: Any) -> None:
 
 def picture_labelling(camera: Camera, folder: Path) -> None:
     """The labelling page after some answers, on a desktop and on a phone."""
-    run(folder, "label", "tickets/train.csv", "-o", "labels.db", "--classes", "billing,bug,feature,howto", "--status")
+    classes = ["billing", "bug", "feature", "howto"]
+    run(folder, "label", "tickets/train.csv", "-o", "labels.db", "--classes", ",".join(classes), "--status")
+    with (folder / "tickets/train.csv").open(encoding="utf-8", newline="") as file:
+        right = {"".join(row["text"].split()): row["queue"] for row in csv.DictReader(file)}
     with serving(folder, "label", "labels.db", "--who", "ann") as address:
         with camera.page(address, DESKTOP, "light") as page:
-            for number in range(24):
-                page.wait_for_selector("#asked:not([hidden])")
-                page.keyboard.press(str(1 + number % 4))
-                page.locator("#progress-words", has_text=f"{number + 1} of ").wait_for()
+            page.wait_for_selector("#asked:not([hidden])")
+            for _ in range(60):
+                label = right.get("".join(page.inner_text("#text").split()))
+                before = page.inner_text("#progress-words")
+                page.keyboard.press(str(1 + classes.index(label)) if label in classes else "Space")
+                page.locator("#progress-words").filter(has_not_text=before).wait_for()
             page.locator("#stopping:not(:empty)").wait_for()
             camera.shoot(page, "label")
         with camera.page(address, PHONE, "dark") as page:
