@@ -3,7 +3,6 @@
 import gzip
 import io
 import json
-import os
 import pickle
 import signal
 import subprocess
@@ -25,7 +24,7 @@ from unnaive.io.columns import Columns
 from unnaive.io.options import ReadOptions
 from unnaive.scaleout.filter import blocks, line_shards
 from unnaive.scaleout.filter.blocks import ShardReading
-from unnaive.scaleout.filter.filter_record import RECORD_NAME
+from unnaive.scaleout.filter.filter_record import RECORD_NAME, open_filter_record
 from unnaive.scaleout.filter.keep_rule import KeepRule, choose_keep_rule
 from unnaive.scaleout.filter.line_shards import LineShard
 from unnaive.scaleout.filter.run import filter_shard
@@ -500,16 +499,9 @@ def test_one_block_by_hand():
 
 
 def test_two_runs_into_one_folder_are_refused(folder, capsys):
-    import fcntl
-
     write_shards(folder / "shards")
-    Path("kept").mkdir()
-    handle = os.open("kept", os.O_RDONLY)
-    fcntl.flock(handle, fcntl.LOCK_EX)
-    try:
+    with open_filter_record(Path("kept"), {}):
         assert exit_code(WORDS) == 2
-    finally:
-        os.close(handle)
     assert "another run is writing into kept" in capsys.readouterr().err
     Path("kept", RECORD_NAME).write_bytes(b"no database" * 100)
     assert exit_code(WORDS) == 2

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any, AnyStr
 
 from unnaive.base.errors import BadData, MissingExtra, UnnaiveWarning
+from unnaive.base.system import NO_WAIT, PLAIN
 from unnaive.io.options import MAX_LINE, MAX_RATIO, OnRead, ReadOptions
 
 Lines = Iterator[tuple[int, str]]  # numbered from 1
@@ -186,7 +187,7 @@ def _open_raw(path: Path) -> tuple[IO[bytes], bytes]:
     """(the file, what was read of it already); a named pipe that nobody writes to is not waited for in vain."""
     if not stat.S_ISFIFO(path.stat().st_mode):
         return path.open("rb", buffering=0), b""
-    pipe = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    pipe = os.open(path, os.O_RDONLY | PLAIN | NO_WAIT)
     first = b""
     deadline = time.monotonic() + PIPE_PATIENCE
     while not first:
