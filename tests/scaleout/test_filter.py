@@ -436,6 +436,7 @@ MISTAKES = {
     "filter m.model cut.jsonl.gz -o k.jsonl --keep good --above 0.5": "cut.jsonl.gz breaks off or is damaged",
     "filter m.model table.csv -o k.csv --keep good --above 0.5": "of no kind that can be filtered",
     "filter m.model array.json -o k.json --keep good --above 0.5": "is one JSON array",
+    "filter m.model - -o nothing --keep good --above 0.5": "stdin is filtered into one file",
     "filter m.model nothing -o out --keep good --above 0.5": "has no file to filter",
 }
 

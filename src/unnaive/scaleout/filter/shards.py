@@ -86,6 +86,8 @@ def plan_shards(
     folder = output if output is not None and (several or output.is_dir()) else None
     if several and folder is None:
         raise UnnaiveError("several files are filtered into a folder; name it with --output FOLDER")
+    if folder is not None and STDIN in sources:
+        raise UnnaiveError("stdin is filtered into one file, alone; name a file with --output, or leave that out")
     if folder is not None and folder.exists() and not folder.is_dir():
         raise UnnaiveError(f"{folder} is a file, and several are to be written; name a folder")
     jobs = tuple(
