@@ -27,8 +27,7 @@ CHANGING = {
     ("DELETE", "/session"),
 }
 PROBES = {"/healthz", "/readyz", "/v2/health/live", "/v2/health/ready", "/ping", "/health"}
-PAGES = {"/", "/docs", "/session", "/page/{name}"}
-PUBLIC = {("GET", path) for path in PROBES | PAGES}
+PUBLIC = {("GET", path) for path in PROBES | {"/", "/docs", "/page/{name}", "/session"}}
 
 
 @pytest.fixture
