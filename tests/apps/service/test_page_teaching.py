@@ -83,8 +83,7 @@ def test_the_teach_tab_follows_the_text_that_was_tried_last(page: Any) -> None:
         page.click("#tab-try")
         try_text(page, text)
         open_teach(page)
-        wait(page, "document.getElementById('teach-now').textContent !== ''")
-        assert page.input_value("#teach-text") == text
+        wait(page, f"document.getElementById('teach-text').value === {text!r}")
         assert page.input_value("#teach-label") == ""
         page.fill("#teach-label", "bug")
     page.fill("#teach-text", "my own words")

@@ -54,6 +54,11 @@ def serve(
         READ_NAMED,
         typer.Option(metavar="[NAME=]FILE", help="Output of unnaive evaluate --json, shown on the model card."),
     ] = None,
+    measure_on: Annotated[
+        list[str] | None,
+        READ_NAMED,
+        typer.Option(metavar="[NAME=]FILE", help="Labelled documents to measure each version of the model on."),
+    ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse teaching, and write no record.")] = False,
     grow: Annotated[
         bool, typer.Option("--grow", help="Let annotations of Label Studio add classes that a model does not have.")
@@ -127,6 +132,7 @@ def serve(
         models=paths, evaluations=named_evaluations(evaluation or [], list(paths)), token=token, token_always=not local,
         session_secret=secret,
         hosts=(*(LOOPBACK if local else ()), *(name.lower() for name in allow_host or ())),
+        measure_on=named_evaluations(measure_on or [], list(paths)),
         origins=tuple(allow_origin or ()), limits=fit_limits(limits),
         read_only=read_only or workers > 1, grow=grow, fold_seconds=write_every,
     )  # fmt: skip
@@ -187,7 +193,7 @@ def _ways_out(path: Path) -> str:
 
 
 def named_evaluations(words: list[str], names: list[str]) -> dict[str, str]:
-    """Files of evaluations by model; a file without a name is of the first."""
+    """Files of evaluations, or to evaluate on, by model; a file without a name is of the first."""
     found: dict[str, str] = {}
     for word in words:
         name, equals, path = word.partition("=")
