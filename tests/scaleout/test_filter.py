@@ -296,6 +296,19 @@ def test_a_folder_of_shards_is_mirrored_and_resumed(folder, fitted, monkeypatch,
     assert "filtered with another threshold (0.0, now it is 0.847" in capsys.readouterr().err
 
 
+def test_shards_of_several_kinds_in_one_folder(folder):
+    Path("mixed").mkdir()
+    Path("mixed/a.jsonl").write_bytes(b"".join(lines_of(["useful rivers", "cheap pills"])))
+    Path("mixed/b.txt").write_text("buy cheap pills\nuseful rivers\n")
+    pq.write_table(pa.table({"text": ["cheap pills", "clear lakes"]}), "mixed/c.parquet")
+    Path("mixed/d.wet").write_bytes(warc_record("conversion", b"cheap pills") + warc_record("conversion", b"lakes"))
+    assert run("filter m.model mixed -o kept --keep good --above 0.5") == 0
+    assert Path("kept/a.jsonl").read_bytes() == lines_of(["useful rivers"])[0]
+    assert Path("kept/b.txt").read_text() == "useful rivers\n"
+    assert pq.read_table("kept/c.parquet").to_pydict() == {"text": ["clear lakes"]}
+    assert Path("kept/d.wet").read_bytes() == warc_record("conversion", b"lakes")
+
+
 @pytest.mark.slow
 def test_a_killed_run_leaves_whole_shards_and_goes_on(folder, capsys):
     shards = folder / "shards"

@@ -79,8 +79,9 @@ def filter_file(
     if job.target is not None:
         job.target.parent.mkdir(parents=True, exist_ok=True)
     with _open_target(job) as file:
+        message = job.own_reading(reading).message
         tally = filter_shard(
-            rule, job.open(reading), file, name=job.name, packing=job.packing, message=reading.message, threads=threads
+            rule, job.open(reading), file, name=job.name, packing=job.packing, message=message, threads=threads
         )
         if not (tally.texts or may_be_empty):
             raise BadData(f"{job.source} has no texts; give some")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from unnaive.base.errors import BadData, UnnaiveError
@@ -47,7 +47,11 @@ class ShardJob:
 
     def open(self, reading: ShardReading) -> Shard:
         """The file, to be read."""
-        return SHARD_KINDS[self.kind](self.source, reading)
+        return SHARD_KINDS[self.kind](self.source, self.own_reading(reading))
+
+    def own_reading(self, reading: ShardReading) -> ShardReading:
+        """How all shards are read, without what is meant for tables if this is none."""
+        return reading if self.kind in ("jsonl", "parquet") else replace(reading, columns=None, message=None)
 
 
 @dataclass(frozen=True)
