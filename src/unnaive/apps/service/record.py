@@ -34,10 +34,9 @@ from unnaive.apps.service.record_seals import (
 from unnaive.apps.service.record_versions import (
     PREVIOUS,
     PreviousFile,
-    base_at,
-    find_barrier,
-    next_base,
+    VersionMap,
     read_previous,
+    read_version_map,
 )
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning, count_noun
 from unnaive.base.sqlite_files import connect_durable, transaction
@@ -289,23 +288,15 @@ class TeachingRecord:
         row = self._data.execute("SELECT kind FROM events WHERE id = ?", (event,)).fetchone()
         return None if row is None else str(row[0])
 
-    def barrier(self, event: int) -> tuple[int, str] | None:
-        """The event that keeps a rollback from going back to the version after `event`, and why; None for none."""
-        return find_barrier(self._data, event, self.previous)
+    def versions(self) -> VersionMap:
+        """What matters of all events for going back to one of them."""
+        return read_version_map(self._data)
 
     @property
     def previous(self) -> PreviousFile | None:
         """The file of the base before, if it is kept."""
         found = read_previous(self.setting(PREVIOUS))
         return found if self.previous_path.exists() else None
-
-    def base_at(self, event: int) -> int:
-        """The base that the version after an event belongs to."""
-        return base_at(self._data, event)
-
-    def next_base(self) -> int:
-        """The number of a base that there was not before."""
-        return next_base(self._data)
 
     def current(self, source: str) -> Document | None:
         """The document that a source stands for now; None where it was never taught or was forgotten since."""
@@ -323,8 +314,10 @@ class TeachingRecord:
             " WHERE ?1 IS NULL OR id < ?1 ORDER BY id DESC LIMIT ?2",
             (before, limit),
         ).fetchall()
+        versions, previous = self.versions(), self.previous
         return [
-            self._event(*row, documents=documents) | {"restorable": self.barrier(int(row[0])) is None} for row in rows
+            self._event(*row, documents=documents) | {"restorable": versions.barrier(int(row[0]), previous) is None}
+            for row in rows
         ]
 
     def _event(

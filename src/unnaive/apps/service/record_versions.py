@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from dataclasses import dataclass
-from typing import Any
 
 PREVIOUS = "previous"  # the setting that says what the file of the base before is
 
@@ -33,44 +32,62 @@ def read_previous(words: str | None) -> PreviousFile | None:
     return None if words is None else PreviousFile(*json.loads(words))
 
 
-def base_at(data: sqlite3.Connection, event: int) -> int:
-    """The base that the version after an event belongs to."""
-    row = data.execute(
-        "SELECT json_extract(answer, '$.base') FROM events WHERE id <= ? AND json_extract(answer, '$.base') NOT NULL"
-        " ORDER BY id DESC LIMIT 1",
-        (event,),
-    ).fetchone()
-    return 0 if row is None else int(row[0])
+@dataclass(frozen=True)
+class VersionMap:
+    """What matters of all events for going back: where bases begin, and which events lost something."""
+
+    last: int
+    bases: tuple[tuple[int, int], ...]  # (event, base) in the order of events
+    losses: tuple[int, ...]
+    tunings: tuple[int, ...]
+
+    def base_at(self, event: int) -> int:
+        """The base that the version after an event belongs to.
+
+        >>> versions = VersionMap(9, ((3, 1), (7, 0)), (), ())
+        >>> [versions.base_at(event) for event in (2, 3, 6, 7)]
+        [0, 1, 1, 0]
+        """
+        return next((base for begin, base in reversed(self.bases) if begin <= event), 0)
+
+    @property
+    def base(self) -> int:
+        """The base that is served."""
+        return self.base_at(self.last)
+
+    @property
+    def next_base(self) -> int:
+        """The number of a base that there was not before."""
+        return max((base for _, base in self.bases), default=0) + 1
+
+    def barrier(self, event: int, previous: PreviousFile | None) -> tuple[int, str] | None:
+        """The event that keeps a rollback from going back to the version after `event`, and why; None for none.
+
+        loss    events are missing from the record
+        rebase  another model file took over, and the one of before is not kept
+        tuning  what was tuned on held-out documents ended
+        """
+        lost = next((number for number in self.losses if number > event), None)
+        if lost is not None:
+            return lost, "loss"
+        base, until = self.base_at(event), self.last
+        if base != self.base:
+            if previous is None or previous.base != base or previous.event < event:
+                return next(begin for begin, _ in self.bases if begin > event), "rebase"
+            until = previous.event
+        ended = [number for number in self.tunings if event < number <= until and self.base_at(number) == base]
+        return (ended[0], "tuning") if ended else None
 
 
-def next_base(data: sqlite3.Connection) -> int:
-    """The number of a base that there was not before."""
-    row = data.execute("SELECT coalesce(max(json_extract(answer, '$.base')), 0) FROM events").fetchone()
-    return int(row[0]) + 1
-
-
-def find_barrier(data: sqlite3.Connection, event: int, previous: PreviousFile | None) -> tuple[int, str] | None:
-    """The event that keeps a rollback from going back to the version after `event`, and why; None for none.
-
-    loss    events are missing from the record
-    rebase  another model file took over, and the one of before is not kept
-    tuning  what was tuned on held-out documents ended
-    """
-    lost = data.execute("SELECT min(id) FROM events WHERE kind = 'loss' AND id > ?", (event,)).fetchone()[0]
-    if lost is not None:
-        return int(lost), "loss"
-    base, now = base_at(data, event), base_at(data, _last(data))
-    kept = previous is not None and previous.base == base and previous.event >= event
-    if base != now and not kept:
-        other = "SELECT min(id) FROM events WHERE id > ? AND json_extract(answer, '$.base') NOT NULL"
-        return int(data.execute(other, (event,)).fetchone()[0]), "rebase"
-    until = previous.event if base != now and previous is not None else _last(data)
-    rows: list[Any] = data.execute(
-        "SELECT id FROM events WHERE id > ? AND id <= ? AND json_extract(answer, '$.tuning_lost') ORDER BY id",
-        (event, until),
+def read_version_map(data: sqlite3.Connection) -> VersionMap:
+    """The map of all events of a record."""
+    rows = data.execute(
+        "SELECT id, kind = 'loss', json_extract(answer, '$.base'), json_extract(answer, '$.tuning_lost') FROM events"
+        " ORDER BY id"
     ).fetchall()
-    return next(((int(number), "tuning") for (number,) in rows if base_at(data, number) == base), None)
-
-
-def _last(data: sqlite3.Connection) -> int:
-    return int(data.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()[0])
+    return VersionMap(
+        rows[-1][0] if rows else 0,
+        tuple((number, base) for number, _, base, _ in rows if base is not None),
+        tuple(number for number, lost, _, _ in rows if lost),
+        tuple(number for number, _, _, ended in rows if ended),
+    )

@@ -145,8 +145,9 @@ class ServedModel:
         if folded is None:
             self._rebase(fitted, sha256)
             return
-        base = record.next_base() if record.is_derived(sha256) else record.base_at(folded)
-        if base != record.base_at(record.last):
+        versions = record.versions()
+        base = versions.next_base if record.is_derived(sha256) else versions.base_at(folded)
+        if base != versions.base:
             self._keep_previous()
             back = record.left_out_since(folded)  # which an earlier file of this model has
             about = {"taught": len(back.learn), "forgotten": len(back.forget), "base": base}
@@ -160,7 +161,7 @@ class ServedModel:
         record = self._teachable_record()
         rebased = rebase(fitted, record, grow=self._grow)
         self._keep_previous()
-        number = record.add(REBASE, rebased.to_change(), rebased.to_answer() | {"base": record.next_base()})
+        number = record.add(REBASE, rebased.to_change(), rebased.to_answer() | {"base": record.versions().next_base})
         self._hash, self._folded = sha256, number - 1
         self.version = make_version(rebased.fitted, number)
         log.warning("%s: another model file took over as version %d: %s", self.name, number, rebased.describe())
@@ -177,7 +178,7 @@ class ServedModel:
             log.error("%s: the model file before is not kept: %s", self.name, problem)
             record.previous_path.unlink(missing_ok=True)
             return
-        kept = PreviousFile(sha256, record.base_at(version.number), version.number)
+        kept = PreviousFile(sha256, record.versions().base_at(version.number), version.number)
         record.keep_setting(PREVIOUS, kept.to_json())
 
     def file_changed(self) -> tuple[int, ...] | None:
@@ -271,7 +272,8 @@ class ServedModel:
         kind = record.kind_of(event)
         if kind is None:
             raise Refused(409, f"there is no event {event}; the last is {record.last}")
-        if kind == REBASE or record.base_at(event) != record.base_at(event - 1):
+        versions = record.versions()
+        if kind == REBASE or versions.base_at(event) != versions.base_at(event - 1):
             raise Refused(409, f"with event {event} another model file took over; roll back to a version before it")
         change = record.undoing(event)
         if not change:
@@ -364,10 +366,11 @@ class ServedModel:
             record = self._teachable_record()
             if not 0 <= number <= record.last:
                 raise Refused(404, f"there is no version {number}; there are 0 to {record.last}")
-            barrier = record.barrier(number)
+            versions = record.versions()
+            barrier = versions.barrier(number, record.previous)
             if barrier is not None:
                 raise Refused(409, f"version {number} cannot be restored{BARRIERS[barrier[1]].format(barrier[0])}")
-            if record.base_at(number) != record.base_at(record.last):
+            if versions.base_at(number) != versions.base:
                 return self._restore_previous(number, key, request)
             return self._change(f"rollback to {number}", record.undoing_since(number), None, key, request)
 
