@@ -26,8 +26,9 @@ from unnaive.apps.service.teaching import (
 )
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.lazy import lazy_property
+from unnaive.base.system import locked_for_replacing
 from unnaive.base.types import Label
-from unnaive.classifier.model_file import load_model, lock_model_file
+from unnaive.classifier.model_file import load_model
 from unnaive.io.sources import hash_file
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.tuned_models import lost_tuning
@@ -404,7 +405,7 @@ class ServedModel:
             if record is None or self.version.number == self._folded:
                 return False
             try:
-                with lock_model_file(self.path, wait=False):
+                with locked_for_replacing(self.path, wait=False):
                     sha256 = hash_file(self.path)
                     if sha256 == self._hash:
                         self._hash = write_fold(self.path, self.version.fitted, record, self.version.number)

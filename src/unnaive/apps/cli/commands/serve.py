@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -121,6 +122,7 @@ def serve(
         raise UnnaiveError(f"{host} can be reached from outside, so a token is needed; give --token-file or ${TOKEN}")
     token = given or secrets.token_urlsafe(24)
     paths = named_models(models)
+    check_permissions(paths.values(), teachable=not read_only and workers == 1)
     limits = Limits(
         body=max_body << 20, batch=max_batch, text=max_text, seconds=timeout, requests=max_requests,
         connections=max_connections, streams=max_streams, client_requests=max_client_requests, rate=max_rate,
@@ -163,6 +165,31 @@ def named_models(words: list[str]) -> dict[str, str]:
             raise BadData(f"two models are called {name!r}; name them: first={found[name]} second={path}")
         found[name] = path
     return found
+
+
+def check_permissions(paths: Iterable[str], *, teachable: bool) -> None:
+    """Refuse models that this user cannot read, or teach: a record and the new model file are written beside them."""
+    for path in map(Path, paths):
+        folder = path.absolute().parent
+        if path.exists() and not os.access(path, os.R_OK):
+            raise UnnaiveError(f"{_whose(path)} cannot be read by user {os.geteuid()}; {_ways_out(path)}")
+        if teachable and folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
+            raise UnnaiveError(
+                f"{_whose(folder)} cannot be written by user {os.geteuid()}, so nothing could be taught; start with "
+                f"--read-only, {_ways_out(folder)}"
+            )
+
+
+def _whose(path: Path) -> str:
+    return f"{path} belongs to user {path.stat().st_uid} and"
+
+
+def _ways_out(path: Path) -> str:
+    owner = path.stat()
+    return (
+        f"run as its owner (in a container: --user {owner.st_uid}:{owner.st_gid}), or give it to this user "
+        f"(chown -R {os.geteuid()} {path})"
+    )
 
 
 def named_evaluations(words: list[str], names: list[str]) -> dict[str, str]:
