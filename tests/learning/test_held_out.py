@@ -158,12 +158,12 @@ class TestAuto:
             return select_terms_of(X, Y, terms, select)
 
         search = CandidateSearch(
-            X, codes, N_CLASSES, splits, weight=None, random_state=0, n_jobs=1, on_candidate=lambda name: None,
+            X, codes, N_CLASSES, splits, weight=None, random_state=0, n_jobs=1, on_candidate=lambda view, family: None,
             terms=terms, select=None if select is None else choose,
         )  # fmt: skip
         whole = next(one for one in find_views(X, terms, N_CLASSES) if one.name == view)
         assert all(len(columns[view]) < len(whole.columns) for columns in search.fold_columns)
-        scores = search._held_out_scores(whole, CANDIDATES, None)
+        scores = search._held_out_scores(whole, CANDIDATES)
         at = len(splits[0].held_out)
         for one in CANDIDATES:
             expected = self.expected(texts, codes, splits[1], view, one, select)
@@ -197,7 +197,7 @@ class TestAuto:
         )
         terms = ["good", "vote", "#go"]
         search = CandidateSearch(
-            X, codes, 2, splits, weight=None, random_state=0, n_jobs=1, on_candidate=lambda name: None, terms=terms
+            X, codes, 2, splits, weight=None, random_state=0, n_jobs=1, on_candidate=lambda view, family: None, terms=terms
         )
         view = next(one for one in find_views(X, terms, 2) if one.name == "characters")
         assert not any("characters" in columns for columns in search.fold_columns)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +15,7 @@ from unnaive.data.products import take_columns
 from unnaive.data.targets import one_label_matrix
 from unnaive.data.weighting import tf_idf
 from unnaive.models.auto.candidates import Candidate
-from unnaive.models.auto.clock import ViewClock
 from unnaive.models.auto.members import (
-    FAMILIES,
     Training,
     fit_family,
     member_scores,
@@ -33,6 +30,7 @@ from unnaive.models.auto.pooling import (
     soften,
 )
 from unnaive.models.auto.recipe import make_member
+from unnaive.models.auto.sampling import sample_rows
 from unnaive.models.auto.views import PRIOR, SelectColumns, View, select_views
 from unnaive.text.gram_units import find_kinds
 from unnaive.text.vocabulary import Vocabulary
@@ -92,54 +90,37 @@ def block_splits(
     alone = np.bincount(targets, minlength=n_classes)[targets] < 2
     random = np.random.default_rng(random_state)
     for number in range(n_folds if all_folds else 1):
-        train = _sample(np.flatnonzero((fold != number) | alone), targets, most_training, random)
+        train = sample_rows(np.flatnonzero((fold != number) | alone), targets, most_training, random)
         known = np.bincount(targets[train], minlength=n_classes) > 0
         held_out = np.flatnonzero((fold == number) & ~alone & known[targets])
         if len(held_out):
-            yield Split(train, _sample(held_out, targets, most_held_out, random))
-
-
-def _sample(rows: Ids, targets: Ids, most: int, random: np.random.Generator) -> Ids:
-    """At most so many of the rows, each class with its share and at least one, in their order."""
-    if len(rows) <= most:
-        return rows
-    shuffled = rows[random.permutation(len(rows))]
-    order = shuffled[np.argsort(targets[shuffled], kind="stable")]
-    sizes = np.bincount(targets[rows])
-    rank = np.arange(len(rows)) - np.repeat(np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
-    share = (rank + 0.5) / np.repeat(sizes[sizes > 0], sizes[sizes > 0])
-    kept = np.argsort(np.where(rank == 0, -1.0, share), kind="stable")[: max(most, int((sizes > 0).sum()))]
-    return np.sort(order[kept])
+            yield Split(train, sample_rows(held_out, targets, most_held_out, random))
 
 
 class CandidateSearch:
     """Candidates on shared splits of documents X with one class each.
 
-    `on_candidate` is called with the name of every candidate that is about to be fitted. Held-out documents are `rows`,
-    `truth` has the class of each (n_held_out,), and `soft_targets` the same softened (n_held_out, n_classes). The views
-    of a split, by the names `terms` of the columns and `select`, are those of its training documents: a term that none
-    of them has is to a held-out document what an unknown one is to a new document, nothing.
+    `on_candidate` is called with the view and the family of every candidate that is about to be fitted. Held-out
+    documents are `rows`, `truth` has the class of each (n_held_out,), and `soft_targets` the same softened (n_held_out,
+    n_classes). The views of a split, by the names `terms` of the columns and `select`, are those of its training
+    documents: a term that none of them has is to a held-out document what an unknown one is to a new document, nothing.
     """
 
     def __init__(
         self, X: Sparse, targets: Ids, n_classes: int, splits: Sequence[Split], *, weight: Floats | None,
-        random_state: int, n_jobs: int | None, on_candidate: Callable[[str], None],
-        now: Callable[[], float] = time.perf_counter, terms: Sequence[str] | Vocabulary | None = None,
-        select: SelectColumns | None = None,
+        random_state: int, n_jobs: int | None, on_candidate: Callable[[str, str], None],
+        terms: Sequence[str] | Vocabulary | None = None, select: SelectColumns | None = None,
     ) -> None:  # fmt: skip
         self.X, self.targets, self.n_classes, self.weight = X, targets, n_classes, weight
-        self.random_state, self.n_jobs, self.on_candidate, self.now = random_state, n_jobs, on_candidate, now
+        self.random_state, self.n_jobs, self.on_candidate = random_state, n_jobs, on_candidate
         self.splits, self.terms, self.select = splits, terms, select
         self.rows = np.concatenate([one.held_out for one in splits])
         self.truth = targets[self.rows]
         self.soft_targets = soften(self.truth, np.bincount(targets, minlength=n_classes) > 0)
 
-    def choose(self, view: View, candidates: Sequence[Candidate], clock: ViewClock | None = None) -> ChosenView:
-        """The best candidate of each family by accuracy − log-loss / 10, scaled, and their pool.
-
-        With a clock, candidates for which there is no time by the times of the first split are left out.
-        """
-        scores = self._held_out_scores(view, candidates, clock)
+    def choose(self, view: View, candidates: Sequence[Candidate]) -> ChosenView:
+        """The best candidate of each family by accuracy − log-loss / 10, scaled, and their pool."""
+        scores = self._held_out_scores(view, candidates)
         best: dict[str, tuple[float, Candidate, float]] = {}
         tried = []
         for one, found in scores.items():
@@ -171,11 +152,9 @@ class CandidateSearch:
             found.append({one.name: one.columns for one in views})
         return found
 
-    def _held_out_scores(
-        self, view: View, candidates: Sequence[Candidate], clock: ViewClock | None
-    ) -> dict[Candidate, Floats]:
-        start = self.now()
-        scores: dict[Candidate, Floats] = {}
+    def _held_out_scores(self, view: View, candidates: Sequence[Candidate]) -> dict[Candidate, Floats]:
+        """The scores of all held-out documents (n_held_out, n_classes) by each candidate."""
+        scores = {one: np.empty((len(self.rows), self.n_classes)) for one in candidates}
         at = 0
         for number, split in enumerate(self.splits):
             columns = self.fold_columns[number].get(view.name, np.zeros(0, np.int64))
@@ -187,29 +166,20 @@ class CandidateSearch:
                 inside, weighting, Y, weight, tol=TOL, random_state=self.random_state, n_jobs=self.n_jobs
             )
             Z = weight_rows(weighting, take_columns(self.X[split.held_out], columns))
-            watched = clock if not at else None  # the first split tells what the others will take
-            if watched is not None:
-                watched.preparing = self.now() - start
-            for one in scores if at else candidates:
-                if watched is not None and not watched.allows(one.family):
-                    continue
-                self.on_candidate(f"{view.name}, {FAMILIES[one.family].title}")
-                start = self.now()
-                found = scores.setdefault(one, np.empty((len(self.rows), self.n_classes)))
+            for one, found in scores.items():
+                self.on_candidate(view.name, one.family)
                 # a view that the training documents have no column of adds nothing
                 found[at : at + len(split.held_out)] = (
                     member_scores(fit_family(one.family, one.settings, data), Z) if len(columns) else 0.0
                 )
-                if watched is not None:
-                    watched.record(one.family, self.now() - start)
             at += len(split.held_out)
         return scores
 
 
 def pool_views(
-    chosen: Sequence[ChosenView], soft_targets: Floats
+    chosen: Sequence[ChosenView], soft_targets: Floats, documents: int | None = None
 ) -> tuple[dict[str, Any], dict[tuple[str, str], float]]:
-    """The recipe without its report, and the shares of its members."""
+    """The recipe without its report, and the shares of its members; solvers learn from at most so many documents."""
     pool = fit_pool(
         [one.scores for one in chosen], soft_targets, shrink=SHRINK, prior=[PRIOR[one.view.name] for one in chosen]
     )
@@ -224,7 +194,7 @@ def pool_views(
         for share, (candidate, scale) in zip(one.pool.weights, one.members, strict=True):
             if share:
                 shares[one.view.name, candidate.family] = float(weight * share)
-                members.append(make_member(one.view.name, candidate, slope * weight * share * scale))
+                members.append(make_member(one.view.name, candidate, slope * weight * share * scale, documents))
     whole = sum(shares.values())
     recipe = {"kind": "single", "members": members, "bias": bias.tolist()}
     return recipe, {key: share / whole for key, share in shares.items()}
