@@ -20,6 +20,7 @@ from unnaive.models.auto.members import Training, fit_family, member_scores, wei
 from unnaive.models.auto.multilabel import _out_of_fold
 from unnaive.models.auto.search import CandidateSearch, block_splits
 from unnaive.models.auto.views import find_views
+from unnaive.models.auto.work_teller import WorkTeller
 from unnaive.models.catalogue import MODELS
 from unnaive.models.naive_bayes import MultinomialNB
 from unnaive.text.counting import TextCounter
@@ -178,8 +179,8 @@ class TestAuto:
         Y = csr_array(one_label_matrix(codes, N_CLASSES))
         fold = np.arange(len(codes)) % 3
         view = find_views(X, terms, N_CLASSES)[0]
-        scores, rows, _ = _out_of_fold(X, Y, view, None, fold, 0, 1, lambda name: None, None, terms, None)
-        assert rows.tolist() == list(range(len(codes)))
+        found = _out_of_fold(X, Y, view, MULTILABEL, None, fold, 0, 1, WorkTeller(), terms, None)
+        scores = dict(zip(MULTILABEL, found, strict=True))
         split = type("Split", (), {"train": np.flatnonzero(fold != 1), "held_out": np.flatnonzero(fold == 1)})
         for one in MULTILABEL:
             expected = self.expected(texts, codes, split, "words", one)
@@ -197,11 +198,19 @@ class TestAuto:
         )
         terms = ["good", "vote", "#go"]
         search = CandidateSearch(
-            X, codes, 2, splits, weight=None, random_state=0, n_jobs=1, on_candidate=lambda view, family: None, terms=terms
+            X,
+            codes,
+            2,
+            splits,
+            weight=None,
+            random_state=0,
+            n_jobs=1,
+            on_candidate=lambda view, family: None,
+            terms=terms,
         )
         view = next(one for one in find_views(X, terms, 2) if one.name == "characters")
         assert not any("characters" in columns for columns in search.fold_columns)
-        assert not search._held_out_scores(view, CANDIDATES, None)[CANDIDATES[0]].any()
+        assert not search._held_out_scores(view, CANDIDATES)[CANDIDATES[0]].any()
 
 
 def select_terms_of(X, Y, names, k):
