@@ -37,7 +37,14 @@ from unnaive.models.auto.recipe import Recipe, place_classes
 from unnaive.models.auto.refit import count_classes, order_classes, refit
 from unnaive.models.auto.report import make_report, without_measures
 from unnaive.models.auto.sampling import sample_rows
-from unnaive.models.auto.search import CandidateSearch, Split, block_splits, cross_fitted_scores, pool_views
+from unnaive.models.auto.search import (
+    CandidateSearch,
+    Split,
+    block_splits,
+    cross_fitted_scores,
+    make_recipe,
+    pool_views,
+)
 from unnaive.models.auto.views import SelectColumns, View, select_views, take_names
 from unnaive.models.auto.work_teller import WorkTeller
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
@@ -244,8 +251,9 @@ class Auto(DocumentsModel):
             on_candidate=on_candidate, terms=terms, select=select,
         )  # fmt: skip
         chosen = [search.choose(view, plan.candidates) for view in planned]
-        recipe, shares_of = pool_views(chosen, search.soft_targets, plan.documents)
-        scores = cross_fitted_scores(chosen, search.truth, search.soft_targets)
+        pooled = pool_views(chosen, search.soft_targets)
+        recipe, shares_of = make_recipe(chosen, pooled, plan.documents)
+        scores = cross_fitted_scores(chosen, pooled, search.truth, search.soft_targets)
         group = passages.groups()[np.searchsorted(rows, search.rows)]
         held_out = HeldOutAccuracy.of(scores.argmax(axis=1) == search.truth, group, len(splits[0].train) / len(targets))
         sharing = passages.count_documents() / len(rows)

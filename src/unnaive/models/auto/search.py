@@ -176,51 +176,70 @@ class CandidateSearch:
         return scores
 
 
-def pool_views(
-    chosen: Sequence[ChosenView], soft_targets: Floats, documents: int | None = None
+@dataclass(frozen=True, eq=False)
+class ViewPool:
+    """The pool of all views, and the slope and level of its saturation: score = slope · pooled + level."""
+
+    pool: PoolWeights
+    slope: float
+    level: float
+
+    @classmethod
+    def of(
+        cls, views: list[Floats], prior: list[float], soft_targets: Floats, start: ViewPool | None = None
+    ) -> ViewPool:
+        """Fitted to held-out scores of each view; `start` is one that is near."""
+        pool = fit_pool(views, soft_targets, shrink=SHRINK, prior=prior, start=start and start.pool)
+        saturation = start and (start.slope, start.level)
+        return cls(pool, *fit_saturation(pool.combine(views), soft_targets, shrink=1.0, start=saturation))
+
+
+def pool_views(chosen: Sequence[ChosenView], soft_targets: Floats) -> ViewPool:
+    """The pool of the views."""
+    return ViewPool.of([one.scores for one in chosen], [PRIOR[one.view.name] for one in chosen], soft_targets)
+
+
+def make_recipe(
+    chosen: Sequence[ChosenView], pooled: ViewPool, documents: int | None = None
 ) -> tuple[dict[str, Any], dict[tuple[str, str], float]]:
     """The recipe without its report, and the shares of its members; solvers learn from at most so many documents."""
-    pool = fit_pool(
-        [one.scores for one in chosen], soft_targets, shrink=SHRINK, prior=[PRIOR[one.view.name] for one in chosen]
-    )
-    pooled = pool.combine([one.scores for one in chosen])
-    slope, level = fit_saturation(pooled, soft_targets, shrink=1.0)
-    bias = slope * pool.bias + level
+    bias = pooled.slope * pooled.pool.bias + pooled.level
     members, shares = [], {}
-    for weight, one in zip(pool.weights, chosen, strict=True):
+    for weight, one in zip(pooled.pool.weights, chosen, strict=True):
         if not weight:
             continue
-        bias += slope * weight * one.pool.bias
+        bias += pooled.slope * weight * one.pool.bias
         for share, (candidate, scale) in zip(one.pool.weights, one.members, strict=True):
             if share:
                 shares[one.view.name, candidate.family] = float(weight * share)
-                members.append(make_member(one.view.name, candidate, slope * weight * share * scale, documents))
+                factor = pooled.slope * weight * share * scale
+                members.append(make_member(one.view.name, candidate, factor, documents))
     whole = sum(shares.values())
     recipe = {"kind": "single", "members": members, "bias": bias.tolist()}
     return recipe, {key: share / whole for key, share in shares.items()}
 
 
-def cross_fitted_scores(chosen: Sequence[ChosenView], truth: Ids, soft_targets: Floats) -> Floats:
+def cross_fitted_scores(chosen: Sequence[ChosenView], pooled: ViewPool, truth: Ids, soft_targets: Floats) -> Floats:
     """Held-out scores (n_held_out, n_classes) of the pool of all views, each by weights fitted on other documents.
 
     A pool fits the documents that its weights were made of a little too well, the more so the more classes have a bias:
     sets of labels, and the share that is right, would promise more than new documents keep. The scale of a member is
-    one number, and is not fitted again. Parts have the same shares of the classes `truth` (n_held_out,): with more of a
-    class in the one, the others would have less of it, and their bias would be against it. Held-out documents stand
-    split by split, and in each in the order of their words, so that copies are in one part.
+    one number, and is not fitted again; weights are sought from those of all documents on. Parts have the same shares
+    of the classes `truth` (n_held_out,): with more of a class in the one, the others would have less of it, and their
+    bias would be against it. Held-out documents stand split by split, and in each in the order of their words, so that
+    copies are in one part.
     """
     part = block_folds(truth, N_PARTS)
     scores = np.empty(soft_targets.shape)
+    prior = [PRIOR[one.view.name] for one in chosen]
     for number in np.unique(part):
         aside = part == number
         fitted = ~aside if not aside.all() else aside
         views = []
         for one in chosen:
-            pool = fit_pool([member[fitted] for member in one.scaled], soft_targets[fitted], shrink=SHRINK)
+            members = [member[fitted] for member in one.scaled]
+            pool = fit_pool(members, soft_targets[fitted], shrink=SHRINK, start=one.pool)
             views.append(pool.combine(one.scaled))
-        prior = [PRIOR[one.view.name] for one in chosen]
-        pool = fit_pool([view[fitted] for view in views], soft_targets[fitted], shrink=SHRINK, prior=prior)
-        pooled = pool.combine(views)
-        slope, level = fit_saturation(pooled[fitted], soft_targets[fitted], shrink=1.0)
-        scores[aside] = slope * pooled[aside] + level
+        own = ViewPool.of([view[fitted] for view in views], prior, soft_targets[fitted], pooled)
+        scores[aside] = own.slope * own.pool.combine([view[aside] for view in views]) + own.level
     return scores
