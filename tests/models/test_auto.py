@@ -50,7 +50,7 @@ class TestSplits:
         targets = np.array([0] * 20 + [1] * 2 + [2] + [3] * 7)
         held_out = []
         for split in block_splits(
-            targets, 5, n_folds=5, all_folds=True, most_training=99, most_held_out=99, random_state=0
+            targets, 5, n_folds=5, n_judged=5, most_training=99, most_held_out=99, random_state=0
         ):
             assert not set(split.train) & set(split.held_out)
             assert set(targets[split.held_out]) <= set(targets[split.train])
@@ -61,29 +61,27 @@ class TestSplits:
     def test_folds_are_runs_of_neighbours(self):
         first = next(
             block_splits(
-                np.zeros(10, int), 1, n_folds=5, all_folds=True, most_training=99, most_held_out=99, random_state=0
+                np.zeros(10, int), 1, n_folds=5, n_judged=5, most_training=99, most_held_out=99, random_state=0
             )
         )
         assert first.held_out.tolist() == [0, 1]
 
     def test_samples_keep_the_shares_of_the_classes_and_one_of_each(self):
         targets = np.repeat([0, 1, 2], [800, 190, 10])
-        (split,) = block_splits(
-            targets, 3, n_folds=4, all_folds=False, most_training=75, most_held_out=25, random_state=0
-        )
+        (split,) = block_splits(targets, 3, n_folds=4, n_judged=1, most_training=75, most_held_out=25, random_state=0)
         assert np.bincount(targets[split.train]).tolist() == [60, 14, 1]  # 600, 143 and 8 of 751 documents
         assert len(split.held_out) == 25
 
     def test_no_class_has_two_documents(self):
         assert not list(
-            block_splits(np.arange(4), 4, n_folds=5, all_folds=True, most_training=9, most_held_out=9, random_state=0)
+            block_splits(np.arange(4), 4, n_folds=5, n_judged=5, most_training=9, most_held_out=9, random_state=0)
         )
 
 
 class TestPlans:
     def test_small_data_gets_all(self):
         plan = make_plan(Size(600, 8, {"words": 30_000, "characters": 300_000}), "normal")
-        assert (plan.views, plan.left_out, plan.n_folds, plan.all_folds) == (("words", "characters"), (), 5, True)
+        assert (plan.views, plan.left_out, plan.n_folds, plan.n_judged) == (("words", "characters"), (), 5, 5)
 
     @pytest.mark.parametrize("budget", ["normal", "thorough", 20.0])
     def test_what_is_planned_fits_the_budget(self, budget):
@@ -102,7 +100,7 @@ class TestPlans:
 
     def test_as_many_documents_are_learnt_from_as_the_budget_allows(self):
         """What is cheap gets folds of a fifth, or three quarters of the documents; what is not, thirds or a sample."""
-        cheap, dear = (make_plan(Size(2_800, 4, {"words": cells}), "normal") for cells in (10**6, 2 * 10**7))
+        cheap, dear = (make_plan(Size(2_800, 4, {"words": cells}), "normal") for cells in (10**6, 5 * 10**7))
         assert (cheap.n_folds, dear.n_folds) == (5, 3)
         cheap, dear = (make_plan(Size(10_000, 20, {"words": cells}), "normal") for cells in (10**6, 18 * 10**6))
         assert (cheap.training, dear.training, cheap.held_out) == (10_000, 6_000, 2_500)
@@ -549,7 +547,7 @@ class TestNearCopies:
         order = find_shared_passages(X, targets, counter.vocabulary).order()
         apart = 0
         for split in block_splits(
-            targets, 3, n_folds=5, all_folds=True, most_training=999, most_held_out=999, random_state=0, order=order
+            targets, 3, n_folds=5, n_judged=5, most_training=999, most_held_out=999, random_state=0, order=order
         ):
             both = set(origin[split.train]) & set(origin[split.held_out])
             apart += len(both)

@@ -39,9 +39,11 @@ from unnaive.models.auto.report import make_report, without_measures
 from unnaive.models.auto.sampling import sample_rows
 from unnaive.models.auto.search import (
     CandidateSearch,
+    ChosenView,
     Split,
     block_splits,
     cross_fitted_scores,
+    kept_families,
     make_recipe,
     pool_views,
 )
@@ -229,7 +231,7 @@ class Auto(DocumentsModel):
         splits = [
             Split(rows[one.train], rows[one.held_out])
             for one in block_splits(
-                targets[rows], size.classes, n_folds=plan.n_folds, all_folds=plan.all_folds,
+                targets[rows], size.classes, n_folds=plan.n_folds, n_judged=plan.n_judged,
                 most_training=plan.training, most_held_out=plan.held_out, random_state=self.random_state,
                 order=passages.order(),
             )
@@ -250,7 +252,9 @@ class Auto(DocumentsModel):
             X, targets, size.classes, splits, weight=weight, random_state=self.random_state, n_jobs=self.n_jobs,
             on_candidate=on_candidate, terms=terms, select=select,
         )  # fmt: skip
-        chosen = [search.choose(view, plan.candidates) for view in planned]
+        chosen: list[ChosenView] = []
+        for view in planned:
+            chosen.append(search.choose(view, kept_families(plan.candidates, chosen)))
         pooled = pool_views(chosen, search.soft_targets)
         recipe, shares_of = make_recipe(chosen, pooled, plan.documents)
         scores = cross_fitted_scores(chosen, pooled, search.truth, search.soft_targets)

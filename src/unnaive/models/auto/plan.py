@@ -21,7 +21,8 @@ BUDGETS = {"fast": 30.0, "normal": 64.0, "thorough": 600.0}  # estimated process
 READING = 600.0  # seconds for 10⁹ cells that are counted, put in order and written, which a budget in seconds includes
 LEAST_WORK = 0.2  # of a budget in seconds: what is planned with, however long reading takes
 PREPARING = 60.0  # processor seconds for 10⁹ cells that are weighted and summed once for all members of a view
-FEW, SOME = 1_500, 4_500  # documents: under the second all folds are judged by, else one; three or four save time
+FEW, SOME = 1_500, 4_500  # documents: from the second on at most SearchPlan.held_out of them are held out
+ONE_FOLD, JUDGED = 5_000, 1_000  # documents: from the first on one fold is judged by, under it so many that have these
 MANY_CLASSES, MORE_CLASSES = 1_000, 2_000  # from the first on memory is looked at, from the second on none searches
 MOST_SCORES = 1 << 27  # of held-out documents, all candidates of a view together: 1 GB
 LEAST_SAMPLE = 20_000  # documents that a solver learns from in the end, where there are so many
@@ -46,7 +47,7 @@ class SearchPlan:
 
     views       the names of the views
     candidates  tried on each of them
-    n_folds     parts that the documents are cut into; `all_folds` judges by each in turn, else by the first alone
+    n_folds     parts that the documents are cut into, of which `n_judged` are judged by in turn
     training    most documents that a candidate is fitted on while searching
     held_out    most documents that it is judged by
     documents   most documents that a solver learns from in the end; None for all, from which naive Bayes learns anyway
@@ -56,7 +57,7 @@ class SearchPlan:
     views: tuple[str, ...]
     candidates: tuple[Candidate, ...]
     n_folds: int
-    all_folds: bool
+    n_judged: int
     training: int = 6_000
     held_out: int = 2_500
     documents: int | None = None
@@ -64,10 +65,9 @@ class SearchPlan:
 
     def search_cost(self, size: Size, view: str) -> float:
         """Estimated processor seconds of the search on a view."""
-        rounds = self.n_folds if self.all_folds else 1
         share = (self.n_folds - 1) / self.n_folds
         share = min(share, self.training / max(size.documents, 1))
-        cells = size.cells[view] * share * rounds
+        cells = size.cells[view] * share * self.n_judged
         return fitting_work(cells, size.classes, [one.family for one in self.candidates])
 
     def refit_cost(self, size: Size, view: str) -> float:
@@ -130,6 +130,15 @@ def make_plan(size: Size, budget: str | float) -> SearchPlan:
     return _with_more_training(plan, size, most)
 
 
+def count_judged(n_docs: int, n_folds: int) -> int:
+    """How many of the folds candidates are judged by: JUDGED documents are enough, more would cost and tell little.
+
+    >>> [count_judged(n_docs, 5) for n_docs in (600, 1_500, 3_400, 5_000)]
+    [5, 4, 2, 1]
+    """
+    return 1 if n_docs >= ONE_FOLD else min(n_folds, -(-JUDGED * n_folds // max(n_docs, 1)))
+
+
 def _with_more_training(plan: SearchPlan, size: Size, most: float) -> SearchPlan:
     """The plan in which candidates learn from as many of many documents as the budget allows, and cost little beside.
 
@@ -148,20 +157,21 @@ def _with_more_training(plan: SearchPlan, size: Size, most: float) -> SearchPlan
 def _plans(size: Size, budget: str | float) -> Iterator[SearchPlan]:
     """Fuller plans first; each leaves out what costs most for least, and says so."""
     n = size.documents
-    few = n < SOME
+    few = n < ONE_FOLD
     n_folds = 5 if n < FEW else 3 if few else 4
     views = tuple(size.cells)
     if budget == "fast":
-        plan = SearchPlan(views, FAST, 2 if few else n_folds, few)
+        plan = SearchPlan(views, FAST, 2 if few else n_folds, 2 if few else 1)
         yield plan
         yield from _samples(plan, n)
         return
-    plan = SearchPlan(views, USUAL, n_folds, few)
+    plan = SearchPlan(views, USUAL, n_folds, count_judged(n, n_folds))
     if budget == "thorough" or isinstance(budget, float):
-        yield replace(plan, candidates=LONG, n_folds=5, all_folds=True, training=n, held_out=n)
+        yield replace(plan, candidates=LONG, n_folds=5, n_judged=5, training=n, held_out=n)
         yield replace(plan, candidates=LONG, training=2 * plan.training, held_out=2 * plan.held_out)
     # the more documents the candidates learn from, the more their held-out scores are like those of the final model
-    yield replace(plan, n_folds=5 if few else 4, training=n)
+    whole = 5 if few else 4
+    yield replace(plan, n_folds=whole, n_judged=count_judged(n, whole), training=n)
     yield plan
     plan = _leave(plan, "most settings of each family", candidates=BRIEF)
     yield plan

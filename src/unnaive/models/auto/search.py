@@ -16,6 +16,8 @@ from unnaive.data.targets import one_label_matrix
 from unnaive.data.weighting import tf_idf
 from unnaive.models.auto.candidates import Candidate
 from unnaive.models.auto.members import (
+    DEAR,
+    FAMILIES,
     Training,
     fit_family,
     member_scores,
@@ -37,6 +39,9 @@ from unnaive.text.vocabulary import Vocabulary
 
 TOL = 1e-2  # of the solvers while searching
 N_PARTS = 3  # of the held-out documents: the pool of one is fitted on the other two
+ENOUGH = 300  # held-out documents: after so many only the best of each family go on
+GO_ON = 2  # candidates of a family
+LEAST_SHARE = 0.15  # of the pool on words: a solver with less is not tried on the other views, which cost more
 SHRINK = 20.0  # documents that the weights are worth which the pool is drawn toward
 
 
@@ -58,6 +63,20 @@ class Tried:
     log_loss: float
 
 
+@dataclass(frozen=True)
+class Judged:
+    """How a candidate did on held-out documents, and the factor of its scores with the least log-loss."""
+
+    accuracy: float
+    log_loss: float
+    scale: float
+
+    @property
+    def merit(self) -> float:
+        """Accuracy − log-loss / 10."""
+        return self.accuracy - 0.1 * self.log_loss
+
+
 @dataclass(frozen=True, eq=False)
 class ChosenView:
     """What was chosen for a view.
@@ -76,7 +95,7 @@ class ChosenView:
 
 
 def block_splits(
-    targets: Ids, n_classes: int, *, n_folds: int, all_folds: bool, most_training: int, most_held_out: int,
+    targets: Ids, n_classes: int, *, n_folds: int, n_judged: int, most_training: int, most_held_out: int,
     random_state: int, order: Ids | None = None,
 ) -> Iterator[Split]:  # fmt: skip
     """Splits in which a fold is a run of neighbours: of each class, documents that follow one another in the order.
@@ -89,7 +108,7 @@ def block_splits(
     fold = block_folds(targets, n_folds, order)
     alone = np.bincount(targets, minlength=n_classes)[targets] < 2
     random = np.random.default_rng(random_state)
-    for number in range(n_folds if all_folds else 1):
+    for number in range(n_judged):
         train = sample_rows(np.flatnonzero((fold != number) | alone), targets, most_training, random)
         known = np.bincount(targets[train], minlength=n_classes) > 0
         held_out = np.flatnonzero((fold == number) & ~alone & known[targets])
@@ -119,24 +138,32 @@ class CandidateSearch:
         self.soft_targets = soften(self.truth, np.bincount(targets, minlength=n_classes) > 0)
 
     def choose(self, view: View, candidates: Sequence[Candidate]) -> ChosenView:
-        """The best candidate of each family by accuracy − log-loss / 10, scaled, and their pool."""
-        scores = self._held_out_scores(view, candidates)
-        best: dict[str, tuple[float, Candidate, float]] = {}
-        tried = []
-        for one, found in scores.items():
-            scale = fit_temperature_scale(found, self.soft_targets)
-            accuracy, loss = self.accuracy(found), pool_log_loss(scale * found, self.truth)
-            tried.append(Tried(view.name, one, accuracy, loss))
-            if one.family not in best or accuracy - 0.1 * loss > best[one.family][0]:
-                best[one.family] = (accuracy - 0.1 * loss, one, scale)
-        members = [(one, scale) for _, one, scale in best.values()]
+        """The best candidate of each family, scaled, and their pool.
+
+        After ENOUGH held-out documents the best GO_ON of each family go on to the other splits, and the best of all
+        documents is chosen.
+        """
+        judged: dict[Candidate, Judged] = {}
+        scores = {one: np.empty((len(self.rows), self.n_classes)) for one in candidates}
+        at, going_on = 0, list(candidates)
+        for number, split in enumerate(self.splits):
+            self._score_split(view, number, {one: scores[one][at : at + len(split.held_out)] for one in going_on})
+            at += len(split.held_out)
+            if at == len(self.rows) or (at >= ENOUGH and len(going_on) == len(candidates)):
+                judged |= {one: self._judge(scores[one][:at]) for one in going_on}
+                going_on = _best_of_families(judged, going_on, GO_ON)
+        tried = [Tried(view.name, one, judged[one].accuracy, judged[one].log_loss) for one in candidates]
+        members = [(one, judged[one].scale) for one in _best_of_families(judged, going_on, 1)]
         scaled = [scale * scores[one] for one, scale in members]
         pool = fit_pool(scaled, self.soft_targets, shrink=SHRINK)
         return ChosenView(view, members, pool, scaled, pool.combine(scaled), tried)
 
-    def accuracy(self, scores: Floats) -> float:
-        """The share of held-out documents whose best class is the right one."""
-        return float((scores.argmax(axis=1) == self.truth).mean())
+    def _judge(self, scores: Floats) -> Judged:
+        """How a candidate does on the first held-out documents, whose scores these are."""
+        truth, soft_targets = self.truth[: len(scores)], self.soft_targets[: len(scores)]
+        scale = fit_temperature_scale(scores, soft_targets)
+        accuracy = float((scores.argmax(axis=1) == truth).mean())
+        return Judged(accuracy, pool_log_loss(scale * scores, truth), scale)
 
     @lazy_property
     def fold_columns(self) -> list[dict[str, Ids]]:
@@ -152,28 +179,41 @@ class CandidateSearch:
             found.append({one.name: one.columns for one in views})
         return found
 
-    def _held_out_scores(self, view: View, candidates: Sequence[Candidate]) -> dict[Candidate, Floats]:
-        """The scores of all held-out documents (n_held_out, n_classes) by each candidate."""
-        scores = {one: np.empty((len(self.rows), self.n_classes)) for one in candidates}
-        at = 0
-        for number, split in enumerate(self.splits):
-            columns = self.fold_columns[number].get(view.name, np.zeros(0, np.int64))
-            inside = take_columns(self.X[split.train], columns)
-            weight = None if self.weight is None else self.weight[split.train]
-            weighting = tf_idf(inside, weight)
-            Y = one_label_matrix(self.targets[split.train], self.n_classes)
-            data = Training.of(
-                inside, weighting, Y, weight, tol=TOL, random_state=self.random_state, n_jobs=self.n_jobs
-            )
-            Z = weight_rows(weighting, take_columns(self.X[split.held_out], columns))
-            for one, found in scores.items():
-                self.on_candidate(view.name, one.family)
-                # a view that the training documents have no column of adds nothing
-                found[at : at + len(split.held_out)] = (
-                    member_scores(fit_family(one.family, one.settings, data), Z) if len(columns) else 0.0
-                )
-            at += len(split.held_out)
-        return scores
+    def _score_split(self, view: View, number: int, scores: dict[Candidate, Floats]) -> None:
+        """Fit candidates on the training documents of a split; write the scores of its held-out ones to `scores`."""
+        split = self.splits[number]
+        columns = self.fold_columns[number].get(view.name, np.zeros(0, np.int64))
+        inside = take_columns(self.X[split.train], columns)
+        weight = None if self.weight is None else self.weight[split.train]
+        weighting = tf_idf(inside, weight)
+        Y = one_label_matrix(self.targets[split.train], self.n_classes)
+        data = Training.of(inside, weighting, Y, weight, tol=TOL, random_state=self.random_state, n_jobs=self.n_jobs)
+        Z = weight_rows(weighting, take_columns(self.X[split.held_out], columns))
+        for one, found in scores.items():
+            self.on_candidate(view.name, one.family)
+            # a view that the training documents have no column of adds nothing
+            found[:] = member_scores(fit_family(one.family, one.settings, data), Z) if len(columns) else 0.0
+
+
+def _best_of_families(judged: dict[Candidate, Judged], candidates: Sequence[Candidate], most: int) -> list[Candidate]:
+    """The best of each family, at most so many, by accuracy − log-loss / 10; in their order."""
+    ranked = sorted(candidates, key=lambda one: -judged[one].merit)
+    kept = [one for one in ranked if sum(other.family == one.family for other in ranked[: ranked.index(one)]) < most]
+    return [one for one in candidates if one in kept]
+
+
+def kept_families(candidates: Sequence[Candidate], chosen: Sequence[ChosenView]) -> list[Candidate]:
+    """The candidates of the families that the next view is tried with: all, at first.
+
+    Solvers with less than LEAST_SHARE of the pool of the first view, words where there are any, which costs least, are
+    left out of the others; what costs next to nothing is not.
+    """
+    if not chosen:
+        return list(candidates)
+    pool = chosen[0].pool
+    share = {one.family: weight / pool.weights.sum()
+             for weight, (one, _) in zip(pool.weights, chosen[0].members, strict=True)}  # fmt: skip
+    return [one for one in candidates if FAMILIES[one.family].cost < DEAR or share[one.family] >= LEAST_SHARE]
 
 
 @dataclass(frozen=True, eq=False)
