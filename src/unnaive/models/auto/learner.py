@@ -65,11 +65,13 @@ class Auto(DocumentsModel):
 
     Views of the text (words; words and pairs; character 2–5-grams inside words) × families (complement naive Bayes;
     softmax with a naive Bayes prior; NB-SVM; linear SVM) are fitted on a part of the training documents and judged
-    on the rest, the same for all: five folds, or three of many documents, under 4,500, else one held-out part.
-    Documents that share passages (copies, versions, replies that quote) are on one side, as far as that can be. The
-    best of each family joins a log-linear pool, then the views do; weights are drawn toward equal ones (of the views,
-    characters as much as words and pairs together), and small ones are left out. What was chosen is trained anew on all
-    documents, and kept as a recipe (`scorer_.recipe`) with a report of what was tried.
+    on the rest, the same for all: so many of five folds that about 1,000 documents are held out, from 5,000 documents
+    on one part. Documents that share passages (copies, versions, replies that quote) are on one side, as far as that
+    can be. After 300 held-out documents the best two settings of each family go on; solvers with little of the pool of
+    words are not tried on the other views. The best of each family joins a log-linear pool, then the views do; weights
+    are drawn toward equal ones (of the views, characters as much as words and pairs together), and small ones are left
+    out. What was chosen is trained anew on all documents, and kept as a recipe (`scorer_.recipe`) with a report of what
+    was tried.
 
     The budget "normal" takes a minute or two on two cores at any size up to some hundred megabytes: with more data
     fewer candidates are tried, on a sample, and what costs most for least is left out of reading (characters from
@@ -101,7 +103,9 @@ class Auto(DocumentsModel):
     keeps_choice: ClassVar[bool] = True
 
     budget: str | float = setting(
-        "Work that auto may do: fast, normal, thorough, or a number of seconds.", default="normal", above=0
+        "Work of auto: fast, normal (a minute or two), thorough (ten times that), or seconds of two cores.",
+        default="normal",
+        above=0,
     )
     random_state: int = setting("Seed of samples and of the solvers.", default=0, at_least=0)
     n_jobs: int | None = setting(
