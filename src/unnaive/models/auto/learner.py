@@ -65,7 +65,7 @@ class Auto(DocumentsModel):
 
     Views of the text (words; words and pairs; character 2–5-grams inside words) × families (complement naive Bayes;
     softmax with a naive Bayes prior; NB-SVM; linear SVM) are fitted on a part of the training documents and judged
-    on the rest, the same for all: so many of five folds that about 1,000 documents are held out, from 5,000 documents
+    on the rest, the same for all: so many of five folds that about 1,500 documents are held out, from 5,000 documents
     on one part. Documents that share passages (copies, versions, replies that quote) are on one side, as far as that
     can be. After 300 held-out documents the best two settings of each family go on; solvers with little of the pool of
     words are not tried on the other views. The best of each family joins a log-linear pool, then the views do; weights

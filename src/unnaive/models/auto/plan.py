@@ -22,7 +22,7 @@ READING = 600.0  # seconds for 10⁹ cells that are counted, put in order and wr
 LEAST_WORK = 0.2  # of a budget in seconds: what is planned with, however long reading takes
 PREPARING = 60.0  # processor seconds for 10⁹ cells that are weighted and summed once for all members of a view
 FEW, SOME = 1_500, 4_500  # documents: from the second on at most SearchPlan.held_out of them are held out
-ONE_FOLD, JUDGED = 5_000, 1_000  # documents: from the first on one fold is judged by, under it so many that have these
+ONE_FOLD, JUDGED = 5_000, 1_500  # documents: from the first on one fold is judged by, under it so many that have these
 MANY_CLASSES, MORE_CLASSES = 1_000, 2_000  # from the first on memory is looked at, from the second on none searches
 MOST_SCORES = 1 << 27  # of held-out documents, all candidates of a view together: 1 GB
 LEAST_SAMPLE = 20_000  # documents that a solver learns from in the end, where there are so many
@@ -134,7 +134,7 @@ def count_judged(n_docs: int, n_folds: int) -> int:
     """How many of the folds candidates are judged by: JUDGED documents are enough, more would cost and tell little.
 
     >>> [count_judged(n_docs, 5) for n_docs in (600, 1_500, 3_400, 5_000)]
-    [5, 4, 2, 1]
+    [5, 5, 3, 1]
     """
     return 1 if n_docs >= ONE_FOLD else min(n_folds, -(-JUDGED * n_folds // max(n_docs, 1)))
 

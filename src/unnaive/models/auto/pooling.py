@@ -206,12 +206,12 @@ def _descend_saturation(scores: Floats, soft_targets: Floats, shrink: float, poi
         bend = -slopes * (1 - below)  # error · (log σ)''
         both = below * scaled
         mean_b, mean_a = np.einsum("dc,dc->d", p, below), np.einsum("dc,dc->d", p, both)
-        haa = np.vdot(bend, scaled**2) + np.vdot(p, both**2) - mean_a @ mean_a + np.vdot(slopes, scaled)
-        hab = np.vdot(bend, scaled) + np.vdot(p, both * below) - mean_a @ mean_b
-        hbb = bend.sum() + np.vdot(p, below**2) - mean_b @ mean_b
+        h_aa = np.vdot(bend, scaled**2) + np.vdot(p, both**2) - mean_a @ mean_a + np.vdot(slopes, scaled)
+        h_ab = np.vdot(bend, scaled) + np.vdot(p, both * below) - mean_a @ mean_b
+        h_bb = bend.sum() + np.vdot(p, below**2) - mean_b @ mean_b
         value = loss + shrink / 2 * (point[0] ** 2 + (point[1] / LOWEST) ** 2)
         slope = np.array([np.vdot(slopes, scaled), slopes.sum()]) + shrink * np.array([point[0], point[1] / LOWEST**2])
-        return float(value), slope, np.array([[haa + shrink, hab], [hab, hbb + shrink / LOWEST**2]])
+        return float(value), slope, np.array([[h_aa + shrink, h_ab], [h_ab, h_bb + shrink / LOWEST**2]])
 
     value, slope, H = derivatives(point)
     for _ in range(MOST_STEPS):

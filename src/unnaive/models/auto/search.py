@@ -229,8 +229,8 @@ class ViewPool:
         cls, views: list[Floats], prior: list[float], soft_targets: Floats, start: ViewPool | None = None
     ) -> ViewPool:
         """Fitted to held-out scores of each view; `start` is one that is near."""
-        pool = fit_pool(views, soft_targets, shrink=SHRINK, prior=prior, start=start and start.pool)
-        saturation = start and (start.slope, start.level)
+        pool = fit_pool(views, soft_targets, shrink=SHRINK, prior=prior, start=None if start is None else start.pool)
+        saturation = None if start is None else (start.slope, start.level)
         return cls(pool, *fit_saturation(pool.combine(views), soft_targets, shrink=1.0, start=saturation))
 
 
