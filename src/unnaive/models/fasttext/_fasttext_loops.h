@@ -11,7 +11,7 @@ void add_block(float* sum, const float* const* rows, size_t n, size_t from) {
 }
 
 inline void add_four(float* sum, const float* const* rows, size_t n, size_t from) {
-  auto* out = reinterpret_cast<Four*>(sum + from);
+  Four* out = reinterpret_cast<Four*>(sum + from);  // `auto` would forget that it need not be aligned
   Four four = *out;
   for (size_t i = 0; i < n; ++i) four += *reinterpret_cast<const Four*>(rows[i] + from);
   *out = four;

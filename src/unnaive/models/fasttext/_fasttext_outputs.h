@@ -149,10 +149,13 @@ class Outputs {
   }
 
  private:
-  // Labels whose outputs are nearer to the best one than this may have the same logarithm of 32 bits: it is at most
-  // log(1e-5), so that neighbours are 9.6e-7 apart, the probabilities are right to 2.4e-7, and the 1e-5 that is added
-  // to them draws them together where all labels are improbable.
-  float near() const { return 1.3e-6f * (1 + 1e-5f * static_cast<float>(n_labels)); }
+  // Labels whose outputs are nearer to the best one than this may have the same logarithm of 32 bits: the best one has
+  // at least 1/n_labels, so that neighbours are so far apart; probabilities are right to 2.4e-7; and the 1e-5 that is
+  // added to them draws them together where all labels are improbable.
+  float near() const {
+    const float apart = n_labels < 50 ? 2.4e-7f : n_labels < 2900 ? 4.8e-7f : 9.6e-7f;
+    return (apart + 3.5e-7f) * (1 + 1e-5f * static_cast<float>(n_labels));
+  }
 
   // The best label of other losses than hierarchical softmax, and the log of its probability.
   std::pair<float, int32_t> best_label(const float* raw, std::vector<float>& space) const {
@@ -189,7 +192,10 @@ class Outputs {
     }
     const float best = largest(reach.data(), n_labels);
     if (best < 1.1e-5f) return {0.f, -1};
-    const float least = best * (1 - 2e-5f * static_cast<float>(deepest + 4));  // rounding, and log(1 + 1e-5) above 0
+    // rounding, and log(1 + 1e-5) above 0, with which fastText may stop above a leaf that is as good as the best
+    bool certain = false;
+    for (size_t i = 0; i + 1 < n_labels; ++i) certain |= (shares[i] > 0.9999f) | (shares[i] < 0.0001f);
+    const float least = best * (1 - (certain ? 2e-5f : 2.3e-6f) * static_cast<float>(deepest + 4));
     near.clear();
     for (size_t i = 0; i < n_labels; ++i)
       if (reach[i] >= least) near.push_back({reach[i], static_cast<int32_t>(i)});
