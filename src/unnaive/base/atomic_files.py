@@ -7,6 +7,7 @@ of the same file removes it. The new file keeps mode and owner of the old one; w
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import re
 import stat
@@ -114,3 +115,20 @@ def _take_over(target: Path, handle: int) -> None:
 
 def _announce(sentence: str) -> None:
     warnings.warn(sentence, UnnaiveWarning, stacklevel=6)
+
+
+class HashingFile:
+    """A file that is written and hashed in one pass."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._hash = file, hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        """Write bytes, or the memory of an array."""
+        self._hash.update(data)
+        return self._file.write(data)
+
+    @property
+    def sha256(self) -> str:
+        """The hash of what was written so far."""
+        return self._hash.hexdigest()

@@ -19,11 +19,15 @@ from .conftest import WITH_TOKEN, options
 CHANGING = {
     ("POST", "/v1/models/{name}/teach"),
     ("POST", "/v1/models/{name}/forget"),
+    ("POST", "/v1/models/{name}/undo"),
     ("POST", "/v1/models/{name}/rollback"),
     ("POST", "/setup"),
     ("POST", "/webhook"),
+    ("POST", "/session"),
+    ("DELETE", "/session"),
 }
-PUBLIC = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/"), ("GET", "/page/{name}")}
+PROBES = {"/healthz", "/readyz", "/v2/health/live", "/v2/health/ready", "/ping", "/health"}
+PUBLIC = {("GET", path) for path in PROBES | {"/", "/docs", "/page/{name}", "/session"}}
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ MEANINGS = {
     408: "The request did not arrive in time.",
     409: "The model cannot do this: a class or a document that it does not have, a key that was used before.",
     413: "The request, a batch or a text is too large.",
+    415: "The body has an encoding other than gzip.",
     421: "The service is not called by this host name.",
     422: "The request cannot be understood.",
     429: "The client has too many requests or streams under way, or sent too many wrong tokens; wait.",
@@ -31,7 +32,7 @@ MEANINGS = {
 
 def described(body: type[BaseModel] | None, answer: type[BaseModel], *statuses: int) -> dict[str, Any]:
     """Arguments of a route: the schema of its body and of its answers."""
-    codes = {*statuses, *ALWAYS, *(() if body is None else (413,)), 422}
+    codes = {*statuses, *ALWAYS, *(() if body is None else (413, 415)), 422}
     responses: dict[int | str, Any] = {200: {"description": "Done.", **_content(answer)}}
     responses |= {code: {"description": MEANINGS[code], **_content(bodies.ErrorAnswer)} for code in sorted(codes)}
     extra = {} if body is None else {"openapi_extra": {"requestBody": {"required": True, **_content(body)}}}

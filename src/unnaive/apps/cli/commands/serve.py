@@ -54,6 +54,9 @@ def serve(
         typer.Option(metavar="[NAME=]FILE", help="Output of unnaive evaluate --json, shown on the model card."),
     ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse teaching, and write no record.")] = False,
+    grow: Annotated[
+        bool, typer.Option("--grow", help="Let annotations of Label Studio add classes that a model does not have.")
+    ] = False,
     workers: Annotated[
         int, typer.Option(help="Number of processes; with more than one, models are read-only.", min=1, max=256)
     ] = 1,
@@ -104,6 +107,7 @@ def serve(
         from unnaive.apps.service.app import OPTIONS, ServiceOptions, create_app
         from unnaive.apps.service.limits import Limits
         from unnaive.apps.service.running import fit_limits, run_app
+        from unnaive.apps.service.sessions import read_local_secret
     except ImportError as problem:
         raise MissingExtra(f"serve needs {problem.name}; install it with: pip install 'unnaive[serve]'") from problem
     local = host in LOOPBACK
@@ -116,11 +120,13 @@ def serve(
         body=max_body << 20, batch=max_batch, text=max_text, seconds=timeout, requests=max_requests,
         connections=max_connections, streams=max_streams, client_requests=max_client_requests, rate=max_rate,
     )  # fmt: skip
+    secret = token if given else read_local_secret("serve", *(str(Path(one).resolve()) for one in paths.values()))
     options = ServiceOptions(
         models=paths, evaluations=named_evaluations(evaluation or [], list(paths)), token=token, token_always=not local,
+        session_secret=secret,
         hosts=(*(LOOPBACK if local else ()), *(name.lower() for name in allow_host or ())),
         origins=tuple(allow_origin or ()), limits=fit_limits(limits),
-        read_only=read_only or workers > 1, fold_seconds=write_every,
+        read_only=read_only or workers > 1, grow=grow, fold_seconds=write_every,
     )  # fmt: skip
     _set_logging(log)
     if workers > 1:
@@ -203,4 +209,4 @@ def _set_logging(log: bool) -> None:
     import logging
 
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING)
-    logging.getLogger("unnaive.service").setLevel(logging.INFO if log else logging.ERROR)
+    logging.getLogger("unnaive.service").setLevel(logging.INFO if log else logging.WARNING)

@@ -1,22 +1,66 @@
 // The model's card: what it is, the strongest terms of each class, how well it does when that is known, its network.
 
 import { ask, picture } from "./api.js";
+import { askForToken, isSignedIn } from "./session.js";
 import { by, count, make, percent, watched } from "./shown.js";
 
-export function start(model) {
-  return { open: () => watched(() => open(model())) };
+export function start(model, changed) {
+  return { open: () => watched(() => open(model(), changed)) };
 }
 
-async function open(name) {
+async function open(name, changed) {
   by("card-body").replaceChildren(make("p", { className: "quiet" }, "Loading …"));
   let card;
   try {
     card = await ask(`/v1/models/${encodeURIComponent(name)}?terms=12`);
+    if (card.teachable) card.versions = (await ask(`/v1/models/${encodeURIComponent(name)}/versions?limit=50`)).versions;
   } catch (problem) {
     by("card-body").replaceChildren();
     throw problem;
   }
-  by("card-body").replaceChildren(facts(card), ...measures(card.evaluation || {}), ...classes(card), ...network(name, card));
+  by("card-body").replaceChildren(facts(card), ...measures(card.evaluation || {}), ...classes(card), ...versions(name, card, changed),
+    ...network(name, card));
+}
+
+// What was taught and forgotten, how good each version was where that was measured, and the way back.
+function versions(name, card, changed) {
+  if (!card.versions || !card.versions.length) return [];
+  const measured = new Map((card.history || []).map((one) => [one.version, one.measures || {}]));
+  const measuresOf = (one) => one.measures || measured.get(one.version) || {};
+  const all = card.versions.some((one) => one.version === 0) ? card.versions
+    : [...card.versions, { version: 0, kind: "the model file", at: "", documents: null, restorable: card.versions.at(-1).version === 1 }];
+  const names = [...new Set(all.flatMap((one) => Object.entries(measuresOf(one)).filter(([, value]) => typeof value === "number")
+    .map(([key]) => key)))].slice(0, 4);
+  const number = (words) => make("td", { className: "number" }, words);
+  const rows = all.map((one) => make("tr", {}, number(String(one.version)), make("td", {}, one.at.slice(0, 16).replace("T", " ")),
+    make("td", {}, one.kind + (one.undone ? ", undone" : "")), number(one.documents === null ? "" : String(one.documents)),
+    ...names.map((key) => number(measuresOf(one)[key] === undefined ? "" : measuresOf(one)[key].toFixed(3))),
+    make("td", {}, ...(one.version === card.version ? ["now"] : one.restorable === false ? [] : [rollbackButton(name, one, card, changed)]))));
+  const head = ["Version", "When", "What", "Documents", ...names, "Go back"];
+  const numeric = new Set(["Version", "Documents", ...names]);
+  return [make("h2", {}, "Versions"),
+    make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Versions" },
+      make("table", { id: "versions" }, make("thead", {}, make("tr", {}, ...head.map((one) =>
+        make("th", { scope: "col", className: numeric.has(one) ? "number" : "" }, one)))), make("tbody", {}, ...rows)))];
+}
+
+function rollbackButton(name, one, card, changed) {
+  const later = card.versions.filter((other) => other.version > one.version).length;
+  const button = make("button", { type: "button", onclick: () => {
+    if (!isSignedIn()) { askForToken(); return; }
+    const yes = make("button", { type: "button", onclick: () => { yes.disabled = true; watched(back); } },
+      `Yes, undo ${count(later, "change")}`);
+    const no = make("button", { type: "button", onclick: () => { yes.replaceWith(button); no.remove(); button.focus(); } }, "No");
+    button.replaceWith(yes, no);
+    yes.focus();
+  } }, "Roll back");
+  button.setAttribute("aria-label", `Roll back to version ${one.version}`);
+  const back = async () => {
+    await ask(`/v1/models/${encodeURIComponent(name)}/rollback`, { version: one.version });
+    changed();
+    await open(name, changed);
+  };
+  return button;
 }
 
 function facts(card) {
