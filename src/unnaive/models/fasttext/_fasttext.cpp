@@ -35,7 +35,7 @@ constexpr size_t kShare = 1 << 15;  // bytes of text that are worth a thread
 // What a thread needs for one group of texts after another.
 struct Space : Reading {
   std::vector<uint8_t> utf8;
-  size_t starts[kTexts + 1], known[kTexts];  // of each text its rows; how many of them are not of the token at the end
+  size_t starts[kTexts + 1], known[kTexts];  // of each text its rows; how many words and character n-grams
   std::vector<float> hidden, raw;            // of each text the mean of its rows, and its outputs
   std::vector<double> sums;
   Ranking ranking;
@@ -110,7 +110,8 @@ class Engine {
     run(held, 1, [&](size_t, size_t text, Space& space) {
       if (!space.empty(text)) {
         outputs_.best(raw_of(text, space), most, threshold, space.ranking);
-        for (const auto& [value, label] : space.ranking.heap) labels.push_back(label), values->push_back(std::exp(value));
+        for (const auto& [value, label] : space.ranking.heap)
+          labels.push_back(label), values->push_back(std::exp(value));
       }
       ends.push_back(labels.size());
     });
@@ -317,6 +318,7 @@ class Engine {
         const auto row = static_cast<size_t>(space.rows[i]);
         if (row < sizes_.size()) features += sizes_[row] - 1;
       }
+    space.known[text] += features - (space.starts[text + 1] - space.starts[text]);
     space.sums.assign(width_, 0);
     space.hidden.resize(width_);
     in_blocks(text, space, [&](const float* const* rows, size_t n) {
@@ -370,7 +372,7 @@ class Engine {
   std::vector<int64_t> places_, starts_;
   std::vector<float> output_, scale_;  // the output in blocks of labels
   Array<float> word_rows_;
-  std::vector<uint32_t> sizes_;                    // features of each known word, where its row has them in it
+  std::vector<uint32_t> sizes_;  // features of each known word, where its row has them in it
 };
 
 }  // namespace

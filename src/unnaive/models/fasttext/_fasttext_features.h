@@ -178,7 +178,7 @@ struct Rule {
   size_t n_words = 0;
   int minn = 0, maxn = 0, word_ngrams = 1;
   const float *word_rows = nullptr, *rows = nullptr;  // rows of words, and all, of `width` numbers each
-  size_t width = 0, soon = 0;  // of a text, so many rows are fetched as they are found
+  size_t width = 0, soon = 0;                         // of a text, so many rows are fetched as they are found
   bool pruned = false;
   bool whole_words = false;  // the row of a known word has its character n-grams in it
   Modulo modulo;

@@ -57,7 +57,8 @@ void multiply_texts(const float* output, const float* hidden, size_t width, size
     multiply_block<T, 1>(output + block * width * kLabels, hidden, width, out + block * kLabels, stride);
 }
 
-// out[t, i] = Σ_j output[j, i] · hidden[t, j] for `n` texts and `blocks` of kLabels labels, which lie one behind another
+// out[t, i] = Σ_j output[j, i] · hidden[t, j] for `n` texts and `blocks` of kLabels labels, which lie one behind
+// another
 inline void multiply(const float* output, const float* hidden, size_t width, size_t blocks, size_t n, float* out,
                      size_t stride) {
   static_assert(kLabels == 16 && kTexts == 6, "twelve sums at a time are what sixteen registers have room for");
