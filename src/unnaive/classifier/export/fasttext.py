@@ -8,7 +8,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from unnaive import __version__
@@ -95,15 +94,16 @@ def stored_arrays(scorer: FastTextScorer) -> dict[str, tuple[str, NDArray[Any] |
 
     rows are of float32 or whole multiples of step, or there are the codes of a product quantiser.
     """
-    rows, quantised = scorer.rows, isinstance(scorer.rows, QuantisedMatrix)
-    kind = "f32" if quantised or scorer.step is None else {1: "i8", 2: "i16"}[rows.dtype.itemsize]
-    return {
-        "rows": (kind, None if quantised else np.asarray(rows)),
-        "step": ("f32", scorer.step),
-        "codes": ("u8", rows.codes if quantised else None),
-        "centroids": ("f32", rows.centroids if quantised else None),
-        "normCodes": ("u8", rows.norm_codes if quantised else None),
-        "norms": ("f32", rows.norms if quantised else None),
+    rows, step = scorer.rows, scorer.step
+    arrays: dict[str, tuple[str, NDArray[Any] | None]] = dict.fromkeys(("codes", "normCodes"), ("u8", None))
+    arrays |= dict.fromkeys(("rows", "centroids", "norms"), ("f32", None))
+    if isinstance(rows, QuantisedMatrix):
+        arrays |= {"codes": ("u8", rows.codes), "normCodes": ("u8", rows.norm_codes)}
+        arrays |= {"centroids": ("f32", rows.centroids), "norms": ("f32", rows.norms)}
+    else:
+        arrays["rows"] = "f32" if step is None else {1: "i8", 2: "i16"}[rows.dtype.itemsize], rows
+    return arrays | {
+        "step": ("f32", step),
         "output": ("f32", scorer.output),
         "outputScale": ("f32", scorer.output_scale),
         "children": ("i32", scorer.outputs.children if scorer.loss == "hs" else None),

@@ -61,13 +61,13 @@ def _sections(model: PortableFastText) -> Iterator[DataSection]:
 def _rule(model: PortableFastText) -> NDArray[Any]:
     """The numbers of the header's rule[], in the order of its enum."""
     scorer, rows = model.scorer, model.scorer.rows
-    quantised = isinstance(rows, QuantisedMatrix)
+    part = rows.width if isinstance(rows, QuantisedMatrix) else 0
     loss = next(number for number, name in LOSSES.items() if name == scorer.loss)
-    form = "codes" if quantised else stored_arrays(scorer)["rows"][0]
+    form = "codes" if part else stored_arrays(scorer)["rows"][0]
     return np.array([
         loss, scorer.n_words, scorer.bucket, scorer.minn, scorer.maxn, scorer.word_ngrams, rows.shape[1],
         scorer.n_classes, model.thresholds is not None, True, scorer.folded, FORMS.index(form),
-        rows.width if quantised else 0, rows.shape[0], len(model.words) + len(model.skipped),
+        part, rows.shape[0], len(model.words) + len(model.skipped),
         0 if scorer.kept is None else len(scorer.kept), scorer.kept is not None,
     ], "<u4")  # fmt: skip
 
