@@ -9,9 +9,7 @@ of the last ones is told and counted.
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import sqlite3
 import warnings
 from collections import Counter
@@ -20,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from unnaive.apps.service.record_format import prepare_tables
 from unnaive.apps.service.record_seals import (
@@ -33,6 +31,7 @@ from unnaive.apps.service.record_seals import (
 )
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning, count_noun
 from unnaive.base.sqlite_files import connect_durable, transaction
+from unnaive.base.system import open_lock
 from unnaive.base.types import Label
 from unnaive.io.sources import hash_file
 
@@ -88,7 +87,7 @@ class TeachingRecord:
     def __init__(self, model: Path, path: Path | None = None, *, alone: bool = True) -> None:
         """Open the record of a model, or the one at `path`; not `alone`: beside a service that may teach meanwhile."""
         self.path = path or model.with_name(model.name + SUFFIX)
-        self._lock = _take_lock(self.path) if alone else os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        self._lock = _take_lock(self.path) if alone else self.path.open("rb")
         self._last_file = LastFile(self.path)
         if not self.path.exists():
             self._tell_absence(self._last_file.begin_anew())
@@ -96,7 +95,7 @@ class TeachingRecord:
             self._data = connect_durable(self.path)
             self._check_sound()
         except sqlite3.DatabaseError as problem:
-            os.close(self._lock)
+            self._lock.close()
             raise UnnaiveError(
                 f"{self.path} is damaged, or no record of a served model ({problem}); {REMEDY}"
             ) from problem
@@ -338,6 +337,20 @@ class TeachingRecord:
             ]
         return found
 
+    def keep_measures(self, event: int, found: dict[str, Any]) -> None:
+        """Keep how well the version after an event does."""
+        with transaction(self._data) as data:
+            data.execute("INSERT OR REPLACE INTO measures VALUES (?, ?)", (event, json.dumps(found)))
+
+    def measured(self, limit: int) -> list[dict[str, Any]]:
+        """The versions that were measured, the newest first: number, time and measures."""
+        rows = self._data.execute(
+            "SELECT measures.event, events.at, found FROM measures LEFT JOIN events ON events.id = measures.event"
+            " ORDER BY measures.event DESC LIMIT ?",
+            (limit,),
+        )
+        return [{"version": number, "at": at, "measures": json.loads(found)} for number, at, found in rows]
+
     def setting(self, name: str) -> str | None:
         """What was kept under a name beside the events, such as the configuration of Label Studio."""
         row = self._data.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
@@ -379,7 +392,7 @@ class TeachingRecord:
     def close(self) -> None:
         """Leave the file to others."""
         self._data.close()
-        os.close(self._lock)
+        self._lock.close()
 
 
 @contextmanager
@@ -431,14 +444,11 @@ def _without(documents: Sequence[Document], less: Counter[Any]) -> tuple[Documen
     return tuple(left)
 
 
-def _take_lock(path: Path) -> int:
+def _take_lock(path: Path) -> BinaryIO:
     """A lock beside the record, held until the process ends: one service at a time may teach a model."""
-    handle = os.open(path.with_name(path.name + ".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as problem:
-        os.close(handle)
+        return open_lock(path, wait=False)
+    except BlockingIOError as problem:
         raise UnnaiveError(
             f"another service teaches the model of {path.name}; stop that one, or start this one with --read-only"
         ) from problem
-    return handle
