@@ -10,6 +10,7 @@ import os
 import shutil
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,6 +51,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
         with httpx.Client(base_url=address, headers=headers, timeout=600) as client:
             while not is_up(client):
                 assert process.poll() is None, log.read_text()[-2000:]
+                time.sleep(0.5)
             yield client
     finally:
         process.terminate()
