@@ -41,7 +41,8 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     user = ["--username", "somebody@example.org", "--password", "a-password-for-tests", "--user-token", KEY]
     command = [str(PROGRAM), "start", "--no-browser", "--port", str(port), "--internal-host", "127.0.0.1",
                "--data-dir", str(folder), "--enable-legacy-api-token", *user]  # fmt: skip
-    settings = {"SSRF_PROTECTION_ENABLED": "false", "COLLECT_ANALYTICS": "false", "HOME": str(folder)}
+    # it asks no addresses of this machine else
+    settings = {"USE_DEFAULT_BANNED_SUBNETS": "false", "COLLECT_ANALYTICS": "false", "HOME": str(folder)}
     log = folder / "log"
     with log.open("w") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, **settings})
