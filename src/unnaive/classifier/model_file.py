@@ -7,12 +7,10 @@ since it was written, since the header and every array have a checksum.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -20,6 +18,7 @@ from typing import IO, Any
 from unnaive import __version__
 from unnaive.base.atomic_files import HashingFile, replacing
 from unnaive.base.errors import BadModel, UnnaiveError
+from unnaive.base.system import locked_for_replacing
 from unnaive.base.types import Arrays
 from unnaive.classifier.checksums import (
     UNKNOWN,
@@ -187,25 +186,11 @@ def update_model_file(
     Nothing is written if `change` raises. `placing` is called with the hash of the new file before it takes its place,
     `done` when it is there, while others still wait.
     """
-    with lock_model_file(_file(path)):
+    with locked_for_replacing(_file(path)):
         changed = change(load_model(path))
         save(changed, path, placing=placing)
         done()
         return changed
-
-
-@contextmanager
-def lock_model_file(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """An exclusive lock on the file that is at `path` when the lock is there; a writer before us renames a new one.
-
-    Without `wait`, BlockingIOError where another process holds it.
-    """
-    while True:
-        with path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            if os.fstat(file.fileno()).st_ino == path.stat().st_ino:
-                yield
-                return
 
 
 def _reason(problem: Exception) -> str:

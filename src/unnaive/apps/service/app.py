@@ -7,9 +7,8 @@ import gc
 import json
 import logging
 import os
-import signal
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,6 +37,7 @@ from unnaive.apps.service.routes import json_response, make_router
 from unnaive.apps.service.session_routes import make_session_router
 from unnaive.apps.service.sessions import Sessions
 from unnaive.base.errors import UnnaiveError
+from unnaive.base.system import at_hangup
 from unnaive.io.sources import check_exists
 
 OPTIONS = "UNNAIVE_SERVICE"  # the environment variable by which workers get their options
@@ -198,8 +198,7 @@ def reload_at_signal(models: Models, tasks: list[asyncio.Task[None]]) -> None:
     def reload() -> None:
         tasks.append(loop.create_task(models.reload_changed()))
 
-    with suppress(RuntimeError, ValueError, NotImplementedError, AttributeError):
-        loop.add_signal_handler(signal.SIGHUP, reload)
+    at_hangup(loop, reload)
 
 
 def answer_errors_in_sentences(app: FastAPI) -> None:

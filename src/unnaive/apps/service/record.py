@@ -9,9 +9,7 @@ of the last ones is told and counted.
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import sqlite3
 import warnings
 from collections import Counter
@@ -20,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from unnaive.apps.service.record_format import prepare_tables
 from unnaive.apps.service.record_seals import (
@@ -31,15 +29,22 @@ from unnaive.apps.service.record_seals import (
     seal_fold,
     seal_unsealed,
 )
+from unnaive.apps.service.record_versions import (
+    PREVIOUS,
+    PreviousFile,
+    VersionMap,
+    read_previous,
+    read_version_map,
+)
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning, count_noun
 from unnaive.base.sqlite_files import connect_durable, transaction
+from unnaive.base.system import open_lock
 from unnaive.base.types import Label
 from unnaive.io.sources import hash_file
 
 SUFFIX = ".record"  # of the model's file name
 REMEDY = "restore it from a copy, or move it away: the model file then serves as it is, and a new record begins"
 DERIVED = "derived "  # begins the name of a setting, the hash of a model file follows
-BARRIER = "(kind IN ('loss', 'rebase') OR json_extract(answer, '$.tuning_lost'))"  # what no rollback goes behind
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,8 @@ class TeachingRecord:
     def __init__(self, model: Path, path: Path | None = None, *, alone: bool = True) -> None:
         """Open the record of a model, or the one at `path`; not `alone`: beside a service that may teach meanwhile."""
         self.path = path or model.with_name(model.name + SUFFIX)
-        self._lock = _take_lock(self.path) if alone else os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        self.previous_path = self.path.with_name(self.path.name.removesuffix(SUFFIX) + ".previous")
+        self._lock = _take_lock(self.path) if alone else self.path.open("rb")
         self._last_file = LastFile(self.path)
         if not self.path.exists():
             self._tell_absence(self._last_file.begin_anew())
@@ -96,7 +102,7 @@ class TeachingRecord:
             self._data = connect_durable(self.path)
             self._check_sound()
         except sqlite3.DatabaseError as problem:
-            os.close(self._lock)
+            self._lock.close()
             raise UnnaiveError(
                 f"{self.path} is damaged, or no record of a served model ({problem}); {REMEDY}"
             ) from problem
@@ -281,19 +287,15 @@ class TeachingRecord:
         row = self._data.execute("SELECT kind FROM events WHERE id = ?", (event,)).fetchone()
         return None if row is None else str(row[0])
 
-    def first_barrier(self, event: int) -> tuple[int, str] | None:
-        """The first event after `event` that no rollback goes behind: its number, and loss, tuning or rebase."""
-        row = self._data.execute(
-            f"SELECT id, CASE WHEN kind IN ('loss', 'rebase') THEN kind ELSE 'tuning' END FROM events"
-            f" WHERE id > ? AND {BARRIER} ORDER BY id LIMIT 1",
-            (event,),
-        ).fetchone()
-        return None if row is None else (int(row[0]), str(row[1]))
+    def versions(self) -> VersionMap:
+        """What matters of all events for going back to one of them."""
+        return read_version_map(self._data)
 
-    def earliest_restorable(self) -> int:
-        """The first version that a rollback can go to."""
-        row = self._data.execute(f"SELECT coalesce(max(id), 0) FROM events WHERE {BARRIER}").fetchone()
-        return int(row[0])
+    @property
+    def previous(self) -> PreviousFile | None:
+        """The file of the base before, if it is kept."""
+        found = read_previous(self.setting(PREVIOUS))
+        return found if self.previous_path.exists() else None
 
     def current(self, source: str) -> Document | None:
         """The document that a source stands for now; None where it was never taught or was forgotten since."""
@@ -311,8 +313,11 @@ class TeachingRecord:
             " WHERE ?1 IS NULL OR id < ?1 ORDER BY id DESC LIMIT ?2",
             (before, limit),
         ).fetchall()
-        earliest = self.earliest_restorable()
-        return [self._event(*row, documents=documents) | {"restorable": row[0] >= earliest} for row in rows]
+        versions, previous = self.versions(), self.previous
+        return [
+            self._event(*row, documents=documents) | {"restorable": versions.barrier(int(row[0]), previous) is None}
+            for row in rows
+        ]
 
     def _event(
         self, number: int, at: str, kind: str, answer: str, measures: str | None, *, documents: bool
@@ -393,7 +398,7 @@ class TeachingRecord:
     def close(self) -> None:
         """Leave the file to others."""
         self._data.close()
-        os.close(self._lock)
+        self._lock.close()
 
 
 @contextmanager
@@ -445,14 +450,11 @@ def _without(documents: Sequence[Document], less: Counter[Any]) -> tuple[Documen
     return tuple(left)
 
 
-def _take_lock(path: Path) -> int:
+def _take_lock(path: Path) -> BinaryIO:
     """A lock beside the record, held until the process ends: one service at a time may teach a model."""
-    handle = os.open(path.with_name(path.name + ".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as problem:
-        os.close(handle)
+        return open_lock(path, wait=False)
+    except BlockingIOError as problem:
         raise UnnaiveError(
             f"another service teaches the model of {path.name}; stop that one, or start this one with --read-only"
         ) from problem
-    return handle

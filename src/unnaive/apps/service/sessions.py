@@ -17,6 +17,7 @@ from pathlib import Path
 
 from unnaive.base.atomic_files import replacing
 from unnaive.base.lazy import lazy_property
+from unnaive.base.system import keep_mode
 
 LASTS = 7 * 24 * 3600  # seconds
 MOST_ENDED = 10_000  # ended sessions that are remembered
@@ -88,7 +89,7 @@ def read_local_secret(*purpose: str) -> str:
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with replacing(path) as file:
-                os.fchmod(file.fileno(), 0o600)
+                keep_mode(file.fileno(), 0o600)
                 file.write(secrets.token_hex(32).encode())
         secret = path.read_text(encoding="ascii").strip()
     except (OSError, RuntimeError, ValueError):
