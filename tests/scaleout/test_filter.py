@@ -3,7 +3,6 @@
 import gzip
 import io
 import json
-import os
 import pickle
 import signal
 import subprocess
@@ -15,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from unnaive import BadData, TextClassifier, UnnaiveError
 from unnaive.apps.cli.main import exit_code
@@ -23,7 +24,7 @@ from unnaive.io.columns import Columns
 from unnaive.io.options import ReadOptions
 from unnaive.scaleout.filter import blocks, line_shards
 from unnaive.scaleout.filter.blocks import ShardReading
-from unnaive.scaleout.filter.filter_record import RECORD_NAME
+from unnaive.scaleout.filter.filter_record import RECORD_NAME, open_filter_record
 from unnaive.scaleout.filter.keep_rule import KeepRule, choose_keep_rule
 from unnaive.scaleout.filter.line_shards import LineShard
 from unnaive.scaleout.filter.run import filter_shard
@@ -124,6 +125,30 @@ def test_the_tally_does_not_depend_on_blocks(fitted, tmp_path, monkeypatch):
     assert len(rows) == len(whole.dropped) == 30
     assert all(one.text == (TEXTS * 20)[one.row] for one in whole.dropped)
     assert min(one.score for one in whole.nearly) >= min(one.score for one in whole.dropped)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda values: st.lists(values, max_size=3) | st.dictionaries(st.text(max_size=4), values, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(
+    st.lists(
+        st.tuples(st.dictionaries(st.text(max_size=4), JSON, max_size=3), st.sampled_from(TEXTS) | st.text(max_size=30),
+                  st.booleans(), st.sampled_from(["\n", "\r\n", " \n", "\n\n"])),
+        max_size=12,
+    )
+)  # fmt: skip
+def test_any_json_is_kept_as_python_reads_it(fitted, tmp_path_factory, rows):
+    lines = [
+        (json.dumps({**more, "text": text, "last": more}, ensure_ascii=escaped) + end).encode()
+        for more, text, escaped, end in rows
+    ]
+    kept = keeps(fitted, [text for _, text, _, _ in rows]) if rows else []
+    expected = b"".join(line.replace(b"\n\n", b"\n") for line, keep in zip(lines, kept, strict=True) if keep)
+    assert filtered(fitted, b"".join(lines), tmp_path_factory.mktemp("any"))[0] == expected
 
 
 @pytest.mark.parametrize("packing", ["gzip", "zstd"])
@@ -320,7 +345,7 @@ def test_recall_by_hand_and_by_command(folder, fitted, capsys):
     )  # one may be given up, and ties stay
     rows = [{"text": text, "label": "good" if text in GOOD else "bad"} for text in (GOOD + BAD) * 10]
     Path("held.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    words = "filter m.model a.jsonl -o k.jsonl --keep good --recall 0.9 --held-out held.jsonl --json --html k.html"
+    words = "filter m.model a.jsonl -o k.jsonl --keep good --recall 0.9 --held-out held.jsonl --json"
     assert run(words) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["held_out"]["kept_good"] == 30
@@ -331,9 +356,20 @@ def test_recall_by_hand_and_by_command(folder, fitted, capsys):
         line for line, score in zip(lines_of(TEXTS), rule.scores(TEXTS), strict=True) if score >= rule.threshold
     ]
     assert Path("k.jsonl").read_bytes() == b"".join(expected)
+
+
+@pytest.mark.slow
+def test_the_page_shows_counts_scores_and_samples(folder):
+    rows = [{"text": text, "label": "good" if text in GOOD else "bad"} for text in (GOOD + BAD) * 10]
+    Path("held.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    Path("b.jsonl").write_bytes(b"".join(lines_of([*TEXTS, "cheap <script>buy()</script> pills"])))
+    words = "filter m.model b.jsonl -o k.jsonl --keep good --recall 0.9 --held-out held.jsonl --html k.html"
+    assert run(words) == 0
     page = Path("k.html").read_text()
     assert "At least 90 % of the good texts are kept" in page
     assert "buy cheap pills now" in page
+    assert "cheap &lt;script&gt;buy()" in page
+    assert "<script" not in page
     assert "<svg" in page
 
 
@@ -367,6 +403,7 @@ def test_mail_is_read_as_predict_reads_it(folder, fitted):
     assert kept == [number for number, value in enumerate(p) if value >= 0.5]
 
 
+@pytest.mark.slow
 def test_stdin_to_stdout(folder):
     words = [sys.executable, "-m", "unnaive", "filter", "m.model", "-", "--keep", "good", "--above", "0.5"]
     done = subprocess.run(words, input=Path("a.jsonl").read_bytes(), capture_output=True, check=True)
@@ -423,6 +460,7 @@ def test_a_mistake_is_one_sentence(folder, capsys, words):
     assert {name: data for name, data in tree(folder).items() if not name.startswith(("out/", "kept/"))} == before
 
 
+@pytest.mark.slow
 def test_datatrove_keeps_the_same(folder, fitted):
     for name in ("datatrove", "regex"):
         pytest.importorskip(name, reason="datatrove's filters are not installed: pip install 'datatrove[processing]'")
@@ -461,14 +499,7 @@ def test_one_block_by_hand():
 
 
 def test_two_runs_into_one_folder_are_refused(folder, capsys):
-    import fcntl
-
     write_shards(folder / "shards")
-    Path("kept").mkdir()
-    handle = os.open("kept", os.O_RDONLY)
-    fcntl.flock(handle, fcntl.LOCK_EX)
-    try:
+    with open_filter_record(Path("kept"), {}):
         assert exit_code(WORDS) == 2
-    finally:
-        os.close(handle)
     assert "another run is writing into kept" in capsys.readouterr().err

@@ -64,8 +64,8 @@ def choose_recall_threshold(
     scores, good  of held-out documents, and whether each is to be kept (n_docs,)
 
     >>> scores = np.arange(100) / 100
-    >>> choose_recall_threshold(scores, np.ones(100, bool), 0.9).threshold       # of 100, the 6 lowest are given up
-    0.06
+    >>> choose_recall_threshold(scores, np.ones(100, bool), 0.9).threshold       # of 100, the 5 lowest are given up
+    0.05
     >>> choose_recall_threshold(scores[:21], np.ones(21, bool), 0.9)
     Traceback (most recent call last):
     unnaive.base.errors.BadData: 21 held-out texts are to be kept, too few to promise a recall of 90 % with a ...

@@ -80,7 +80,8 @@ class FilterReport:
         """As JSON."""
         tally = self.tally
         return {
-            "model": self.model, "keep": list(self.keep), "threshold": self.threshold,
+            "model": self.model, "keep": list(self.keep),
+            "threshold": self.threshold if np.isfinite(self.threshold) else None,
             "probability": float(1 / (1 + np.exp(-np.clip(self.threshold, -700, 700)))) if self.probabilistic else None,
             "texts": tally.texts, "kept": tally.kept, "bytes_read": tally.bytes_read, "bytes_kept": tally.bytes_kept,
             "skipped": tally.skipped, "shards": len(self.outcome.shards), "resumed": self.outcome.resumed,

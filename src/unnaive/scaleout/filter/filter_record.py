@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.sqlite_files import connect_durable, transaction
+from unnaive.base.system import open_lock
 from unnaive.scaleout.filter.shards import ShardJob
 from unnaive.scaleout.filter.tally import FilterTally
 
@@ -64,24 +63,26 @@ class FilterRecord:
 def open_filter_record(folder: Path, settings: dict[str, Any]) -> Iterator[FilterRecord]:
     """The record of a folder, which is made if it is not there; an error if another run is writing into it."""
     folder.mkdir(parents=True, exist_ok=True)
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # file systems without locks
-            _lock(handle, folder)
+    with _locked(folder):
         record = FilterRecord(folder, settings)
         try:
             yield record
         finally:
             record.close()
-    finally:
-        os.close(handle)
 
 
-def _lock(handle: int, folder: Path) -> None:
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """The lock of the record; where the file system has no locks, two runs are not kept apart."""
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock = open_lock(folder / RECORD_NAME, wait=False)
     except BlockingIOError:
         raise UnnaiveError(f"another run is writing into {folder}; wait for it, or name another folder") from None
+    except OSError:
+        yield
+        return
+    with lock:
+        yield
 
 
 def _describe_source(job: ShardJob) -> str:

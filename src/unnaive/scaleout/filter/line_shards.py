@@ -42,7 +42,7 @@ class LineShard:
         for data in read_line_blocks(self.path, self.reading.options):
             if first == 1:
                 data = self._check_start(data)
-            n_lines = int(np.count_nonzero(data == ord("\n")))
+            n_lines = data.tobytes().count(b"\n")
             yield LineBlock(self.path, data, first, self.reading)
             first += n_lines
 

@@ -176,6 +176,7 @@ def filter_plan(plan: ShardPlan, rule: KeepRule, source: DataFile, model: Path, 
     settings: dict[str, Any] = {
         "model": hash_file(model), "class": sorted(set(keep)), "threshold": rule.threshold,
         "column of text": None if shards.columns is None else list(shards.columns.texts),
+        "part of messages": shards.message,
     }  # fmt: skip
     record = nullcontext() if plan.folder is None else open_filter_record(plan.folder, settings)
     try:

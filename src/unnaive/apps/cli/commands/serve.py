@@ -12,6 +12,7 @@ import typer
 from unnaive.apps.cli.paths import CHANGED_MODELS, READ, READ_NAMED
 from unnaive.apps.cli.screen import echo, note
 from unnaive.base.errors import BadData, MissingExtra, UnnaiveError, choose
+from unnaive.base.system import user_id
 
 if TYPE_CHECKING:
     from unnaive.apps.service.app import ServiceOptions
@@ -172,10 +173,10 @@ def check_permissions(paths: Iterable[str], *, teachable: bool) -> None:
     for path in map(Path, paths):
         folder = path.absolute().parent
         if path.exists() and not os.access(path, os.R_OK):
-            raise UnnaiveError(f"{_whose(path)} cannot be read by user {os.geteuid()}; {_ways_out(path)}")
+            raise UnnaiveError(f"{_whose(path)} cannot be read by user {user_id()}; {_ways_out(path)}")
         if teachable and folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
             raise UnnaiveError(
-                f"{_whose(folder)} cannot be written by user {os.geteuid()}, so nothing could be taught; start with "
+                f"{_whose(folder)} cannot be written by user {user_id()}, so nothing could be taught; start with "
                 f"--read-only, {_ways_out(folder)}"
             )
 
@@ -188,7 +189,7 @@ def _ways_out(path: Path) -> str:
     owner = path.stat()
     return (
         f"run as its owner (in a container: --user {owner.st_uid}:{owner.st_gid}), or give it to this user "
-        f"(chown -R {os.geteuid()} {path})"
+        f"(chown -R {user_id()} {path})"
     )
 
 
