@@ -13,11 +13,7 @@ endif
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-<<<<<<< HEAD
-.PHONY: help setup pins oldest demo quick test lint format bench docs reproductions statistics sanitize attack free-threaded wheel container clean
-=======
-.PHONY: help setup pins oldest demo quick test lint format bench docs reproductions statistics sanitize attack free-threaded cross wheel clean
->>>>>>> ready-life
+.PHONY: help setup pins oldest demo quick test lint format bench docs reproductions statistics sanitize attack free-threaded cross wheel container clean
 
 help:      ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
