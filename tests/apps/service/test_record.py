@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import sqlite3
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from unnaive.apps.service.record import TeachingRecord
 from unnaive.apps.service.refused import Refused
 from unnaive.apps.service.served import ServedModel
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
+from unnaive.base.types import Label
 from unnaive.classifier.receipts import model_hash
 from unnaive.io.sources import hash_file
 
@@ -227,3 +229,54 @@ def test_a_damaged_record_of_the_first_format_is_left_as_it_is(small: Path) -> N
         assert data.execute("PRAGMA user_version").fetchone() == (0,)
         assert data.execute("SELECT count(*) FROM documents").fetchone() == (6,)
     data.close()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_after_any_sequence_the_model_is_that_of_what_stands(small: Path, seed: int) -> None:
+    """Teaching, forgetting by text, undoing and rolling back in random order, against a list of what stands.
+
+    Documents are few, so that the same ones come again; undoing what is undone is refused.
+    """
+    drawn = random.Random(seed)
+    documents = [Document(f"{word} game", (label,)) for word in ("ball", "vote") for label in ("sport", "politics")]
+    served = ServedModel("small", small, teachable=True)
+    base = TextClassifier.load(small)
+    states: list[Counter[tuple[str, Label]]] = [Counter()]  # what stands after each event
+    for _ in range(30):
+        now, one = states[-1].copy(), drawn.choice(documents)
+        kind = drawn.choice(("teach", "teach", "forget", "undo", "roll"))
+        event = drawn.randrange(1, len(states)) if len(states) > 1 else 1
+        try:
+            if kind == "teach":
+                served.change("teach", Change((one, one)))
+                now[one.text, one.labels[0]] += 2
+            elif kind == "forget":
+                served.forget([one])
+                now[one.text, one.labels[0]] -= 1
+            elif kind == "undo":
+                answer = served.undo(event)
+                assert answer["undoes"] == event
+                assert served.record is not None
+                changes = served.record.events(1, documents=True)[0]["changes"]
+                for row in changes:
+                    now[row["text"], row["labels"][0]] += row["sign"]
+                with pytest.raises(Refused, match="taken back before"):
+                    served.undo(event)
+            else:
+                event = drawn.randrange(len(states))
+                served.roll_back(event)
+                now = states[event].copy()
+        except Refused:
+            assert kind in ("forget", "undo")
+            assert kind == "undo" or now[one.text, one.labels[0]] == 0
+            continue
+        states.append(now)
+        assert served.version.number == len(states) - 1
+        assert min(now.values(), default=0) >= 0
+    texts, labels = zip(*states[-1].elements(), strict=True) if states[-1].total() else ((), ())
+    expected = base.partial_fit(list(texts), list(labels)) if texts else base
+    assert model_hash(served.version.fitted) == model_hash(expected.fitted_)
+    served.close()
+    again = ServedModel("small", small, teachable=True)
+    assert model_hash(again.version.fitted) == model_hash(expected.fitted_)
+    again.close()

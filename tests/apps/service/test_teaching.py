@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from fastapi.testclient import TestClient
 from unnaive import TextClassifier
 from unnaive.apps.service.app import create_app
 from unnaive.apps.service.teaching import find_similar
+from unnaive.classifier.model_file import save
+from unnaive.data.text_hashes import TextHashes
 
 from .conftest import WITH_TOKEN, options
 
@@ -83,6 +86,22 @@ def test_documents_of_the_training_can_be_forgotten_where_the_model_knows_them(t
         post(client, "forget", 409, documents=[{"text": "good ball", "label": "sport"}])
         post(client, "undo", event=3)
         assert documents(client) == 10
+
+
+def test_hashes_of_texts_tell_what_the_model_was_trained_with(tmp_path: Path) -> None:
+    """As often as it was, and beside what was taught here."""
+    path = tmp_path / "tickets.model"
+    texts, labels = ["good ball", "fair vote", "ball ball", "law and vote"] * 2, ["sport", "politics"] * 4
+    fitted = TextClassifier("multinomial").fit(texts, labels).fitted_
+    save(replace(fitted, text_hashes=TextHashes.of(texts)), path)
+    ball, vote = {"text": "good ball", "label": "sport"}, {"text": "ball vote", "label": "politics"}
+    with TestClient(create_app(options(path))) as client:
+        post(client, "teach", documents=[vote])
+        post(client, "forget", 409, documents=[vote | {"label": "sport"}])  # taught with another label
+        post(client, "forget", 409, documents=[ball] * 3)
+        post(client, "forget", documents=[ball, vote, ball])
+        post(client, "forget", 409, documents=[ball])
+        assert documents(client) == 6
 
 
 def test_rollback_takes_events_back_and_an_event_it_took_back_stays_so(client: TestClient) -> None:

@@ -138,7 +138,8 @@ class ServedModel:
             try:
                 return self._reload(signature)
             except (UnnaiveError, OSError) as problem:
-                self.problem = f"the new model file of {self.name} could not be taken over: {problem}"
+                reason = str(problem).replace(f"{self.path.parent}/", "")  # /readyz is for everybody
+                self.problem = f"the new model file of {self.name} could not be taken over: {reason}"
                 log.error("%s", self.problem)
                 return False
 
@@ -195,7 +196,9 @@ class ServedModel:
             if event is None:
                 wanted = record.link(given)
                 if not unchecked:
-                    check_learnt(self.version.fitted, [one for one in wanted if one.undoes is None])
+                    check_learnt(
+                        self.version.fitted, [one for one in wanted if one.undoes is None], record.count_taught
+                    )
             else:
                 wanted = select_documents(self._undoing(event).forget, given, event)
             return self._change("forget", Change(forget=wanted), False, key, request, undoes=event)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from unnaive.apps.cli.output import class_spellings
@@ -90,15 +90,21 @@ def plain_form(label: Label) -> str:
     return "".join(one for one in folded if not one.isspace() and one not in "-_") or folded
 
 
-def check_learnt(fitted: FittedModel, documents: Sequence[Document]) -> None:
+def check_learnt(fitted: FittedModel, documents: Sequence[Document], count_taught: Callable[[str], int]) -> None:
     """Refuse to forget documents that were not taught here, and that the model does not know to have learnt.
 
-    A register and kept documents are compared when the model forgets; of hashes, the texts are looked for here.
+    A register and kept documents are compared when the model forgets. Of hashes, the texts are looked for here: one
+    must have been learnt more often than it stands as taught, with whatever labels.
     """
     if not documents or fitted.register is not None or isinstance(fitted.statistic, KeptDocuments | PackedDocuments):
         return
     hashes = fitted.text_hashes
-    unknown = [one for one in documents if hashes is None or not hashes.count_learnt([one.text])]
+    texts = {one.text for one in documents}
+    left = {} if hashes is None else {text: hashes.copies([text])[0] - count_taught(text) for text in texts}
+    unknown = []
+    for one in documents:
+        left[one.text] = left.get(one.text, 0) - 1
+        unknown += [one] if left[one.text] < 0 else []
     if unknown:
         labels = ", ".join(map(str, unknown[0].labels))
         raise Refused(
