@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ NEEDS_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromi
 OPTIONS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
+PATIENCE = 300_000  # milliseconds that a browser may take for anything
 SCREENS = os.environ.get("UNNAIVE_SCREENSHOTS")  # a folder: pictures are kept there, to be looked at
 
 
@@ -24,9 +25,22 @@ def open_browser() -> Iterator[Any]:
     """Chromium without a window, until the block ends."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with playwright.sync_playwright() as tools:
-        browser = tools.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+        browser = tools.chromium.launch(executable_path=CHROMIUM, args=OPTIONS, timeout=PATIENCE)
+        for way in ("new_context", "new_page"):
+            setattr(browser, way, _patient(getattr(browser, way)))
         yield browser
         browser.close()
+
+
+def _patient(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, with pages that wait as long as a busy machine needs."""
+
+    def wait_longer(**options: Any) -> Any:
+        made = function(**options)
+        made.set_default_timeout(PATIENCE)
+        return made
+
+    return wait_longer
 
 
 def collect_problems(page: Any) -> list[str]:
