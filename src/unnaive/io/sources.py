@@ -70,12 +70,15 @@ class WatchedStream(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Fill `buffer` from the stream and report how much came."""
-        data, self._first = self._first or self._stream.read(len(buffer)), b""
-        buffer[: len(data)] = data
-        self.count += len(data)
+        if self._first:
+            size = len(self._first)
+            buffer[:size], self._first = self._first, b""
+        else:
+            size = self._stream.readinto(buffer) or 0  # type: ignore[attr-defined]
+        self.count += size
         if self._on_read is not None:
-            self._on_read(len(data))
-        return len(data)
+            self._on_read(size)
+        return size
 
     def close(self) -> None:
         """Close the stream below as well."""

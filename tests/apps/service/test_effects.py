@@ -27,7 +27,8 @@ CHANGING = {
     ("DELETE", "/session"),
 }
 PROBES = {"/healthz", "/readyz", "/v2/health/live", "/v2/health/ready", "/ping", "/health"}
-PUBLIC = {("GET", path) for path in PROBES | {"/", "/docs", "/page/{name}", "/session"}}
+PAGES = {"/", "/docs", "/session", "/page/{name}"}
+PUBLIC = {("GET", path) for path in PROBES | PAGES}
 
 
 @pytest.fixture

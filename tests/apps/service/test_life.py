@@ -6,7 +6,9 @@ import json
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
@@ -17,7 +19,7 @@ from unnaive.apps.service.refused import Refused
 from unnaive.apps.service.served import ServedModel
 from unnaive.classifier.receipts import model_hash
 
-from .conftest import WITH_TOKEN, options
+from .conftest import WITH_TOKEN, options, tickets
 
 TEXTS, LABELS = ["good ball", "fair vote", "ball game", "vote law"] * 3, ["sport", "politics"] * 6
 Run = Callable[..., tuple[int, str, str]]  # a command: its exit code, stdout and stderr
@@ -215,3 +217,26 @@ def test_files_are_watched(model_file: Path) -> None:
         while client.get("/v1/models").json()["models"][0]["classes"] != 2:
             pass
         assert client.post("/v1/classify", json={"text": "ball"}).headers["unnaive-version"] == "1"
+
+
+def test_versions_are_measured(model_file: Path, tmp_path: Path) -> None:
+    """On documents that are held out: of every version that stands for a moment, and kept over a restart."""
+    texts, labels = tickets()
+    held_out = write_lines(tmp_path / "test.jsonl", *zip(texts[400:600], labels[400:600], strict=True))
+    expected = TextClassifier.load(model_file)
+    with TestClient(create_app(options(model_file, measure_on={"tickets": str(held_out)}))) as client:
+
+        def measured(version: int) -> dict[str, Any]:
+            while (found := client.get("/v1/models/tickets?terms=0").json()["history"][:1]) == []:
+                pass
+            while found[0]["version"] != version:
+                found = client.get("/v1/models/tickets?terms=0").json()["history"]
+            return dict(found[0]["measures"])
+
+        assert measured(0)["accuracy"] == np.mean(expected.predict(texts[400:600]) == np.array(labels[400:600]))
+        body = {"documents": [{"text": text, "label": label} for text, label in zip(texts, labels, strict=True)]}
+        assert client.post("/v1/models/tickets/teach", json=body, headers=WITH_TOKEN).status_code == 200
+        assert measured(1)["documents"] == 200
+        assert client.get("/v1/models/tickets/versions").json()["versions"][0]["measures"] == measured(1)
+    with TestClient(create_app(options(model_file))) as client:
+        assert [one["version"] for one in client.get("/v1/models/tickets").json()["history"]] == [1, 0]

@@ -26,8 +26,9 @@ from unnaive.base.visible_text import visible
 
 # each module has `register(app)`; heavy imports happen inside the verbs, so that help is instant
 VERBS = (
-    "train", "predict", "evaluate", "explain", "inspect", "change", "compress", "import_model", "export", "verify",
-    "demo", "collections", "compare", "reproduce", "plot", "audit", "clean", "label", "doctor", "serve", "rebase",
+    "train", "predict", "evaluate", "filter", "explain", "inspect", "change", "compress", "import_model", "export",
+    "verify", "demo", "collections", "compare", "reproduce", "plot", "audit", "clean", "label", "doctor", "serve",
+    "rebase",
 )  # fmt: skip
 COMMANDS = {  # not called as their module
     "update": "change", "forget": "change", "merge": "change", "remake": "change", "import": "import_model",
@@ -35,7 +36,7 @@ COMMANDS = {  # not called as their module
 
 PARALLEL = (
     "train", "predict", "evaluate", "explain", "update", "forget", "merge", "remake", "compress", "verify", "demo",
-    "compare", "reproduce", "audit", "label", "serve", "rebase",
+    "compare", "reproduce", "audit", "label", "serve", "rebase", "filter_command",
 )  # fmt: skip  # commands that have --threads
 
 EXIT_MISTAKE = 2

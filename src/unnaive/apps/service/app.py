@@ -7,7 +7,7 @@ import gc
 import json
 import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -27,6 +27,7 @@ from unnaive.apps.service.effects import Effect, RouteEffects, declares
 from unnaive.apps.service.guard import Guard, refusal
 from unnaive.apps.service.label_studio import make_label_studio_router
 from unnaive.apps.service.limits import Limits
+from unnaive.apps.service.measuring import read_held_out
 from unnaive.apps.service.metrics import Metrics
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import describe_bodies
@@ -60,6 +61,7 @@ class ServiceOptions:
     read_only: bool = False
     grow: bool = False  # whether annotations of Label Studio may add classes
     evaluations: dict[str, str] = field(default_factory=dict)  # files of `unnaive evaluate --json` by model
+    measure_on: dict[str, str] = field(default_factory=dict)  # files with labelled documents by model
     fold_seconds: float = 30.0
 
     def to_json(self) -> str:
@@ -83,12 +85,16 @@ def create_app(options: ServiceOptions) -> Guard:
 
     for name, path in options.evaluations.items():
         models.find(name).measures = read_evaluation(path)
+    for name, path in options.measure_on.items():
+        model = models.find(name)
+        model.held_out = read_held_out(path, model.version.fitted)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         tasks = [
             asyncio.create_task(fold_at_intervals(models, options.fold_seconds)),
             asyncio.create_task(watch_files(models)),
+            *([asyncio.create_task(measure_versions(models))] if options.measure_on else []),
         ]
         reload_at_signal(models, tasks)
         gc.collect()
@@ -108,7 +114,8 @@ def create_app(options: ServiceOptions) -> Guard:
     routes = include_routers(
         app, make_router(models), make_compatible_router(models), make_label_studio_router(models),
         make_session_router(sessions, always=options.token_always),
-        make_page_router(read_static(), index="index.html", docs="docs.html"), make_description_router(app),
+        make_page_router(read_static(), index="index.html", docs="docs.html"),
+        make_description_router(lambda: describe_bodies(app, routes.all(), options.token_always)),
     )  # fmt: skip
     answer_errors_in_sentences(app)
     access = Access(options.token, options.token_always, frozenset(options.hosts), tuple(options.origins), sessions)
@@ -128,14 +135,14 @@ def include_routers(app: FastAPI, *routers: APIRouter) -> RouteEffects:
     return RouteEffects(routers)
 
 
-def make_description_router(app: FastAPI) -> APIRouter:
+def make_description_router(describe: Callable[[], dict[str, Any]]) -> APIRouter:
     """The OpenAPI description, as a route that declares what it does, like all others."""
     router = APIRouter(include_in_schema=False)
 
     @router.get("/openapi.json")
     @declares(Effect.READ)
     async def description() -> Response:
-        return json_response(describe_bodies(app))
+        return json_response(describe())
 
     return router
 
@@ -172,6 +179,16 @@ async def watch_files(models: Models) -> None:
     while True:
         await asyncio.sleep(WATCH_SECONDS)
         await models.reload_changed(seen)
+
+
+async def measure_versions(models: Models) -> None:
+    """Measure every version that stands for a moment; of several in quick succession, the last."""
+    while True:
+        try:
+            await models.measure_all()
+        except UnnaiveError as problem:
+            log.error("a version could not be measured: %s", problem)
+        await asyncio.sleep(WATCH_SECONDS)
 
 
 def reload_at_signal(models: Models, tasks: list[asyncio.Task[None]]) -> None:

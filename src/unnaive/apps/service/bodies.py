@@ -179,6 +179,7 @@ class ModelCard(BaseModel):
     version: int
     teachable: bool
     classes: list[dict[str, Any]]
+    history: list[dict[str, Any]] = Field([], description="Measures by version, the newest first.")
 
 
 class VersionList(BaseModel):

@@ -104,6 +104,11 @@ class Models:
             if seen is not None:
                 seen[model.name] = found
 
+    async def measure_all(self) -> None:
+        """Measure the versions that are served now, of models for which there are documents to measure on."""
+        for model in self:
+            await self.work(model.measure)
+
     async def fold_all(self) -> None:
         """Rewrite the model files that are behind their records."""
         for model in self:

@@ -337,6 +337,20 @@ class TeachingRecord:
             ]
         return found
 
+    def keep_measures(self, event: int, found: dict[str, Any]) -> None:
+        """Keep how well the version after an event does."""
+        with transaction(self._data) as data:
+            data.execute("INSERT OR REPLACE INTO measures VALUES (?, ?)", (event, json.dumps(found)))
+
+    def measured(self, limit: int) -> list[dict[str, Any]]:
+        """The versions that were measured, the newest first: number, time and measures."""
+        rows = self._data.execute(
+            "SELECT measures.event, events.at, found FROM measures LEFT JOIN events ON events.id = measures.event"
+            " ORDER BY measures.event DESC LIMIT ?",
+            (limit,),
+        )
+        return [{"version": number, "at": at, "measures": json.loads(found)} for number, at, found in rows]
+
     def setting(self, name: str) -> str | None:
         """What was kept under a name beside the events, such as the configuration of Label Studio."""
         row = self._data.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()

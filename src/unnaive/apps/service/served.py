@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from unnaive.apps.service.folds import write_fold
+from unnaive.apps.service.measuring import HeldOut, measure_version
 from unnaive.apps.service.rebase import REBASE, rebase
 from unnaive.apps.service.record import Change, Document, TeachingRecord
 from unnaive.apps.service.refused import Refused, refuse_mistake
@@ -115,6 +116,9 @@ class ServedModel:
         self._settings: dict[str, str] = {}
         self._grow = grow  # whether classes that another model does not have are carried over to it
         self.measures: dict[str, Any] = {}  # what `unnaive evaluate --json` said of it, for its card
+        self.held_out: HeldOut | None = None  # what each version is measured on
+        self._measured: int | None = None  # the version that was measured last
+        self._history: list[dict[str, Any]] = []  # where there is no record
         self.problem: str | None = None  # why the model file could not be read or rewritten, for /readyz
         self._signature = file_signature(path)
         self._hash, self._folded = "", 0
@@ -317,6 +321,23 @@ class ServedModel:
             self._settings[name] = value
         else:
             self.record.keep_setting(name, value)
+
+    def measure(self) -> bool:
+        """Measure the current version if that was not done; whether it was done now."""
+        version, held_out = self.version, self.held_out
+        if held_out is None or self._measured == version.number:
+            return False
+        found = measure_version(version.fitted, held_out)
+        self._measured = version.number
+        if self.record is None:
+            self._history.insert(0, {"version": version.number, "at": None, "measures": found})
+        else:
+            self.record.keep_measures(version.number, found)
+        return True
+
+    def history(self, limit: int = 100) -> list[dict[str, Any]]:
+        """The versions that were measured, the newest first."""
+        return self._history[:limit] if self.record is None else self.record.measured(limit)
 
     def roll_back(self, number: int, *, key: str | None = None, request: str = "") -> dict[str, Any]:
         """Make the model what it was after the event `number`, exactly, as one more event."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 from unnaive.apps.cli.paths import CHANGED_MODELS, READ, READ_NAMED
 from unnaive.apps.cli.screen import echo, note
 from unnaive.base.errors import BadData, MissingExtra, UnnaiveError, choose
+from unnaive.base.system import user_id
 
 if TYPE_CHECKING:
     from unnaive.apps.service.app import ServiceOptions
@@ -52,6 +54,11 @@ def serve(
         list[str] | None,
         READ_NAMED,
         typer.Option(metavar="[NAME=]FILE", help="Output of unnaive evaluate --json, shown on the model card."),
+    ] = None,
+    measure_on: Annotated[
+        list[str] | None,
+        READ_NAMED,
+        typer.Option(metavar="[NAME=]FILE", help="Labelled documents to measure each version of the model on."),
     ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse teaching, and write no record.")] = False,
     grow: Annotated[
@@ -116,6 +123,7 @@ def serve(
         raise UnnaiveError(f"{host} can be reached from outside, so a token is needed; give --token-file or ${TOKEN}")
     token = given or secrets.token_urlsafe(24)
     paths = named_models(models)
+    check_permissions(paths.values(), teachable=not read_only and workers == 1)
     limits = Limits(
         body=max_body << 20, batch=max_batch, text=max_text, seconds=timeout, requests=max_requests,
         connections=max_connections, streams=max_streams, client_requests=max_client_requests, rate=max_rate,
@@ -125,6 +133,7 @@ def serve(
         models=paths, evaluations=named_evaluations(evaluation or [], list(paths)), token=token, token_always=not local,
         session_secret=secret,
         hosts=(*(LOOPBACK if local else ()), *(name.lower() for name in allow_host or ())),
+        measure_on=named_evaluations(measure_on or [], list(paths)),
         origins=tuple(allow_origin or ()), limits=fit_limits(limits),
         read_only=read_only or workers > 1, grow=grow, fold_seconds=write_every,
     )  # fmt: skip
@@ -159,8 +168,33 @@ def named_models(words: list[str]) -> dict[str, str]:
     return found
 
 
+def check_permissions(paths: Iterable[str], *, teachable: bool) -> None:
+    """Refuse models that this user cannot read, or teach: a record and the new model file are written beside them."""
+    for path in map(Path, paths):
+        folder = path.absolute().parent
+        if path.exists() and not os.access(path, os.R_OK):
+            raise UnnaiveError(f"{_whose(path)} cannot be read by user {user_id()}; {_ways_out(path)}")
+        if teachable and folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
+            raise UnnaiveError(
+                f"{_whose(folder)} cannot be written by user {user_id()}, so nothing could be taught; start with "
+                f"--read-only, {_ways_out(folder)}"
+            )
+
+
+def _whose(path: Path) -> str:
+    return f"{path} belongs to user {path.stat().st_uid} and"
+
+
+def _ways_out(path: Path) -> str:
+    owner = path.stat()
+    return (
+        f"run as its owner (in a container: --user {owner.st_uid}:{owner.st_gid}), or give it to this user "
+        f"(chown -R {user_id()} {path})"
+    )
+
+
 def named_evaluations(words: list[str], names: list[str]) -> dict[str, str]:
-    """Files of evaluations by model; a file without a name is of the first."""
+    """Files of evaluations, or to evaluate on, by model; a file without a name is of the first."""
     found: dict[str, str] = {}
     for word in words:
         name, equals, path = word.partition("=")

@@ -3,7 +3,7 @@
 import { ask, authorization, setToken } from "./api.js";
 import { by, say } from "./shown.js";
 
-const WHY = "The token stands behind #token= in the address that was printed when the service started; if none did, ask whoever runs it.";
+const WHY = "The token stands behind #token= in the address that was printed when the service started. If there was none, ask whoever runs the service.";
 const state = { signedIn: false, needed: false, asked: false };
 let changed = () => {};
 
