@@ -129,7 +129,7 @@ def compile_module(name: str, room: str, target: str) -> Path:
     """Compile one module, all warnings being errors."""
     made = BUILD / target / f"{name}.o"
     source = str(ROOT / "src/unnaive" / room / f"{name}.cpp")
-    run([*compiler(target), *WARNINGS, "-c", source, "-o", str(made)])
+    run([*compiler(target), *WARNINGS, f"-DNB_DOMAIN=unnaive{name}", "-c", source, "-o", str(made)])
     return made
 
 

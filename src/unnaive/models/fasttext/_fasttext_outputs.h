@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "_fasttext_heap.h"
+
 namespace unnaive {
 
 enum class Loss { kTree = 1, kNegative = 2, kSoftmax = 3, kOneVsAll = 4 };
@@ -38,9 +40,9 @@ inline bool higher(const std::pair<float, int32_t>& left, const std::pair<float,
 
 inline void keep(Ranked& heap, size_t k, float value, int32_t label) {
   heap.push_back({value, label});
-  std::push_heap(heap.begin(), heap.end(), higher);
+  push_last(heap, higher);
   if (heap.size() > k) {
-    std::pop_heap(heap.begin(), heap.end(), higher);
+    pop_first(heap, heap.size(), higher);
     heap.pop_back();
   }
 }
@@ -99,7 +101,7 @@ class Outputs {
         if (heap.size() == k) least = std::exp(heap.front().first) * (1 - 1e-5f);
       }
     }
-    std::sort_heap(heap.begin(), heap.end(), higher);
+    sort_all(heap, higher);
   }
 
   // The label that fastText gives; of equal ones its heap leaves the last.
