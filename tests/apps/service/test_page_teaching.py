@@ -30,9 +30,10 @@ def server(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     first.write_bytes(trained.read_bytes())
     TextClassifier("multinomial").fit(*STARS).save(folder / "stars.model")
     TextClassifier("multinomial").fit(*TAGS).save(folder / "tags.model")
-    with run_service(
-        "serve", first, folder / "stars.model", folder / "tags.model", "--port", 0, token=TOKEN
-    ) as running:  # fmt: skip
+    measured = folder / "stars.csv"
+    measured.write_text("text,label\n" + "".join(f"{text},{label}\n" for text, label in zip(*STARS, strict=True)))
+    command = ("serve", first, folder / "stars.model", folder / "tags.model", "--port", 0)
+    with run_service(*command, "--measure-on", f"stars={measured}", token=TOKEN) as running:
         yield running.address
 
 
@@ -83,8 +84,7 @@ def test_the_teach_tab_follows_the_text_that_was_tried_last(page: Any) -> None:
         page.click("#tab-try")
         try_text(page, text)
         open_teach(page)
-        wait(page, "document.getElementById('teach-now').textContent !== ''")
-        assert page.input_value("#teach-text") == text
+        wait(page, f"document.getElementById('teach-text').value === {text!r}")
         assert page.input_value("#teach-label") == ""
         page.fill("#teach-label", "bug")
     page.fill("#teach-text", "my own words")
@@ -215,28 +215,33 @@ def test_a_correction_on_the_try_tab(page: Any, server: str) -> None:
 
 
 def test_rolling_back_on_the_card(page: Any, server: str) -> None:
+    """The versions, how good each of them is, and the way back, which asks once more."""
     for number in range(2):
-        httpx.post(
-            f"{server}v1/models/tags/teach",
-            json={"documents": [{"text": f"green {number}", "labels": ["sport"]}]},
-            headers=WITH_TOKEN,
-        )
-    page.select_option("#model", "tags")
-    page.click("#tab-card")
-    page.wait_for_selector("#versions tbody tr")
-    newest = events(server, "tags")[0]["version"]
+        document = {"text": f"awful {number}", "label": 1}
+        httpx.post(f"{server}v1/models/stars/teach", json={"documents": [document]}, headers=WITH_TOKEN)
+    newest = events(server, "stars")[0]["version"]
+    page.select_option("#model", "stars")
+    measured = f"document.querySelector('#versions tbody td:nth-child(5)')?.textContent === '1.000' && {newest}"
+    for _ in range(600):  # versions are measured when there is time
+        page.click("#tab-card")
+        page.wait_for_selector("#versions tbody tr")
+        if page.evaluate(measured):
+            break
+        page.wait_for_timeout(200)
+    assert "accuracy" in page.inner_text("#versions thead")
+    assert "measured on 9 documents" in page.inner_text("#card-body")
     assert page.inner_text("#versions tbody tr >> nth=0").endswith("now")
     page.click(f"[aria-label='Roll back to version {newest - 1}']")
     shoot(page, "rollback")
     assert find_violations(page) == []
     page.get_by_role("button", name="No", exact=True).click()
-    assert events(server, "tags")[0]["version"] == newest
+    assert events(server, "stars")[0]["version"] == newest
     page.click(f"[aria-label='Roll back to version {newest - 1}']")
     page.get_by_role("button", name="Yes, undo 1 change").click()
     wait(page, f"document.querySelector('#versions tbody td')?.textContent === '{newest + 1}'")
-    found = events(server, "tags")[0]
+    found = events(server, "stars")[0]
     assert found["kind"].startswith("rollback")
-    assert [one["text"] for one in found["changes"]] == ["green 1"]
+    assert [one["text"] for one in found["changes"]] == ["awful 1"]
     page.click("[aria-label='Roll back to version 0']")
     page.locator("#versions button", has_text="Yes").click()
     wait(page, f"document.querySelector('#versions tbody td')?.textContent === '{newest + 2}'")

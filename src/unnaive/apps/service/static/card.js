@@ -22,26 +22,39 @@ async function open(name, changed) {
     ...network(name, card));
 }
 
+const MEASURES = 4; // columns, of measures by version
+
 // What was taught and forgotten, how good each version was where that was measured, and the way back.
 function versions(name, card, changed) {
   if (!card.versions || !card.versions.length) return [];
   const measured = new Map((card.history || []).map((one) => [one.version, one.measures || {}]));
   const measuresOf = (one) => one.measures || measured.get(one.version) || {};
-  const all = card.versions.some((one) => one.version === 0) ? card.versions
-    : [...card.versions, { version: 0, kind: "the model file", at: "", documents: null, restorable: card.versions.at(-1).version === 1 }];
-  const names = [...new Set(all.flatMap((one) => Object.entries(measuresOf(one)).filter(([, value]) => typeof value === "number")
-    .map(([key]) => key)))].slice(0, 4);
+  const oldest = card.versions.at(-1);
+  const all = oldest.version > 1 ? card.versions
+    : [...card.versions, { version: 0, kind: "the model file", at: "", restorable: oldest.restorable !== false && oldest.kind !== "rebase" }];
+  const names = [...new Set(all.flatMap((one) => Object.keys(measuresOf(one))))]
+    .filter((key) => key !== "documents" && all.some((one) => typeof measuresOf(one)[key] === "number")).slice(0, MEASURES);
   const number = (words) => make("td", { className: "number" }, words);
+  const measure = (one, key) => (typeof measuresOf(one)[key] === "number" ? measuresOf(one)[key].toFixed(3) : "");
   const rows = all.map((one) => make("tr", {}, number(String(one.version)), make("td", {}, one.at.slice(0, 16).replace("T", " ")),
-    make("td", {}, one.kind + (one.undone ? ", undone" : "")), number(one.documents === null ? "" : String(one.documents)),
-    ...names.map((key) => number(measuresOf(one)[key] === undefined ? "" : measuresOf(one)[key].toFixed(3))),
+    make("td", {}, describeEvent(one)), number(one.documents === undefined ? "" : String(one.documents)),
+    ...names.map((key) => number(measure(one, key))),
     make("td", {}, ...(one.version === card.version ? ["now"] : one.restorable === false ? [] : [rollbackButton(name, one, card, changed)]))));
-  const head = ["Version", "When", "What", "Documents", ...names, "Go back"];
-  const numeric = new Set(["Version", "Documents", ...names]);
+  const numeric = ["Version", "Documents", ...names];
+  const head = ["Version", "When", "What", "Documents", ...names, "Go back"].map((one) =>
+    make("th", { scope: "col", className: numeric.includes(one) ? "number" : "" }, one));
+  const on = Math.max(0, ...all.map((one) => measuresOf(one).documents || 0));
   return [make("h2", {}, "Versions"),
+    ...(on ? [make("p", { className: "quiet" }, `Each version was measured on ${count(on, "document")}.`)] : []),
     make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Versions" },
-      make("table", { id: "versions" }, make("thead", {}, make("tr", {}, ...head.map((one) =>
-        make("th", { scope: "col", className: numeric.has(one) ? "number" : "" }, one)))), make("tbody", {}, ...rows)))];
+      make("table", { id: "versions" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)))];
+}
+
+// An event in words; of another model file that took over, what could not be carried over to it.
+export function describeEvent(one) {
+  if (one.kind !== "rebase") return one.kind + (one.undone ? ", undone" : "");
+  const left = Object.entries(one.left || {}).map(([reason, number]) => `${number} left out: ${reason}`);
+  return ["another model file took over", ...left].join("; ");
 }
 
 function rollbackButton(name, one, card, changed) {

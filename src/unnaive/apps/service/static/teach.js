@@ -1,6 +1,7 @@
 // The Teach tab, and the correction below the answers of the Try tab: both ask teaching.js.
 
 import { ask } from "./api.js";
+import { describeEvent } from "./card.js";
 import { askForToken, isSignedIn, offerSignIn } from "./session.js";
 import { by, count, make, shownValue, watched } from "./shown.js";
 import { Classes, describeChange, forgetEvent, teachDocument, undoEvent } from "./teaching.js";
@@ -113,16 +114,16 @@ function historyItem(name, event, changed) {
     watched(work).then((found) => { if (found === undefined && pressed.target.isConnected) pressed.target.disabled = false; });
   } }, words);
   const changes = event.changes || [];
-  const state = event.undone ? " · undone" : event.undoes ? ` · undoes version ${event.undoes}` : "";
+  const state = event.undoes ? ` · undoes version ${event.undoes}` : "";
   const lines = changes.slice(0, SHOWN).map((change) => make("div", { dir: "auto" },
     `${change.sign > 0 ? "+" : "−"} ${change.labels.join(", ")}: ${change.text.slice(0, 200)} `,
     ...(change.sign > 0 && change.standing ? [button("Forget it", async () =>
       done(await forgetEvent(name, event, changes.length > 1 ? change : null), "Forgotten"))] : [])));
   const forgot = changes.length > 0 && changes.every((change) => change.sign < 0);
   return make("li", {},
-    make("span", { className: "quiet" }, `${event.at.slice(0, 16).replace("T", " ")} · version ${event.version} · ${event.kind}` +
+    make("span", { className: "quiet" }, `${event.at.slice(0, 16).replace("T", " ")} · version ${event.version} · ${describeEvent(event)}` +
       ` · ${count(event.documents, "document")}${state} `),
     ...(changes.length > SHOWN ? [make("span", { className: "quiet" }, `· ${SHOWN} of them shown `)] : []),
-    ...(forgot && !event.undone ? [button("Teach it again", async () => done(await undoEvent(name, event.version), "Taught again"))] : []),
+    ...(forgot && !event.undone && event.kind !== "rebase" ? [button("Teach it again", async () => done(await undoEvent(name, event.version), "Taught again"))] : []),
     ...lines);
 }
