@@ -30,7 +30,7 @@ TARGETS = {
     "aarch64-linux-musl": ("aarch64-linux-musl", "aarch64-linux-musl.so", ["-shared"]),
     "aarch64-macos": ("aarch64-macos.11.0", "darwin.so", ["-bundle", "-undefined", "dynamic_lookup"]),
     "x86_64-macos": ("x86_64-macos.10.15", "darwin.so", ["-bundle", "-undefined", "dynamic_lookup"]),
-    "x86_64-windows-gnu": ("x86_64-windows-gnu", "o", []),
+    "x86_64-windows-gnu": ("x86_64-windows-gnu", "", []),
 }
 FLAGS = [
     "-std=c++17",
@@ -39,8 +39,9 @@ FLAGS = [
     "-fvisibility=hidden",
     "-fPIC",
     "-ffp-contract=off",
+    "-fno-sanitize=undefined",  # which this compiler has on where nothing is optimised
 ]
-OPTIMISED = os.environ.get("UNNAIVE_CROSS_OPTIMISED", "-O3")  # -O1 compiles in half the time, to see whether it does
+OPTIMISED = os.environ.get("UNNAIVE_CROSS_OPTIMISED", "-O3")  # -O0 shows in a fraction of the time whether it compiles
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-Wno-bitwise-instead-of-logical"]
 # what Python's headers ask of the configuration on Windows: its own file is not part of an installation elsewhere
 WINDOWS = """
@@ -124,8 +125,17 @@ def run(command: list[str]) -> None:
         raise RuntimeError(done.stderr.strip())
 
 
+def compile_module(name: str, room: str, target: str) -> Path:
+    """Compile one module, all warnings being errors."""
+    made = BUILD / target / f"{name}.o"
+    source = str(ROOT / "src/unnaive" / room / f"{name}.cpp")
+    run([*compiler(target), *WARNINGS, f"-DNB_DOMAIN=unnaive{name}", "-c", source, "-o", str(made)])
+    return made
+
+
 def build_module(name: str, room: str, target: str) -> Path:
     """Compile and link one module; nanobind itself is compiled once for a target."""
+    made = compile_module(name, room, target)
     folder, (_, ending, link) = BUILD / target, TARGETS[target]
     library = folder / "nanobind.o"
     if not library.exists():
@@ -134,14 +144,8 @@ def build_module(name: str, room: str, target: str) -> Path:
         run([*compiler(target), "-w", "-fno-strict-aliasing", "-c", source, "-o", str(part)])
         part.replace(library)
     version = "cpython-{}{}".format(*sys.version_info[:2])
-    module = folder / "unnaive" / room / (f"{name}.{version}-{ending}" if link else f"{name}.{ending}")
+    module = folder / "unnaive" / room / f"{name}.{version}-{ending}"
     module.parent.mkdir(parents=True, exist_ok=True)
-    source = str(ROOT / "src/unnaive" / room / f"{name}.cpp")
-    if not link:
-        run([*compiler(target), *WARNINGS, "-c", source, "-o", str(module)])
-        return module
-    made = folder / f"{name}.o"
-    run([*compiler(target), *WARNINGS, "-c", source, "-o", str(made)])
     run([*compiler(target)[:7], *link, "-s", str(made), str(library), "-o", str(module)])
     return module
 
@@ -151,21 +155,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--target", action="append", choices=TARGETS, help="one of them; all if none is named")
     parser.add_argument("--module", action="append", choices=modules(), help="one of them; all if none is named")
+    parser.add_argument(
+        "--no-link", action="store_true", help="compile alone: the linker would first build the C++ library"
+    )
     asked = parser.parse_args()
     failures = 0
     for target in asked.target or TARGETS:
         (BUILD / target).mkdir(parents=True, exist_ok=True)
+        linked = bool(TARGETS[target][2]) and not asked.no_link
         built, size, start = [], 0, time.monotonic()
         for name, room in modules().items():
             if asked.module and name not in asked.module:
                 continue
             try:
-                size += build_module(name, room, target).stat().st_size
+                size += (build_module if linked else compile_module)(name, room, target).stat().st_size
                 built.append(name)
             except RuntimeError as problem:
                 failures += 1
                 print(f"{target}: {name} failed\n{problem}", file=sys.stderr)
-        what = "linked" if TARGETS[target][2] else "compiled"
+        what = "linked" if linked else "compiled"
         print(
             f"{target}: {what} {len(built)} ({', '.join(built)}), {size >> 10} kB, {time.monotonic() - start:.0f} s",
             flush=True,

@@ -1,5 +1,7 @@
 """Native products and passes against scipy.sparse, which is their specification."""
 
+import platform
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,14 +22,26 @@ def documents(n_docs, n_terms, density, seed):
     return csr_array(random_array((n_docs, n_terms), density=density, rng=rng, format="csr"))
 
 
+def by_hand(X, W):
+    """X @ W and Xᵀ @ R are such sums: term after term, a product and then a sum, each of them rounded."""
+    out = np.zeros((X.shape[0], W.shape[1]))
+    for row in range(X.shape[0]):
+        for k in range(X.indptr[row], X.indptr[row + 1]):
+            out[row] += X.data[k] * W[X.indices[k]]
+    return out
+
+
 @native
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 30), st.integers(1, 40), st.integers(1, 45), st.floats(0, 1), st.integers(0, 2**32))
-def test_products_are_those_of_scipy_bit_for_bit(n_docs, n_terms, width, density, seed):
+def test_products_are_sums_in_order_and_those_of_scipy_bit_for_bit(n_docs, n_terms, width, density, seed):
     X, rng = documents(n_docs, n_terms, density, seed), np.random.default_rng(seed)
     W, R = rng.normal(size=(n_terms, width)), rng.normal(size=(n_docs, width))
-    np.testing.assert_array_equal(product(X, W), X @ W)
-    np.testing.assert_array_equal(transposed_product(X, R), X.T @ R)
+    np.testing.assert_array_equal(product(X, W), by_hand(X, W))
+    np.testing.assert_array_equal(transposed_product(X, R), by_hand(csr_array(X.T), R))
+    if platform.machine() in ("x86_64", "AMD64"):  # elsewhere SciPy is compiled to round a product and a sum once
+        np.testing.assert_array_equal(product(X, W), X @ W)
+        np.testing.assert_array_equal(transposed_product(X, R), X.T @ R)
 
 
 @native
@@ -59,7 +73,7 @@ def test_both_sizes_of_row_starts_are_read(dtype):
 
 def test_other_numbers_and_other_orders_of_memory_go_another_way():
     X, W = documents(20, 30, 0.2, seed=1), np.asfortranarray(np.random.default_rng(0).normal(size=(30, 5)))
-    np.testing.assert_array_equal(product(X, W), X @ np.ascontiguousarray(W))
+    np.testing.assert_array_equal(product(X, W), by_hand(X, W))
     np.testing.assert_allclose(product(X.astype(np.float32), W), X @ W, atol=1e-6)
     np.testing.assert_allclose(product(X, W.astype(np.float32)), X @ W, atol=1e-6)
     np.testing.assert_allclose(

@@ -9,7 +9,6 @@ removed; a lock keeps others from reading, too; and what `select` waits for is o
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -261,6 +260,8 @@ def _call_glibc(name: str, *numbers: int) -> None:
 @contextmanager
 def interrupts_blocked() -> Iterator[None]:
     """Block Ctrl-C while processes start, so that they ignore it even while they import; this one gets it after."""
+    import signal
+
     block = getattr(signal, "pthread_sigmask", None)
     if block is None:
         yield
@@ -274,6 +275,8 @@ def interrupts_blocked() -> Iterator[None]:
 
 def at_hangup(loop: Any, action: Callable[[], None]) -> None:
     """Let an event loop call `action` at SIGHUP; without effect where there is none, or not in the main thread."""
+    import signal
+
     with suppress(RuntimeError, ValueError, NotImplementedError, AttributeError):
         loop.add_signal_handler(signal.SIGHUP, action)
 

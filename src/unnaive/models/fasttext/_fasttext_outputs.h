@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "_fasttext_heap.h"
 #include "_fasttext_simd.h"
 
 namespace unnaive {
@@ -40,9 +41,9 @@ inline bool higher(const std::pair<float, int32_t>& left, const std::pair<float,
 
 inline void keep(Ranked& heap, size_t k, float value, int32_t label) {
   heap.push_back({value, label});
-  std::push_heap(heap.begin(), heap.end(), higher);
+  push_last(heap, higher);
   if (heap.size() > k) {
-    std::pop_heap(heap.begin(), heap.end(), higher);
+    pop_first(heap, heap.size(), higher);
     heap.pop_back();
   }
 }
@@ -123,7 +124,7 @@ class Outputs {
         if (heap.size() == k) least = std::exp(heap.front().first) * (1 - 1e-5f);
       }
     }
-    std::sort_heap(heap.begin(), heap.end(), higher);
+    sort_all(heap, higher);
   }
 
   // The label that fastText gives; of equal ones its heap leaves the last. `raw` is what `prepare` left.
