@@ -42,6 +42,12 @@ def make_label_studio_router(models: Models) -> APIRouter:
         """Whether the backend lives."""
         return json_response({"status": "UP", "model_class": "unnaive"})
 
+    @router.get("/versions", **described(None, bodies.Foreign, 404))
+    @declares(Effect.READ)
+    async def model_versions(model: str | None = None) -> Response:
+        """The version that makes predictions."""
+        return json_response({"versions": [_version(models.find(model))]})
+
     @router.post("/webhook", **described(bodies.Webhook, bodies.Foreign, 401, 403, 404, 409))
     @declares(Effect.CHANGE)
     async def webhook(request: Request, model: str | None = None, new_classes: bool = False) -> Response:

@@ -29,6 +29,13 @@ from unnaive.apps.service.record_seals import (
     seal_fold,
     seal_unsealed,
 )
+from unnaive.apps.service.record_versions import (
+    PREVIOUS,
+    PreviousFile,
+    VersionMap,
+    read_previous,
+    read_version_map,
+)
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning, count_noun
 from unnaive.base.sqlite_files import connect_durable, transaction
 from unnaive.base.system import open_lock
@@ -38,7 +45,6 @@ from unnaive.io.sources import hash_file
 SUFFIX = ".record"  # of the model's file name
 REMEDY = "restore it from a copy, or move it away: the model file then serves as it is, and a new record begins"
 DERIVED = "derived "  # begins the name of a setting, the hash of a model file follows
-BARRIER = "(kind IN ('loss', 'rebase') OR json_extract(answer, '$.tuning_lost'))"  # what no rollback goes behind
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,7 @@ class TeachingRecord:
     def __init__(self, model: Path, path: Path | None = None, *, alone: bool = True) -> None:
         """Open the record of a model, or the one at `path`; not `alone`: beside a service that may teach meanwhile."""
         self.path = path or model.with_name(model.name + SUFFIX)
+        self.previous_path = self.path.with_name(self.path.name.removesuffix(SUFFIX) + ".previous")
         self._lock = _take_lock(self.path) if alone else self.path.open("rb")
         self._last_file = LastFile(self.path)
         if not self.path.exists():
@@ -280,19 +287,15 @@ class TeachingRecord:
         row = self._data.execute("SELECT kind FROM events WHERE id = ?", (event,)).fetchone()
         return None if row is None else str(row[0])
 
-    def first_barrier(self, event: int) -> tuple[int, str] | None:
-        """The first event after `event` that no rollback goes behind: its number, and loss, tuning or rebase."""
-        row = self._data.execute(
-            f"SELECT id, CASE WHEN kind IN ('loss', 'rebase') THEN kind ELSE 'tuning' END FROM events"
-            f" WHERE id > ? AND {BARRIER} ORDER BY id LIMIT 1",
-            (event,),
-        ).fetchone()
-        return None if row is None else (int(row[0]), str(row[1]))
+    def versions(self) -> VersionMap:
+        """What matters of all events for going back to one of them."""
+        return read_version_map(self._data)
 
-    def earliest_restorable(self) -> int:
-        """The first version that a rollback can go to."""
-        row = self._data.execute(f"SELECT coalesce(max(id), 0) FROM events WHERE {BARRIER}").fetchone()
-        return int(row[0])
+    @property
+    def previous(self) -> PreviousFile | None:
+        """The file of the base before, if it is kept."""
+        found = read_previous(self.setting(PREVIOUS))
+        return found if self.previous_path.exists() else None
 
     def current(self, source: str) -> Document | None:
         """The document that a source stands for now; None where it was never taught or was forgotten since."""
@@ -310,8 +313,11 @@ class TeachingRecord:
             " WHERE ?1 IS NULL OR id < ?1 ORDER BY id DESC LIMIT ?2",
             (before, limit),
         ).fetchall()
-        earliest = self.earliest_restorable()
-        return [self._event(*row, documents=documents) | {"restorable": row[0] >= earliest} for row in rows]
+        versions, previous = self.versions(), self.previous
+        return [
+            self._event(*row, documents=documents) | {"restorable": versions.barrier(int(row[0]), previous) is None}
+            for row in rows
+        ]
 
     def _event(
         self, number: int, at: str, kind: str, answer: str, measures: str | None, *, documents: bool
