@@ -145,11 +145,14 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint
 - **Interruptions.** `--checkpoint FOLDER` records the sums every `--checkpoint-every` (256M of text). The same command
   goes on from there, also after kill -9. Rows before it are read again, not counted.
 - **Models of documents** (maximum entropy, NB-SVM, higher-order smoothing, `auto`, and thresholds of multilabel data):
-  with `--memory` or `--cache`, or from 256 MB of input on, documents are counted once into a matrix on disk, 8 bytes an
-  entry, checksummed, which learners get as a memory map. `--cache FOLDER` keeps it for the next model of the same data.
+  with `--memory` or `--cache`, or from 256 MB of input on (`auto`: 32 MB), documents are counted once into a matrix on
+  disk, 8 bytes an entry, checksummed, which learners get as a memory map. `--cache FOLDER` keeps it for the next model
+  of the same data.
   What a learner derives from it, such as weighted features and dual variables, lies in nameless files beside the model
   until training ends. The system writes their pages out when it needs room, so memory limits how fast training is,
   not how much data it takes: of ten times 20 Newsgroups maximum entropy takes 78 MB of other memory, as of once.
+- **`auto`** plans by the size of the text, the documents and the classes, and says
+  [what it leaves out](auto.md#any-size-any-budget).
 - **Streams.** `unnaive update MODEL lines.jsonl --follow` learns what arrives, each line exactly once; `--batch KEY`
   does so by the id of a batch, also across files and from stdin.
 - **Filtering.** `unnaive filter MODEL shards -o kept --keep good --recall 0.9 --held-out labelled.jsonl` keeps what a

@@ -4,11 +4,13 @@ import json
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize, minimize_scalar
 from scipy.sparse import csr_array
 
 from unnaive import Auto, TextClassifier
 from unnaive.apps.cli.main import exit_code
 from unnaive.base.errors import BadData, BadModel, UnnaiveError, UnnaiveWarning
+from unnaive.base.log_functions import log_softmax
 from unnaive.data.products import take_columns
 from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import one_label_matrix
@@ -20,12 +22,19 @@ from unnaive.models.auto.candidates import Candidate
 from unnaive.models.auto.members import Training, fit_family
 from unnaive.models.auto.multilabel import fit_log_odds
 from unnaive.models.auto.plan import BUDGETS, READING, Size, make_plan, multilabel_work, plan_multilabel
-from unnaive.models.auto.pooling import fit_pool, fit_saturation, pool_log_loss, soften
+from unnaive.models.auto.pooling import (
+    PoolWeights,
+    fit_pool,
+    fit_saturation,
+    fit_temperature_scale,
+    pool_log_loss,
+    soften,
+)
 from unnaive.models.auto.recipe import check_recipe, place_classes
 from unnaive.models.auto.refit import refit
 from unnaive.models.auto.report import report_lines
-from unnaive.models.auto.search import block_splits
-from unnaive.models.auto.views import find_views
+from unnaive.models.auto.search import ChosenView, Judged, _best_of_families, block_splits, kept_families
+from unnaive.models.auto.views import View, find_views
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 
@@ -206,7 +215,69 @@ class TestSamples:
         assert report["left-out"][0] == "all but 40 documents in the folds"
 
 
+def make_scores(n, n_classes, n_members):
+    """Scores of members that see the truth through more and more noise, and softened targets."""
+    random = np.random.default_rng(n)
+    truth = random.integers(n_classes, size=n)
+    sound = random.normal(size=(n, n_classes))
+    sound[np.arange(n), truth] += 1.8
+    members = [sound * (0.6 + 0.3 * m) + random.normal(size=sound.shape) * (0.4 + 0.5 * m) for m in range(n_members)]
+    return members, soften(truth, np.ones(n_classes, np.bool_))
+
+
+def soft_loss(scores, soft_targets):
+    return -float((soft_targets * log_softmax(scores)).sum())
+
+
+class TestRounds:
+    def test_the_best_of_each_family_go_on(self):
+        candidates = [Candidate("svm", (C,)) for C in (0.1, 1.0, 10.0)] + [Candidate("complement", (1.0,))]
+        judged = {one: Judged(accuracy, 0.5, 1.0)
+                  for one, accuracy in zip(candidates, (0.7, 0.9, 0.8, 0.6), strict=True)}  # fmt: skip
+        assert _best_of_families(judged, candidates, 2) == candidates[1:]
+        assert _best_of_families(judged, candidates, 1) == [candidates[1], candidates[3]]
+
+    def test_solvers_with_little_of_the_first_pool_are_not_tried_on_the_next_view(self):
+        words = View("words", np.arange(3), np.ones(3, np.int64))
+        members = [(Candidate("complement", (1.0,)), 1.0), (Candidate("maxent", (1.0, 1.0, 0.1)), 1.0),
+                   (Candidate("svm", (1.0,)), 1.0)]  # fmt: skip
+        pool = PoolWeights(np.array([0.0, 0.95, 0.1]), np.zeros(2))
+        chosen = ChosenView(words, members, pool, [], np.zeros((1, 2)), [])
+        candidates = [one for one, _ in members]
+        assert kept_families(candidates, []) == candidates
+        assert kept_families(candidates, [chosen]) == candidates[:2]  # naive Bayes costs next to nothing
+
+
 class TestPooling:
+    @pytest.mark.parametrize(("n", "n_classes", "n_members"), [(40, 2, 3), (400, 8, 3)])
+    def test_newton_finds_what_a_general_minimiser_finds(self, n, n_classes, n_members):
+        members, soft_targets = make_scores(n, n_classes, n_members)
+        scale = fit_temperature_scale(members[0], soft_targets)
+        found = minimize_scalar(lambda k: soft_loss(k * members[0], soft_targets), bounds=(0.01, 10), method="bounded")
+        assert scale == pytest.approx(found.x, rel=1e-4)
+
+        def objective(point):
+            weights, bias = point[:n_members], point[n_members:]
+            away = np.concatenate([weights - 1 / n_members, bias])
+            scores = sum(weight * one for weight, one in zip(weights, members, strict=True)) + bias
+            return soft_loss(scores, soft_targets) + 20 / 2 * away @ away
+
+        pool = fit_pool(members, soft_targets, shrink=20.0)
+        assert (pool.weights > 0).all()
+        best = minimize(objective, np.zeros(n_members + n_classes)).x
+        np.testing.assert_allclose([*pool.weights, *pool.bias], best, atol=1e-4)
+        near = fit_pool(members, soft_targets, shrink=20.0, start=PoolWeights(pool.weights + 0.1, pool.bias))
+        np.testing.assert_allclose(near.weights, pool.weights, atol=1e-6)
+
+        def saturated(point):
+            scores = np.exp(point[0]) * pool.combine(members) + point[1]
+            penalty = (point[0] ** 2 + (point[1] / 15) ** 2) / 2
+            return soft_loss(scores - np.logaddexp(0, scores), soft_targets) + penalty
+
+        slope, level = fit_saturation(pool.combine(members), soft_targets, shrink=1.0)
+        least = min(minimize(saturated, start).fun for start in ([0.0, -7.5], [0.0, 0.0]))
+        assert saturated([np.log(slope), level]) <= least + 1e-4
+
     def test_softened_targets(self):
         # 4 documents, ε = 1/5, two possible classes of three: 4/5 + 1/10 and 1/10
         soft = soften(np.array([0, 0, 2, 0]), np.array([True, False, True]))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 CHECKPOINT_EVERY = "256M"
 LARGE = 256 << 20  # bytes of input from which documents models are trained through a matrix on disk
+LARGE_IN_CHARACTERS = 32 << 20  # the same of a model that reads character n-grams too: 5 GB of arrays
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ def open_large_data(
     from unnaive.scaleout.streaming import NeedsDocuments, stream_documents
 
     from_sums = learns_from_sums(spec)
-    large = not from_sums and _is_large(limits, source)
+    least = LARGE_IN_CHARACTERS if classifier.token_rule.analyzer == "both" else LARGE
+    large = not from_sums and _is_large(limits, source, least)
     rule = classifier.token_rule_of(lambda: input_size(source)) if large else classifier.token_rule
     resources = _resources(limits, source, rule)
     hashed = limits.checkpoint is None  # which records sums on the way, and no hashes; 8 bytes a document
@@ -82,16 +84,16 @@ def open_large_data(
             f"--checkpoint is for models that learn from counts, which {spec.model.title} with these options does not; "
             "--cache FOLDER keeps its counted documents"
         )
-    if not large and not _is_large(limits, source):
+    if not large and not _is_large(limits, source, least):
         return None
     from unnaive.scaleout.matrix import documents_on_disk
 
     return stack.enter_context(documents_on_disk(source, rule, keep=limits.cache, **common))
 
 
-def _is_large(limits: LargeDataOptions, source: DataFile) -> bool:
-    """Whether documents go through a matrix on disk."""
-    return limits.memory is not None or limits.cache is not None or input_size(source) >= LARGE
+def _is_large(limits: LargeDataOptions, source: DataFile, least: int) -> bool:
+    """Whether documents go through a matrix on disk, as they do from `least` bytes of input on."""
+    return limits.memory is not None or limits.cache is not None or input_size(source) >= least
 
 
 def _resources(limits: LargeDataOptions, source: DataFile, rule: TokenRule) -> Any:
