@@ -1,4 +1,4 @@
-"""Call a function as soon as another package is imported: at once if it is there already, else when somebody imports it.
+"""Call a function as soon as another package is imported: at once if it is there, else when somebody imports it.
 
 So this package joins in with scikit-learn, MLflow, eli5 and others without importing any of them itself.
 """
@@ -6,7 +6,9 @@ So this package joins in with scikit-learn, MLflow, eli5 and others without impo
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -62,3 +64,26 @@ def after_import(name: str, hook: Hook) -> None:
     if WAITING not in sys.meta_path:
         sys.meta_path.insert(0, WAITING)
     WAITING.waiting.setdefault(name, []).append(hook)
+
+
+def join_when_imported(joined: Mapping[str, str]) -> None:
+    """For each package, when it is imported, call `join(package)` of the module that tells it about our estimators.
+
+    A package whose inside has changed since is left as it is, with a warning: its import never fails because of us.
+    """
+    for package, module in joined.items():
+        after_import(package, partial(_join, module))
+
+
+def _join(module: str, package: ModuleType) -> None:
+    from unnaive.base.errors import UnnaiveWarning
+
+    try:
+        import_module(module).join(package)
+    except Exception as problem:
+        what = f"{type(problem).__name__}: {problem}"
+        warnings.warn(
+            f"this version of {package.__name__} is not told about unnaive's estimators: {what}",
+            UnnaiveWarning,
+            stacklevel=2,
+        )

@@ -19,6 +19,7 @@ from unnaive.base.settings import document_settings, unknown_setting
 from unnaive.base.types import Floats, Label, Predictions, ProgressCallback
 from unnaive.base.work_start import work_begins
 from unnaive.classifier.compress import compress_model
+from unnaive.classifier.model_bytes import model_from_bytes
 from unnaive.classifier.model_file import load_model, save
 from unnaive.classifier.parameters import ModelParameters, named_parameters
 from unnaive.data.named_counts import NamedCounts
@@ -47,6 +48,8 @@ from unnaive.text.buffer import TextBuffer
 from unnaive.text.counting import as_texts
 from unnaive.text.token_rule import OPTIONS, TokenRule
 from unnaive.text.vocabulary import Vocabulary
+
+MODEL_FILE = "_model_file"  # in a state: what was learnt, as bytes
 
 
 class TextClassifier(ModelParameters):
@@ -358,6 +361,14 @@ class TextClassifier(ModelParameters):
         )  # fmt: skip
         made.fitted_ = fitted
         return made
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """What is unpickled or copied; skops hands over what was learnt as the bytes of a model file."""
+        parameters = dict(state)
+        data = parameters.pop(MODEL_FILE, None)
+        self.__dict__.update(parameters)
+        if data is not None:
+            self.fitted_ = model_from_bytes(data)
 
     # What was learnt.
 
