@@ -1,14 +1,10 @@
 """`make attack`: all attacks of tests/attack at their whole scale, then one table. Exits with 1 if anything crashed.
 
-attack.py [--small] [--again] [NAME…]   --small for the scale of `make test`; the names are those of suite.ATTACKS, for
-                                        instance growth, which measures how processor time grows with inputs made to
-                                        take long
-attack.py --write                       put the table of what was run last, whatever the code was, into SECURITY.md
-
 What is done is kept in build/attack.json, part by part: when it is stopped, the next run goes on from there, as long as
 the code is the same, and several runs at the same time may each do some of the attacks. --again starts anew.
 """
 
+import argparse
 import fcntl
 import hashlib
 import json
@@ -129,18 +125,31 @@ def _row(tally: Tally, minutes: float) -> str:
     return f"| {tally.name} | {' | '.join(cells)} | {minutes:.1f} |"
 
 
+def read_options(arguments: list[str]) -> argparse.Namespace:
+    """The options of the command line; one that does not exist is refused before anything runs."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"attacks to run: {', '.join(suite.ATTACKS)} (all)")
+    parser.add_argument("--small", action="store_true", help="at the scale of `make test`")
+    parser.add_argument("--again", action="store_true", help="start anew, without the parts that were kept")
+    parser.add_argument("--write", action="store_true", help="put the table of the kept parts into SECURITY.md")
+    options = parser.parse_args(arguments)
+    for name in options.names:
+        if name not in suite.ATTACKS:
+            parser.error(f"there is no attack {name!r}; there are {', '.join(suite.ATTACKS)}")
+    return options
+
+
 def main(arguments: list[str]) -> int:
     """Run the attacks that are named, or all."""
-    if "--write" in arguments:
+    options = read_options(arguments)
+    if options.write:
         return write_page(Progress())
-    small = "--small" in arguments
-    scale = suite.SMALL if small else suite.WHOLE
-    names = [one for one in arguments if not one.startswith("-")] or list(suite.ATTACKS)
-    progress, tallies = Progress(again="--again" in arguments), []
-    for name in names:
+    scale = suite.SMALL if options.small else suite.WHOLE
+    progress, tallies = Progress(again=options.again), []
+    for name in options.names or suite.ATTACKS:
         number = suite.parts_of(name, scale)
         parts = [
-            progress.run(f"{name}{' small' if small else ''} {part + 1}/{number}", name, scale, part)
+            progress.run(f"{name}{' small' if options.small else ''} {part + 1}/{number}", name, scale, part)
             for part in range(number)
         ]
         tallies.append(parts[0])

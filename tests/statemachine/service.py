@@ -90,6 +90,8 @@ def _change(draws: SeededDraws, versions: list[Model]) -> tuple[Model | None, tu
     body = {"documents": [document_body(row, multilabel=model.multilabel) for row in rows]}
     if kind == "teach":
         body["new_classes"] = grow  # type: ignore[assignment]
+    else:
+        body["unchecked"] = True  # type: ignore[assignment]  # of documents of the training
     return changed(model, kind, rows, grow=grow), (kind, body)
 
 

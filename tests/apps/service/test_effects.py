@@ -19,6 +19,7 @@ from .conftest import WITH_TOKEN, options
 CHANGING = {
     ("POST", "/v1/models/{name}/teach"),
     ("POST", "/v1/models/{name}/forget"),
+    ("POST", "/v1/models/{name}/undo"),
     ("POST", "/v1/models/{name}/rollback"),
     ("POST", "/setup"),
     ("POST", "/webhook"),

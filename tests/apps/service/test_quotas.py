@@ -13,7 +13,7 @@ from unnaive.apps.service.access import WrongTokens
 from unnaive.apps.service.app import create_app
 from unnaive.apps.service.limits import Limits
 from unnaive.apps.service.quotas import SWEEP, Quotas
-from unnaive.apps.service.served import Refused
+from unnaive.apps.service.refused import Refused
 
 from .conftest import WITH_TOKEN, options
 

@@ -13,7 +13,8 @@ import pytest
 
 from unnaive import TextClassifier
 from unnaive.apps.service.record import Change, Document, TeachingRecord
-from unnaive.apps.service.served import Refused, ServedModel
+from unnaive.apps.service.refused import Refused
+from unnaive.apps.service.served import ServedModel
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 
 TAUGHT = 15
@@ -211,7 +212,10 @@ def test_lines_of_the_small_file_that_were_cut_or_changed_are_passed_over(small:
         ("UPDATE folds SET event = 5 WHERE event = 8", "which of its events the model files have"),  # 3 learnt twice
         ("UPDATE folds SET event = 12 WHERE event = 8", "which of its events the model files have"),  # 4 never learnt
         ("DELETE FROM folds; DELETE FROM fold_seals", "which of its events the model files have"),
-        ("INSERT INTO documents VALUES (77, 1, 'a ghost', '[\"sport\"]', NULL)", "it has documents of no event"),
+        (
+            "INSERT INTO documents VALUES (77, 77, 1, 'a ghost', '[\"sport\"]', NULL, NULL)",
+            "it has documents of no event",
+        ),
     ],
 )
 def test_what_would_be_learnt_twice_or_never_is_refused(small: Path, damage: str, sentence: str) -> None:

@@ -189,7 +189,7 @@ def test_history_shows_texts_only_with_the_token(client: TestClient) -> None:
     assert "secret" not in client.get("/v1/models/tickets/versions").text
     assert client.get("/v1/models/tickets/versions?documents=true").status_code == 401
     shown = client.get("/v1/models/tickets/versions?documents=true", headers=WITH_TOKEN).json()["versions"][0]
-    assert shown["changes"] == [{"sign": 1, "text": "secret words", "labels": ["bug"]}]
+    assert shown["changes"] == [{"sign": 1, "text": "secret words", "labels": ["bug"], "standing": True}]
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from ipaddress import IPv6Address
 
-from unnaive.apps.service.served import Refused
+from unnaive.apps.service.refused import Refused
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 ONCE = (b"host", b"authorization", b"origin", b"sec-fetch-site", b"content-length")  # fields that may not come twice

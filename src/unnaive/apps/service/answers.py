@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.apps.service.served import Refused
+from unnaive.apps.service.refused import Refused
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.types import Floats, Label
 from unnaive.data.targets import label_sets

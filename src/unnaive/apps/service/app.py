@@ -31,8 +31,8 @@ from unnaive.apps.service.metrics import Metrics
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import describe_bodies
 from unnaive.apps.service.page import make_page_router, read_static
+from unnaive.apps.service.refused import Refused
 from unnaive.apps.service.routes import json_response, make_router
-from unnaive.apps.service.served import Refused
 from unnaive.base.errors import UnnaiveError
 from unnaive.io.sources import check_exists
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
-from unnaive.apps.service.served import Refused
+from unnaive.apps.service.refused import Refused
 from unnaive.base.types import Label
 
 
@@ -84,16 +84,45 @@ class LabelledDocument(Body):
 
 
 class ChangeRequest(Body):
-    """Documents to teach or to forget."""
+    """Documents to teach."""
 
     documents: list[LabelledDocument] = Field(min_length=1)
-    new_classes: bool = Field(False, description="Whether labels that the model does not know become new classes.")
+    new_classes: bool | list[Label] = Field(
+        False,
+        description="Whether labels that the model does not know become new classes, or which of them. A label that "
+        "looks like a class that there is, such as Billing beside billing, must be named.",
+    )
+
+
+class ForgetRequest(Body):
+    """What to forget: an event that taught, some documents of it, or documents by text and label."""
+
+    model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": ["event"]}, {"required": ["documents"]}]})
+
+    event: Annotated[int, Field(ge=1, le=1 << 53)] | Absent = Field(
+        None, description="The number that the answer of /teach gave."
+    )
+    documents: Annotated[list[LabelledDocument], Field(min_length=1)] | Absent = Field(
+        None, description="Documents, with their labels."
+    )
+    unchecked: bool = Field(
+        False,
+        description="Also forget documents that were not taught here, and of which the model cannot tell whether it "
+        "learnt them.",
+    )
+    new_classes: bool = Field(False, description="Of /teach; has no effect here.")
+
+
+class UndoRequest(Body):
+    """The event to take back."""
+
+    event: int = Field(ge=1, le=1 << 53, description="The number that the answer of the change gave.")
 
 
 class RollbackRequest(Body):
     """The version to go back to."""
 
-    version: int = Field(ge=0)
+    version: int = Field(ge=0, le=1 << 53)
 
 
 class ChangeAnswer(BaseModel):
@@ -101,6 +130,7 @@ class ChangeAnswer(BaseModel):
 
     model: str
     version: int
+    event: int = Field(description="The number of this change, by which it can be taken back.")
     taught: int
     forgotten: int
     repeated: bool = Field(description="Whether the idempotency key was seen before, and nothing was done again.")
@@ -109,12 +139,18 @@ class ChangeAnswer(BaseModel):
         description="Whether a calibration or a tuned decision ended, since the documents are not kept; "
         "no rollback restores it."
     )
+    new_classes: list[Label] = Field([], description="Classes that the model has since this change.")
+    undoes: int | None = Field(None, description="The event that this one takes back.")
 
 
 class ErrorAnswer(BaseModel):
     """One sentence that says what came, what was expected and what to do."""
 
+    model_config = ConfigDict(extra="allow")
+
     error: str
+    similar: dict[str, Label] | Absent = Field(None, description="Labels that look like a class, and the class.")
+    unknown: list[str] | Absent = Field(None, description="Labels that are no classes of the model.")
 
 
 class ModelSummary(BaseModel):

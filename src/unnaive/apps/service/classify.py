@@ -11,8 +11,9 @@ from unnaive.apps.service import bodies
 from unnaive.apps.service.batching import Scored
 from unnaive.apps.service.guard import Application, Receive, Scope, Send
 from unnaive.apps.service.models import Models
+from unnaive.apps.service.refused import Refused
 from unnaive.apps.service.rendering import plain_rows
-from unnaive.apps.service.served import Refused, Version, check_label
+from unnaive.apps.service.served import Version, check_label
 from unnaive.base.errors import UnnaiveError
 from unnaive.learning.novelty import UNKNOWN
 

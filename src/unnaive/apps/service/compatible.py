@@ -17,8 +17,9 @@ from unnaive.apps.service.effects import Effect, declares
 from unnaive.apps.service.label_studio import predict_tasks
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
+from unnaive.apps.service.refused import Refused
 from unnaive.apps.service.routes import json_response, model_summary
-from unnaive.apps.service.served import Refused, ServedModel
+from unnaive.apps.service.served import ServedModel
 
 ANSWER = bodies.Foreign
 INPUT = "text"  # the tensor of the Open Inference Protocol

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from unnaive.apps.service.access import Access, Headers, WrongTokens, read_headers
+from unnaive.apps.service.answered_by import begin_request, version_headers
 from unnaive.apps.service.edge import Edge
 from unnaive.apps.service.effects import Effect, RouteEffect, RouteEffects
 from unnaive.apps.service.limits import Limits
 from unnaive.apps.service.metrics import Metrics
 from unnaive.apps.service.quotas import Quotas, Use
-from unnaive.apps.service.served import Refused
+from unnaive.apps.service.refused import Refused
 from unnaive.base.visible_text import visible
 
 Scope = MutableMapping[str, Any]
@@ -88,9 +89,10 @@ class Guard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", ()), *HEADERS]
+                message["headers"] = [*message.get("headers", ()), *version_headers(), *HEADERS]
             await send(message)
 
+        begin_request()
         try:
             headers = self._check(scope, route.effect)
             if b"authorization" in headers:
@@ -261,7 +263,7 @@ async def refuse(send: Send, problem: Refused) -> None:
 
 def refusal(problem: Refused) -> tuple[bytes, list[tuple[bytes, bytes]]]:
     """The body and the headers that say why a request is refused."""
-    body = json.dumps({"error": str(problem)}, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    body = json.dumps({"error": str(problem), **problem.more}, ensure_ascii=False).encode("utf-8", "backslashreplace")
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if problem.status in (429, 503):
         headers.append((b"retry-after", b"1"))

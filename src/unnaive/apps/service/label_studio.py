@@ -12,8 +12,9 @@ from unnaive.apps.service.effects import Effect, declares
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
 from unnaive.apps.service.record import Document
+from unnaive.apps.service.refused import Refused
 from unnaive.apps.service.routes import json_response
-from unnaive.apps.service.served import Refused, ServedModel
+from unnaive.apps.service.served import ServedModel
 
 CREATED = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_CREATED")
 DELETED = ("ANNOTATION_DELETED", "ANNOTATIONS_DELETED")

@@ -8,11 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
+from unnaive.apps.service.answered_by import note_version
 from unnaive.apps.service.batching import Batcher, Scored
 from unnaive.apps.service.drift import measure_drift
 from unnaive.apps.service.limits import Limits
 from unnaive.apps.service.metrics import Metrics
-from unnaive.apps.service.served import Refused, ServedModel
+from unnaive.apps.service.refused import Refused
+from unnaive.apps.service.served import ServedModel
 from unnaive.base.errors import count_noun
 
 Found = TypeVar("Found")
@@ -33,12 +35,12 @@ class Models:
         return iter(self._models.values())
 
     def find(self, name: str | None) -> ServedModel:
-        """A model by name, or the first."""
-        if name is None:
-            return next(iter(self))
-        if name not in self._models:
+        """A model by name, or the first; the answer will name its version."""
+        if name is not None and name not in self._models:
             raise Refused(404, f"there is no model called {name!r}; there are {', '.join(sorted(self._models))}")
-        return self._models[name]
+        model = next(iter(self)) if name is None else self._models[name]
+        note_version(model.name, model.version.number)
+        return model
 
     def check_texts(self, texts: list[str]) -> list[str]:
         """The texts, refused if there are too many, or one is too long."""
@@ -54,7 +56,9 @@ class Models:
     async def score(self, model: ServedModel, texts: list[str], limit: int | None = None) -> Scored:
         """The texts, scored in one call with those of other requests; `limit` is for `Scored.json`."""
         self.metrics.texts.labels(model.name).inc(len(texts))
-        return await self._batchers[model.name].score(texts, limit)
+        scored = await self._batchers[model.name].score(texts, limit)
+        note_version(model.name, scored.version.number)
+        return scored
 
     async def work(self, function: Callable[..., Found], *given: Any, **named: Any) -> Found:
         """What a function returns, run in a thread."""
@@ -66,7 +70,8 @@ class Models:
         return await asyncio.shield(run)
 
     def count_change(self, model: ServedModel, found: dict[str, Any]) -> None:
-        """Count documents that were taught and forgotten."""
+        """Count documents that were taught and forgotten; the answer names the version that the model has now."""
+        note_version(model.name, found["version"])
         if not found["repeated"]:
             self.metrics.changes.labels(model.name, "taught").inc(found["taught"])
             self.metrics.changes.labels(model.name, "forgotten").inc(found["forgotten"])

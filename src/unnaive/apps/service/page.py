@@ -7,7 +7,7 @@ from importlib.resources.abc import Traversable
 from fastapi import APIRouter, Response
 
 from unnaive.apps.service.effects import Effect, declares
-from unnaive.apps.service.served import Refused
+from unnaive.apps.service.refused import Refused
 from unnaive.apps.service.static_files import STATIC
 
 TYPES = {

@@ -10,7 +10,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from unnaive.apps.service.edge import Address, Edge
 from unnaive.apps.service.guard import HEADERS, refusal
-from unnaive.apps.service.served import Refused
+from unnaive.apps.service.refused import Refused
 
 NOT_HTTP = "this is not HTTP/1.1, or a header has a character that is not allowed there"
 

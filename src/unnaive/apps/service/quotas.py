@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 from unnaive.apps.service.limits import Limits
-from unnaive.apps.service.served import Refused
+from unnaive.apps.service.refused import Refused
 
 SWEEP = 1_000  # clients known before those are forgotten that have not asked for a while
 

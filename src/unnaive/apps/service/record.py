@@ -14,13 +14,14 @@ import json
 import os
 import sqlite3
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from unnaive.apps.service.record_seals import TABLES as SEALS
+from unnaive.apps.service.record_format import prepare_tables
 from unnaive.apps.service.record_seals import (
     LastFile,
     LastKnown,
@@ -35,27 +36,26 @@ from unnaive.base.types import Label
 
 SUFFIX = ".record"  # of the model's file name
 REMEDY = "restore it from a copy, or move it away: the model file then serves as it is, and a new record begins"
-TABLES = """
-CREATE TABLE IF NOT EXISTS events (
-    id INTEGER PRIMARY KEY, at TEXT NOT NULL, kind TEXT NOT NULL, key TEXT UNIQUE, request TEXT, answer TEXT NOT NULL
-) STRICT;
-CREATE TABLE IF NOT EXISTS documents (
-    event INTEGER NOT NULL REFERENCES events, sign INTEGER NOT NULL, text TEXT NOT NULL, labels TEXT NOT NULL,
-    source TEXT
-) STRICT;
-CREATE INDEX IF NOT EXISTS documents_by_event ON documents (event);
-CREATE INDEX IF NOT EXISTS documents_by_source ON documents (source) WHERE source IS NOT NULL;
-CREATE TABLE IF NOT EXISTS folds (sha256 TEXT PRIMARY KEY, event INTEGER NOT NULL) STRICT;
-"""
+BARRIER = "(kind IN ('loss', 'rebase') OR json_extract(answer, '$.tuning_lost'))"  # what no rollback goes behind
 
 
 @dataclass(frozen=True)
 class Document:
-    """A text with its labels; `source` names what it came from, such as an annotation of another tool."""
+    """A text with its labels.
+
+    source  what it came from, such as an annotation of another tool
+    undoes  the number of the document in the record that it takes back, or brings back
+    """
 
     text: str
     labels: tuple[Label, ...]
     source: str | None = None
+    undoes: int | None = None
+
+    @property
+    def same(self) -> tuple[str, frozenset[Label]]:
+        """What is equal for two documents that a model cannot tell apart."""
+        return self.text, frozenset(self.labels)
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,15 @@ class Change:
     def __bool__(self) -> bool:
         return bool(self.learn or self.forget)
 
-    def inverse(self) -> Change:
-        """What undoes it."""
-        return Change(self.forget, self.learn)
+    def net(self) -> Change:
+        """Without the documents that are in both parts.
+
+        >>> one, two = Document("a", ("x",)), Document("b", ("y",))
+        >>> Change((one, two), (one,)).net() == Change((two,))
+        True
+        """
+        both = Counter(one.same for one in self.learn) & Counter(one.same for one in self.forget)
+        return Change(_without(self.learn, both.copy()), _without(self.forget, both))
 
 
 class TeachingRecord:
@@ -84,7 +90,6 @@ class TeachingRecord:
             self._tell_absence(self._last_file.begin_anew())
         try:
             self._data = connect_durable(self.path)
-            self._data.executescript(TABLES + SEALS)
             self._check_sound()
         except sqlite3.DatabaseError as problem:
             os.close(self._lock)
@@ -100,6 +105,7 @@ class TeachingRecord:
         problem = self._data.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if problem != "ok":
             raise UnnaiveError(f"{self.path} is damaged ({' '.join(str(problem).split())[:80]}); {REMEDY}")
+        prepare_tables(self._data, str(self.path))
         with transaction(self._data) as data:
             seal_unsealed(data)
         problem = find_record_problem(self._data)
@@ -161,8 +167,11 @@ class TeachingRecord:
             event = int(number or 0)
             rows = [(event, sign, one) for sign, part in ((1, change.learn), (-1, change.forget)) for one in part]
             data.executemany(
-                "INSERT INTO documents VALUES (?, ?, ?, ?, ?)",
-                [(number, sign, one.text, json.dumps(one.labels), one.source) for number, sign, one in rows],
+                "INSERT INTO documents (event, sign, text, labels, source, undoes) VALUES (?, ?, ?, ?, ?, ?)",
+                [
+                    (number, sign, one.text, json.dumps(one.labels), one.source, one.undoes)
+                    for number, sign, one in rows
+                ],
             )
             found = seal_event(data, event)
         self._last_file.add_event(event, found)
@@ -186,41 +195,114 @@ class TeachingRecord:
             (learn if times > 0 else forget).extend([_document(text, labels)] * abs(times))
         return Change(tuple(learn), tuple(forget))
 
-    def first_loss_of_tuning(self, event: int) -> int | None:
-        """The first event after `event` that ended what was tuned on held-out documents; None for none."""
-        rows = self._data.execute("SELECT id, answer FROM events WHERE id > ? ORDER BY id", (event,))
-        return next((int(number) for number, answer in rows if json.loads(answer).get("tuning_lost")), None)
+    def undoing(self, event: int) -> Change:
+        """What takes the event back: the inverse of those of its documents that are still as it left them."""
+        rows = self._data.execute(
+            "SELECT coalesce(one.undoes, one.id) AS root, one.sign, one.text, one.labels, "
+            f"{_state('coalesce(one.undoes, one.id)')} = {_state('coalesce(one.undoes, one.id)', 'one.id')}"
+            " FROM documents AS one WHERE one.event = ? ORDER BY one.id",
+            (event,),
+        )
+        return _inverse((root, sign, text, labels) for root, sign, text, labels, as_left in rows if as_left)
+
+    def undoing_since(self, event: int) -> Change:
+        """What takes all events after `event` back."""
+        return _inverse(
+            self._data.execute(
+                "SELECT coalesce(undoes, id) AS root, sum(sign), min(text), min(labels) FROM documents WHERE event > ?"
+                " GROUP BY root HAVING sum(sign) <> 0 ORDER BY root",
+                (event,),
+            )
+        )
+
+    def link(self, documents: Sequence[Document]) -> tuple[Document, ...]:
+        """The documents to forget, each with the number of the teaching that it takes back, where one stands."""
+        taken: set[int] = set()
+        found = []
+        for one in documents:
+            root = one.undoes or next((root for root in self._standing(one) if root not in taken), None)
+            taken |= set() if root is None else {root}
+            found.append(replace(one, undoes=root))
+        return tuple(found)
+
+    def _standing(self, document: Document) -> list[int]:
+        """The numbers of taught documents with this text and these labels that were not taken back, newest first."""
+        rows = self._data.execute(
+            "SELECT id, labels FROM documents AS one WHERE substr(text, 1, 32) = substr(?1, 1, 32) AND text = ?1"
+            f" AND undoes IS NULL AND sign > 0 AND {_state('one.id')} > 0 ORDER BY id DESC",
+            (document.text,),
+        )
+        wanted = set(document.labels)
+        return [int(number) for number, labels in rows.fetchall() if set(json.loads(labels)) == wanted]
+
+    def has_event(self, event: int) -> bool:
+        """Whether there is such an event."""
+        return self._data.execute("SELECT 1 FROM events WHERE id = ?", (event,)).fetchone() is not None
+
+    def first_barrier(self, event: int) -> tuple[int, str] | None:
+        """The first event after `event` that no rollback goes behind: its number, and loss, tuning or rebase."""
+        row = self._data.execute(
+            f"SELECT id, CASE WHEN kind IN ('loss', 'rebase') THEN kind ELSE 'tuning' END FROM events"
+            f" WHERE id > ? AND {BARRIER} ORDER BY id LIMIT 1",
+            (event,),
+        ).fetchone()
+        return None if row is None else (int(row[0]), str(row[1]))
+
+    def earliest_restorable(self) -> int:
+        """The first version that a rollback can go to."""
+        row = self._data.execute(f"SELECT coalesce(max(id), 0) FROM events WHERE {BARRIER}").fetchone()
+        return int(row[0])
 
     def current(self, source: str) -> Document | None:
         """The document that a source stands for now; None where it was never taught or was forgotten since."""
         row = self._data.execute(
-            "SELECT text, labels, source FROM documents WHERE source = ? GROUP BY text, labels HAVING sum(sign) > 0"
-            " ORDER BY max(rowid) DESC LIMIT 1",
+            "SELECT text, labels, source, id FROM documents AS one WHERE source = ? AND undoes IS NULL AND sign > 0"
+            f" AND {_state('one.id')} > 0 ORDER BY id DESC LIMIT 1",
             (source,),
         ).fetchone()
         return None if row is None else _document(*row)
 
-    def first_loss(self, event: int) -> int | None:
-        """The first number after `event` behind which events are missing from the record; None for none."""
-        row = self._data.execute("SELECT min(id) FROM events WHERE kind = 'loss' AND id > ?", (event,)).fetchone()
-        return None if row[0] is None else int(row[0])
-
     def events(self, limit: int, before: int | None = None, *, documents: bool = False) -> list[dict[str, Any]]:
         """Events as plain values, the newest first, those before the number `before`; with their documents if asked."""
         rows = self._data.execute(
-            "SELECT id, at, kind, (SELECT count(*) FROM documents WHERE event = id) FROM events"
-            " WHERE ? IS NULL OR id < ? ORDER BY id DESC LIMIT ?",
-            (before, before, limit),
+            "SELECT id, at, kind, answer, (SELECT found FROM measures WHERE event = events.id) FROM events"
+            " WHERE ?1 IS NULL OR id < ?1 ORDER BY id DESC LIMIT ?2",
+            (before, limit),
         ).fetchall()
-        found = [{"version": int(row[0]), "at": row[1], "kind": row[2], "documents": int(row[3])} for row in rows]
-        for one in found if documents else ():
-            one["changes"] = [
-                {"sign": int(sign), "text": text, "labels": json.loads(labels)}
-                for sign, text, labels in self._data.execute(
-                    "SELECT sign, text, labels FROM documents WHERE event = ? ORDER BY rowid", (one["version"],)
-                )
+        earliest = self.earliest_restorable()
+        return [self._event(*row, documents=documents) | {"restorable": row[0] >= earliest} for row in rows]
+
+    def _event(
+        self, number: int, at: str, kind: str, answer: str, measures: str | None, *, documents: bool
+    ) -> dict[str, Any]:
+        root = "coalesce(one.undoes, one.id)"
+        rows = self._data.execute(
+            f"SELECT one.sign, one.text, one.labels, {_state(root)} = {_state(root, 'one.id')}"
+            " FROM documents AS one WHERE one.event = ? ORDER BY one.id",
+            (number,),
+        ).fetchall()
+        about = json.loads(answer)
+        found = {
+            "version": number, "event": number, "at": at, "kind": kind, "documents": len(rows),
+            "undoes": about.get("undoes"), "undone": bool(rows) and not any(as_left for *_, as_left in rows),
+            "measures": None if measures is None else json.loads(measures),
+        }  # fmt: skip
+        if documents:
+            found["changes"] = [
+                {"sign": sign, "text": text, "labels": json.loads(labels), "standing": bool(as_left)}
+                for sign, text, labels, as_left in rows
             ]
         return found
+
+    def setting(self, name: str) -> str | None:
+        """What was kept under a name beside the events, such as the configuration of Label Studio."""
+        row = self._data.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def keep_setting(self, name: str, value: str) -> None:
+        """Keep a value under a name."""
+        with transaction(self._data) as data:
+            data.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
 
     def note_fold(self, sha256: str, event: int) -> None:
         """Write, before a model file takes its place, up to which event it goes."""
@@ -245,9 +327,35 @@ class TeachingRecord:
         os.close(self._lock)
 
 
-def _document(text: str, labels: str, source: str | None = None) -> Document:
+def _document(text: str, labels: str, source: str | None = None, undoes: int | None = None) -> Document:
     values: Sequence[Label] = json.loads(labels)
-    return Document(text, tuple(values), source)
+    return Document(text, tuple(values), source, undoes)
+
+
+def _state(root: str, up_to: str | None = None) -> str:
+    """SQL: 1 where a document is taught, −1 forgotten, 0 neither; now, or when the document `up_to` was written."""
+    until = "" if up_to is None else f" AND chain.id <= {up_to}"
+    same = f"(chain.id = {root} OR chain.undoes = {root})"
+    return f"(SELECT coalesce(sum(chain.sign), 0) FROM documents AS chain WHERE {same}{until})"
+
+
+def _inverse(rows: Iterable[tuple[int, int, str, str]]) -> Change:
+    """The documents of (root, sign, text, labels) with the other sign."""
+    learn: list[Document] = []
+    forget: list[Document] = []
+    for root, sign, text, labels in rows:
+        (forget if sign > 0 else learn).append(_document(text, labels, None, int(root)))
+    return Change(tuple(learn), tuple(forget))
+
+
+def _without(documents: Sequence[Document], less: Counter[Any]) -> tuple[Document, ...]:
+    left = []
+    for one in documents:
+        if less[one.same]:
+            less[one.same] -= 1
+        else:
+            left.append(one)
+    return tuple(left)
 
 
 def _take_lock(path: Path) -> int:

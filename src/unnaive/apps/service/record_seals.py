@@ -25,34 +25,42 @@ CREATE TABLE IF NOT EXISTS seals (event INTEGER PRIMARY KEY, hash TEXT NOT NULL)
 CREATE TABLE IF NOT EXISTS fold_seals (sha256 TEXT PRIMARY KEY, hash TEXT NOT NULL) STRICT;
 """
 START = "0" * 64  # the hash before the first event
+COLUMNS = "id, sign, text, labels, source, undoes"  # of a document, that its event's hash is over
 
 
 def event_hash(before: str, event: Any, documents: Any) -> str:
     """The running hash with one more event.
 
     event      (id, at, kind, key, request, answer)
-    documents  (sign, text, labels, source) of each
+    documents  (id, sign, text, labels, source, undoes) of each
 
-    >>> event_hash(START, (1, "2026-01-01", "teach", None, None, "{}"), [(1, "a ball", '["sport"]', None)])[:16]
-    '3cddf05369c84578'
+    >>> document = (1, 1, "a ball", '["sport"]', None, None)
+    >>> event_hash(START, (1, "2026-01-01", "teach", None, None, "{}"), [document])[:16]
+    '916a47e9640e3ccc'
     """
     words = json.dumps([before, list(event), [list(one) for one in documents]], ensure_ascii=True)
     return hashlib.blake2b(words.encode(), digest_size=32).hexdigest()
 
 
-def seal_event(data: sqlite3.Connection, event: int) -> str:
+def seal_event(data: sqlite3.Connection, event: int, columns: str = COLUMNS) -> str:
     """Write the running hash up to an event, the last one, in the transaction that writes the event."""
     row = data.execute("SELECT hash FROM seals WHERE event < ? ORDER BY event DESC LIMIT 1", (event,)).fetchone()
-    found = event_hash(START if row is None else row[0], *_content(data, event))
+    found = event_hash(START if row is None else row[0], *_content(data, event, columns))
     data.execute("INSERT INTO seals VALUES (?, ?)", (event, found))
     return found
 
 
-def seal_unsealed(data: sqlite3.Connection) -> None:
+def seal_all(data: sqlite3.Connection, columns: str = COLUMNS) -> None:
+    """Make the hashes of all events anew."""
+    data.execute("DELETE FROM seals")
+    for (event,) in data.execute("SELECT id FROM events ORDER BY id").fetchall():
+        seal_event(data, event, columns)
+
+
+def seal_unsealed(data: sqlite3.Connection, columns: str = COLUMNS) -> None:
     """Give the events of a record from before there were hashes theirs; once, when the first service opens it."""
     if data.execute("SELECT 1 FROM seals LIMIT 1").fetchone() is None:
-        for (event,) in data.execute("SELECT id FROM events ORDER BY id").fetchall():
-            seal_event(data, event)
+        seal_all(data, columns)
     if data.execute("SELECT 1 FROM fold_seals LIMIT 1").fetchone() is None:
         for sha256, event in data.execute("SELECT sha256, event FROM folds").fetchall():
             seal_fold(data, sha256, event)
@@ -72,9 +80,9 @@ def fold_hash(sha256: str, event: int) -> str:
     return hashlib.blake2b(f"{sha256} {event}".encode(), digest_size=32).hexdigest()
 
 
-def find_record_problem(data: sqlite3.Connection) -> str | None:
+def find_record_problem(data: sqlite3.Connection, columns: str = COLUMNS) -> str | None:
     """What is not as it was written, in words: events, documents of no event, or which events model files have."""
-    changed = find_changed_events(data)
+    changed = find_changed_events(data, columns)
     if changed:
         every = int(data.execute("SELECT max(event) FROM seals").fetchone()[0] or 0)
         is_are = "is" if len(changed) == 1 else "are"
@@ -92,7 +100,7 @@ def find_record_problem(data: sqlite3.Connection) -> str | None:
     return None
 
 
-def find_changed_events(data: sqlite3.Connection) -> list[int]:
+def find_changed_events(data: sqlite3.Connection, columns: str = COLUMNS) -> list[int]:
     """The numbers of events that are not what was written, or are gone from between others."""
     changed, before = [], START
     rows = data.execute(
@@ -100,17 +108,18 @@ def find_changed_events(data: sqlite3.Connection) -> list[int]:
         " ORDER BY event"
     )
     for event, found in rows.fetchall():
-        content = _content(data, event)
+        content = _content(data, event, columns)
         if found is None or content[0] is None or event_hash(before, *content) != found:
             changed.append(int(event))
         before = found or before
     return changed
 
 
-def _content(data: sqlite3.Connection, event: int) -> tuple[Any, list[Any]]:
+def _content(data: sqlite3.Connection, event: int, columns: str) -> tuple[Any, list[Any]]:
     row = data.execute("SELECT id, at, kind, key, request, answer FROM events WHERE id = ?", (event,)).fetchone()
     documents = data.execute(
-        "SELECT sign, text, labels, source FROM documents WHERE event = ? ORDER BY rowid", (event,)
+        f"SELECT {columns} FROM documents WHERE event = ? ORDER BY rowid",  # one of two constants
+        (event,),
     ).fetchall()
     return row, documents
 

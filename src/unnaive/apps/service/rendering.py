@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import orjson
 
@@ -11,8 +12,12 @@ from unnaive.apps.service.served import Version
 from unnaive.base.types import Floats
 
 
-def render_rows(version: Version, scores: Floats, limit: int | None, separator: bytes) -> Rendered:
+def render_rows(
+    version: Version, scores: Floats, limit: int | None, separator: bytes, more: dict[str, Any] | None = None
+) -> Rendered:
     """What the model says of each text: its label, and at most `limit` classes with their values, as JSON.
+
+    `more` stands in each answer, such as the version of the model in those of a stream.
 
     The pieces that do not depend on the text (`{"label":"spam","probability":`) are made once for a version, numbers
     are written by one call for all texts, and an answer is the two joined. Multilabel models, whose rows differ in
@@ -20,7 +25,8 @@ def render_rows(version: Version, scores: Floats, limit: int | None, separator: 
     """
     answers = Answers.of(version.fitted, scores)
     if answers.fitted.multilabel or not answers.fitted.decision.exclusive:
-        return Rendered([orjson.dumps(row) + separator for row in plain_rows(answers, limit)], 1, separator)
+        rows = plain_rows(answers, limit)
+        return Rendered([orjson.dumps(row | (more or {})) + separator for row in rows], 1, separator)
     order, values = answers.best(limit)
     n_texts, shown = order.shape
     width = 2 * shown + 2
@@ -35,7 +41,8 @@ def render_rows(version: Version, scores: Floats, limit: int | None, separator: 
         names = pieces.following if place else pieces.first
         parts[2 * place + 1 :: width] = map(names.__getitem__, order[:, place].tolist())
         parts[2 * place + 2 :: width] = numbers[place::shown]
-    parts[width - 1 :: width] = [b"}]}" + separator] * n_texts
+    end = b"}]}" if not more else b"}]," + orjson.dumps(more)[1:]
+    parts[width - 1 :: width] = [end + separator] * n_texts
     return Rendered(parts, width, separator)
 
 

@@ -18,8 +18,9 @@ from unnaive.apps.service.effects import Effect, declares
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
 from unnaive.apps.service.record import Change, Document
+from unnaive.apps.service.refused import Refused
 from unnaive.apps.service.rendering import render_rows
-from unnaive.apps.service.served import Refused, ServedModel
+from unnaive.apps.service.served import ServedModel
 from unnaive.base.errors import UnnaiveError
 
 LINES = 256  # of a stream, scored at a time
@@ -109,13 +110,22 @@ def make_router(models: Models) -> APIRouter:
     @declares(Effect.CHANGE)
     async def teach(name: str, request: Request, key: IdempotencyKey = None) -> Response:
         """Teach documents: they are on disk, and the model has them, when the answer comes."""
-        return await change(models, name, "teach", await request.body(), key)
+        return await teach_given(models, name, await request.body(), key)
 
-    @router.post("/v1/models/{name}/forget", **described(bodies.ChangeRequest, bodies.ChangeAnswer, 401, 403, 404, 409))
+    @router.post("/v1/models/{name}/forget", **described(bodies.ForgetRequest, bodies.ChangeAnswer, 401, 403, 404, 409))
     @declares(Effect.CHANGE)
     async def forget(name: str, request: Request, key: IdempotencyKey = None) -> Response:
-        """Forget documents exactly: the model becomes the one that never saw them."""
-        return await change(models, name, "forget", await request.body(), key)
+        """Forget what was taught, by its event or its text, exactly: the model becomes the one that never saw it."""
+        return await forget_taught(models, name, await request.body(), key)
+
+    @router.post("/v1/models/{name}/undo", **described(bodies.UndoRequest, bodies.ChangeAnswer, 401, 403, 404, 409))
+    @declares(Effect.CHANGE)
+    async def undo(name: str, request: Request, key: IdempotencyKey = None) -> Response:
+        """Take an event back: forget what it taught, teach what it forgot; once."""
+        body = await request.body()
+        asked = bodies.parse(bodies.UndoRequest, body)
+        model = models.find(name)
+        return await change(models, model, model.undo, asked.event, key=key, request=digest_of("undo", body))
 
     @router.get("/v1/models/{name}/versions", **described(None, bodies.VersionList, 401, 404))
     @declares(Effect.READ)
@@ -135,13 +145,12 @@ def make_router(models: Models) -> APIRouter:
         "/v1/models/{name}/rollback", **described(bodies.RollbackRequest, bodies.ChangeAnswer, 401, 403, 404, 409)
     )
     @declares(Effect.CHANGE)
-    async def rollback(name: str, request: Request) -> Response:
+    async def rollback(name: str, request: Request, key: IdempotencyKey = None) -> Response:
         """Make the model what it was at a version, exactly."""
-        asked = bodies.parse(bodies.RollbackRequest, await request.body())
+        body = await request.body()
+        asked = bodies.parse(bodies.RollbackRequest, body)
         model = models.find(name)
-        found = await models.change(model.roll_back, asked.version)
-        models.count_change(model, found)
-        return json_response({"model": model.name, **found})
+        return await change(models, model, model.roll_back, asked.version, key=key, request=digest_of("rollback", body))
 
     @router.get("/healthz", **described(None, bodies.Status))
     @declares(Effect.HEALTH)
@@ -176,22 +185,50 @@ def model_summary(model: ServedModel) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def change(models: Models, name: str, kind: str, body: bytes, key: str | None) -> Response:
-    """Teach or forget the documents of a request."""
+async def teach_given(models: Models, name: str, body: bytes, key: str | None) -> Response:
+    """Teach the documents of a request."""
     asked = bodies.parse(bodies.ChangeRequest, body)
     model = models.find(name)
-    models.check_texts([one.text for one in asked.documents])
-    documents = tuple(Document(one.text, _labels_of(one)) for one in asked.documents)
-    wanted = Change(learn=documents) if kind == "teach" else Change(forget=documents)
-    digest = hashlib.sha256(kind.encode() + b" " + body).hexdigest()
+    wanted = Change(learn=_documents_of(models, asked.documents))
+    request = digest_of("teach", body)
+    return await change(
+        models, model, model.change, "teach", wanted, new_classes=asked.new_classes, key=key, request=request
+    )
+
+
+async def forget_taught(models: Models, name: str, body: bytes, key: str | None) -> Response:
+    """Forget the event or the documents of a request."""
+    asked = bodies.parse(bodies.ForgetRequest, body)
+    if asked.event is None and asked.documents is None:
+        raise Refused(422, "give event, the number of what was taught, or documents with their labels")
+    model = models.find(name)
+    documents = _documents_of(models, asked.documents or [])
+    request = digest_of("forget", body)
+    return await change(
+        models, model, model.forget, documents, event=asked.event, unchecked=asked.unchecked, key=key, request=request
+    )
+
+
+async def change(models: Models, model: ServedModel, function: Any, *given: Any, **named: Any) -> Response:
+    """The answer of a function that changes a model."""
     try:
-        found = await models.change(model.change, kind, wanted, grow=asked.new_classes, key=key, request=digest)
+        found = await models.change(function, *given, **named)
     except Refused:
         raise
-    except UnnaiveError as problem:  # a class that the model does not have, a document that it never learnt
+    except UnnaiveError as problem:  # a document that the model never learnt, or cannot learn
         raise Refused(409, str(problem)) from problem
     models.count_change(model, found)
     return json_response({"model": model.name, **found})
+
+
+def digest_of(kind: str, body: bytes) -> str:
+    """What tells one request from another that has the same idempotency key."""
+    return hashlib.sha256(kind.encode() + b" " + body).hexdigest()
+
+
+def _documents_of(models: Models, given: list[bodies.LabelledDocument]) -> tuple[Document, ...]:
+    models.check_texts([one.text for one in given])
+    return tuple(Document(one.text, _labels_of(one)) for one in given)
 
 
 def _labels_of(document: bodies.LabelledDocument) -> tuple[Any, ...]:
@@ -244,7 +281,8 @@ async def answer_lines(models: Models, model: ServedModel, lines: list[bytes], t
             problems[number] = str(problem)
             texts[number:] = [""]
     scored = await models.score(model, texts)
-    rows = render_rows(scored.version, scored.scores, top_k, b"\n").joined(0, len(texts)).split(b"\n")
+    more = {"model": model.name, "version": scored.version.number}  # which may change while a stream goes on
+    rows = render_rows(scored.version, scored.scores, top_k, b"\n", more).joined(0, len(texts)).split(b"\n")
     for number, sentence in problems.items():
         rows[number] = orjson.dumps({"error": sentence})
     return b"\n".join(rows) + b"\n"

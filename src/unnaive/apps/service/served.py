@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
@@ -12,6 +12,8 @@ from typing import IO, Any
 import orjson
 
 from unnaive.apps.service.record import Change, Document, TeachingRecord
+from unnaive.apps.service.refused import Refused
+from unnaive.apps.service.teaching import check_learnt, check_new_classes, resolve_labels, select_documents
 from unnaive.base.atomic_files import replacing
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.lazy import lazy_property
@@ -24,13 +26,12 @@ from unnaive.learning.fitted import FittedModel
 from unnaive.learning.tuned_models import lost_tuning
 from unnaive.text.backend import thread_count
 
-
-class Refused(UnnaiveError):
-    """A request that cannot be done, with the HTTP status that says why."""
-
-    def __init__(self, status: int, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
+BARRIERS = {  # why versions from before an event cannot be restored, by its kind
+    "loss": ": events before version {} were lost with a part of the record; choose a later version",
+    "tuning": " exactly: version {} ended what was tuned on held-out documents; forget the documents taught since "
+    "instead",
+    "rebase": ": with version {} another model file took over; choose a later version",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +111,7 @@ class ServedModel:
             self.record.note_fold(self._hash, 0)
         self._folded = folded or 0
         missing = self.record.change_since(self._folded)
-        fitted = _changed(self.version.fitted, missing, grow=True) if missing else self.version.fitted
+        fitted = _changed(self.version.fitted, missing) if missing else self.version.fitted
         self.version = make_version(fitted, self.record.last)
 
     @property
@@ -119,70 +120,120 @@ class ServedModel:
         return self.record is not None
 
     def change(
-        self, kind: str, change: Change, *, grow: bool = False, key: str | None = None, request: str = ""
+        self,
+        kind: str,
+        change: Change,
+        *,
+        new_classes: bool | Collection[Label] = False,
+        key: str | None = None,
+        request: str = "",
     ) -> dict[str, Any]:
         """Teach and forget documents: what the model did before and does now, when both are on disk.
 
-        A request with a `key` that was seen before is not done again: it gets the answer of the first time.
+        `new_classes` says whether labels that the model does not know become classes, or which of them. A request with
+        a `key` that was seen before is not done again: it gets the answer of the first time.
         """
         with self._changing:
-            return self._change(kind, change, grow, key, request)
+            return self._repeated(key, request) or self._change(kind, change, new_classes, key, request)
 
-    def _change(self, kind: str, change: Change, grow: bool, key: str | None, request: str) -> dict[str, Any]:
+    def forget(
+        self, documents: Sequence[Document], *, event: int | None = None, unchecked: bool = False,
+        key: str | None = None, request: str = "",
+    ) -> dict[str, Any]:  # fmt: skip
+        """Forget what was taught: an event, some documents of it, or documents by their text and labels.
+
+        Of documents that were not taught here, the model itself must know that it learnt them, unless `unchecked`.
+        """
+        with self._changing:
+            done = self._repeated(key, request)
+            if done is not None:
+                return done
+            record = self._teachable_record()
+            given = [replace(one, labels=resolve_labels(self.version.fitted, one.labels)) for one in documents]
+            if event is None:
+                wanted = record.link(given)
+                if not unchecked:
+                    check_learnt(self.version.fitted, [one for one in wanted if one.undoes is None])
+            else:
+                wanted = select_documents(self._undoing(event).forget, given, event)
+            return self._change("forget", Change(forget=wanted), False, key, request, undoes=event)
+
+    def undo(self, event: int, *, key: str | None = None, request: str = "") -> dict[str, Any]:
+        """Take an event back, of whatever kind: forget what it taught, and teach what it forgot."""
+        with self._changing:
+            done = self._repeated(key, request)
+            return done or self._change("undo", self._undoing(event), None, key, request, undoes=event)
+
+    def _undoing(self, event: int) -> Change:
         record = self._teachable_record()
-        done = None if key is None else record.answered(key)
-        if done is not None:
-            if done[1] != request:
-                raise Refused(409, f"the idempotency key {key!r} was used for another request; take a new one")
-            return done[2] | {"version": done[0], "repeated": True}
-        old = self.version.fitted
-        new = _changed(old, change, grow=grow)
-        answer = {
+        if not record.has_event(event):
+            raise Refused(409, f"there is no event {event}; the last is {record.last}")
+        change = record.undoing(event)
+        if not change:
+            raise Refused(409, f"nothing is left of event {event} to take back: it was taken back before")
+        return change
+
+    def _repeated(self, key: str | None, request: str) -> dict[str, Any] | None:
+        """The answer of a request whose key was seen before; None for a new one."""
+        done = None if key is None else self._teachable_record().answered(key)
+        if done is None:
+            return None
+        if done[1] != request:
+            raise Refused(409, f"the idempotency key {key!r} was used for another request; take a new one")
+        return done[2] | {"version": done[0], "event": done[0], "repeated": True}
+
+    def _change(
+        self, kind: str, change: Change, new_classes: bool | Collection[Label] | None, key: str | None, request: str,
+        undoes: int | None = None,
+    ) -> dict[str, Any]:  # fmt: skip
+        record, old = self._teachable_record(), self.version.fitted
+        learn = tuple(replace(one, labels=resolve_labels(old, one.labels)) for one in change.learn)
+        check_new_classes(old, [label for one in learn for label in one.labels], new_classes)
+        change = Change(learn, record.link(change.forget))
+        new = _changed(old, change.net())
+        answer: dict[str, Any] = {
             "taught": len(change.learn),
             "forgotten": len(change.forget),
             "changed": compare_versions(old, new, change),
             "tuning_lost": lost_tuning(old, new),
+            "new_classes": [label for label in new.classes if label not in set(old.classes)],
+            "undoes": undoes,
         }
         number = record.add(kind, change, answer, key=key, request=request)
         self.version = make_version(new, number)
-        return answer | {"version": number, "repeated": False}
+        return answer | {"version": number, "event": number, "repeated": False}
 
-    def replace_source(self, source: str, document: Document | None, *, key: str | None = None) -> dict[str, Any]:
+    def replace_source(
+        self, source: str, document: Document | None, *, new_classes: bool = False, key: str | None = None
+    ) -> dict[str, Any]:
         """Teach what a source stands for now, and forget what it stood for before; None forgets only."""
         with self._changing:
             old = self._teachable_record().current(source)
             learn = () if document is None else (document,)
-            same = (
-                old is not None and document is not None and (old.text, old.labels) == (document.text, document.labels)
-            )
+            same = old is not None and document is not None and old.text == document.text
+            if same and old is not None and document is not None:
+                same = old.labels == resolve_labels(self.version.fitted, document.labels)
             if same or (old is None and document is None):
+                number = self.version.number
                 return {
-                    "taught": 0, "forgotten": 0, "changed": [], "tuning_lost": False, "version": self.version.number,
-                    "repeated": True,
+                    "taught": 0, "forgotten": 0, "changed": [], "tuning_lost": False, "new_classes": [],
+                    "undoes": None, "version": number, "event": number, "repeated": True,
                 }  # fmt: skip
-            return self._change("annotation", Change(learn, () if old is None else (old,)), True, key, "")
+            return self._change("annotation", Change(learn, () if old is None else (old,)), new_classes, key, "")
 
-    def roll_back(self, number: int) -> dict[str, Any]:
+    def roll_back(self, number: int, *, key: str | None = None, request: str = "") -> dict[str, Any]:
         """Make the model what it was after the event `number`, exactly, as one more event."""
         with self._changing:
+            done = self._repeated(key, request)
+            if done is not None:
+                return done
             record = self._teachable_record()
             if not 0 <= number <= record.last:
                 raise Refused(404, f"there is no version {number}; there are 0 to {record.last}")
-            gap = record.first_loss(number)
-            if gap is not None:
-                raise Refused(
-                    409,
-                    f"version {number} cannot be restored: events before version {gap} were lost with a part of the "
-                    "record; choose a later version",
-                )
-            lost = record.first_loss_of_tuning(number)
-            if lost is not None:
-                raise Refused(
-                    409,
-                    f"version {number} cannot be restored exactly: version {lost} ended what was tuned on held-out "
-                    "documents; forget the documents taught since instead",
-                )
-            return self._change(f"rollback to {number}", record.change_since(number).inverse(), True, None, "")
+            barrier = record.first_barrier(number)
+            if barrier is not None:
+                raise Refused(409, f"version {number} cannot be restored{BARRIERS[barrier[1]].format(barrier[0])}")
+            return self._change(f"rollback to {number}", record.undoing_since(number), None, key, request)
 
     def fold(self) -> bool:
         """Rewrite the model file with all events in it; whether there was anything to write."""
@@ -251,12 +302,15 @@ def _best(fitted: FittedModel, texts: Sequence[str]) -> list[dict[str, Any]]:
     return [{"label": fitted.classes[one], name: float(row[one])} for one, row in zip(best, values, strict=True)]
 
 
-def _changed(fitted: FittedModel, change: Change, *, grow: bool) -> FittedModel:
-    """The model after a change; a request cannot wait for a search, so that `auto` trains what it has chosen before."""
+def _changed(fitted: FittedModel, change: Change) -> FittedModel:
+    """The model after a change; a request cannot wait for a search, so that `auto` trains what it has chosen before.
+
+    Labels that it does not know become classes: whether they may was asked before.
+    """
     classifier = TextClassifier.from_fitted(fitted)
     if change.learn:
         classifier.partial_fit(
-            [one.text for one in change.learn], _labels(fitted, change.learn), grow=grow, keep_choice=True
+            [one.text for one in change.learn], _labels(fitted, change.learn), grow=True, keep_choice=True
         )
     if change.forget:
         classifier.forget([one.text for one in change.forget], _labels(fitted, change.forget), keep_choice=True)

@@ -1,0 +1,95 @@
+"""The tables of a teaching record, the version of their format, and how records of earlier versions become this one.
+
+Format 1 had documents without a number of their own, so that an event could not say which document it takes back.
+Since format 2 every document has one, and `undoes` names the document that a later one takes back or brings back:
+the first document of such a chain is taught or forgotten, by turns.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from typing import Any
+
+from unnaive.apps.service.record_seals import TABLES as SEALS
+from unnaive.apps.service.record_seals import find_record_problem, seal_all, seal_unsealed
+from unnaive.base.errors import UnnaiveError
+from unnaive.base.sqlite_files import transaction
+
+FORMAT = 2  # kept in the file's user_version; raised where earlier versions of unnaive cannot read what is written
+EVENTS = """
+CREATE TABLE IF NOT EXISTS events (
+    id INTEGER PRIMARY KEY, at TEXT NOT NULL, kind TEXT NOT NULL, key TEXT UNIQUE, request TEXT, answer TEXT NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS folds (sha256 TEXT PRIMARY KEY, event INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS measures (event INTEGER PRIMARY KEY, found TEXT NOT NULL) STRICT;
+"""
+DOCUMENTS = """
+CREATE TABLE IF NOT EXISTS documents (
+    id INTEGER PRIMARY KEY, event INTEGER NOT NULL REFERENCES events, sign INTEGER NOT NULL, text TEXT NOT NULL,
+    labels TEXT NOT NULL, source TEXT, undoes INTEGER REFERENCES documents
+) STRICT;
+CREATE INDEX IF NOT EXISTS documents_by_event ON documents (event);
+CREATE INDEX IF NOT EXISTS documents_by_source ON documents (source) WHERE source IS NOT NULL;
+CREATE INDEX IF NOT EXISTS documents_by_undone ON documents (undoes) WHERE undoes IS NOT NULL;
+CREATE INDEX IF NOT EXISTS documents_by_start ON documents (substr(text, 1, 32));
+"""
+
+
+def prepare_tables(data: sqlite3.Connection, name: str) -> None:
+    """Make the tables of a new record, bring those of an earlier format to this one; refuse a later one."""
+    found = int(data.execute("PRAGMA user_version").fetchone()[0])
+    if found > FORMAT:
+        raise UnnaiveError(
+            f"{name} has format {found}, and this version of unnaive reads up to {FORMAT}; update with: "
+            "pip install --upgrade unnaive"
+        )
+    tables = {row[0] for row in data.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    with transaction(data):
+        if "documents" in tables and found < FORMAT:
+            _run_all(data, SEALS)
+            MIGRATIONS[found or 1](data)
+        _run_all(data, EVENTS + DOCUMENTS + SEALS)
+        data.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+def _run_all(data: sqlite3.Connection, script: str) -> None:
+    """Statements within the transaction that is open, which `executescript` would end."""
+    for statement in script.split(";"):
+        if statement.strip():
+            data.execute(statement)
+
+
+def _migrate_1(data: sqlite3.Connection) -> None:
+    """Number the documents, and find out which of them later ones took back.
+
+    The hashes of the old form are compared before, so that no damage is sealed as if it were sound, and made anew.
+    """
+    columns = "sign, text, labels, source"
+    seal_unsealed(data, columns)
+    problem = find_record_problem(data, columns)
+    if problem is not None:
+        raise sqlite3.DatabaseError(problem)
+    rows = data.execute(
+        "SELECT event, sign, text, labels, source, kind FROM documents JOIN events ON events.id = event"
+        " ORDER BY documents.rowid"
+    ).fetchall()
+    data.execute("DROP TABLE documents")
+    _run_all(data, DOCUMENTS)
+    stack: dict[tuple[str, str], list[int]] = {}  # taught documents that stand, and forgotten ones that were not taught
+    gone: dict[tuple[str, str], list[int]] = {}
+    for number, (event, sign, text, labels, source, kind) in enumerate(rows, start=1):
+        same = (text, json.dumps(sorted(json.loads(labels), key=str)))
+        restores = str(kind).startswith("rollback")
+        here, there = (stack, gone) if sign > 0 else (gone, stack)
+        waiting = there.get(same) if sign < 0 or restores else None
+        undone = waiting.pop() if waiting else None
+        here.setdefault(same, []).append(number if undone is None else undone)
+        data.execute("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)",
+                     (number, event, sign, text, labels, source, undone))  # fmt: skip
+    seal_all(data)
+
+
+MIGRATIONS: dict[int, Callable[[sqlite3.Connection], Any]] = {1: _migrate_1}  # from a format to the next
