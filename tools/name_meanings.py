@@ -3,7 +3,7 @@
     python tools/name_meanings.py [CHECKOUT]
 
 Counted are public classes, type aliases and functions at the top of a module. No second meaning are names that a
-protocol asks for (`register` of a command, `main` of a script, those of fastText's and MLflow's), a command that is named
+protocol asks for (`register` of a command, `main` of a script, those of fastText and MLflow), a command that is named
 after the function whose result it shows (`train`), and the twin in Python of native code.
 """
 
