@@ -14,6 +14,7 @@ from unnaive.base.errors import UnnaiveError, choose
 from unnaive.classifier.export.c_header import check_c, write_c
 from unnaive.classifier.export.conformance import EngineAgreement, conformance_lines, conformance_texts
 from unnaive.classifier.export.javascript import check_javascript, write_javascript
+from unnaive.classifier.export.onnx_target import check_onnx, write_onnx
 from unnaive.classifier.export.portable import PortableModel, portable_model
 from unnaive.classifier.export.sql import write_sql
 from unnaive.classifier.export.sql_engines import check_sql
@@ -37,6 +38,7 @@ class Target:
 
 TARGETS = {
     "js": Target(write_javascript, check_javascript),
+    "onnx": Target(write_onnx, check_onnx),
     "c": Target(write_c, check_c),
     "sql": Target(write_sql, check_sql),
 }
