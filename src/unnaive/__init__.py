@@ -73,6 +73,8 @@ _HOMES = {
 # What is told about our estimators when somebody imports it, and the module whose `join` does so.
 _JOINED = {
     "mlflow.sklearn": "unnaive.classifier.integrations.mlflow_sklearn",
+    "skl2onnx": "unnaive.classifier.integrations.skl2onnx_converters",
+    "eli5": "unnaive.classifier.integrations.eli5_explanations",
     "skops.io": "unnaive.classifier.integrations.skops_files",
 }
 

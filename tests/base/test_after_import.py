@@ -27,15 +27,16 @@ def test_the_order_of_bases_is_the_same_whatever_was_imported_first():
         for order in ORDERS.values()
     }
     assert len(shown) == 1
-    assert "'Protocol', 'BaseEstimator'" in shown.pop()
+    assert "'Protocol', 'ClassifierMixin', 'BaseEstimator'" in shown.pop()
 
 
 @pytest.mark.parametrize("model", [TextClassifier, *map(find_model, MODELS)], ids=lambda model: model.__name__)
 def test_every_estimator_is_a_base_estimator(model):
-    from sklearn.base import BaseEstimator
+    from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.utils import estimator_html_repr
 
     assert issubclass(model, BaseEstimator)
+    assert issubclass(model, ClassifierMixin)
     assert isinstance(model(), BaseEstimator)
     assert not [name for name in vars(model) if name.endswith("_request")]  # which BaseEstimator writes into subclasses
     assert model.__name__ in estimator_html_repr(model())

@@ -1,7 +1,7 @@
 """The scikit-learn protocol without importing scikit-learn, so that the command line starts at once.
 
-Where scikit-learn is imported, before or later, its BaseEstimator becomes the base of Protocol: so estimators are
-instances of it, with the same order of bases whatever was imported first.
+Where scikit-learn is imported, before or later, its ClassifierMixin and BaseEstimator become the bases of Protocol: so
+estimators are instances of both, with the same order of bases whatever was imported first.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ class Protocol(NotYetBaseEstimator):
 
 
 def _join_scikit_learn(module: ModuleType) -> None:
-    Protocol.__bases__ = (module.BaseEstimator,)
+    Protocol.__bases__ = (module.ClassifierMixin, module.BaseEstimator)
 
 
 after_import("sklearn.base", _join_scikit_learn)

@@ -19,6 +19,7 @@ from unnaive.base.settings import document_settings, unknown_setting
 from unnaive.base.types import Floats, Label, Predictions, ProgressCallback
 from unnaive.base.work_start import work_begins
 from unnaive.classifier.compress import compress_model
+from unnaive.classifier.hub_methods import HubMethods
 from unnaive.classifier.model_bytes import model_from_bytes
 from unnaive.classifier.model_file import load_model, save
 from unnaive.classifier.parameters import ModelParameters, named_parameters
@@ -52,7 +53,7 @@ from unnaive.text.vocabulary import Vocabulary
 MODEL_FILE = "_model_file"  # in a state: what was learnt, as bytes
 
 
-class TextClassifier(ModelParameters):
+class TextClassifier(HubMethods, ModelParameters):
     """A text classifier of the Bayesian family; a scikit-learn estimator whose X is raw texts.
 
     Counts, or counted documents where a model learns from those, are kept for the whole vocabulary, and `min_df` and

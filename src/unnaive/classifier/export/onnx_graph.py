@@ -106,9 +106,13 @@ class Graph:
         self._inputs.append(_value_info(name, kind, dims))
         return name
 
+    def rename(self, value: str, name: str) -> None:
+        """Give a value this name too."""
+        self._node("Identity", [value], [name], "", {})
+
     def output(self, value: str, name: str, kind: int, dims: Dimensions | None) -> None:
         """Declare that a value is the output of this name."""
-        self._node("Identity", [value], [name], "", {})
+        self.rename(value, name)
         self._outputs.append(_value_info(name, kind, dims))
 
     def constant(self, value: Any) -> str:
@@ -137,6 +141,10 @@ class Graph:
         fields = [*(_bytes(1, one) for one in inputs), *(_bytes(2, one) for one in outputs), _bytes(4, op)]
         fields += [_bytes(5, _attribute(name, value)) for name, value in attributes.items()]
         self._nodes.append(b"".join(fields) + (_bytes(7, domain) if domain else b""))
+
+    def subgraph(self) -> Graph:
+        """The body of a loop, whose names are no others'."""
+        return Graph(f"{self._name()}_")
 
     def any_of(self, *flags: str) -> str:
         """Or of several."""
@@ -169,7 +177,7 @@ class Graph:
         return b"".join([*content, _bytes(2, self.prefix or "unnaive")])
 
 
-def model_bytes(graph: Graph, version: str, metadata: Mapping[str, str]) -> bytes:
+def onnx_bytes(graph: Graph, version: str, metadata: Mapping[str, str]) -> bytes:
     """The message ModelProto, the content of an .onnx file."""
     opsets = b"".join(_bytes(8, _bytes(1, domain) + _number(2, number)) for domain, number in OPSETS.items())
     about = b"".join(_bytes(14, _bytes(1, name) + _bytes(2, value)) for name, value in metadata.items())

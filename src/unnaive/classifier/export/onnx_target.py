@@ -7,6 +7,7 @@ precision; scores and probabilities leave as single, as usual.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from unnaive import __version__
 from unnaive.base.errors import MissingExtra, UnnaiveError
 from unnaive.base.sparse import issparse
 from unnaive.classifier.export.conformance import TOLERANCE_OF_SINGLES, EngineAgreement, compare_answers
-from unnaive.classifier.export.onnx_graph import BOOL, DOUBLE, FLOAT, INT64, STRING, Graph, model_bytes
+from unnaive.classifier.export.onnx_graph import BOOL, DOUBLE, FLOAT, INT64, STRING, Graph, onnx_bytes
 from unnaive.classifier.export.onnx_tokens import TextReader
 from unnaive.classifier.export.portable import CannotExport, PortableModel, PortablePart, exact_form
 from unnaive.linear.links import LINKS
@@ -42,24 +43,42 @@ def write_onnx(model: PortableModel) -> dict[str, bytes]:
 def onnx_model(model: PortableModel) -> bytes:
     """The content of the .onnx file."""
     graph = Graph()
-    texts = graph.input("text", STRING, ["texts"])
-    counts, columns = TextReader(graph, model, texts).count()
-    scores = ScoreWriter(graph, model, counts, columns)
-    values = scores.scores()
-    probabilities = probability_nodes(graph, model, values) if model.probabilistic else None
-    decided = decision_nodes(graph, model, values, probabilities)
+    found = prediction_nodes(graph, model, *TextReader(graph, model, graph.input("text", STRING, ["texts"])).count())
     n_classes = len(model.classes)
     names = np.array([*map(str, model.classes), ""], object)
-    first = graph("ArgMax", graph("Where", decided, values, LOWEST), axis=1, keepdims=0)
-    some = graph.cast(graph("ReduceMax", graph.cast(decided, INT64), [1], keepdims=0), BOOL)
-    graph.output(graph("Gather", names, graph("Where", some, first, [n_classes])), "label", STRING, ["texts"])
-    graph.output(decided, "decided", BOOL, ["texts", n_classes])
-    graph.output(graph.cast(values, FLOAT), "scores", FLOAT, ["texts", n_classes])
-    if probabilities is not None:
-        graph.output(graph.cast(probabilities, FLOAT), "probabilities", FLOAT, ["texts", n_classes])
-    graph.output(scores.known(), "known", INT64, ["texts"])
+    place = graph("Where", graph("Less", found.first, [0]), [n_classes], found.first)
+    graph.output(graph("Gather", names, place), "label", STRING, ["texts"])
+    graph.output(found.decided, "decided", BOOL, ["texts", n_classes])
+    graph.output(graph.cast(found.scores, FLOAT), "scores", FLOAT, ["texts", n_classes])
+    if found.probabilities is not None:
+        graph.output(graph.cast(found.probabilities, FLOAT), "probabilities", FLOAT, ["texts", n_classes])
+    graph.output(found.known, "known", INT64, ["texts"])
     about = {"classes": json.dumps(model.classes, ensure_ascii=False), "model": model.name}
-    return model_bytes(graph, __version__, about)
+    return onnx_bytes(graph, __version__, about)
+
+
+@dataclass(frozen=True)
+class PredictionNodes:
+    """Names of values in a graph: scores, probabilities and whether each class is decided (n_texts, n_classes);
+    the place of the first label, −1 where there is none, and the number of known terms (n_texts,).
+    """
+
+    scores: str
+    probabilities: str | None
+    decided: str
+    first: str
+    known: str
+
+
+def prediction_nodes(graph: Graph, model: PortableModel, counts: str, columns: Any) -> PredictionNodes:
+    """What follows counts (n_texts, n_columns) of the terms `columns`."""
+    writer = ScoreWriter(graph, model, counts, columns)
+    scores = writer.scores()
+    probabilities = probability_nodes(graph, model, scores) if model.probabilistic else None
+    decided = decision_nodes(graph, model, scores, probabilities)
+    best = graph("ArgMax", graph("Where", decided, scores, LOWEST), axis=1, keepdims=0)
+    some = graph.cast(graph("ReduceMax", graph.cast(decided, INT64), [1], keepdims=0), BOOL)
+    return PredictionNodes(scores, probabilities, decided, graph("Where", some, best, [-1]), writer.known())
 
 
 class ScoreWriter:
@@ -130,7 +149,7 @@ class ScoreWriter:
         """Text, row of the part's tables, and count of each cell that the part reads."""
         graph, row_of = self.graph, self.columns
         if part.columns is not None:
-            row_of = np.full(len(self.model.terms), -1, np.int64)
+            row_of = np.full(1 + max(self.columns.max(), part.columns.max()), -1, np.int64)
             row_of[part.columns] = np.arange(part.n_rows)
             row_of = row_of[self.columns]
         rows = graph("Gather", row_of, self.terms)

@@ -99,7 +99,8 @@ class Alphabet:
 
     def table(self, kinds: int = 0, codes: Iterable[int] = ()) -> NDArray[np.bool_]:
         """For each number whether its characters are of one of these kinds, or are one of these."""
-        return ((self.kinds & kinds) != 0) | np.isin(self.codes, list(codes))
+        found: NDArray[np.bool_] = ((self.kinds & kinds) != 0) | np.isin(self.codes, list(codes))
+        return found
 
 
 def make_alphabet(model: PortableModel) -> Alphabet:
@@ -245,22 +246,21 @@ class TextReader:
 
     def _run(self, maps: str) -> str:
         """The state after each character: maps are composed with those 1, 2, 4, … places before them."""
-        graph, body = self.graph, Graph("step_")
+        graph, body = self.graph, self.graph.subgraph()
         length = graph("Gather", graph("Shape", maps), [1])
-        body.input("step_number", INT64, [])
-        body.input("step_goes_on", BOOL, [])
-        body.input("step_maps", INT64, None)
-        body.input("step_by", INT64, [1])
-        late = body("Slice", "step_maps", "step_by", [END], [1])
-        early = body("Slice", "step_maps", [0], body("Neg", "step_by"), [1])
-        first = body("Slice", "step_maps", [0], "step_by", [1])
-        composed = body("Concat", first, body("GatherElements", late, early, axis=2), axis=1)
-        twice = body("Add", "step_by", "step_by")
-        more = body("Squeeze", body("Less", twice, length), [0])
-        body.output(more, "step_more", BOOL, [])
-        body.output(composed, "step_composed", INT64, None)
-        body.output(twice, "step_twice", INT64, [1])
-        done, _ = graph("Loop", "", np.array(True), maps, [1], outputs=2, body=body)
+        at = body.prefix
+        body.input(f"{at}number", INT64, [])
+        body.input(f"{at}goes_on", BOOL, [])
+        before, by = body.input(f"{at}maps", INT64, None), body.input(f"{at}by", INT64, [1])
+        late = body("Slice", before, by, [END], [1])
+        early = body("Slice", before, [0], body("Neg", by), [1])
+        composed = body("GatherElements", late, early, axis=2)
+        twice = body("Add", by, by)
+        body.output(body("Squeeze", body("Less", twice, length), [0]), f"{at}more", BOOL, [])
+        first = body("Slice", before, [0], by, [1])
+        body.output(body("Concat", first, composed, axis=1), f"{at}composed", INT64, None)
+        body.output(twice, f"{at}twice", INT64, [1])
+        done, _ = graph("Loop", np.array(END), np.array(True), maps, [1], outputs=2, body=body)
         return str(graph("Squeeze", graph("Slice", done, [0], [1], [2]), [2]))
 
     def _roles(self) -> list[tuple[int, str]]:
@@ -412,7 +412,7 @@ class TextReader:
         )
         clean = graph("Equal", self._sum_by(number, graph.cast(foreign, INT64)), [0])
         found = None
-        prefixes = {(): 0}
+        prefixes: dict[tuple[int, ...], int] = {(): 0}
         for begin in range(0, longest, per_block):
             powers = np.zeros(longest, np.int64)
             powers[begin : begin + per_block] = [radix**k for k in range(min(per_block, longest - begin))]
