@@ -13,7 +13,7 @@ endif
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup pins oldest demo quick test lint format bench docs reproductions statistics sanitize attack free-threaded wheel clean
+.PHONY: help setup pins oldest demo quick test lint format bench docs reproductions statistics sanitize attack free-threaded cross wheel clean
 
 help:      ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,6 +88,11 @@ attack: setup  ## corrupted files, hostile texts, kill -9 and races, for minutes
 
 free-threaded:  ## the native tests on a Python without a GIL, in its own environment (PYTHON=python3.13t)
 	bash tools/free_threaded.sh $(PYTHON)
+
+cross: setup  ## native modules for ARM, musl, macOS and Windows, by the compiler of ziglang (RUN=1: run those for ARM in qemu)
+	$(BIN)/pip install --quiet --disable-pip-version-check ziglang
+	$(BIN)/python tools/cross.py
+	$(if $(RUN),bash tools/emulated_tests.sh)
 
 wheel:     ## the source archive and manylinux wheels in dist/, each installed and tried without network or compiler
 	bash tools/wheels.sh

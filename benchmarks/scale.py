@@ -152,6 +152,9 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint
   not how much data it takes: of ten times 20 Newsgroups maximum entropy takes 78 MB of other memory, as of once.
 - **Streams.** `unnaive update MODEL lines.jsonl --follow` learns what arrives, each line exactly once; `--batch KEY`
   does so by the id of a batch, also across files and from stdin.
+- **Filtering.** `unnaive filter MODEL shards -o kept --keep good --recall 0.9 --held-out labelled.jsonl` keeps what a
+  model takes for good, shard by shard, in constant memory, and goes on where it was stopped; see
+  [Filter a corpus](guides/filtering.md), also for how fast.
 - **Many labels.** `-m label-tree` looks at groups of labels first, and to predict one label scores those of the best
   groups alone. Weights take 8 bytes each; `--set least_weight=…` leaves out small ones, `compress --max-size` as many
   as it takes.

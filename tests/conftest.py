@@ -5,7 +5,11 @@ from hypothesis import settings
 
 from unnaive.base.errors import MissingExtra
 
-settings.register_profile("quick", max_examples=20)  # `make quick`; `make test` runs all property tests once more
+# no test fails because the machine was busy
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
+# `make quick`; `make test` runs all property tests once more
+settings.register_profile("quick", max_examples=20, deadline=None)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -17,6 +21,14 @@ def pytest_runtest_call():
         if "PyStemmer" in str(problem):
             pytest.skip(str(problem))
         raise
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_state(tmp_path_factory):
+    """Commands that remember something between runs do so in a folder of the tests, not in that of the user."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # make wheel: the source archive, and from it a manylinux wheel for every Python from 3.11 on that is found, with a GIL
 # or without one (3.13t, 3.14t), in dist/.
+# Last, the wheel without native modules, for any other system (reference_wheel.sh).
 # PYTHONS="python3.12 /opt/python3.13/bin/python" names others. Each wheel is then tried by check_wheel.sh.
 #
 # One wheel for each Python, not one of the stable ABI: the kernel reads the characters of a str where they lie
@@ -45,3 +46,5 @@ for python in "${pythons[@]}"; do
   echo "$wheel: $(du -k "$wheel" | cut -f1) kB"
   bash tools/check_wheel.sh "$wheel" "$python"
 done
+
+PYTHON="${pythons[0]}" bash tools/reference_wheel.sh dist # the one for any system, without native modules

@@ -1,4 +1,4 @@
-"""Training and prediction on Spark: `fit`, `transform`, an Estimator for pipelines, and exact updates from streams."""
+"""Spark: `fit`, `transform`, `filter_texts`, an Estimator for pipelines, and exact updates from streams."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unnaive.scaleout.spark.filtering import filter_texts as filter_texts
     from unnaive.scaleout.spark.fitting import fit as fit
     from unnaive.scaleout.spark.pipelines import UnnaiveClassifier as UnnaiveClassifier
     from unnaive.scaleout.spark.pipelines import UnnaiveModel as UnnaiveModel
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __path__: list[str] = []  # `unnaive.spark.session` was a module: base/moved_modules.py finds it
 
 _HOMES = {
+    "filter_texts": "filtering",
     "fit": "fitting",
     "transform": "scoring",
     "ship": "session",

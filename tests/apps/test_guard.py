@@ -71,6 +71,11 @@ def folder(tmp_path, monkeypatch):
         "evaluate m.model data.csv --html new --markdown ./new",
         "label --simulate data.csv --html data.csv",
         "train docs -o new.model --cache docs",
+        "filter m.model r.svg -o r.svg --format jsonl --keep sport --above 0.5",
+        "filter m.model docs -o docs --keep sport --above 0.5",
+        "filter m.model docs -o docs/sport --keep sport --above 0.5",
+        "filter m.model r.svg -o n.model --format jsonl --keep sport --above 0.5",
+        "filter m.model r.svg -o new --format jsonl --keep sport --recall 0.9 --held-out data.csv --html data.csv",
     ],
 )
 @pytest.mark.slow

@@ -32,6 +32,33 @@ def test_changelog_and_citation_are_of_this_version():
     assert f"\nversion: {unnaive.__version__}\n" in read("CITATION.cff")
 
 
+def test_the_recipe_of_conda_is_of_this_version_and_asks_for_what_the_project_asks_for():
+    yaml = pytest.importorskip("yaml", reason="PyYAML comes with the developer tools")
+    recipe = yaml.safe_load(read("deploy/conda/recipe.yaml"))
+    assert recipe["context"]["version"] == unnaive.__version__
+    needed = tomllib.loads(read("pyproject.toml"))["project"]["dependencies"]
+    split = {"pyarrow": "pyarrow-core", "matplotlib": "matplotlib-base"}  # packages that are two there
+    names = (re.fullmatch(r"([\w-]+)(.*)", one).groups() for one in needed)
+    wanted = {f"{split.get(name, name).lower()} {bound}" for name, bound in names}
+    assert set(recipe["requirements"]["run"]) == wanted | {"python"}
+
+
+def test_workflows_publish_without_a_secret_and_run_what_is_there():
+    yaml = pytest.importorskip("yaml", reason="PyYAML comes with the developer tools")
+    folder = ROOT / ".github/workflows"
+    words = "".join(path.read_text() for path in folder.glob("*.yml"))
+    assert "secrets." not in words
+    for action in re.findall(r"uses: (\S+)", words):
+        assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action)  # a tag may be moved
+    targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE))
+    assert set(re.findall(r"run: make (\S+)", words)) <= targets
+    assert all((ROOT / script).is_file() for script in re.findall(r"\btools/\S+", words))
+    jobs = yaml.safe_load((folder / "release.yml").read_text())["jobs"]
+    writing = {name for name, job in jobs.items() if job.get("permissions", {}).get("id-token") == "write"}
+    assert writing == {"publish"}
+    assert set(jobs["publish"]["needs"]) == set(jobs) - {"publish"}
+
+
 def test_the_citation_has_the_five_sources_as_they_are_reproduced():
     yaml = pytest.importorskip("yaml", reason="PyYAML comes with the developer tools")
     cited = yaml.safe_load(read("CITATION.cff"))["references"]

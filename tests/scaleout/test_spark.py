@@ -496,3 +496,34 @@ def test_what_spark_cannot_read_is_one_sentence(spark, tmp_path, capsys):
     (tmp_path / "tickets").write_text("a")
     assert run("train", tmp_path / "tickets", *wanted) == 2
     assert "say --format parquet, csv, tsv, jsonl, orc or table" in capsys.readouterr().err
+
+
+def test_filter_texts_keeps_the_rows_that_the_command_keeps(spark, df, tickets, tmp_path):
+    from unnaive.apps.cli.main import exit_code
+    from unnaive.spark import filter_texts
+
+    texts, labels = tickets
+    model = TextClassifier("multinomial").fit(texts[::2], labels[::2])
+    model.save(tmp_path / "m.model")
+    keep = labels[0]
+    found = filter_texts(df, tmp_path / "m.model", keep=keep, above=0.3, score="odds").collect()
+    p = model.predict_proba(texts)[:, model.fitted_.class_index(keep)]
+    assert 0 < len(found) < len(texts)
+    assert sorted(row.text for row in found) == sorted(np.array(texts)[p >= 0.3].tolist())
+    assert np.allclose(sorted(1 / (1 + np.exp(-row.odds)) for row in found), np.sort(p[p >= 0.3]))
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    (tmp_path / "h.jsonl").write_text(
+        "".join(json.dumps({"text": text, "label": label}) + "\n" for text, label in zip(texts, labels, strict=True))
+    )
+    words = f"filter m.model a.jsonl -o k.jsonl --recall 0.8 --held-out h.jsonl --confidence 0.8 --keep {keep}".split()
+    assert exit_code([str(tmp_path / word) if word.endswith(("l", ".model")) and "." in word else word
+                      for word in words]) == 0  # fmt: skip
+    by_recall = filter_texts(df, model, keep=[keep], recall=0.8, held_out=(texts, labels), confidence=0.8).collect()
+    kept = [json.loads(line)["text"] for line in (tmp_path / "k.jsonl").read_text().splitlines()]
+    assert sorted(row.text for row in by_recall) == sorted(kept)
+    nulls = spark.createDataFrame([(texts[0], 1), (None, 2)], "body string, n int")
+    assert [row.n for row in filter_texts(nulls, model, keep=keep, above=0.0, text="body").collect()] == [1]
+    with pytest.raises(BadData, match="no column 'text'; it has body, n"):
+        filter_texts(nulls, model, keep=keep, above=0.5)
+    with pytest.raises(UnnaiveError, match=r"one of above=0\.5 and recall"):
+        filter_texts(df, model, keep=keep)

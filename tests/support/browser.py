@@ -46,6 +46,13 @@ def wait(page: Any, expression: str) -> None:
     raise AssertionError(f"never true: {expression}")
 
 
+def find_violations(page: Any) -> list[str]:
+    """What axe-core finds, of any weight."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
+    found = axe.Axe().run(page).response["violations"]
+    return [f"{one['id']} ({one['impact']}): {one['nodes'][0]['html']}" for one in found]
+
+
 def shoot(page: Any, name: str) -> None:
     """Keep a picture of the page, if pictures are wanted."""
     if SCREENS:

@@ -2,14 +2,16 @@
 
 A writer holds a lock on its temporary file. One that nobody holds was left by a writer that was killed: the next writer
 of the same file removes it. The new file keeps mode and owner of the old one; what cannot be kept is announced.
+Where an open file cannot be renamed, the temporary one is closed first, and only old ones are taken for leftovers.
 """
 
 from __future__ import annotations
 
-import fcntl
+import hashlib
 import os
 import re
 import stat
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,6 +19,20 @@ from pathlib import Path
 from typing import IO, Any
 
 from unnaive.base.errors import UnnaiveWarning
+from unnaive.base.system import (
+    NO_LINK,
+    NO_WAIT,
+    OPEN_FILES_MOVE,
+    PLAIN,
+    flush_folder,
+    keep_mode,
+    keep_owner,
+    lock_file,
+    replace_file,
+    user_id,
+)
+
+LEFT_OVER = 3600.0  # seconds since the last write: where locks do not tell, a temporary file of that age is nobody's
 
 
 @contextmanager
@@ -38,20 +54,14 @@ def replacing(target: Path, mode: str = "wb", **options: Any) -> Iterator[IO[Any
             file.flush()
             _take_over(target, file.fileno())
             os.fsync(file.fileno())
-            temporary.replace(target)  # while the lock is held, so that nobody takes it for a leftover
+            if OPEN_FILES_MOVE:
+                temporary.replace(target)  # while the lock is held, so that nobody takes it for a leftover
+        if not OPEN_FILES_MOVE:
+            replace_file(temporary, target)
         flush_folder(target.parent)
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
-
-
-def flush_folder(folder: Path) -> None:
-    """Make a rename in the folder durable."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def remove_leftovers(target: Path) -> list[Path]:
@@ -64,15 +74,17 @@ def remove_leftovers(target: Path) -> list[Path]:
 
 
 def _remove_unheld(path: Path) -> bool:
+    if not OPEN_FILES_MOVE:
+        return _remove_old(path)
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        handle = os.open(path, os.O_RDONLY | PLAIN | NO_LINK | NO_WAIT)
     except OSError:
         return False
     try:
         about = os.fstat(handle)
-        if not stat.S_ISREG(about.st_mode) or about.st_uid != os.geteuid():
+        if not stat.S_ISREG(about.st_mode) or about.st_uid != user_id():
             return False
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_file(handle, wait=False)
         path.unlink()
     except OSError:  # held, or gone meanwhile
         return False
@@ -81,13 +93,25 @@ def _remove_unheld(path: Path) -> bool:
     return True
 
 
+def _remove_old(path: Path) -> bool:
+    try:
+        if time.time() - path.lstat().st_mtime < LEFT_OVER:
+            return False
+        path.unlink()
+    except OSError:  # held, or gone meanwhile
+        return False
+    return True
+
+
 def _open_temporary(target: Path) -> tuple[Path, int]:
     """A new, locked file beside the target."""
     while True:
         temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
-        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o666)
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR | PLAIN, 0o666)
+        if not OPEN_FILES_MOVE:
+            return temporary, handle
         with suppress(OSError):  # some file systems have no locks; then leftovers are not removed either
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            lock_file(handle)
         if os.fstat(handle).st_nlink:
             return temporary, handle
         os.close(handle)  # another writer took it for a leftover before the lock was there
@@ -100,13 +124,9 @@ def _take_over(target: Path, handle: int) -> None:
     except OSError:
         return
     new = os.fstat(handle)
-    if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
-        try:
-            os.fchown(handle, old.st_uid, old.st_gid)
-        except OSError:
-            _announce(f"{target} belonged to user {old.st_uid}, group {old.st_gid}; the new file is yours")
-    with suppress(OSError):
-        os.fchmod(handle, stat.S_IMODE(old.st_mode))
+    if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid) and not keep_owner(handle, old.st_uid, old.st_gid):
+        _announce(f"{target} belonged to user {old.st_uid}, group {old.st_gid}; the new file is yours")
+    keep_mode(handle, stat.S_IMODE(old.st_mode))
     if old.st_nlink > 1:
         others = "1 other name" if old.st_nlink == 2 else f"{old.st_nlink - 1} other names"
         _announce(f"{target} had {others} (hard links), which still stand for the old file")
@@ -114,3 +134,20 @@ def _take_over(target: Path, handle: int) -> None:
 
 def _announce(sentence: str) -> None:
     warnings.warn(sentence, UnnaiveWarning, stacklevel=6)
+
+
+class HashingFile:
+    """A file that is written and hashed in one pass."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._hash = file, hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        """Write bytes, or the memory of an array."""
+        self._hash.update(data)
+        return self._file.write(data)
+
+    @property
+    def sha256(self) -> str:
+        """The hash of what was written so far."""
+        return self._hash.hexdigest()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from threading import Lock
 from weakref import ref
+
+from unnaive.base.system import at_fork
 
 _FORKING = Lock()  # one fork at a time
 _REGISTRY = Lock()  # while the list below is read or changed
@@ -48,4 +49,4 @@ def _release_all() -> None:
     _FORKING.release()
 
 
-os.register_at_fork(before=_hold_all, after_in_parent=_release_all, after_in_child=_release_all)
+at_fork(before=_hold_all, after=_release_all)

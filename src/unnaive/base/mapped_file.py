@@ -2,7 +2,7 @@
 
 A file that is replaced by renaming another one over it stays as it was for those who mapped it. One that is written
 over in place changes under their eyes; its size and its times of change tell, also where somebody sets back the time
-that can be set.
+that can be set. Where mapped files cannot be replaced, models stand on a copy, which nobody else can change.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import BadModel
+from unnaive.base.system import OPEN_FILES_MOVE
 
 CLOCK_STEP = 50_000_000  # ns that two writes may be apart and give a file the same times
 
@@ -31,7 +32,7 @@ class MappedFile:
         self.verify: Callable[[], None] | None = None
         self._was_sound = False  # when it was last looked at
         self._verified = False  # and so to be taken as sound until its times change
-        self._handle = os.dup(handle)
+        self._handle = os.dup(handle) if OPEN_FILES_MOVE else None
         self._seen = self._state()
 
     def check(self) -> None:
@@ -53,6 +54,8 @@ class MappedFile:
 
     def _state(self) -> tuple[int, int, int]:
         """Size, time of writing, time of any change."""
+        if self._handle is None:
+            return 0, 0, 0
         status = os.fstat(self._handle)
         return status.st_size, status.st_mtime_ns, status.st_ctime_ns
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import mmap
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.mapped_file import MappedFile
+from unnaive.base.system import map_or_read
 from unnaive.base.types import Arrays
 
 LONGEST_HEADER = 100_000_000  # bytes, as the library has it
@@ -41,7 +41,7 @@ def map_arrays(path: Path) -> MappedArrays:
     with path.open("rb") as file:
         mapped = MappedFile(path, file.fileno())
         try:
-            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            data = map_or_read(file)
         except ValueError as problem:  # nothing can be mapped of an empty file
             raise ValueError("the file is empty") from problem
     header, start = _header(data)
@@ -61,7 +61,7 @@ def map_arrays(path: Path) -> MappedArrays:
     return MappedArrays(arrays, metadata, data[8:start], mapped)
 
 
-def _header(data: mmap.mmap) -> tuple[dict[str, Any], int]:
+def _header(data: Any) -> tuple[dict[str, Any], int]:
     """The header, and where the arrays start."""
     size = int.from_bytes(data[:8], "little")
     if len(data) < 8 or size > min(LONGEST_HEADER, len(data) - 8):
@@ -86,7 +86,7 @@ def _entries(header: dict[str, Any]) -> dict[str, tuple[np.dtype[Any], tuple[int
     return found
 
 
-def _view(data: mmap.mmap, kind: np.dtype[Any], shape: tuple[int, ...], start: int) -> NDArray[Any]:
+def _view(data: Any, kind: np.dtype[Any], shape: tuple[int, ...], start: int) -> NDArray[Any]:
     size = prod(shape)
     flat = np.frombuffer(data, kind, size, start) if size else np.zeros(0, kind)
     flat.flags.writeable = False

@@ -7,19 +7,18 @@ since it was written, since the header and every array have a checksum.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from unnaive import __version__
-from unnaive.base.atomic_files import replacing
+from unnaive.base.atomic_files import HashingFile, replacing
 from unnaive.base.errors import BadModel, UnnaiveError
+from unnaive.base.system import locked_for_replacing
 from unnaive.base.types import Arrays
 from unnaive.classifier.checksums import (
     UNKNOWN,
@@ -44,17 +43,25 @@ SEALED = 3  # format from which on files have checksums
 LAZY = "documents."  # arrays that only updates read: of a mapped model they are looked at then
 
 
-def save(fitted: FittedModel, path: str | Path, *, frozen: bool = False) -> None:
+def save(
+    fitted: FittedModel, path: str | Path, *, frozen: bool = False, placing: Callable[[str], None] | None = None
+) -> None:
     """Write the model; `frozen` leaves out counts, documents and all hashes of documents, so it cannot be updated.
 
-    The same model gives the same bytes. A file that is there already is replaced only if it is a model too.
+    The same model gives the same bytes. A file that is there already is replaced only if it is a model too. `placing`
+    is called with the SHA-256 of the new file before that takes its place.
     """
     target = check_writable(path)
     arrays, about = pack(fitted, frozen=frozen)
     _check_loadable(arrays, about)
     try:
         with replacing(target) as file:
-            write_arrays(file, arrays, about)
+            if placing is None:
+                write_arrays(file, arrays, about)
+            else:
+                hashing = HashingFile(file)
+                write_arrays(hashing, arrays, about)  # type: ignore[arg-type]  # it only writes
+                placing(hashing.sha256)
     except OSError as problem:
         raise UnnaiveError(f"{path} cannot be written ({_reason(problem)}); what was there is untouched") from problem
 
@@ -168,28 +175,22 @@ def check_writable(path: str | Path) -> Path:
 
 
 def update_model_file(
-    path: str | Path, change: Callable[[FittedModel], FittedModel], *, done: Callable[[], None] = lambda: None
+    path: str | Path,
+    change: Callable[[FittedModel], FittedModel],
+    *,
+    placing: Callable[[str], None] | None = None,
+    done: Callable[[], None] = lambda: None,
 ) -> FittedModel:
     """Replace the model in a file by what `change` makes of it; others who update the file wait.
 
-    Nothing is written if `change` raises. `done` is called when the new file is there, while others still wait.
+    Nothing is written if `change` raises. `placing` is called with the hash of the new file before it takes its place,
+    `done` when it is there, while others still wait.
     """
-    with _locked(_file(path)):
+    with locked_for_replacing(_file(path)):
         changed = change(load_model(path))
-        save(changed, path)
+        save(changed, path, placing=placing)
         done()
         return changed
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """An exclusive lock on the file that is at `path` when the lock is there; a writer before us renames a new one."""
-    while True:
-        with path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            if os.fstat(file.fileno()).st_ino == path.stat().st_ino:
-                yield
-                return
 
 
 def _reason(problem: Exception) -> str:

@@ -1,9 +1,11 @@
 // Blocks of memory that lie in files without a name: pages that the system may write out and take back when it needs
-// room, unlike those of malloc, which have nowhere to go.
+// room, unlike those of malloc, which have nowhere to go. On Windows blocks of malloc go to the system's own file.
 #pragma once
+#if !defined(_WIN32)
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#endif
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +31,7 @@ class ScratchFiles {
   void set_folder(const std::string& folder, size_t least) {
     const std::lock_guard<std::mutex> lock(mutex_);
     while (!idle_.empty()) drop_idle();
-    folder_ = folder;
+    folder_ = kInFiles ? folder : std::string();
     least_ = least;
   }
 
@@ -66,27 +68,12 @@ class ScratchFiles {
   }
 
  private:
-  // Blocks that were let go and may be wanted again at once: a new file costs a fault for every page of it.
-  static constexpr size_t kIdle = 16;
-
-  void* take_idle(size_t size) {
-    for (size_t i = idle_.size(); i-- > 0;) {
-      void* block = idle_[i];
-      const size_t room = sizes_[block];
-      if (room < size || room > size + size / 8) continue;
-      idle_.erase(idle_.begin() + static_cast<ptrdiff_t>(i));
-      return block;
-    }
-    return nullptr;
-  }
-
-  // The one that has been idle for longest goes.
-  void drop_idle() {
-    void* block = idle_.front();
-    idle_.erase(idle_.begin());
-    munmap(block, sizes_[block]);
-    sizes_.erase(block);
-  }
+#if defined(_WIN32)
+  static constexpr bool kInFiles = false;
+  static void* map_file(const std::string&, size_t) { return nullptr; }
+  static void unmap_file(void*, size_t) {}
+#else
+  static constexpr bool kInFiles = true;
 
   static void* map_file(const std::string& folder, size_t size) {
     const int file = open_nameless(folder);
@@ -96,6 +83,8 @@ class ScratchFiles {
     close(file);
     return block == MAP_FAILED ? nullptr : block;
   }
+
+  static void unmap_file(void* block, size_t size) { munmap(block, size); }
 
   static int open_nameless(const std::string& folder) {
 #ifdef O_TMPFILE
@@ -116,6 +105,29 @@ class ScratchFiles {
 #else
     return ftruncate(file, static_cast<off_t>(size)) == 0;
 #endif
+  }
+#endif
+
+  // Blocks that were let go and may be wanted again at once: a new file costs a fault for every page of it.
+  static constexpr size_t kIdle = 16;
+
+  void* take_idle(size_t size) {
+    for (size_t i = idle_.size(); i-- > 0;) {
+      void* block = idle_[i];
+      const size_t room = sizes_[block];
+      if (room < size || room > size + size / 8) continue;
+      idle_.erase(idle_.begin() + static_cast<ptrdiff_t>(i));
+      return block;
+    }
+    return nullptr;
+  }
+
+  // The one that has been idle for longest goes.
+  void drop_idle() {
+    void* block = idle_.front();
+    idle_.erase(idle_.begin());
+    unmap_file(block, sizes_[block]);
+    sizes_.erase(block);
   }
 
   std::mutex mutex_;

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
-from contextlib import suppress
-
 from unnaive.base.byte_sizes import parse_size
 from unnaive.base.errors import UnnaiveError
 
-LARGE_BLOCK = 1 << 20
 # the program, blocks being read, documents being summed: 120 MB measured by benchmarks/out_of_core.py
 FIXED = 160 << 20
 LEAST = 256 << 20
@@ -36,20 +32,3 @@ def table_bytes(n_terms: int, letters: int, n_cells: int) -> int:
 def table_budget(memory: int | None) -> int | None:
     """How much tables of counts may take of the memory; None for any amount."""
     return None if memory is None else max(0, memory - FIXED)
-
-
-def return_large_blocks() -> None:
-    """Make the C library give large blocks back to the system as soon as they are free.
-
-    glibc raises the size from which it does so with every large block that is freed, up to 32 MB; what comes and goes
-    with each batch then stays in a heap with holes, which grows for a while by half. Setting the size once keeps it.
-    """
-    mmap_threshold = -3  # M_MMAP_THRESHOLD of malloc.h
-    with suppress(OSError, AttributeError):  # another C library has no such setting
-        ctypes.CDLL(None).mallopt(mmap_threshold, LARGE_BLOCK)
-
-
-def return_small_blocks() -> None:
-    """Give back to the system what small blocks that are free take: batches that were held for a while leave many."""
-    with suppress(OSError, AttributeError):  # likewise
-        ctypes.CDLL(None).malloc_trim(0)

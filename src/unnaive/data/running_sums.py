@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.system import return_small_blocks
 from unnaive.base.types import Sparse
 from unnaive.data.arrays import StoredMatrix, stored
 from unnaive.data.class_sums import canonical
 from unnaive.data.count_tables import stack_rows
 from unnaive.data.counts import Counts
-from unnaive.data.memory import return_small_blocks
 from unnaive.data.products import NATIVE
 
 HELD = 1 << 20  # entries of documents that wait to be summed together

@@ -32,6 +32,8 @@ class TextHashes:
     >>> learnt = TextHashes.of(["good ball", "fair vote", "fair vote"])
     >>> learnt.count_learnt(["fair vote", "new text"]), len(learnt.without(["fair vote"]))
     (1, 2)
+    >>> learnt.copies(["fair vote", "new text"])
+    [2, 0]
     """
 
     values: NDArray[np.uint64]
@@ -64,6 +66,12 @@ class TextHashes:
     def count_learnt(self, texts: Sequence[str]) -> int:
         """How many of these texts are among those that were learnt."""
         return int(np.isin(hash_texts(texts), self.values).sum())
+
+    def copies(self, texts: Sequence[str]) -> list[int]:
+        """How many times each of these texts was learnt (n_texts,)."""
+        wanted = hash_texts(texts)
+        found = np.searchsorted(self.values, wanted, side="right") - np.searchsorted(self.values, wanted)
+        return [int(one) for one in found]
 
     @classmethod
     def from_file(cls, values: NDArray[Any]) -> TextHashes:

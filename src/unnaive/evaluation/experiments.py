@@ -13,13 +13,13 @@ import multiprocessing
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import count_noun
+from unnaive.base.system import interrupts_blocked
 from unnaive.data.targets import label_sets, read_targets
 from unnaive.evaluation.grids import grids_as_markdown
 from unnaive.evaluation.material import Material
@@ -205,7 +205,7 @@ def _run_in_processes(runner: TrialRunner, trials: list[Trial], jobs: int) -> It
     queue, running = iter(trials), dict[Future[list[Record]], Trial]()
     try:
         while True:
-            with _interrupts_blocked():
+            with interrupts_blocked():
                 for trial in islice(queue, 2 * jobs - len(running)):
                     running[pool.submit(_run_in_worker, trial)] = trial
             if not running:
@@ -218,19 +218,6 @@ def _run_in_processes(runner: TrialRunner, trials: list[Trial], jobs: int) -> It
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-
-@contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Block Ctrl-C while processes start, so that they ignore it even while they import; this one gets it after."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _runner: TrialRunner | None = None  # of a worker process, set when it begins

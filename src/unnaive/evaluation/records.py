@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData
+from unnaive.base.system import lock_file
 
 RecordKey = tuple[str, ...]
 
@@ -108,18 +108,6 @@ def versions() -> dict[str, str]:
     return dict(_versions())
 
 
-@contextmanager
-def _exclusive_lock(file: BinaryIO) -> Iterator[None]:
-    """Keep other processes that ask for the lock away from the file; without effect where there are no locks."""
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    fcntl.flock(file, fcntl.LOCK_EX)  # closing the file releases it
-    yield
-
-
 def _cut_half_line(file: BinaryIO) -> None:
     """End the file at its last line end."""
     size = file.seek(0, os.SEEK_END)
@@ -160,7 +148,8 @@ class RecordFile:
         if not lines:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a+b") as file, _exclusive_lock(file):
+        with self.path.open("a+b") as file:
+            lock_file(file.fileno())  # closing the file releases it
             _cut_half_line(file)
             file.write(lines)
             file.flush()

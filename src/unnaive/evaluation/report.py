@@ -39,7 +39,7 @@ def report(result: Reportable, path: str | Path) -> Path:
     """
     place = Path(path)
     format = choose_ending(place, REPORTS, "a report").removeprefix(".")
-    place.write_text(result.render(format), encoding="utf-8")
+    place.write_text(result.render(format), encoding="utf-8", newline="\n")
     return place
 
 

@@ -62,6 +62,22 @@ nb::object json_rows(Vector<uint8_t> data, std::vector<std::string> wanted, size
   return sound ? python_of(std::move(columns)) : nb::none();
 }
 
+// (the columns of json_rows; where the line of each row starts and ends, two numbers for each)
+nb::object json_lines(Vector<uint8_t> data, std::vector<std::string> wanted, size_t longest) {
+  const size_t required = wanted.size();
+  const JsonKeys keys{std::move(wanted), {}, required};
+  Columns columns = empty_columns(keys.wanted.size(), data.size());
+  std::vector<int64_t> bounds;
+  bool sound;
+  {
+    nb::gil_scoped_release free;
+    const uint8_t *start = data.data(), *end = start + data.size();
+    sound = is_plain_text(start, end) && read_json(start, end, keys, longest, columns, &bounds);
+  }
+  if (!sound) return nb::none();
+  return nb::make_tuple(python_of(std::move(columns)), numpy_of(std::move(bounds)));
+}
+
 nb::object csv_rows(Vector<uint8_t> data, uint8_t delimiter, std::vector<int64_t> places, size_t skipped,
                     size_t longest) {
   int64_t last = -1;
@@ -158,6 +174,7 @@ uint64_t checksum(Vector<uint8_t> data, bool wide) {
 NB_MODULE(_rows, m) {
   set_leak_report();
   m.def("json_rows", &unnaive::json_rows, "data"_a, "wanted"_a, "required"_a, "refused"_a, "longest"_a);
+  m.def("json_lines", &unnaive::json_lines, "data"_a, "wanted"_a, "longest"_a);
   m.def("csv_rows", &unnaive::csv_rows, "data"_a, "delimiter"_a, "places"_a, "skipped"_a, "longest"_a);
   m.def("csv_lines", &unnaive::csv_lines, "columns"_a, "delimiter"_a);
   m.def("csv_rows_end", &unnaive::rows_end, "data"_a);

@@ -51,6 +51,7 @@ inline AddRow find_loop(bool wide) {
   if (wide && has_avx512) return add_row_avx512;
   if (wide && has_avx2()) return add_row_avx2;
 #endif
+  static_cast<void>(wide);
   return add_row_plain;
 }
 

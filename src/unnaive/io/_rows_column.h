@@ -7,10 +7,7 @@
 #include <utility>
 #include <vector>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
+#include "../base/_system.h"
 #include "_rows_bytes.h"
 
 namespace unnaive {
@@ -21,7 +18,7 @@ enum Kind : uint8_t { kMissing = 0, kString = 1, kOther = 2 };  // other: JSON a
 class Bytes {
  public:
   explicit Bytes(size_t room)
-      : data_(static_cast<uint8_t*>(room >= kLarge ? large(room) : std::malloc(room ? room : 1))) {
+      : data_(static_cast<uint8_t*>(room >= kLarge ? allocate_large(room) : std::malloc(room ? room : 1))) {
     if (!data_) throw std::bad_alloc();
   }
   Bytes(Bytes&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(other.size_) {}
@@ -41,16 +38,7 @@ class Bytes {
   uint8_t* release() { return std::exchange(data_, nullptr); }
 
  private:
-  static constexpr size_t kHugePage = size_t{2} << 20, kLarge = 2 * kHugePage;
-
-  // On huge pages, where there are any: a page takes longer to get than to fill.
-  static void* large(size_t room) {
-    void* data = std::aligned_alloc(kHugePage, (room + kHugePage - 1) / kHugePage * kHugePage);
-#if defined(__linux__)
-    if (data) madvise(data, room / kHugePage * kHugePage, MADV_HUGEPAGE);
-#endif
-    return data;
-  }
+  static constexpr size_t kLarge = size_t{4} << 20;  // two huge pages
 
   uint8_t* data_;
   size_t size_ = 0;

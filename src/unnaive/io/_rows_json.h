@@ -257,8 +257,11 @@ inline bool read_record(JsonLine& line, const JsonKeys& keys, Columns& columns, 
   return true;
 }
 
-// The records of whole lines, none longer than `longest`.
-inline bool read_json(const uint8_t* p, const uint8_t* end, const JsonKeys& keys, size_t longest, Columns& columns) {
+// The records of whole lines, none longer than `longest`; `bounds`, if asked for, gets where each starts and ends with
+// its end of line.
+inline bool read_json(const uint8_t* p, const uint8_t* end, const JsonKeys& keys, size_t longest, Columns& columns,
+                      std::vector<int64_t>* bounds = nullptr) {
+  const uint8_t* const start = p;
   for (size_t row = 0; p != end;) {
     const auto* stop = static_cast<const uint8_t*>(std::memchr(p, '\n', static_cast<size_t>(end - p)));
     const uint8_t* next = stop ? stop + 1 : end;
@@ -269,6 +272,7 @@ inline bool read_json(const uint8_t* p, const uint8_t* end, const JsonKeys& keys
     if (!line.blank()) {
       if (!read_record(line, keys, columns, row)) return false;
       ++row;
+      if (bounds) bounds->insert(bounds->end(), {p - start, next - start});
     }
     p = next;
   }

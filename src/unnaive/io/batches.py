@@ -54,7 +54,7 @@ def read_batches(table: Table, columns: Columns, parse: Parse) -> Iterator[Docum
 
 
 def _documents(rows: ColumnBatch, columns: Columns, parse: Parse) -> DocumentBatch:
-    texts = _join_texts([rows[name].texts() for name in columns.texts])
+    texts = join_texts([rows[name].texts() for name in columns.texts])
     labels: list[Labels] = [()] * len(texts)
     if columns.label is not None and len(texts):
         codes, values = rows[columns.label].distinct()
@@ -68,7 +68,7 @@ def _documents(rows: ColumnBatch, columns: Columns, parse: Parse) -> DocumentBat
     return DocumentBatch(texts, labels, ids, {name: KeptColumn(rows[name]) for name in columns.kept})
 
 
-def _join_texts(columns: Sequence[TextBuffer]) -> TextBuffer:
+def join_texts(columns: Sequence[TextBuffer]) -> TextBuffer:
     """The texts of several columns joined by newlines."""
     if len(columns) == 1:
         return columns[0]

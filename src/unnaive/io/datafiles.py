@@ -154,7 +154,7 @@ class DataFile(ColumnOptions):
     def _read_tables(self, labelled: bool, keep: bool = False) -> Iterator[Batch]:
         log = self.options.log
         mail: bool | None = None if self.message is not None else False
-        for table, columns in self._tables(labelled, keep):
+        for table, columns in self.tables(labelled, keep):
             for batch in RowReader(self, table, columns).read_batches(log.rows):
                 log.rows += len(batch.texts)
                 if labelled:
@@ -192,7 +192,7 @@ class DataFile(ColumnOptions):
             return []  # said when all is read
         return [] if first is None else list(first.texts[:SAMPLE_TEXTS])
 
-    def _tables(self, labelled: bool, keep: bool = False) -> Iterator[tuple[Table, Columns]]:
+    def tables(self, labelled: bool, keep: bool = False) -> Iterator[tuple[Table, Columns]]:
         """Every file as a table, with the columns to take; those of the first file are taken of the others too."""
         log = self.options.log
         columns: Columns | None = None

@@ -19,7 +19,7 @@ DEEPEST_KEY = 6  # of nested keys that can be named with dots
 WHOLE_ARRAY = 16  # times the longest line: what an array, which is read whole, may have
 LABELS = "labels"  # the column that an annotation tool's records get
 ANNOTATION_KEYS = ("annotations", "completions", "answer", "cats")  # by one of which such a record is known
-_MISSING = object()
+ABSENT_KEY = object()
 
 
 class JsonTable(Table):
@@ -90,7 +90,7 @@ class JsonTable(Table):
     def sample(self) -> TableSample:
         """The first values of every key."""
         values = {name: [get_key(record, name) for record in self.records] for name in self.names}
-        return {name: [None if value is _MISSING else value for value in column] for name, column in values.items()}
+        return {name: [None if value is ABSENT_KEY else value for value in column] for name, column in values.items()}
 
     def kept_names(self) -> tuple[str, ...]:
         """The keys at the top; those that a record lacks are None in it."""
@@ -101,8 +101,8 @@ class JsonTable(Table):
         for number, record in self._rows:
             row = [get_key(record, name) for name in wanted]
             row += [record.get(name) for name in optional]
-            if any(value is _MISSING for value in row):
-                missing = wanted[next(place for place, value in enumerate(row) if value is _MISSING)]
+            if any(value is ABSENT_KEY for value in row):
+                missing = wanted[next(place for place, value in enumerate(row) if value is ABSENT_KEY)]
                 self.options.reject_row(self.path, number, f"has no {missing!r}; it has {join_names(list(record))}")
             else:
                 yield row
@@ -144,7 +144,7 @@ def get_key(record: Any, name: str) -> Any:
     first, dot, rest = name.partition(".")
     if dot and isinstance(record, dict) and isinstance(record.get(first), dict):
         return get_key(record[first], rest)
-    return _MISSING
+    return ABSENT_KEY
 
 
 def describe_json_error(problem: Exception) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -110,7 +110,7 @@ def read_json(table: JsonTable, columns: Columns) -> Iterator[CellBatch]:
     def parse(block: Bytes, _: bool) -> Any:
         return native.json_rows(block, wanted, required, ANNOTATION_KEYS, longest)
 
-    return _parsed(table.path, table.options, wanted, parse, _lines_end)
+    return _parsed(table.path, table.options, wanted, parse, lines_end)
 
 
 def read_csv(table: CsvTable, columns: Columns) -> Iterator[CellBatch]:
@@ -130,7 +130,23 @@ def read_csv(table: CsvTable, columns: Columns) -> Iterator[CellBatch]:
     return _parsed(table.path, table.options, names, parse, native.csv_rows_end, separator_line)
 
 
-def _lines_end(block: Bytes) -> int:
+def json_line_columns(
+    data: Bytes, names: Sequence[str], longest: int
+) -> tuple[list[ColumnCells], NDArray[np.int64]] | None:
+    """(columns of whole lines, where the line of each row starts and ends); None where Python must read them.
+
+    The second has two numbers for each row: blank lines are no rows. `longest` is the most bytes of a line.
+
+    >>> lines = np.frombuffer(b'{"text": "a"}\\n\\n{"text": "b"}', np.uint8)
+    >>> (texts,), bounds = json_line_columns(lines, ["text"], 100)
+    >>> list(texts.texts()), bounds.tolist()
+    (['a', 'b'], [0, 14, 15, 28])
+    """
+    found = None if native is None else native.json_lines(data, list(names), longest)
+    return None if found is None else ([ColumnCells(*cells) for cells in found[0]], found[1])
+
+
+def lines_end(block: Bytes) -> int:
     """Where the last whole line of a block ends: 0 where it has none."""
     start = len(block)
     while start:

@@ -99,7 +99,7 @@ class RowReader:
         columns = self.columns
         values = self.without_headers(values)
         n_texts = len(columns.texts)
-        parts = [[self.parse_text(value) for value in column] for column in values[:n_texts]]
+        parts = [[parse_text(value, self.name) for value in column] for column in values[:n_texts]]
         texts = parts[0] if n_texts == 1 else ["\n".join(row) for row in zip(*parts, strict=True)]
         rest = values[n_texts:]
         labels: list[Labels] = [()] * len(texts)
@@ -129,17 +129,16 @@ class RowReader:
         labels = parse_labels(value, self.separator)
         return self.spelling.apply(labels) if self.spelling else labels
 
-    def parse_text(self, value: Any) -> str:
-        """The text in one cell; nothing is an empty text, a number is its digits."""
-        if isinstance(value, str):
-            return value
-        if value is None:
-            return ""
-        if isinstance(value, (int, float)):
-            return str(value)
-        raise BadData(
-            f"a text of {self.name} is {describe_kind(value)}; expected a string, so name another column with --text"
-        )
+
+def parse_text(value: Any, name: str) -> str:
+    """The text in one cell of the table called `name`; nothing is an empty text, a number is its digits."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, (int, float)):
+        return str(value)
+    raise BadData(f"a text of {name} is {describe_kind(value)}; expected a string, so name another column with --text")
 
 
 def _strip(value: Any) -> Any:

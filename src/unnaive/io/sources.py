@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any, AnyStr
 
 from unnaive.base.errors import BadData, MissingExtra, UnnaiveWarning
+from unnaive.base.system import NO_WAIT, PLAIN
 from unnaive.io.options import MAX_LINE, MAX_RATIO, OnRead, ReadOptions
 
 Lines = Iterator[tuple[int, str]]  # numbered from 1
@@ -69,12 +70,15 @@ class WatchedStream(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Fill `buffer` from the stream and report how much came."""
-        data, self._first = self._first or self._stream.read(len(buffer)), b""
-        buffer[: len(data)] = data
-        self.count += len(data)
+        if self._first:
+            size = len(self._first)
+            buffer[:size], self._first = self._first, b""
+        else:
+            size = self._stream.readinto(buffer) or 0  # type: ignore[attr-defined]
+        self.count += size
         if self._on_read is not None:
-            self._on_read(len(data))
-        return len(data)
+            self._on_read(size)
+        return size
 
     def close(self) -> None:
         """Close the stream below as well."""
@@ -183,7 +187,7 @@ def _open_raw(path: Path) -> tuple[IO[bytes], bytes]:
     """(the file, what was read of it already); a named pipe that nobody writes to is not waited for in vain."""
     if not stat.S_ISFIFO(path.stat().st_mode):
         return path.open("rb", buffering=0), b""
-    pipe = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    pipe = os.open(path, os.O_RDONLY | PLAIN | NO_WAIT)
     first = b""
     deadline = time.monotonic() + PIPE_PATIENCE
     while not first:

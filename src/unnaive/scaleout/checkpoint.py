@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unnaive.base.atomic_files import flush_folder, replacing
+from unnaive.base.atomic_files import replacing
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.sealed_json import read_sealed, seal_json
+from unnaive.base.system import flush_folder
 from unnaive.data.accumulator import Accumulator
 from unnaive.data.run_folders import open_run
 from unnaive.io.datafiles import DataFile

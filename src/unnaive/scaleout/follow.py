@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from select import select
 from typing import Any
 
 from unnaive.base.atomic_files import replacing
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning, count_noun
+from unnaive.base.system import PLAIN, Arrivals
 from unnaive.classifier.model_file import load_model, update_model_file
 from unnaive.classifier.receipts import model_hash
 from unnaive.classifier.text_classifier import TextClassifier
@@ -292,17 +292,18 @@ def _lines(path: str, offset: int, interrupts: _Interrupts) -> Iterator[tuple[by
     """(a whole line, where it ends) as lines come; (None, 0) when nothing came for a moment."""
     rest = b""
     with interrupts.waiting():  # for somebody who writes, if it is a FIFO
-        handle = sys.stdin.fileno() if path == STDIN else os.open(path, os.O_RDONLY)
+        handle = sys.stdin.fileno() if path == STDIN else os.open(path, os.O_RDONLY | PLAIN)
+    arrivals = Arrivals(handle, BLOCK)
     try:
         if path != STDIN:
             os.lseek(handle, offset, os.SEEK_SET)
         while True:
             with interrupts.waiting():
-                arrived = select([handle], [], [], PAUSE)[0]
+                arrived = arrivals.wait(PAUSE)
             if not arrived:
                 yield None, 0
                 continue
-            block = os.read(handle, BLOCK)
+            block = arrivals.read()
             if not block:
                 if path == STDIN:
                     break

@@ -13,18 +13,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from unnaive.base.errors import BadData, UnnaiveError, count_noun
 from unnaive.base.sparse import csr_array
+from unnaive.base.system import return_large_blocks, scratch_folder
 from unnaive.base.types import Arrays, Sparse
 from unnaive.data.accumulator import LETTERS, LabelCodes
 from unnaive.data.array_folder import ArrayWriter, is_whole, open_arrays
 from unnaive.data.arrays import find_csr_problem
-from unnaive.data.memory import return_large_blocks, table_budget, table_bytes
+from unnaive.data.memory import table_budget, table_bytes
 from unnaive.data.targets import Targets, sorted_classes
 from unnaive.data.training_data import TrainingData
 from unnaive.io.columns import Columns
@@ -74,7 +74,7 @@ def documents_on_disk(
     with ExitStack() as stack:
         folder = keep
         if folder is None:
-            folder = Path(stack.enter_context(TemporaryDirectory(prefix=".unnaive-", dir=resources.scratch)))
+            folder = stack.enter_context(scratch_folder(resources.scratch))
         matrix = None if keep is None else find_matrix(folder / "matrix", of)
         if matrix is None:
             matrix = _count_source(source, _Counting(rule, n_jobs, resources.memory, folder / "matrix", of), hashes)

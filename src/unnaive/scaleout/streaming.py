@@ -6,7 +6,6 @@ disk. They are those of all documents at once, and so is a model that learns fro
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -17,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import UnnaiveError
+from unnaive.base.system import return_large_blocks, scratch_folder
 from unnaive.data.accumulator import Accumulator
-from unnaive.data.memory import return_large_blocks
 from unnaive.data.text_hashes import TextHashes
 from unnaive.data.text_hashes import hash_texts as hashes_of
 from unnaive.data.training_data import TrainingData
@@ -134,7 +133,7 @@ def _scratch_folder(resources: Resources, stack: ExitStack) -> Path | None:
         return resources.checkpoint.folder
     if resources.memory is None:
         return None
-    return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=".unnaive-", dir=resources.scratch)))
+    return stack.enter_context(scratch_folder(resources.scratch))
 
 
 def count_source(

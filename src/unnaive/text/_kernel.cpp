@@ -285,9 +285,7 @@ nb::object best(HeldScorer& self, nb::handle texts, const Threads& threads, size
 NB_MODULE(_kernel, m) {
   set_leak_report();
   using namespace unnaive;
-#if defined(__x86_64__) && defined(__POPCNT__)
-  if (!__builtin_cpu_supports("popcnt")) throw nb::import_error("this processor, of before 2009, cannot count bits");
-#endif
+  if (!counts_bits()) throw nb::import_error("this processor, of before 2009, cannot count bits");
   static std::once_flag filled;  // a module that is imported again finds the tables of the first time in use
   std::call_once(filled, [] {
     fill_kinds();

@@ -136,10 +136,14 @@ void make_tf_idf(HeldTfIdf* self, const nb::list& parts, const Doubles& bias, si
     const size_t rows = single ? singles.shape(0) : doubles.shape(0);
     const size_t width = single ? singles.shape(1) : doubles.shape(1);
     bool right = place.size() == n_columns && idf.size() == rows && width == bias.size() && own_bias.size() == width;
-    for (size_t i = 0; right && i < place.size(); ++i) right = place.data()[i] < static_cast<int64_t>(rows);
+    bool same = true;  // every column is its own row
+    for (size_t i = 0; right && i < place.size(); ++i) {
+      right = place.data()[i] < static_cast<int64_t>(rows);
+      same &= place.data()[i] == static_cast<int64_t>(i);
+    }
     require(right, "the arrays of a linear model do not fit each other");
-    found.push_back({place.data(), idf.data(), single ? singles.data() : nullptr, single ? nullptr : doubles.data(),
-                     own_bias.data()});
+    found.push_back({same ? nullptr : place.data(), idf.data(), single ? singles.data() : nullptr,
+                     single ? nullptr : doubles.data(), own_bias.data()});
     // what was looked at, which is a copy where numbers were of another kind
     for (nb::object array : {nb::cast(place), nb::cast(idf), nb::cast(own_bias), nb::borrow(part[2])})
       owners.push_back(std::move(array));

@@ -1,13 +1,10 @@
 // Many small files → one buffer: read by threads, checked to be UTF-8.
 #pragma once
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <string>
 
+#include "../base/_system.h"
 #include "_kernel_memory.h"
 #include "_kernel_threads.h"
 
@@ -34,18 +31,18 @@ struct FileBytes {
 };
 
 // Appends a file to `out`; gives errno.
-inline int append_file(const char* path, FileBytes& out) {
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
+inline int append_file(const std::string& path, FileBytes& out) {
+  const int file = open_to_read(path);
   if (file < 0) return errno;
   int error = 0;
   while (true) {
     out.make_room(size_t{1} << 16);
-    const ssize_t got = read(file, out.bytes.data() + out.used, out.bytes.size() - out.used);
+    const ptrdiff_t got = read_some(file, out.bytes.data() + out.used, out.bytes.size() - out.used);
     if (got > 0) out.used += static_cast<size_t>(got);
     if (got < 0 && errno != EINTR) error = errno;
     if (got == 0 || error) break;
   }
-  close(file);
+  close_file(file);
   return error;
 }
 
@@ -56,7 +53,7 @@ inline void read_shard(const std::string* paths, size_t from, size_t to, FileTex
   out.bytes = Array<uint8_t>::unset(std::min((to - from) << 16, kHugePage - 1));
   for (size_t i = from; i < to && !error.load(std::memory_order_relaxed); ++i) {
     const size_t start = out.used;
-    const int failure = append_file(paths[i].c_str(), out);
+    const int failure = append_file(paths[i], out);
     if (failure) {
       int none = 0;
       if (error.compare_exchange_strong(none, failure)) texts.failed = i;

@@ -24,7 +24,7 @@ namespace wide_sums = plain_sums;
 
 // out += Σ_t z_t · weights[place_t] / √Σ_t z_t² + bias with z_t = (1 + log n_t) · idf[place_t]
 struct TfIdfPart {
-  const int32_t* place;  // the row of weights of every column, −1 for none
+  const int32_t* place;  // the row of weights of every column, −1 for none; null: every column is its own
   const double* idf;
   const float* singles;  // weights (n_rows, classes), or:
   const double* doubles;
@@ -45,11 +45,14 @@ class TfIdfScorer {
     for (Space& space : spaces) space.sums.resize(classes_);
     documents.each_row(n, listen, [&](unsigned s, size_t row) {
       Space& space = spaces[s];
-      documents.count(row, space.counter);
       space.row.used = 0;
-      const size_t size = space.counter.size();
-      space.row.make_room(size);
-      space.counter.write_sorted(space.row.ids.data(), space.row.counts.data());
+      size_t size = 0;
+      if (!copy_ascending(documents, row, space.row, size)) {
+        documents.count(row, space.counter);
+        size = space.counter.size();
+        space.row.make_room(size);
+        space.counter.write_sorted(space.row.ids.data(), space.row.counts.data());
+      }
       score(space, size, out + row * classes_);
     });
   }
@@ -62,13 +65,32 @@ class TfIdfScorer {
     std::vector<double> sums;
   };
 
+  // The row as it is, if it has words alone and their columns ascend; else false.
+  static bool copy_ascending(const MixedRows& documents, size_t row, Rows& out, size_t& size) {
+    if (documents.grams) return false;
+    const RowsView& view = documents.words.view;
+    const int64_t first = view.ends[row];
+    size = view.size(row);
+    out.make_room(size);
+    int32_t before = -1;
+    bool ascend = true;
+    for (size_t k = 0; k < size; ++k) {
+      const int32_t column = documents.words.columns[view.ids[first + static_cast<int64_t>(k)]];
+      ascend &= column > before;
+      out.ids[k] = before = column;
+      out.counts[k] = view.counts[first + static_cast<int64_t>(k)];
+    }
+    return ascend;
+  }
+
   void score(Space& space, size_t size, double* out) const {
     std::copy(bias_, bias_ + classes_, out);
     for (const TfIdfPart& part : parts_) {
       space.cells.clear();
       double squares = 0.0;
       for (size_t k = 0; k < size; ++k) {
-        const int32_t row = part.place[space.row.ids[k]];
+        if (!part.place && k + kAhead < size) __builtin_prefetch(part.idf + space.row.ids[k + kAhead]);
+        const int32_t row = part.place ? part.place[space.row.ids[k]] : space.row.ids[k];
         if (row < 0) continue;
         const double z = log_count_(space.row.counts[k]) * part.idf[row];
         squares += z * z;

@@ -25,11 +25,18 @@ void sum_rows(const Weighted* cells, int64_t size, const Weight* weights, double
   for (int j = 0; j < K; ++j) store(sums + from + 4 * j, found[j]);
 }
 
-template <typename Weight>
-void sum_column(const Weighted* cells, int64_t size, const Weight* weights, double* sums, int64_t width, int64_t from) {
-  double sum = 0.0;
-  for (int64_t k = 0; k < size; ++k) sum += cells[k].value * static_cast<double>(weights[cells[k].row * width + from]);
-  sums[from] = sum;
+// The same of K columns that fill no vector.
+template <int K, typename Weight>
+void sum_columns(const Weighted* cells, int64_t size, const Weight* weights, double* sums, int64_t width,
+                 int64_t from) {
+  weights += from;
+  double found[K] = {};
+  for (int64_t k = 0; k < size; ++k) {
+    const Weight* row = weights + cells[k].row * width;
+    if (k + kAhead < size) __builtin_prefetch(weights + cells[k + kAhead].row * width);
+    for (int j = 0; j < K; ++j) found[j] += cells[k].value * static_cast<double>(row[j]);
+  }
+  for (int j = 0; j < K; ++j) sums[from + j] = found[j];
 }
 
 // out[c] += Σ_k value_k · weights[row_k, c] / length
@@ -41,6 +48,8 @@ void add_rows(const Weighted* cells, int64_t size, double length, const Weight* 
   for (; width - from >= 12; from += 12) sum_rows<3>(cells, size, weights, sums, width, from);
   for (; width - from >= 8; from += 8) sum_rows<2>(cells, size, weights, sums, width, from);
   for (; width - from >= 4; from += 4) sum_rows<1>(cells, size, weights, sums, width, from);
-  for (; from < width; ++from) sum_column(cells, size, weights, sums, width, from);
+  if (width - from == 3) sum_columns<3>(cells, size, weights, sums, width, from);
+  if (width - from == 2) sum_columns<2>(cells, size, weights, sums, width, from);
+  if (width - from == 1) sum_columns<1>(cells, size, weights, sums, width, from);
   for (int64_t c = 0; c < width; ++c) out[c] += sums[c] / length;
 }

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning, choose
+from unnaive.base.system import count_cores
 
 kernel: Any = None
 _CAUSE = ""
@@ -51,8 +52,7 @@ def thread_count(threads: int | None) -> int:
             raise UnnaiveError(f"{THREADS} is {word!r}; give a whole number from 1 to {MOST_THREADS}, or unset it")
         threads = int(word)
     if threads is None or threads == -1:
-        affinity = getattr(os, "sched_getaffinity", None)
-        return len(affinity(0)) if affinity else os.cpu_count() or 1
+        return count_cores()
     if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
         raise UnnaiveError(
             f"n_jobs, or --threads, is {threads!r}; give a whole number from 1 to {MOST_THREADS}, or None for all cores"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from pathlib import Path
 from typing import Any
 
@@ -166,3 +168,29 @@ def test_open_inference_refuses_a_length_that_is_none(client: TestClient, length
     assert len(answer.json()["error"]) < 200
     headers = [(b"Inference-Header-Content-Length", b"80")]
     assert client.post("/v2/models/tickets/infer", content=body, headers=headers).status_code == 200  # type: ignore[arg-type]
+
+
+def test_triton_s_versions_and_configuration(client: TestClient) -> None:
+    body = {"inputs": [{"name": "text", "shape": [1], "datatype": "BYTES", "data": ["a"]}]}
+    assert client.post("/v2/models/tickets/versions/0/infer", json=body).json()["model_version"] == "0"
+    for path in ("", "/ready", "/config"):
+        assert client.get(f"/v2/models/tickets/versions/0{path}").status_code == 200
+        assert client.get(f"/v2/models/tickets/versions/7{path}").status_code == 404
+    assert "is not served, but 0" in client.post("/v2/models/tickets/versions/7/infer", json=body).json()["error"]
+    config = client.get("/v2/models/tickets/config").json()
+    assert config["input"] == [{"name": "text", "data_type": "TYPE_STRING", "dims": [-1]}]
+    assert [one["name"] for one in config["output"]] == ["label", "probabilities", "classes"]
+
+
+def test_mlflow_tables(client: TestClient, trained: Path) -> None:
+    texts = [TEXTS[0], 'a "ticket",\nüber two lines']
+    out = io.StringIO()
+    csv.writer(out).writerows([("id", "text"), *enumerate(texts)])
+    expected = {"predictions": TextClassifier.load(trained).predict(texts).tolist()}
+    for encoding, kind in (("utf-8", "text/csv"), ("utf-8-sig", "Text/CSV"), ("latin-1", "text/csv; charset=latin-1")):
+        headers = {"Content-Type": kind}
+        answer = client.post("/invocations", content=out.getvalue().encode(encoding), headers=headers)
+        assert answer.json() == expected, kind
+    for wrong in (b"", b"a,b\n1,2\n", b"id,text\n1\n", b"text\n\xff\n", b'text\n"open\n'):
+        answer = client.post("/invocations", content=wrong, headers={"Content-Type": "text/csv"})
+        assert answer.status_code == 422, wrong

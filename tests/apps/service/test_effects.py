@@ -23,8 +23,12 @@ CHANGING = {
     ("POST", "/v1/models/{name}/rollback"),
     ("POST", "/setup"),
     ("POST", "/webhook"),
+    ("POST", "/session"),
+    ("DELETE", "/session"),
 }
-PUBLIC = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/"), ("GET", "/page/{name}")}
+PROBES = {"/healthz", "/readyz", "/v2/health/live", "/v2/health/ready", "/ping", "/health"}
+PAGES = {"/", "/docs", "/session", "/page/{name}"}
+PUBLIC = {("GET", path) for path in PROBES | PAGES}
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from pathlib import Path
 from typing import Any
@@ -194,3 +195,25 @@ def test_what_the_command_refuses(model_file: Path, capsys: pytest.CaptureFixtur
         assert "choose another with --port" in capsys.readouterr().err
     assert exit_code(["serve", "nosuch.model"]) == 2
     assert "nosuch.model" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("refused", "words"),
+    [
+        (os.R_OK, "cannot be read by user"),
+        (os.W_OK, "cannot be written by user"),
+    ],
+)
+def test_a_volume_of_another_user_is_told_before_the_port_is_open(
+    model_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], refused: int, words: str
+) -> None:
+    """As in a container whose user does not own the folder that was mounted; root may do anything, so it is feigned."""
+    monkeypatch.setattr("unnaive.apps.cli.commands.serve.os.access", lambda _, mode: not mode & refused)
+    monkeypatch.setattr("unnaive.apps.service.running.run_app", lambda *_, **__: pytest.fail("the port was opened"))
+    assert exit_code(["serve", str(model_file)]) == 2
+    complaint = capsys.readouterr().err
+    owner = model_file.stat()
+    assert words in complaint
+    assert f"--user {owner.st_uid}:{owner.st_gid}" in complaint
+    assert f"chown -R {os.geteuid()}" in complaint
+    assert ("--read-only" in complaint) == (refused == os.W_OK)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +12,8 @@ import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.browser import NEEDS_CHROMIUM, collect_problems, open_browser, shoot, wait
+from support.browser import NEEDS_CHROMIUM, collect_problems, find_violations, open_browser, shoot, wait
+from support.serving import run_service
 
 from unnaive import TextClassifier
 from unnaive.text.tokens import TokenRule, spans
@@ -50,26 +49,8 @@ def server(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         [sys.executable, "-m", "unnaive", "evaluate", str(first), str(rows), "--json"], capture_output=True, check=True
     )
     evaluation.write_bytes(found.stdout)
-    command = [
-        sys.executable,
-        "-m",
-        "unnaive",
-        "serve",
-        str(first),
-        str(gate),
-        "--port",
-        "0",
-        "--evaluation",
-        str(evaluation),
-    ]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env={**os.environ, "UNNAIVE_TOKEN": TOKEN}
-    ) as server:
-        assert server.stdout is not None
-        address = re.search(r"http://[\d.:]+/", server.stdout.readline())
-        assert address
-        yield address.group()
-        server.terminate()
+    with run_service("serve", first, gate, "--port", 0, "--evaluation", evaluation, token=TOKEN) as running:
+        yield running.address
 
 
 @pytest.fixture(scope="module")
@@ -92,13 +73,6 @@ def page(browser: Any, server: str) -> Iterator[Any]:
     assert problems == []
 
 
-def serious(page: Any) -> list[str]:
-    """What axe-core finds serious or critical."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
-    found = axe.Axe().run(page).response["violations"]
-    return [f"{one['id']}: {one['nodes'][0]['html']}" for one in found if one["impact"] in ("serious", "critical")]
-
-
 def type_text(page: Any, text: str = TEXT) -> None:
     page.fill("#text", text)
     page.wait_for_selector("#answers .bars li")
@@ -119,7 +93,7 @@ def test_a_text_gets_bars_and_evidence(page: Any, trained: Path) -> None:
     page.locator(".evidence button", has_text="charged").focus()
     assert page.inner_text(".number-line").startswith("charged: +")
     shoot(page, "try")
-    assert serious(page) == []
+    assert find_violations(page) == []
 
 
 def test_striking_a_word_moves_the_decision(page: Any, trained: Path) -> None:
@@ -216,7 +190,7 @@ def test_a_table_is_labelled_filtered_sorted_and_downloaded(page: Any, trained: 
     ]
     rows.write_text("\ufeff" + "\r\n".join(lines), encoding="utf-8")
     page.click("#tab-table")
-    assert serious(page) == []
+    assert find_violations(page) == []
     page.set_input_files("#file", str(rows))
     page.click("#start")
     page.wait_for_selector("#rows tbody tr")
@@ -252,7 +226,7 @@ def test_teaching_shows_what_changed_and_can_be_undone(page: Any) -> None:
     wait(page, "document.getElementById('taught').textContent.startsWith('Taught')")
     wait(page, "document.getElementById('history').textContent.includes('frobnicator')")
     shoot(page, "teach")
-    assert serious(page) == []
+    assert find_violations(page) == []
     page.locator("#taught button", has_text="Undo").click()
     wait(page, "document.getElementById('taught').textContent.startsWith('Forgotten')")
     wait(page, "document.querySelectorAll('#history li').length === 2")
@@ -274,7 +248,7 @@ def test_the_card(page: Any, evaluation: dict[str, Any]) -> None:
     assert [row.locator("td >> nth=2").inner_text() for row in table] == [str(one["predictions"]) for one in bins]
     assert page.locator(".diagram circle").count() == len(bins)
     shoot(page, "card")
-    assert serious(page) == []
+    assert find_violations(page) == []
     page.select_option("#model", "gate")
     page.wait_for_selector(".network img")
     assert page.evaluate("document.querySelector('.network img').naturalWidth") > 100
@@ -305,13 +279,13 @@ def test_on_a_phone(browser: Any, server: str, scheme: str) -> None:
     type_text(page)
     shoot(page, f"phone-{scheme}")
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
-    assert serious(page) == []
+    assert find_violations(page) == []
     page.click("#tab-card")
     page.wait_for_selector(".diagram")
     shoot(page, f"phone-card-{scheme}")
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
-    assert serious(page) == []
+    assert find_violations(page) == []
     page.click("#tab-teach")
-    page.wait_for_selector("#token-form:not([hidden])")  # opened without the token
+    page.wait_for_selector("#sign-in:not([hidden])")  # opened without the token
     shoot(page, f"phone-teach-{scheme}")
     context.close()

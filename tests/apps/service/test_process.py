@@ -172,3 +172,20 @@ def test_logs_have_no_texts(model_file: Path, options: tuple[str, ...]) -> None:
     assert word not in log
     assert TOKEN not in log
     assert ("POST /v1/classify 200" in log) == bool(options)
+
+
+def test_sighup_takes_a_replaced_model_over(model_file: Path) -> None:
+    """Without a restart, and without what was taught being lost; the file itself is found soon, the signal at once."""
+    with running(model_file, "--write-every", "1000") as server:
+        at = f"http://127.0.0.1:{server.port}"
+        body = {"documents": [{"text": "frobnicator", "label": "bug"}]}
+        assert httpx.post(f"{at}/v1/models/tickets/teach", json=body, headers=WITH_TOKEN).json()["version"] == 1
+        texts, labels = tickets()
+        TextClassifier("bernoulli").fit(texts[:300], labels[:300]).save(model_file)
+        server.process.send_signal(signal.SIGHUP)
+        while (card := httpx.get(f"{at}/v1/models/tickets").json())["model"] != "bernoulli":
+            assert server.process.poll() is None
+        assert (card["version"], card["documents"]) == (2, 301)
+        server.process.send_signal(signal.SIGTERM)
+        _, said = server.process.communicate(timeout=300)
+    assert "another model file took over as version 2: 1 document carried over" in said

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +57,8 @@ def test_explanation_is_that_of_the_model(client: TestClient, model_file: Path) 
         ({"txt": "a"}, 422, "field txt"),
         ({"text": 3}, 422, "field text"),
         ({"text": "a", "top_k": 0}, 422, "top_k"),
+        ({"text": "a", "threshold": 1.01}, 422, "threshold"),
+        ({"text": "a", "threshold": -0.1}, 422, "threshold"),
         ({"text": "a", "model": "nosuch"}, 404, "there are tickets"),
         ({"text": "a", "explain": True, "label": "nosuch"}, 404, "nosuch"),
         ({"text": "a", "explain": True, "label": "bug", "against": "bug"}, 409, "against itself"),
@@ -217,3 +221,42 @@ def test_health_and_metrics(client: TestClient) -> None:
     shown = client.get("/metrics").text
     assert 'unnaive_texts_total{model="tickets"} 2.0' in shown
     assert 'unnaive_requests_total{path="/v1/classify",status="200"} 1.0' in shown
+
+
+def test_errors_name_what_a_request_has(client: TestClient, tmp_path: Path) -> None:
+    """And not what functions and commands have."""
+    path = tmp_path / "two.model"
+    TextClassifier("svm").fit(["good ball", "fair vote"] * 4, ["sport", "politics"] * 4).save(path)
+    with TestClient(create_app(options(path, models={"tickets": str(path)}))) as scores:
+        said = [
+            one.post(url, json=body, headers=WITH_TOKEN).json()["error"]
+            for one in (client, scores)
+            for url, body in [
+                ("/v1/classify", {"text": "a", "confidence": 0.9}),
+                ("/v1/classify", {"text": "a", "unknown_rate": 0.1}),
+                ("/v1/models/tickets/teach", {"documents": [{"text": "a", "label": 3}], "new_classes": True}),
+                ("/v1/models/tickets/teach", {"documents": [{"text": "a", "label": "x"}]}),
+                ("/v1/models/tickets/teach", {"documents": [{"text": "a", "label": " "}], "new_classes": True}),
+                ("/v1/models/tickets/forget", {"documents": [{"text": "zyzzyva", "label": "bug"}], "unchecked": True}),
+            ]
+        ]
+        assert "no probabilities" in scores.post("/v1/classify", json={"text": "a", "threshold": 0.5}).json()["error"]
+    for sentence in said:
+        assert not re.search(r"grow|_function|--reject|with str\b|=True", sentence), sentence
+
+
+def test_bodies_may_be_compressed(client: TestClient) -> None:
+    body = json.dumps({"texts": [TEXT] * 100}).encode()
+    zipped, headers = gzip.compress(body), {"Content-Encoding": "gzip"}
+    plain = client.post("/v1/classify", content=body).json()
+    assert client.post("/v1/classify", content=zipped, headers=headers).json() == plain
+    two = gzip.compress(body[:50]) + gzip.compress(body[50:])
+    assert client.post("/v1/classify", content=two, headers=headers).json() == plain
+    lines = gzip.compress(b'{"text": "a"}\n' * 500)
+    assert len(client.post("/v1/classify/stream", content=lines, headers=headers).text.splitlines()) == 500
+    for wrong in (zipped[:-9], body, b"", zipped + b"rest"):
+        assert client.post("/v1/classify", content=wrong, headers=headers).status_code == 400
+    assert client.post("/v1/classify", content=body, headers={"Content-Encoding": "br"}).status_code == 415
+    bomb = gzip.compress(bytes(20 << 20))
+    refused = client.post("/v1/classify", content=bomb, headers=headers)
+    assert (refused.status_code, "larger than 10,485,760 bytes" in refused.json()["error"]) == (413, True)

@@ -128,7 +128,7 @@ def test_a_class_that_looks_like_another_is_asked_about(client: TestClient) -> N
 @pytest.fixture
 def numbers(tmp_path: Path) -> Iterator[TestClient]:
     """A service whose classes are numbers."""
-    path = tmp_path / "tickets.model"
+    path = tmp_path / "numbers.model"
     TextClassifier("multinomial").fit(["good ball", "fair vote"] * 3, [1, 2] * 3).save(path)
     with TestClient(create_app(options(path))) as client:
         yield client
@@ -168,3 +168,40 @@ def test_answers_name_the_model_and_its_version(client: TestClient) -> None:
     assert (line["model"], line["version"]) == ("tickets", 2)
     for path in ("/healthz", "/"):
         assert "unnaive-model" not in client.get(path).headers
+
+
+CONFIG = '<View><Text name="t" value="$message"/><Choices name="queue" toName="t"/></View>'
+
+
+def annotate(client: TestClient, label: str, path: str = "/webhook", **more: Any) -> int:
+    """Send what Label Studio sends for an annotation of a task with several texts; the status of the answer."""
+    result = [{"type": "choices", "value": {"choices": [label]}}]
+    task = {"data": {"message": "frobnicator zyzzyva", "text": "another thing"}}
+    event = {"action": "ANNOTATION_CREATED", "annotation": {"id": 7, "result": result}, "task": task, **more}
+    return client.post(path, json=event, headers=WITH_TOKEN).status_code
+
+
+def test_label_studio_s_configuration_survives_a_restart(model_file: Path) -> None:
+    with TestClient(create_app(options(model_file))) as client:
+        assert annotate(client, "bug") == 409  # which of the two fields it is about is not known
+        assert annotate(client, "bug", project={"label_config": CONFIG}) == 200  # or said by the webhook itself
+        client.post(f"{PATH}/undo", json={"event": 1}, headers=WITH_TOKEN)
+        client.post("/setup", json={"schema": CONFIG}, headers=WITH_TOKEN)
+    with TestClient(create_app(options(model_file))) as client:
+        assert annotate(client, "bug") == 200
+        shown = client.get(f"{PATH}/versions?documents=true&limit=1", headers=WITH_TOKEN).json()["versions"][0]
+        assert shown["changes"][0]["text"] == "frobnicator zyzzyva"
+
+
+def test_annotations_make_classes_only_where_allowed(client: TestClient, numbers: TestClient, trained: Path) -> None:
+    client.post("/setup", json={"schema": CONFIG}, headers=WITH_TOKEN)
+    before = documents(client)
+    assert annotate(client, "bgu") == annotate(client, "Billing", "/webhook?new_classes=true") == 409
+    assert documents(client) == before
+    assert annotate(client, "poetry", "/webhook?new_classes=true") == 200
+    assert annotate(numbers, "2", project={"label_config": CONFIG}) == 200
+    copy = trained.with_name("grown.model")
+    copy.write_bytes(trained.read_bytes())
+    with TestClient(create_app(options(copy, grow=True))) as grown:
+        assert annotate(grown, "poetry", project={"label_config": CONFIG}) == 200
+        assert annotate(grown, "Poetry", project={"label_config": CONFIG}) == 409

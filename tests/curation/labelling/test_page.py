@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.browser import NEEDS_CHROMIUM, collect_problems, open_browser, shoot, wait
+from support.browser import NEEDS_CHROMIUM, collect_problems, find_violations, open_browser, shoot, wait
+from support.serving import run_service
 
 from unnaive.curation.labelling.record import LabelRecord
 from unnaive.io.tickets import load_tickets
@@ -25,14 +23,8 @@ def server(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     texts = [EVIL, *load_tickets().texts[:60]]
     db = tmp_path / "labels.db"
     LabelRecord.create(db, texts, classes=["billing", "bug"]).close()
-    with subprocess.Popen(
-        [sys.executable, "-m", "unnaive", "label", str(db), "--who", "ann"], stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        address = re.search(r"http://\S+", process.stdout.readline())
-        assert address
-        yield address.group(), db
-        process.terminate()
+    with run_service("label", db, "--who", "ann") as running:
+        yield running.with_token, db
 
 
 @pytest.fixture
@@ -89,10 +81,8 @@ def test_a_session_with_the_keyboard(page: Any, server: tuple[str, Path]) -> Non
 
 
 def test_accessible_and_narrow(page: Any) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
     page.set_viewport_size({"width": 360, "height": 700})
-    found = axe.Axe().run(page).response["violations"]
-    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+    assert find_violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 

@@ -20,7 +20,7 @@ TOKEN = "t" * 24
 @pytest.fixture
 def client(tmp_path: Path) -> Any:
     record = LabelRecord.create(tmp_path / "l.db", ["good ball", "fair vote", "ball", "vote"], classes=["a", "b"])
-    app = make_label_app(Labelling(record), "ann", TOKEN)
+    app = make_label_app(Labelling(record), "ann", TOKEN, secret=TOKEN)
     return testclient.TestClient(app, base_url="http://localhost", headers={"Authorization": f"Bearer {TOKEN}"})
 
 

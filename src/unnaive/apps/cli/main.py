@@ -21,12 +21,14 @@ from unnaive.apps.cli.options import THREADS, Quiet, with_quiet, with_threads
 from unnaive.apps.cli.plain_values import read_plainly
 from unnaive.apps.cli.screen import note, set_quiet
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
+from unnaive.base.system import use_utf8
 from unnaive.base.visible_text import visible
 
 # each module has `register(app)`; heavy imports happen inside the verbs, so that help is instant
 VERBS = (
-    "train", "predict", "evaluate", "explain", "inspect", "change", "compress", "import_model", "export", "verify",
-    "demo", "collections", "compare", "reproduce", "plot", "audit", "clean", "label", "doctor", "serve",
+    "train", "predict", "evaluate", "filter", "explain", "inspect", "change", "compress", "import_model", "export",
+    "verify", "demo", "collections", "compare", "reproduce", "plot", "audit", "clean", "label", "doctor", "serve",
+    "rebase",
 )  # fmt: skip
 COMMANDS = {  # not called as their module
     "update": "change", "forget": "change", "merge": "change", "remake": "change", "import": "import_model",
@@ -34,7 +36,7 @@ COMMANDS = {  # not called as their module
 
 PARALLEL = (
     "train", "predict", "evaluate", "explain", "update", "forget", "merge", "remake", "compress", "verify", "demo",
-    "compare", "reproduce", "audit", "label", "serve",
+    "compare", "reproduce", "audit", "label", "serve", "rebase", "filter_command",
 )  # fmt: skip  # commands that have --threads
 
 EXIT_MISTAKE = 2
@@ -143,6 +145,7 @@ def main() -> None:
     # of a short command's objects most are modules, which are no garbage: not to search them over and over, nor once
     # more at the end, saves a tenth of its time
     gc.set_threshold(20_000)
+    use_utf8()
     code = exit_code(sys.argv[1:])
     gc.freeze()
     sys.exit(code)

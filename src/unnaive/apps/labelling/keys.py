@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import codecs
 import os
-import select
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+
+from unnaive.base.system import more_keys, read_keystroke, terminal_keys
 
 ACCEPT = ("a", "\n", "\r")
 REJECT, SKIP, FLAG, NEW, SEARCH, MORE, QUIT, HELP, NAME = "x", " ", "f", "n", "/", "m", "q", "?", ":"
@@ -40,14 +41,16 @@ class Keys:
             one = self._character()
             if one != ESCAPE:
                 return one
-            while self.is_terminal and select.select([self._from], [], [], 0.02)[0]:
+            while self.is_terminal and more_keys(self._from, 0.02):
                 following = self._character()
                 if following.isalpha() or following in ("~", ""):
                     break
 
     def _character(self) -> str:
         while True:
-            raw = os.read(self._from, 1)
+            raw = read_keystroke(self._from, terminal=self.is_terminal)
+            if raw is None:
+                continue  # an arrow of a console
             if not raw:
                 return ""
             found = self._decoder.decode(raw)
@@ -86,13 +89,5 @@ def single_keys(keys: Keys) -> Iterator[None]:
     if not keys.is_terminal:
         yield
         return
-    import termios
-    import tty
-
-    descriptor = keys._from
-    before = termios.tcgetattr(descriptor)
-    try:
-        tty.setcbreak(descriptor)
+    with terminal_keys(keys._from):
         yield
-    finally:
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
+import socket
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Response
@@ -22,11 +25,14 @@ from unnaive.apps.service.metrics import Metrics
 from unnaive.apps.service.page import make_page_router, read_static
 from unnaive.apps.service.routes import json_response
 from unnaive.apps.service.running import address, run_app
+from unnaive.apps.service.session_routes import make_session_router
+from unnaive.apps.service.sessions import Sessions, read_local_secret
 from unnaive.base.errors import UnnaiveError
 from unnaive.curation.labelling.session import Labelling, Shown
 
 STATIC = files("unnaive.apps.labelling") / "static"
-SHARED = ("api.js", "shown.js", "page.css", "icon.svg")  # of the page of `serve`
+SHARED = ("api.js", "session.js", "shown.js", "page.css", "icon.svg")  # of the page of `serve`
+PORTS = range(20_000, 30_000)
 LONGEST = 20_000  # characters of a text that are marked; the rest is shown plain
 
 
@@ -138,27 +144,43 @@ def describe_shown(labelling: Labelling, shown: Shown) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def make_label_app(labelling: Labelling, who: str, token: str) -> Guard:
-    """The application of one labelling."""
+def make_label_app(labelling: Labelling, who: str, token: str, secret: str) -> Guard:
+    """The application of one labelling; `secret` signs the cookies of its sessions."""
     app = FastAPI(title="unnaive label", docs_url=None, redoc_url=None, openapi_url=None)
     shared = {name: file for name, file in read_static().items() if name in SHARED}
+    sessions = Sessions(secret)
     routes = include_routers(
-        app, make_page_router(shared | read_static(STATIC), "label.html"), make_label_router(labelling, who)
-    )
+        app, make_page_router(shared | read_static(STATIC), index="label.html"),
+        make_session_router(sessions, always=True), make_label_router(labelling, who),
+    )  # fmt: skip
     answer_errors_in_sentences(app)
-    access = Access(token, True, frozenset(LOOPBACK))
+    access = Access(token, True, frozenset(LOOPBACK), sessions=sessions)
     return Guard(app, access=access, limits=Limits(body=1 << 20), metrics=Metrics(), routes=routes)
 
 
-def serve_page(labelling: Labelling, who: str, *, host: str, port: int) -> None:
-    """Serve the page until Ctrl-C; the address that is printed has the token in it."""
+def serve_page(labelling: Labelling, who: str, *, host: str, port: int | None) -> None:
+    """Serve the page until Ctrl-C; the address that is printed has the token in it. No port: the record's usual one."""
     if host not in LOOPBACK:
         raise UnnaiveError(f"{host} can be reached from outside; the page serves texts on loopback only, use ssh -L")
     token = secrets.token_urlsafe(24)
     record = labelling.record.path
+    place = str(Path(record).resolve())
+    port = usual_port(host, place) if port is None else port
 
     def announce(port: int) -> None:
         echo(f"labelling {record} at {address(host, port, token)}")
         note("open the address in a browser; Ctrl-C stops, and every answer is kept")
 
-    run_app(make_label_app(labelling, who, token), host, port, announce)
+    run_app(make_label_app(labelling, who, token, read_local_secret("label", place)), host, port, announce)
+
+
+def usual_port(host: str, place: str) -> int:
+    """The port of a record, the same whenever it is free: a page that is open goes on after a restart; else any, 0."""
+    port = PORTS[int(hashlib.sha256(place.encode("utf-8", "surrogateescape")).hexdigest(), 16) % len(PORTS)]
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind((host, port))
+        except OSError:
+            return 0
+    return port

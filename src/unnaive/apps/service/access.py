@@ -12,9 +12,17 @@ from dataclasses import dataclass, field
 from ipaddress import IPv6Address
 
 from unnaive.apps.service.refused import Refused
+from unnaive.apps.service.sessions import Headers, Sessions
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-ONCE = (b"host", b"authorization", b"origin", b"sec-fetch-site", b"content-length")  # fields that may not come twice
+ONCE = (
+    b"host",
+    b"authorization",
+    b"origin",
+    b"sec-fetch-site",
+    b"content-length",
+    b"content-encoding",
+)  # fields that may not come twice
 HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\[\]:/@\s]+))(?::[0-9]{1,5})?", re.IGNORECASE)
 
 FREE_MISTAKES = 10  # wrong tokens of an address before it has to wait
@@ -22,8 +30,6 @@ FIRST_WAIT, LONGEST_WAIT = 0.25, 4.0  # seconds; the wait doubles with each wron
 FORGIVEN = 300.0  # seconds after the last wrong token
 WAITING = 16  # guesses of one address that wait at once
 MOST_ADDRESSES = 10_000  # that are remembered
-
-Headers = dict[bytes, bytes]
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,7 @@ class Access:
     always: bool = False
     hosts: frozenset[str] = frozenset(LOOPBACK)
     origins: tuple[str, ...] = ()
+    sessions: Sessions | None = None
 
     def check_host(self, headers: Headers) -> None:
         """Refuse a request for another host: a site may let its own name point to this machine."""
@@ -48,11 +55,7 @@ class Access:
         origin = headers.get(b"origin")
         if origin is None or origin.decode("latin-1") in self.origins:
             return
-        if b"sec-fetch-site" in headers:  # what the browser knows, also behind a proxy that changes the host
-            foreign = headers[b"sec-fetch-site"] != b"same-origin"
-        else:
-            foreign = origin.partition(b"://")[2].lower() != headers.get(b"host", b"").lower()
-        if foreign:
+        if not is_same_origin(headers):
             raise Refused(403, "a page of another site may not ask; name the site with --allow-origin if it should")
 
     def has_token(self, headers: Headers) -> bool:
@@ -69,6 +72,33 @@ class Access:
         elif kind.lower() != b"bearer":
             return False
         return hmac.compare_digest(given, self.token.encode())
+
+    def has_session(self, headers: Headers, *, proof: bool) -> bool:
+        """Whether the request carries the cookie of a session and comes from the service's own page.
+
+        A browser adds cookies to the requests of any page, and to those of other ports of this host even with
+        SameSite=Strict. So the cookie counts only where the browser does not say that another page asks; with `proof`
+        the browser must say that it is ours.
+        """
+        if self.sessions is None or not self.sessions.knows(self.sessions.read(headers)):
+            return False
+        if proof and not is_same_origin(headers):
+            raise Refused(403, "a session counts only for requests of the service's own page; programs send the token")
+        return proof or headers.get(b"sec-fetch-site", b"none") in (b"same-origin", b"none")
+
+
+def is_same_origin(headers: Headers) -> bool:
+    """Whether the browser says that a page of this very service asks.
+
+    >>> is_same_origin({b"origin": b"http://localhost:8000", b"host": b"localhost:8000"})
+    True
+    >>> is_same_origin({b"origin": b"http://localhost:9000", b"host": b"localhost:8000"}), is_same_origin({})
+    (False, False)
+    """
+    if b"sec-fetch-site" in headers:  # what the browser knows, also behind a proxy that changes the host
+        return headers[b"sec-fetch-site"] == b"same-origin"
+    origin = headers.get(b"origin", b"")
+    return origin != b"" and origin.partition(b"://")[2].lower() == headers.get(b"host", b"").lower()
 
 
 def read_headers(fields: list[tuple[bytes, bytes]]) -> Headers:

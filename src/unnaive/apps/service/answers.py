@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.apps.service.refused import Refused
+from unnaive.apps.service.refused import refuse_mistake
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.types import Floats, Label
 from unnaive.data.targets import label_sets
@@ -113,7 +113,7 @@ def network_picture(fitted: FittedModel, name: str, terms: int = 12) -> bytes:
     try:
         figure = network_view(fitted, name, terms, "1").figure()
     except UnnaiveError as problem:
-        raise Refused(404, str(problem)) from problem
+        raise refuse_mistake(404, problem) from problem
     out = BytesIO()
     figure.savefig(out, format="svg", bbox_inches="tight")
     return out.getvalue()

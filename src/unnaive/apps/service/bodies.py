@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from unnaive.apps.service.refused import Refused
@@ -34,7 +34,7 @@ class ClassifyRequest(Body):
     texts: list[str] | Absent = Field(None, description="Several texts; give this or `text`.")
     model: str | None = Field(None, description="A name of /v1/models; the first of them by default.")
     top_k: int | None = Field(5, ge=1, description="How many classes to list, the most probable first; null for all.")
-    threshold: float | None = Field(None, description="List only classes with at least this value.")
+    threshold: float | None = Field(None, ge=0, le=1, description="List only classes with at least this probability.")
     confidence: float | None = Field(
         None, gt=0, lt=1, description="Also give the set of labels that holds the right one with this probability."
     )
@@ -179,6 +179,7 @@ class ModelCard(BaseModel):
     version: int
     teachable: bool
     classes: list[dict[str, Any]]
+    history: list[dict[str, Any]] = Field([], description="Measures by version, the newest first.")
 
 
 class VersionList(BaseModel):
@@ -278,6 +279,13 @@ class Webhook(Foreign):
     annotation: dict[str, Any] | None = None
     annotations: list[dict[str, Any]] | None = None
     task: dict[str, Any] | None = None
+    project: dict[str, Any] | None = None
+
+    @field_validator("project", mode="before")
+    @classmethod
+    def _only_objects(cls, value: Any) -> Any:
+        """Asked to train, Label Studio sends the project's number or name in its place."""
+        return value if isinstance(value, dict) else None
 
 
 AnyBody = TypeVar("AnyBody", bound=BaseModel)

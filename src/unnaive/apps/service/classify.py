@@ -9,9 +9,10 @@ import orjson
 
 from unnaive.apps.service import bodies
 from unnaive.apps.service.batching import Scored
-from unnaive.apps.service.guard import Application, Receive, Scope, Send
+from unnaive.apps.service.guard import Application, Scope, Send
+from unnaive.apps.service.inflating import Receive
 from unnaive.apps.service.models import Models
-from unnaive.apps.service.refused import Refused
+from unnaive.apps.service.refused import Refused, refuse_mistake
 from unnaive.apps.service.rendering import plain_rows
 from unnaive.apps.service.served import Version, check_label
 from unnaive.base.errors import UnnaiveError
@@ -56,7 +57,7 @@ class DirectClassify:
         except Refused:
             raise
         except UnnaiveError as problem:
-            raise Refused(422, str(problem)) from problem
+            raise refuse_mistake(422, problem) from problem
         except Exception as problem:
             log.exception("a request failed")
             raise Refused(500, "the service failed at this request; its log says why") from problem
@@ -88,6 +89,8 @@ def texts_of(asked: bodies.ClassifyRequest) -> list[str]:
 def detailed_results(scored: Scored, texts: list[str], asked: bodies.ClassifyRequest) -> bytes:
     """What the model says of each text where more is wanted than the best classes."""
     version = scored.version
+    if asked.threshold is not None and not version.fitted.probabilistic:
+        raise Refused(409, "this model has scores and no probabilities, so there is no threshold; use top_k")
     results: list[dict[str, Any]] = plain_rows(scored.answers, asked.top_k, asked.threshold)
     if asked.confidence is not None:
         for one, labels in zip(results, label_sets_at(version, scored.scores, asked.confidence), strict=True):
@@ -108,7 +111,7 @@ def label_sets_at(version: Version, scores: Any, confidence: float) -> list[tupl
     try:
         return version.fitted.sets_of(scores, confidence)
     except UnnaiveError as problem:  # the model kept no held-out scores
-        raise Refused(409, str(problem)) from problem
+        raise refuse_mistake(409, problem) from problem
 
 
 def mark_unknown(results: list[dict[str, Any]], version: Version, scores: Any, rate: float) -> None:
@@ -117,7 +120,7 @@ def mark_unknown(results: list[dict[str, Any]], version: Version, scores: Any, r
         unknown = version.fitted.unknown_rows(scores, rate)
         novelty = version.fitted.novelty_shares(scores)
     except UnnaiveError as problem:  # two classes, several labels, no held-out scores
-        raise Refused(409, str(problem)) from problem
+        raise refuse_mistake(409, problem) from problem
     for one, novel, share in zip(results, unknown.tolist(), novelty.tolist(), strict=True):
         one["novelty"] = share
         if novel:
@@ -129,4 +132,4 @@ def explanation(version: Version, text: str, asked: bodies.ClassifyRequest) -> d
     try:
         return version.fitted.explain(text, asked.label, against=asked.against).to_dict()
     except UnnaiveError as problem:
-        raise Refused(409, str(problem)) from problem
+        raise refuse_mistake(409, problem) from problem

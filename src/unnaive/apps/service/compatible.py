@@ -1,10 +1,13 @@
 """The interfaces of other servers, so that their clients work unchanged.
 
-Hugging Face text-classification, text-embeddings-inference, the Open Inference Protocol V2 and MLflow's scoring server.
+Hugging Face text-classification, text-embeddings-inference and MLflow's scoring server; open_inference.py has the Open
+Inference Protocol V2.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from typing import Any
 
@@ -16,21 +19,20 @@ from unnaive.apps.service.answers import Answers
 from unnaive.apps.service.effects import Effect, declares
 from unnaive.apps.service.label_studio import predict_tasks
 from unnaive.apps.service.models import Models
+from unnaive.apps.service.open_inference import add_open_inference
 from unnaive.apps.service.openapi import described
 from unnaive.apps.service.refused import Refused
 from unnaive.apps.service.routes import json_response, model_summary
 from unnaive.apps.service.served import ServedModel
 
 ANSWER = bodies.Foreign
-INPUT = "text"  # the tensor of the Open Inference Protocol
-HEADER_LENGTH = "inference-header-content-length"  # of JSON, where tensors follow it in binary
 
 
 def make_compatible_router(models: Models) -> APIRouter:
     """The routes over some models."""
     router = APIRouter()
     _add_hugging_face(router, models)
-    _add_open_inference(router, models)
+    add_open_inference(router, models)
     _add_mlflow(router, models)
     return router
 
@@ -87,129 +89,23 @@ def _sequence(one: str | list[str]) -> str:
     return one if isinstance(one, str) else " ".join(one)
 
 
-def _add_open_inference(router: APIRouter, models: Models) -> None:
-    @router.get("/v2", **described(None, ANSWER))
-    @declares(Effect.READ)
-    async def server() -> Response:
-        """The server's name and version."""
-        return json_response({"name": "unnaive", "version": __version__, "extensions": ["binary_tensor_data"]})
-
-    @router.get("/v2/health/live", **described(None, ANSWER))
-    @declares(Effect.READ)
-    async def live() -> Response:
-        """Whether the server lives."""
-        return json_response({"live": True})
-
-    @router.get("/v2/health/ready", **described(None, ANSWER))
-    @declares(Effect.READ)
-    async def ready() -> Response:
-        """Whether all models are ready."""
-        return json_response({"ready": True})
-
-    @router.get("/v2/models/{name}", **described(None, ANSWER, 404))
-    @declares(Effect.READ)
-    async def metadata(name: str) -> Response:
-        """The tensors that a model takes and gives."""
-        model = models.find(name)
-        classes = len(model.version.fitted.classes)
-        return json_response({
-            "name": name, "versions": [str(model.version.number)], "platform": "unnaive",
-            "inputs": [{"name": INPUT, "datatype": "BYTES", "shape": [-1]}],
-            "outputs": [
-                {"name": "label", "datatype": "BYTES", "shape": [-1]},
-                {"name": "probabilities", "datatype": "FP64", "shape": [-1, classes]},
-                {"name": "classes", "datatype": "BYTES", "shape": [classes]},
-            ],
-        })  # fmt: skip
-
-    @router.get("/v2/models/{name}/ready", **described(None, ANSWER, 404))
-    @declares(Effect.READ)
-    async def model_ready(name: str) -> Response:
-        """Whether a model is ready."""
-        return json_response({"name": models.find(name).name, "ready": True})
-
-    @router.post("/v2/models/{name}/infer", **described(bodies.InferRequest, ANSWER, 404))
-    @declares(Effect.COMPUTE)
-    async def infer(name: str, request: Request) -> Response:
-        """The label of each text of the input tensor, and the probabilities of all classes."""
-        model = models.find(name)
-        asked, texts = read_tensors(await request.body(), request.headers.get(HEADER_LENGTH))
-        scored = await models.score(model, models.check_texts(texts))
-        version, answers = scored.version, scored.answers
-        outputs = [
-            {"name": "label", "datatype": "BYTES", "shape": [len(texts)],
-             "data": [";".join(map(str, labels)) for labels in answers.labels()]},
-            {"name": "probabilities", "datatype": "FP64", "shape": list(answers.values.shape),
-             "data": answers.values.ravel().tolist()},
-            {"name": "classes", "datatype": "BYTES", "shape": [len(version.fitted.classes)],
-             "data": list(map(str, version.fitted.classes))},
-        ]  # fmt: skip
-        wanted = None if asked.outputs is None else {one.name for one in asked.outputs}
-        unknown = sorted((wanted or set()) - {str(one["name"]) for one in outputs})
-        if unknown:
-            raise Refused(422, f"there is no output called {unknown[0]!r}; there are classes, label, probabilities")
-        return json_response({
-            "model_name": name, "model_version": str(version.number), **({"id": asked.id} if asked.id else {}),
-            "outputs": [one for one in outputs if wanted is None or one["name"] in wanted],
-        })  # fmt: skip
-
-
-def read_tensors(body: bytes, header_length: str | None) -> tuple[bodies.InferRequest, list[str]]:
-    """The request and its texts, which come as JSON or, behind the JSON, each with its length in four bytes."""
-    length = len(body) if header_length is None else read_length(header_length, len(body))
-    asked = bodies.parse(bodies.InferRequest, body[:length])
-    tensor = next((one for one in asked.inputs if one.name == INPUT), asked.inputs[0])
-    if tensor.datatype != "BYTES":
-        raise Refused(422, f"the input {tensor.name!r} has datatype {tensor.datatype}; texts are BYTES")
-    if tensor.data is None:
-        return asked, _binary_texts(body[length:])
-    values = tensor.data if isinstance(tensor.data, list) else [tensor.data]
-    while any(isinstance(one, list) for one in values):
-        if not all(isinstance(one, list) for one in values):
-            raise Refused(
-                400, f"the input {tensor.name!r} has lists beside other values; give strings, or rows of strings"
-            )
-        values = [one for row in values for one in row]
-    if not all(isinstance(one, str) for one in values):
-        raise Refused(400, f"the input {tensor.name!r} must hold strings")
-    return asked, values
-
-
-def read_length(given: str, most: int) -> int:
-    """The bytes of a request that are JSON, of `most` there are."""
-    length = int(given) if re.fullmatch("[0-9]{1,15}", given) else -1
-    if not 0 <= length <= most:
-        shown = given if len(given) <= 20 else f"{given[:20]}…"
-        raise Refused(
-            400, f"{HEADER_LENGTH} is {shown!r}; give the bytes of JSON in the request, a number up to {most}"
-        )
-    return length
-
-
-def _binary_texts(data: bytes) -> list[str]:
-    texts, at = [], 0
-    while at < len(data):
-        size = int.from_bytes(data[at : at + 4], "little")
-        if at + 4 + size > len(data):
-            raise Refused(422, "the binary tensor ends in the middle of a text")
-        texts.append(data[at + 4 : at + 4 + size].decode("utf-8", "replace"))
-        at += 4 + size
-    return texts
-
-
 def _add_mlflow(router: APIRouter, models: Models) -> None:
     @router.post("/invocations", **described(bodies.InvocationsRequest, ANSWER, 404))
     @declares(Effect.COMPUTE)
     async def invocations(request: Request, model: str | None = None) -> Response:
-        """MLflow's scoring server: the label of each text or row."""
-        asked = bodies.parse(bodies.InvocationsRequest, await request.body())
-        answers = await _answers(models, models.find(model), frame_texts(asked))
+        """MLflow's scoring server: the label of each text or row; of JSON, or of a table as text/csv."""
+        body, kind = await request.body(), request.headers.get("content-type", "")
+        if kind.partition(";")[0].strip().lower() == "text/csv":
+            texts = table_texts(body, kind)
+        else:
+            texts = frame_texts(bodies.parse(bodies.InvocationsRequest, body))
+        answers = await _answers(models, models.find(model), texts)
         labels = answers.labels()
         many = answers.fitted.multilabel
         return json_response({"predictions": labels if many else [one[0] if one else None for one in labels]})
 
     @router.get("/ping", **described(None, ANSWER))
-    @declares(Effect.READ)
+    @declares(Effect.HEALTH)
     async def ping() -> Response:
         """Whether the server lives."""
         return json_response({"status": "ok"})
@@ -255,6 +151,33 @@ def frame_texts(asked: bodies.InvocationsRequest) -> list[str]:
         raise Refused(422, "give inputs, instances, dataframe_split or dataframe_records with texts")
     flat = [one[0] if isinstance(one, list) and len(one) == 1 else one for one in values]
     return _strings([one[list(one)[_text_column(list(one))]] if isinstance(one, dict) and one else one for one in flat])
+
+
+def table_texts(body: bytes, kind: str) -> list[str]:
+    """The texts of a table in CSV, whose first row names the columns; the encoding is that of the content type.
+
+    >>> table_texts(b'id,text\\n1,"a ball, a game"\\n', "text/csv")
+    ['a ball, a game']
+    """
+    found = re.search(r"charset=\"?([\w.:-]+)", kind, re.IGNORECASE)
+    try:
+        words = body.decode(found[1] if found else "utf-8-sig")
+    except (LookupError, UnicodeError) as problem:
+        raise Refused(
+            422, f"the table cannot be read as {found[1] if found else 'UTF-8'}; say its encoding, as in text/csv; "
+            "charset=latin-1"
+        ) from problem  # fmt: skip
+    csv.field_size_limit(max(csv.field_size_limit(), len(words)))
+    try:
+        rows = [row for row in csv.reader(io.StringIO(words, newline=""), strict=True) if row]
+    except csv.Error as problem:
+        raise Refused(422, f"the table is not CSV: {problem}") from problem
+    if not rows:
+        raise Refused(422, "the table is empty; its first row must name the columns")
+    column = _text_column(rows[0])
+    if any(len(row) != len(rows[0]) for row in rows):
+        raise Refused(422, f"a row of the table does not have the {len(rows[0])} columns of its first")
+    return [row[column] for row in rows[1:]]
 
 
 def _text_column(names: list[str]) -> int:

@@ -10,19 +10,19 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
-from unnaive.apps.service.access import Access, Headers, WrongTokens, read_headers
+from unnaive.apps.service.access import Access, WrongTokens, read_headers
 from unnaive.apps.service.answered_by import begin_request, version_headers
 from unnaive.apps.service.edge import Edge
 from unnaive.apps.service.effects import Effect, RouteEffect, RouteEffects
+from unnaive.apps.service.inflating import InflatedBody, Message, Receive, check_encoding
 from unnaive.apps.service.limits import Limits
 from unnaive.apps.service.metrics import Metrics
 from unnaive.apps.service.quotas import Quotas, Use
 from unnaive.apps.service.refused import Refused
+from unnaive.apps.service.sessions import Headers
 from unnaive.base.visible_text import visible
 
 Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -97,7 +97,11 @@ class Guard:
             headers = self._check(scope, route.effect)
             if b"authorization" in headers:
                 scope["unnaive.token"] = await self._has_token(scope, headers)
+            elif b"cookie" in headers:
+                scope["unnaive.token"] = self.access.has_session(headers, proof=route.effect.own_pages_only)
             self._check_token(scope, route.effect)
+            if b"content-encoding" in headers and check_encoding(headers[b"content-encoding"]):
+                receive = InflatedBody(receive, None if route.effect is Effect.STREAM else self.limits.body)
             await self._answer(scope, receive, send_with_headers, route.effect)
         except Refused as problem:
             await refuse(send_with_headers, problem)
@@ -120,7 +124,8 @@ class Guard:
     def _check(self, scope: Scope, effect: Effect) -> Headers:
         """The header by name, if the host may be called so, the page may ask, and the body is not too large."""
         headers = read_headers(scope["headers"])
-        self.access.check_host(headers)
+        if effect is not Effect.HEALTH:  # probes ask by address, and what they get says nothing
+            self.access.check_host(headers)
         if effect.own_pages_only:
             self.access.check_origin(headers)
         length = headers.get(b"content-length", b"0")
@@ -269,7 +274,7 @@ def refusal(problem: Refused) -> tuple[bytes, list[tuple[bytes, bytes]]]:
         headers.append((b"retry-after", b"1"))
     if problem.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
-    if problem.status in (408, 413, 431):
+    if problem.status in (408, 413, 415, 431):
         headers.append((b"connection", b"close"))  # the rest of the body is not read
     return body, headers
 

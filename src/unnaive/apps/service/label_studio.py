@@ -18,13 +18,13 @@ from unnaive.apps.service.served import ServedModel
 
 CREATED = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_CREATED")
 DELETED = ("ANNOTATION_DELETED", "ANNOTATIONS_DELETED")
+CONFIG = "label-studio configuration"  # the name under which a model's record keeps it
 NAMES = ("choice", "text", "text")  # of the control, of what it labels, and of the field of a task, unless told
 
 
 def make_label_studio_router(models: Models) -> APIRouter:
     """The routes besides /predict, which text-embeddings-inference has too."""
     router = APIRouter()
-    configs: dict[str, str] = {}  # by model
 
     @router.post("/setup", **described(bodies.LabelStudioSetup, bodies.Foreign, 401, 404))
     @declares(Effect.CHANGE)
@@ -33,24 +33,29 @@ def make_label_studio_router(models: Models) -> APIRouter:
         asked = bodies.parse(bodies.LabelStudioSetup, await request.body())
         found = models.find(model)
         read_config(asked.label_config)  # which refuses what cannot be used; only then is it kept
-        configs[found.name] = asked.label_config or ""
+        await models.change(found.keep_setting, CONFIG, asked.label_config or "")
         return json_response({"model_version": _version(found)})
 
     @router.get("/health", **described(None, bodies.Foreign))
-    @declares(Effect.READ)
+    @declares(Effect.HEALTH)
     async def health() -> Response:
         """Whether the backend lives."""
         return json_response({"status": "UP", "model_class": "unnaive"})
 
-    @router.post("/webhook", **described(bodies.Webhook, bodies.Foreign, 401, 403, 404))
+    @router.post("/webhook", **described(bodies.Webhook, bodies.Foreign, 401, 403, 404, 409))
     @declares(Effect.CHANGE)
-    async def webhook(request: Request, model: str | None = None) -> Response:
-        """A created or changed annotation teaches, a deleted one forgets; the same event twice does nothing."""
+    async def webhook(request: Request, model: str | None = None, new_classes: bool = False) -> Response:
+        """A created or changed annotation teaches, a deleted one forgets; the same event twice does nothing.
+
+        Choices that are no classes of the model are refused, unless `new_classes`, or the service was started so.
+        """
         asked = bodies.parse(bodies.Webhook, await request.body())
         found = models.find(model)
+        config = (asked.project or {}).get("label_config") or await models.work(found.setting, CONFIG)
+        grow = new_classes or models.grow
         done = []
-        for source, document in annotation_changes(asked, configs.get(found.name)):
-            one = await models.change(found.replace_source, source, document)
+        for source, document in annotation_changes(asked, config):
+            one = await models.change(found.replace_source, source, document, new_classes=grow)
             models.count_change(found, one)
             done.append(one["version"])
         return json_response({"status": "done" if done else "ignored", "model_version": _version(found)})
@@ -91,15 +96,16 @@ async def predict_tasks(
     """Suggestions for tasks in Label Studio's form."""
     control, target, field = read_config(config)
     texts = models.check_texts([task_text(one, field) for one in tasks])
-    answers = (await models.score(model, texts)).answers
+    scored = await models.score(model, texts)
+    answers, version = scored.answers, f"{model.name}-{scored.version.number}"
     results = []
     for labels, ranked in zip(answers.labels(), answers.ranked(1), strict=True):
         choice = {
             "from_name": control, "to_name": target, "type": "choices",
             "value": {"choices": [str(label) for label in labels]}, "score": ranked[0][1],
         }  # fmt: skip
-        results.append({"result": [choice], "score": ranked[0][1], "model_version": _version(model)})
-    return {"results": results, "model_version": _version(model)}
+        results.append({"result": [choice], "score": ranked[0][1], "model_version": version})
+    return {"results": results, "model_version": version}
 
 
 def task_text(task: dict[str, Any], field: str) -> str:
@@ -112,6 +118,21 @@ def task_text(task: dict[str, Any], field: str) -> str:
     if not isinstance(found, str):
         raise Refused(422, f"a task has no text in its field {field!r}")
     return found
+
+
+def taught_text(task: dict[str, Any], config: str | None) -> str:
+    """The text of a task that is to be taught: without a configuration, no field is preferred to others."""
+    if config:
+        return task_text(task, read_config(config)[2])
+    data = task.get("data", task)
+    strings = [one for one in data.values() if isinstance(one, str)] if isinstance(data, dict) else []
+    if len(strings) != 1:
+        raise Refused(
+            409,
+            f"a task has {len(strings)} fields with text, and Label Studio's configuration, which says what is "
+            "labelled, is not known; connect the model in Label Studio again",
+        )
+    return strings[0]
 
 
 def annotation_changes(asked: bodies.Webhook, config: str | None) -> list[tuple[str, Document | None]]:
@@ -131,7 +152,7 @@ def annotation_changes(asked: bodies.Webhook, config: str | None) -> list[tuple[
             task = asked.task or one.get("task")
             if not isinstance(task, dict):
                 raise Refused(422, "the webhook has no task; let Label Studio send its payload")
-            found.append((source, Document(task_text(task, read_config(config)[2]), tuple(labels), source)))
+            found.append((source, Document(taught_text(task, config), tuple(labels), source)))
     return found
 
 

@@ -23,12 +23,15 @@ Found = TypeVar("Found")
 class Models:
     """The served models; the first is the default. Scoring, changing and explaining have a thread each."""
 
-    def __init__(self, paths: dict[str, Path], limits: Limits, metrics: Metrics, *, teachable: bool) -> None:
+    def __init__(
+        self, paths: dict[str, Path], limits: Limits, metrics: Metrics, *, teachable: bool, grow: bool = False
+    ) -> None:
         self.limits, self.metrics = limits, metrics
+        self.grow = grow  # whether other tools may add classes
         self._scoring = ThreadPoolExecutor(1, "scoring")
         self._changing = ThreadPoolExecutor(1, "changing")
         self._working = ThreadPoolExecutor(2, "working")
-        self._models = {name: ServedModel(name, path, teachable=teachable) for name, path in paths.items()}
+        self._models = {name: ServedModel(name, path, teachable=teachable, grow=grow) for name, path in paths.items()}
         self._batchers = {name: Batcher(model, self._scoring) for name, model in self._models.items()}
 
     def __iter__(self) -> Iterator[ServedModel]:
@@ -41,6 +44,11 @@ class Models:
         model = next(iter(self)) if name is None else self._models[name]
         note_version(model.name, model.version.number)
         return model
+
+    @property
+    def problem(self) -> str | None:
+        """Why the service cannot do all of its work; None where it can."""
+        return next((one.problem for one in self if one.problem), None)
 
     def check_texts(self, texts: list[str]) -> list[str]:
         """The texts, refused if there are too many, or one is too long."""
@@ -83,6 +91,23 @@ class Models:
             self.metrics.version.labels(one.name).set(version.number)
             drift = await self.work(measure_drift, version.fitted, self._batchers[one.name].recent.scores())
             self.metrics.set_drift(one.name, version.fitted.classes, drift)
+
+    async def reload_changed(self, seen: dict[str, Any] | None = None) -> None:
+        """Take over model files that were replaced; with `seen`, those that look as they did at the last look.
+
+        Whoever writes a file in place has finished by then.
+        """
+        for model in self:
+            found = model.file_changed()
+            if found is not None and (seen is None or seen.get(model.name) == found):
+                await self.change(model.reload)
+            if seen is not None:
+                seen[model.name] = found
+
+    async def measure_all(self) -> None:
+        """Measure the versions that are served now, of models for which there are documents to measure on."""
+        for model in self:
+            await self.work(model.measure)
 
     async def fold_all(self) -> None:
         """Rewrite the model files that are behind their records."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from importlib.resources.abc import Traversable
 
 from fastapi import APIRouter, Response
@@ -20,6 +21,17 @@ HEAD = b"""<meta charset="utf-8">
   <link rel="icon" href="/page/icon.svg" type="image/svg+xml">
   <link rel="stylesheet" href="/page/page.css">"""  # of every page, in the place of <!--head-->
 
+SIGN_IN = b"""<section id="sign-in" aria-labelledby="sign-in-title" hidden>
+    <form id="sign-in-form">
+      <h2 id="sign-in-title">Sign in</h2>
+      <p id="sign-in-why" class="quiet"></p>
+      <label for="token">Token of the service</label>
+      <input id="token" type="password" autocomplete="current-password" spellcheck="false" required
+        aria-describedby="sign-in-why sign-in-problem">
+      <button>Sign in</button>
+      <p id="sign-in-problem" role="alert"></p>
+    </form>
+  </section>"""  # in the place of <!--sign-in-->
 
 Files = dict[str, tuple[bytes, str]]  # body and type by name
 
@@ -27,21 +39,20 @@ Files = dict[str, tuple[bytes, str]]  # body and type by name
 def read_static(folder: Traversable = STATIC) -> Files:
     """All files of a page, with their types; nothing else can be asked for."""
     return {
-        one.name: (one.read_bytes().replace(b"<!--head-->", HEAD), TYPES[one.name.rpartition(".")[2]])
+        one.name: (
+            one.read_bytes().replace(b"<!--head-->", HEAD).replace(b"<!--sign-in-->", SIGN_IN),
+            TYPES[one.name.rpartition(".")[2]],
+        )
         for one in folder.iterdir()
         if one.name.rpartition(".")[2] in TYPES
     }
 
 
-def make_page_router(known: Files, first: str = "index.html") -> APIRouter:
-    """The routes of a page: `first` at /, all files at /page/."""
+def make_page_router(known: Files, **pages: str) -> APIRouter:
+    """The routes of some pages: the file `index` at /, others at a path of their name, all files at /page/."""
     router = APIRouter(include_in_schema=False)
-
-    @router.get("/")
-    @declares(Effect.PAGE)
-    async def index() -> Response:
-        body, kind = known[first]
-        return Response(body, media_type=kind)
+    for path, name in pages.items():
+        router.get("/" if path == "index" else f"/{path}")(_answer_file(*known[name]))
 
     @router.get("/page/{name}")
     @declares(Effect.PAGE)
@@ -52,3 +63,11 @@ def make_page_router(known: Files, first: str = "index.html") -> APIRouter:
         return Response(body, media_type=kind)
 
     return router
+
+
+def _answer_file(body: bytes, kind: str) -> Callable[[], Awaitable[Response]]:
+    @declares(Effect.PAGE)
+    async def answer() -> Response:
+        return Response(body, media_type=kind)
+
+    return answer

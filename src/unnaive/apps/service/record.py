@@ -9,17 +9,16 @@ of the last ones is told and counted.
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import sqlite3
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from unnaive.apps.service.record_format import prepare_tables
 from unnaive.apps.service.record_seals import (
@@ -32,10 +31,13 @@ from unnaive.apps.service.record_seals import (
 )
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning, count_noun
 from unnaive.base.sqlite_files import connect_durable, transaction
+from unnaive.base.system import open_lock
 from unnaive.base.types import Label
+from unnaive.io.sources import hash_file
 
 SUFFIX = ".record"  # of the model's file name
 REMEDY = "restore it from a copy, or move it away: the model file then serves as it is, and a new record begins"
+DERIVED = "derived "  # begins the name of a setting, the hash of a model file follows
 BARRIER = "(kind IN ('loss', 'rebase') OR json_extract(answer, '$.tuning_lost'))"  # what no rollback goes behind
 
 
@@ -82,9 +84,10 @@ class Change:
 class TeachingRecord:
     """The events of one model, durable: an event is on disk when `add` returns."""
 
-    def __init__(self, model: Path) -> None:
-        self.path = model.with_name(model.name + SUFFIX)
-        self._lock = _take_lock(self.path)
+    def __init__(self, model: Path, path: Path | None = None, *, alone: bool = True) -> None:
+        """Open the record of a model, or the one at `path`; not `alone`: beside a service that may teach meanwhile."""
+        self.path = path or model.with_name(model.name + SUFFIX)
+        self._lock = _take_lock(self.path) if alone else self.path.open("rb")
         self._last_file = LastFile(self.path)
         if not self.path.exists():
             self._tell_absence(self._last_file.begin_anew())
@@ -92,7 +95,7 @@ class TeachingRecord:
             self._data = connect_durable(self.path)
             self._check_sound()
         except sqlite3.DatabaseError as problem:
-            os.close(self._lock)
+            self._lock.close()
             raise UnnaiveError(
                 f"{self.path} is damaged, or no record of a served model ({problem}); {REMEDY}"
             ) from problem
@@ -215,6 +218,35 @@ class TeachingRecord:
             )
         )
 
+    def standing(self) -> Change:
+        """All that is taught, and all that is forgotten of what the model was trained with, each with its number."""
+        rows = self._data.execute(
+            "SELECT coalesce(undoes, id) AS root, sum(sign), min(text), min(labels) FROM documents"
+            " GROUP BY root HAVING sum(sign) <> 0 ORDER BY root"
+        )
+        return _inverse((root, -sign, text, labels) for root, sign, text, labels in rows)
+
+    def left_out_since(self, event: int) -> Change:
+        """What brings back the documents that could not be carried over to other models after `event`."""
+        rows = self._data.execute("SELECT id FROM events WHERE kind = 'rebase' AND id > ?", (event,)).fetchall()
+        changes = [self.undoing(number) for (number,) in rows]
+        return Change(
+            tuple(one for change in changes for one in change.learn),
+            tuple(one for change in changes for one in change.forget),
+        )
+
+    def new_classes(self) -> set[Label]:
+        """Classes that teaching made."""
+        rows = self._data.execute("SELECT json_extract(answer, '$.new_classes') FROM events").fetchall()
+        return {label for (labels,) in rows if labels for label in json.loads(labels)}
+
+    def copies_before(self) -> dict[str, int]:
+        """How often the model had learnt a text without being taught it here, of those that it had."""
+        found: dict[str, int] = {}
+        for (copies,) in self._data.execute("SELECT json_extract(answer, '$.copies') FROM events ORDER BY id DESC"):
+            found |= json.loads(copies) if copies else {}
+        return found
+
     def link(self, documents: Sequence[Document]) -> tuple[Document, ...]:
         """The documents to forget, each with the number of the teaching that it takes back, where one stands."""
         taken: set[int] = set()
@@ -235,9 +267,18 @@ class TeachingRecord:
         wanted = set(document.labels)
         return [int(number) for number, labels in rows.fetchall() if set(json.loads(labels)) == wanted]
 
-    def has_event(self, event: int) -> bool:
-        """Whether there is such an event."""
-        return self._data.execute("SELECT 1 FROM events WHERE id = ?", (event,)).fetchone() is not None
+    def count_taught(self, text: str) -> int:
+        """How often a text stands as taught, with whatever labels."""
+        row = self._data.execute(
+            "SELECT coalesce(sum(sign), 0) FROM documents WHERE substr(text, 1, 32) = substr(?1, 1, 32) AND text = ?1",
+            (text,),
+        ).fetchone()
+        return max(0, int(row[0]))
+
+    def kind_of(self, event: int) -> str | None:
+        """The kind of an event; None where there is no such event."""
+        row = self._data.execute("SELECT kind FROM events WHERE id = ?", (event,)).fetchone()
+        return None if row is None else str(row[0])
 
     def first_barrier(self, event: int) -> tuple[int, str] | None:
         """The first event after `event` that no rollback goes behind: its number, and loss, tuning or rebase."""
@@ -287,12 +328,28 @@ class TeachingRecord:
             "undoes": about.get("undoes"), "undone": bool(rows) and not any(as_left for *_, as_left in rows),
             "measures": None if measures is None else json.loads(measures),
         }  # fmt: skip
+        if kind == "rebase":
+            found |= {name: about[name] for name in ("taught", "forgotten", "present", "left") if name in about}
         if documents:
             found["changes"] = [
                 {"sign": sign, "text": text, "labels": json.loads(labels), "standing": bool(as_left)}
                 for sign, text, labels, as_left in rows
             ]
         return found
+
+    def keep_measures(self, event: int, found: dict[str, Any]) -> None:
+        """Keep how well the version after an event does."""
+        with transaction(self._data) as data:
+            data.execute("INSERT OR REPLACE INTO measures VALUES (?, ?)", (event, json.dumps(found)))
+
+    def measured(self, limit: int) -> list[dict[str, Any]]:
+        """The versions that were measured, the newest first: number, time and measures."""
+        rows = self._data.execute(
+            "SELECT measures.event, events.at, found FROM measures LEFT JOIN events ON events.id = measures.event"
+            " ORDER BY measures.event DESC LIMIT ?",
+            (limit,),
+        )
+        return [{"version": number, "at": at, "measures": json.loads(found)} for number, at, found in rows]
 
     def setting(self, name: str) -> str | None:
         """What was kept under a name beside the events, such as the configuration of Label Studio."""
@@ -311,6 +368,17 @@ class TeachingRecord:
             seal_fold(data, sha256, event)
         self._last_file.add_fold(sha256, event)
 
+    def note_derived(self, before: str, after: str) -> None:
+        """Write that a model file was made of another by a command: it has the events that that one had."""
+        event = self.fold_of(before)
+        if event is not None:
+            self.keep_setting(DERIVED + after, before)
+            self.note_fold(after, event)
+
+    def is_derived(self, sha256: str) -> bool:
+        """Whether a command made this model file of one that the service had written."""
+        return self.setting(DERIVED + sha256) is not None
+
     def fold_of(self, sha256: str) -> int | None:
         """Up to which event a model file goes; None for a file that this record knows nothing of."""
         row = self._data.execute("SELECT event FROM folds WHERE sha256 = ?", (sha256,)).fetchone()
@@ -324,7 +392,25 @@ class TeachingRecord:
     def close(self) -> None:
         """Leave the file to others."""
         self._data.close()
-        os.close(self._lock)
+        self._lock.close()
+
+
+@contextmanager
+def noting_change(model: Path) -> Iterator[Callable[[str], None] | None]:
+    """What a command that changes a model file in place calls with the new file's hash, before it takes its place.
+
+    If the model is or was served, its record then knows that the new file has the events that the old one had, and a
+    service takes it over without teaching them again; None where there is no record.
+    """
+    path = model.with_name(model.name + SUFFIX)
+    if not path.exists():
+        yield None
+        return
+    record = TeachingRecord(model, alone=False)
+    try:
+        yield lambda after: record.note_derived(hash_file(model), after)
+    finally:
+        record.close()
 
 
 def _document(text: str, labels: str, source: str | None = None, undoes: int | None = None) -> Document:
@@ -358,14 +444,11 @@ def _without(documents: Sequence[Document], less: Counter[Any]) -> tuple[Documen
     return tuple(left)
 
 
-def _take_lock(path: Path) -> int:
+def _take_lock(path: Path) -> BinaryIO:
     """A lock beside the record, held until the process ends: one service at a time may teach a model."""
-    handle = os.open(path.with_name(path.name + ".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as problem:
-        os.close(handle)
+        return open_lock(path, wait=False)
+    except BlockingIOError as problem:
         raise UnnaiveError(
             f"another service teaches the model of {path.name}; stop that one, or start this one with --read-only"
         ) from problem
-    return handle

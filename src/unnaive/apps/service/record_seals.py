@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import count_noun
+from unnaive.base.system import PLAIN
 
 SUFFIX = ".last"  # of the record's file name
 LONGEST = 1 << 20  # bytes after which only the last lines are kept
@@ -173,7 +174,7 @@ class LastFile:
 
     def _add(self, kind: str, event: int, what: str) -> None:
         line = f"{kind} {event} {what} {_check_word(kind, str(event), what)}\n"
-        handle = os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        handle = os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | PLAIN, 0o600)
         try:
             if os.fstat(handle).st_size > LONGEST:
                 os.ftruncate(handle, 0)

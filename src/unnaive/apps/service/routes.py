@@ -17,12 +17,14 @@ from unnaive.apps.service.classify import classify_texts
 from unnaive.apps.service.effects import Effect, declares
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
+from unnaive.apps.service.openapi_examples import LINES as LINES_EXAMPLE
 from unnaive.apps.service.record import Change, Document
-from unnaive.apps.service.refused import Refused
+from unnaive.apps.service.refused import Refused, refuse_mistake
 from unnaive.apps.service.rendering import render_rows
 from unnaive.apps.service.served import ServedModel
 from unnaive.base.errors import UnnaiveError
 
+STREAM_BODY = {"schema": {"type": "string"}, "example": LINES_EXAMPLE}
 LINES = 256  # of a stream, scored at a time
 IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, min_length=1)]
 
@@ -68,7 +70,7 @@ def make_router(models: Models) -> APIRouter:
         responses=described(None, bodies.Status, 404)["responses"] | {
             200: {"description": "Done.", "content": {"application/x-ndjson": {"schema": {"type": "string"}}}}
         },
-        openapi_extra={"requestBody": {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}},
+        openapi_extra={"requestBody": {"content": {"application/x-ndjson": STREAM_BODY}}},
     )  # fmt: skip
     @declares(Effect.STREAM)
     async def classify_stream(
@@ -91,7 +93,10 @@ def make_router(models: Models) -> APIRouter:
         model = models.find(name)
         version = model.version
         about = await models.work(model_card, version.fitted, terms)
-        own = {"name": name, "version": version.number, "teachable": model.teachable, "evaluation": model.measures}
+        own = {
+            "name": name, "version": version.number, "teachable": model.teachable, "evaluation": model.measures,
+            "history": await models.work(model.history),
+        }  # fmt: skip
         return json_response({**own, **about})
 
     @router.get(
@@ -162,8 +167,8 @@ def make_router(models: Models) -> APIRouter:
     @declares(Effect.HEALTH)
     async def readyz() -> Response:
         """Whether the service can do its work: all models are loaded and what they were taught can be written."""
-        problems = [one.problem for one in models if one.problem]
-        return json_response({"status": problems[0] if problems else "ready"}, 503 if problems else 200)
+        problem = models.problem
+        return json_response({"status": problem or "ready"}, 503 if problem else 200)
 
     @router.get("/metrics", response_class=Response)
     @declares(Effect.READ)
@@ -216,7 +221,7 @@ async def change(models: Models, model: ServedModel, function: Any, *given: Any,
     except Refused:
         raise
     except UnnaiveError as problem:  # a document that the model never learnt, or cannot learn
-        raise Refused(409, str(problem)) from problem
+        raise refuse_mistake(409, problem) from problem
     models.count_change(model, found)
     return json_response({"model": model.name, **found})
 

@@ -13,6 +13,7 @@ from uvicorn.supervisors import Multiprocess
 from unnaive.apps.service.limits import Limits
 from unnaive.apps.service.protocol import EdgeProtocol
 from unnaive.base.errors import UnnaiveError
+from unnaive.base.system import count_descriptors
 
 SERVER: dict[str, Any] = {
     "log_level": "warning",
@@ -25,16 +26,6 @@ SERVER: dict[str, Any] = {
     "timeout_graceful_shutdown": 10,  # seconds that requests get to end when the service stops
 }
 ACCEPTED_AT_ONCE = 32  # new connections, or one of 16 descriptors where those are few
-
-
-def count_descriptors() -> int:
-    """How many files, connections included, the system lets this process have open."""
-    try:
-        import resource
-    except ImportError:  # Windows, which has no such limit
-        return 1 << 16
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return 1 << 16 if most == resource.RLIM_INFINITY else most
 
 
 def count_listening(descriptors: int) -> int:

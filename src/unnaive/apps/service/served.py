@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-import hashlib
+import logging
 import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import orjson
 
+from unnaive.apps.service.folds import write_fold
+from unnaive.apps.service.measuring import HeldOut, measure_version
+from unnaive.apps.service.rebase import REBASE, rebase
 from unnaive.apps.service.record import Change, Document, TeachingRecord
-from unnaive.apps.service.refused import Refused
-from unnaive.apps.service.teaching import check_learnt, check_new_classes, resolve_labels, select_documents
-from unnaive.base.atomic_files import replacing
+from unnaive.apps.service.refused import Refused, refuse_mistake
+from unnaive.apps.service.teaching import (
+    change_model,
+    check_learnt,
+    check_new_classes,
+    resolve_labels,
+    select_documents,
+)
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.lazy import lazy_property
+from unnaive.base.system import locked_for_replacing
 from unnaive.base.types import Label
-from unnaive.classifier.model_file import load_model, write_arrays
-from unnaive.classifier.packing import pack
-from unnaive.classifier.text_classifier import TextClassifier
+from unnaive.classifier.model_file import load_model
 from unnaive.io.sources import hash_file
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.tuned_models import lost_tuning
 from unnaive.text.backend import thread_count
+
+log = logging.getLogger("unnaive.service")
 
 BARRIERS = {  # why versions from before an event cannot be restored, by its kind
     "loss": ": events before version {} were lost with a part of the record; choose a later version",
@@ -45,6 +54,25 @@ class Version:
     def json_pieces(self) -> JsonPieces:
         """What answers repeat for every text."""
         return JsonPieces.of(self.fitted.classes, "probability" if self.fitted.probabilistic else "score")
+
+
+def load_served(path: Path, *, mapped: bool) -> FittedModel:
+    """The model of a file, looked at from end to end before the first request."""
+    fitted = load_model(path, mapped=mapped)
+    if fitted.file is not None:
+        fitted.file.check()
+    if fitted.token_rule is None:
+        raise UnnaiveError(f"{path} was trained on counts, not on texts, and cannot be served")
+    return fitted
+
+
+def file_signature(path: Path) -> tuple[int, ...] | None:
+    """What tells one state of a file from another without reading it; None where it is not there."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def make_version(fitted: FittedModel, number: int) -> Version:
@@ -81,38 +109,96 @@ class ServedModel:
     it is written to the record; then the new version takes the place of the old one, in one assignment.
     """
 
-    def __init__(self, name: str, path: Path, *, teachable: bool) -> None:
+    def __init__(self, name: str, path: Path, *, teachable: bool, grow: bool = False) -> None:
         self.name, self.path = name, path
         self._changing = threading.RLock()
         self.record: TeachingRecord | None = None
+        self._settings: dict[str, str] = {}
+        self._grow = grow  # whether classes that another model does not have are carried over to it
         self.measures: dict[str, Any] = {}  # what `unnaive evaluate --json` said of it, for its card
-        self.problem: str | None = None  # why the model file could not be rewritten, for /readyz
-        fitted = load_model(path, mapped=not teachable)
-        if fitted.file is not None:
-            fitted.file.check()  # before the first request
+        self.held_out: HeldOut | None = None  # what each version is measured on
+        self._measured: int | None = None  # the version that was measured last
+        self._history: list[dict[str, Any]] = []  # where there is no record
+        self.problem: str | None = None  # why the model file could not be read or rewritten, for /readyz
+        self._signature = file_signature(path)
+        self._hash, self._folded = "", 0
+        fitted = load_served(path, mapped=not teachable)
         self.version = make_version(fitted, 0)
-        if self.version.fitted.token_rule is None:
-            raise UnnaiveError(f"{path} was trained on counts, not on texts, and cannot be served")
-        self._hash = ""
-        self._folded = 0
         if teachable:
-            self._open_record()
+            self.record = TeachingRecord(path)
+            try:
+                self._take_over(fitted, hash_file(path))
+            except BaseException:
+                self.record.close()
+                raise
 
-    def _open_record(self) -> None:
-        """Find out which events the model file has, and apply the rest."""
-        self.record = TeachingRecord(self.path)
-        self._hash = hash_file(self.path)
-        folded = self.record.fold_of(self._hash)
-        if folded is None and not self.record.empty:
-            raise UnnaiveError(
-                f"{self.path} is not the model that {self.record.path} belongs to; move one of the two away"
-            )
+    def _take_over(self, fitted: FittedModel, sha256: str) -> None:
+        """Serve the model of the file, with the events that it does not have.
+
+        A file that the record knows nothing of was trained anew: what was taught is carried over to it, as one event.
+        """
+        record = self._teachable_record()
+        folded = record.fold_of(sha256)
+        if folded is None and record.empty:
+            folded = 0
+            record.note_fold(sha256, 0)
         if folded is None:
-            self.record.note_fold(self._hash, 0)
-        self._folded = folded or 0
-        missing = self.record.change_since(self._folded)
-        fitted = _changed(self.version.fitted, missing) if missing else self.version.fitted
-        self.version = make_version(fitted, self.record.last)
+            self._rebase(fitted, sha256)
+            return
+        back = record.left_out_since(folded)  # which an earlier file of this model has
+        if back or record.is_derived(sha256):
+            number = record.add(REBASE, back, {"taught": len(back.learn), "forgotten": len(back.forget)})
+            log.warning("%s: another model file took over as version %d", self.name, number)
+        missing = record.change_since(folded)
+        fitted = change_model(fitted, missing) if missing else fitted
+        number = record.last
+        self._hash, self._folded = sha256, folded
+        self.version = make_version(fitted, number)
+
+    def _rebase(self, fitted: FittedModel, sha256: str) -> None:
+        record = self._teachable_record()
+        rebased = rebase(fitted, record, grow=self._grow)
+        number = record.add(REBASE, rebased.to_change(), rebased.to_answer())
+        self._hash, self._folded = sha256, number - 1
+        self.version = make_version(rebased.fitted, number)
+        log.warning("%s: another model file took over as version %d: %s", self.name, number, rebased.describe())
+        self.fold()  # from here on the record knows the file
+
+    def file_changed(self) -> tuple[int, ...] | None:
+        """What is to be seen of the model file from outside, if that has changed; None where it has not."""
+        found = file_signature(self.path)
+        return None if found in (None, self._signature) else found
+
+    def reload(self) -> bool:
+        """Take over the model file if it is another one than was read or written last; whether it was.
+
+        One that cannot be read is told by /readyz, and the model of before goes on answering.
+        """
+        with self._changing:
+            signature = file_signature(self.path)
+            if signature is None or signature == self._signature:
+                return False
+            self._signature = signature
+            try:
+                return self._reload(signature)
+            except (UnnaiveError, OSError) as problem:
+                self.problem = f"the new model file of {self.name} could not be taken over: {problem}"
+                log.error("%s", self.problem)
+                return False
+
+    def _reload(self, signature: tuple[int, ...]) -> bool:
+        fitted, sha256 = load_served(self.path, mapped=self.record is None), hash_file(self.path)
+        if file_signature(self.path) != signature:  # replaced while it was read: the next look takes it over
+            self._signature = None
+            return False
+        same = sha256 == self._hash
+        if not same and self.record is not None:
+            self._take_over(fitted, sha256)
+        elif not same:
+            self._hash = sha256
+            self.version = make_version(fitted, self.version.number + 1)
+        self.problem = None
+        return not same
 
     @property
     def teachable(self) -> bool:
@@ -166,8 +252,11 @@ class ServedModel:
 
     def _undoing(self, event: int) -> Change:
         record = self._teachable_record()
-        if not record.has_event(event):
+        kind = record.kind_of(event)
+        if kind is None:
             raise Refused(409, f"there is no event {event}; the last is {record.last}")
+        if kind == REBASE:
+            raise Refused(409, f"with event {event} another model file took over; put the file of before in its place")
         change = record.undoing(event)
         if not change:
             raise Refused(409, f"nothing is left of event {event} to take back: it was taken back before")
@@ -180,7 +269,7 @@ class ServedModel:
             return None
         if done[1] != request:
             raise Refused(409, f"the idempotency key {key!r} was used for another request; take a new one")
-        return done[2] | {"version": done[0], "event": done[0], "repeated": True}
+        return shown_answer(done[2], done[0], repeated=True)
 
     def _change(
         self, kind: str, change: Change, new_classes: bool | Collection[Label] | None, key: str | None, request: str,
@@ -190,7 +279,7 @@ class ServedModel:
         learn = tuple(replace(one, labels=resolve_labels(old, one.labels)) for one in change.learn)
         check_new_classes(old, [label for one in learn for label in one.labels], new_classes)
         change = Change(learn, record.link(change.forget))
-        new = _changed(old, change.net())
+        new = change_model(old, change.net())
         answer: dict[str, Any] = {
             "taught": len(change.learn),
             "forgotten": len(change.forget),
@@ -198,10 +287,11 @@ class ServedModel:
             "tuning_lost": lost_tuning(old, new),
             "new_classes": [label for label in new.classes if label not in set(old.classes)],
             "undoes": undoes,
+            "copies": count_copies(old, learn, record),
         }
         number = record.add(kind, change, answer, key=key, request=request)
         self.version = make_version(new, number)
-        return answer | {"version": number, "event": number, "repeated": False}
+        return shown_answer(answer, number, repeated=False)
 
     def replace_source(
         self, source: str, document: Document | None, *, new_classes: bool = False, key: str | None = None
@@ -221,6 +311,34 @@ class ServedModel:
                 }  # fmt: skip
             return self._change("annotation", Change(learn, () if old is None else (old,)), new_classes, key, "")
 
+    def setting(self, name: str) -> str | None:
+        """What was kept under a name beside the model: in its record, or, of a model that is only read, in memory."""
+        return self._settings.get(name) if self.record is None else self.record.setting(name)
+
+    def keep_setting(self, name: str, value: str) -> None:
+        """Keep a value under a name."""
+        if self.record is None:
+            self._settings[name] = value
+        else:
+            self.record.keep_setting(name, value)
+
+    def measure(self) -> bool:
+        """Measure the current version if that was not done; whether it was done now."""
+        version, held_out = self.version, self.held_out
+        if held_out is None or self._measured == version.number:
+            return False
+        found = measure_version(version.fitted, held_out)
+        self._measured = version.number
+        if self.record is None:
+            self._history.insert(0, {"version": version.number, "at": None, "measures": found})
+        else:
+            self.record.keep_measures(version.number, found)
+        return True
+
+    def history(self, limit: int = 100) -> list[dict[str, Any]]:
+        """The versions that were measured, the newest first."""
+        return self._history[:limit] if self.record is None else self.record.measured(limit)
+
     def roll_back(self, number: int, *, key: str | None = None, request: str = "") -> dict[str, Any]:
         """Make the model what it was after the event `number`, exactly, as one more event."""
         with self._changing:
@@ -236,20 +354,30 @@ class ServedModel:
             return self._change(f"rollback to {number}", record.undoing_since(number), None, key, request)
 
     def fold(self) -> bool:
-        """Rewrite the model file with all events in it; whether there was anything to write."""
+        """Rewrite the model file with all events in it; whether there was anything to write.
+
+        A command that is about to change the file is not disturbed: what is not written now is written later.
+        """
         with self._changing:
-            version, record = self.version, self.record
-            if record is None or version.number == self._folded:
+            record = self.record
+            if record is None or self.version.number == self._folded:
                 return False
-            if hash_file(self.path) != self._hash:
-                self.problem = f"{self.path} was changed by somebody else; what was taught since is in {record.path}"
-                raise UnnaiveError(self.problem)
-            with replacing(self.path) as file:
-                hashing = HashingFile(file)
-                write_arrays(hashing, *pack(version.fitted, frozen=False))  # type: ignore[arg-type]  # it only writes
-                record.note_fold(hashing.sha256, version.number)
-            self._hash, self._folded, self.problem = hashing.sha256, version.number, None
-            return True
+            try:
+                with locked_for_replacing(self.path, wait=False):
+                    sha256 = hash_file(self.path)
+                    if sha256 == self._hash:
+                        self._hash = write_fold(self.path, self.version.fitted, record, self.version.number)
+                        self._folded, self.problem = self.version.number, None
+                        self._signature = file_signature(self.path)
+                        return True
+            except BlockingIOError:
+                return False
+            except FileNotFoundError as problem:
+                self.problem = f"the model file of {self.name} is gone; what was taught is in its record"
+                raise UnnaiveError(self.problem) from problem
+            self._signature = None
+            self.reload()  # somebody else has written it
+            return False
 
     def close(self) -> None:
         """Fold, and leave the record."""
@@ -267,21 +395,20 @@ class ServedModel:
         return self.record
 
 
-class HashingFile:
-    """A file that is written and hashed in one pass."""
+def shown_answer(answer: dict[str, Any], number: int, *, repeated: bool) -> dict[str, Any]:
+    """What a client gets of the answer that the record keeps."""
+    shown = {name: value for name, value in answer.items() if name != "copies"}
+    return shown | {"version": number, "event": number, "repeated": repeated}
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file, self._hash = file, hashlib.sha256()
 
-    def write(self, data: Any) -> int:
-        """Write bytes, or the memory of an array."""
-        self._hash.update(data)
-        return self._file.write(data)
-
-    @property
-    def sha256(self) -> str:
-        """The hash of what was written so far."""
-        return self._hash.hexdigest()
+def count_copies(fitted: FittedModel, documents: Sequence[Document], record: TeachingRecord) -> dict[str, int]:
+    """How often the model learnt the texts without being taught them here, of those that it did: for a rebase."""
+    if fitted.text_hashes is None or not documents:
+        return {}
+    texts = [one.text for one in documents]
+    known = {text: times for text, times in zip(texts, fitted.text_hashes.copies(texts), strict=True) if times}
+    others = {text: times - record.count_taught(text) for text, times in known.items()}
+    return {text: times for text, times in others.items() if times > 0}
 
 
 def compare_versions(old: FittedModel, new: FittedModel, change: Change) -> list[dict[str, Any]]:
@@ -302,34 +429,9 @@ def _best(fitted: FittedModel, texts: Sequence[str]) -> list[dict[str, Any]]:
     return [{"label": fitted.classes[one], name: float(row[one])} for one, row in zip(best, values, strict=True)]
 
 
-def _changed(fitted: FittedModel, change: Change) -> FittedModel:
-    """The model after a change; a request cannot wait for a search, so that `auto` trains what it has chosen before.
-
-    Labels that it does not know become classes: whether they may was asked before.
-    """
-    classifier = TextClassifier.from_fitted(fitted)
-    if change.learn:
-        classifier.partial_fit(
-            [one.text for one in change.learn], _labels(fitted, change.learn), grow=True, keep_choice=True
-        )
-    if change.forget:
-        classifier.forget([one.text for one in change.forget], _labels(fitted, change.forget), keep_choice=True)
-    return classifier.fitted_
-
-
-def _labels(fitted: FittedModel, documents: Sequence[Document]) -> list[Any]:
-    """The labels in the form in which the model takes them."""
-    if fitted.multilabel:
-        return [one.labels for one in documents]
-    for one in documents:
-        if len(one.labels) != 1:
-            raise Refused(409, f"this model gives one label to each text, and a document came with {len(one.labels)}")
-    return [one.labels[0] for one in documents]
-
-
 def check_label(fitted: FittedModel, label: Label) -> None:
     """An error with status 404 if the model has no such class."""
     try:
         fitted.class_index(label)
     except UnnaiveError as problem:
-        raise Refused(404, str(problem)) from problem
+        raise refuse_mistake(404, problem) from problem

@@ -5,11 +5,13 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Sequence
+from typing import Any
 
 from unnaive.apps.cli.output import class_spellings
-from unnaive.apps.service.record import Document
+from unnaive.apps.service.record import Change, Document
 from unnaive.apps.service.refused import Refused
 from unnaive.base.types import Label
+from unnaive.classifier.text_classifier import TextClassifier
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.packed_documents import PackedDocuments
 from unnaive.data.targets import shorten_classes
@@ -43,6 +45,8 @@ def check_new_classes(
     new = [one for one in dict.fromkeys(labels) if one not in known]
     if not new or new_classes is None:
         return
+    if any(isinstance(one, str) and not one.strip() for one in new):
+        raise Refused(409, "a label is empty; give the name of a class")
     named = set() if isinstance(new_classes, bool) else set(resolve_labels(fitted, list(new_classes)))
     similar = find_similar(fitted.classes, [one for one in new if one not in named])
     if similar:
@@ -123,3 +127,28 @@ def select_documents(standing: Sequence[Document], wanted: Sequence[Document], e
     if left.total():
         raise Refused(409, f"event {event} did not teach that document, or it was forgotten before")
     return tuple(found)
+
+
+def change_model(fitted: FittedModel, change: Change) -> FittedModel:
+    """The model after a change; a request cannot wait for a search, so that `auto` trains what it has chosen before.
+
+    Labels that it does not know become classes: whether they may was asked before.
+    """
+    classifier = TextClassifier.from_fitted(fitted)
+    if change.learn:
+        classifier.partial_fit(
+            [one.text for one in change.learn], _labels_for(fitted, change.learn), grow=True, keep_choice=True
+        )
+    if change.forget:
+        classifier.forget([one.text for one in change.forget], _labels_for(fitted, change.forget), keep_choice=True)
+    return classifier.fitted_
+
+
+def _labels_for(fitted: FittedModel, documents: Sequence[Document]) -> list[Any]:
+    """The labels in the form in which the model takes them."""
+    if fitted.multilabel:
+        return [one.labels for one in documents]
+    for one in documents:
+        if len(one.labels) != 1:
+            raise Refused(409, f"this model gives one label to each text, and a document came with {len(one.labels)}")
+    return [one.labels[0] for one in documents]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import shutil
 import sqlite3
 import subprocess
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import UnnaiveError
+from unnaive.base.system import is_root
 from unnaive.classifier.export.conformance import TOLERANCE, EngineAgreement, compare_answers
 from unnaive.classifier.export.engines import run_program
 
@@ -102,7 +102,7 @@ def postgresql_server() -> Iterator[list[str]]:
     if programs is None:
         raise UnnaiveError("there is no PostgreSQL on this machine")
     with tempfile.TemporaryDirectory(prefix="unnaive-") as name:
-        user = "postgres" if os.geteuid() == 0 else None  # the server refuses to run as root
+        user = "postgres" if is_root() else None  # the server refuses to run as root
         if user:
             shutil.chown(name, user)
         data = f"{name}/data"

@@ -12,6 +12,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any
 
 from unnaive.base.errors import BadData, count_noun
 from unnaive.base.sqlite_files import connect_durable, transaction
+from unnaive.base.system import place_new
 from unnaive.curation.labelling.seals import COLUMNS, find_changed_rows, has_seals, seal_new_rows
 from unnaive.curation.labelling.seals import TABLE as SEALS
 
@@ -108,8 +110,7 @@ class LabelRecord:
         part = path.with_name(f"{path.name}.{os.getpid()}.part")
         part.unlink(missing_ok=True)
         try:
-            data = _connect(part, new=True)
-            with data:
+            with closing(_connect(part, new=True)) as data, data:  # closing empties the write-ahead log into the file
                 data.execute("BEGIN")
                 data.executemany(
                     "INSERT INTO texts VALUES (?, ?, ?)",
@@ -121,8 +122,7 @@ class LabelRecord:
                      "classes": json.dumps(list(classes), ensure_ascii=False)}.items(),
                 )  # fmt: skip
                 seal_new_rows(data)
-            data.close()  # which empties the write-ahead log into the file
-            os.link(part, path)  # fails if somebody was quicker, where a rename would not
+            place_new(part, path)
         except FileExistsError:
             raise BadData(f"{path} is there already; open it to go on, or name another file") from None
         finally:

@@ -252,6 +252,29 @@ def risk_coverage_figure(
         return drawing
 
 
+def histogram_figure(
+    edges: Floats,
+    counts: Floats,
+    threshold: float,
+    *,
+    title: str,
+    x: str,
+    ticks: Sequence[tuple[float, str]] | None = None,
+    ink: str = "black",
+) -> Figure:
+    """Bars between edges (n_bars + 1,), and a line at the threshold; `ticks` are places along x with their names."""
+    with style(ink) as library:
+        drawing, axes = _axes(library, title, x, "texts", size=(6.4, 3.2))
+        kept = edges[:-1] >= threshold - 1e-9
+        for part, number in ((~kept, 1), (kept, 0)):
+            axes.bar(edges[:-1][part], counts[part], np.diff(edges)[part], align="edge", color=COLOURS[number])
+        if edges[0] <= threshold <= edges[-1]:
+            axes.axvline(threshold, color=ink, linestyle="--", linewidth=1)
+        if ticks is not None:
+            axes.set_xticks([place for place, _ in ticks], [name for _, name in ticks], rotation=30)
+        return drawing
+
+
 def confusion_figure(
     matrix: NDArray[Any],
     classes: Sequence[str],

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
+from unnaive.base.system import count_cores
 from unnaive.base.types import Floats, Sparse
 from unnaive.models.svm import solver_reference as dual_reference
 from unnaive.models.svm.solver_reference import SolverProgress
@@ -275,9 +276,7 @@ def _limits(tol: float, max_iter: int, random_state: int) -> tuple[float, int, i
 def _threads(n_jobs: int) -> int:
     if isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool):
         if n_jobs == -1:
-            import os
-
-            return min(len(os.sched_getaffinity(0)), MOST_JOBS)
+            return min(count_cores(), MOST_JOBS)
         if 1 <= n_jobs <= MOST_JOBS:
             return int(n_jobs)
     raise UnnaiveError(f"n_jobs is {n_jobs!r}; give a whole number from 1 to {MOST_JOBS}, or −1 for all processors")

@@ -337,6 +337,7 @@ def change_file(
 
     `done` is called when the new file is there.
     """
+    from unnaive.apps.service.record import noting_change
     from unnaive.classifier.model_file import check_writable, load_model, save, update_model_file
 
     before: dict[str, int] = {}
@@ -346,7 +347,8 @@ def change_file(
         return change(fitted)
 
     if output is None:
-        changed = update_model_file(model, change_measured, done=done)
+        with noting_change(model) as placing:
+            changed = update_model_file(model, change_measured, placing=placing, done=done)
     else:
         check_writable(output)
         changed = change_measured(load_model(model))

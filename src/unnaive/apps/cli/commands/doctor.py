@@ -51,6 +51,7 @@ def examine(archives: Any = None) -> dict[str, Any]:
 
     import unnaive
     from unnaive.apps.cli.commands.collections import describe_collection
+    from unnaive.base.system import count_cores
     from unnaive.io.collections import COLLECTIONS, data_folders
 
     there = {name: describe_collection(one, archives)["path"] for name, one in COLLECTIONS.items()}
@@ -60,7 +61,7 @@ def examine(archives: Any = None) -> dict[str, Any]:
         "system": platform.platform(),
         "processor": platform.machine(),
         "backend": unnaive.backend,
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": count_cores(),
         "threads": {name: os.environ[name] for name in ("OMP_NUM_THREADS", "UNNAIVE_THREADS") if name in os.environ},
         "packages": {name: find_version(name) for name in PACKAGES},
         "optional": {name: find_version(name) for name in OPTIONAL},

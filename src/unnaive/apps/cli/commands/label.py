@@ -87,7 +87,15 @@ def label(
     ] = None,
     seed: Seed = 0,
     host: Annotated[str, typer.Option(help="Address that the page listens on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port of the page; 0 for any free port.", min=0, max=65535)] = 0,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            help="Port of the page; 0 for any free port, by default the same port for the same record.",
+            min=0,
+            max=65535,
+            show_default=False,
+        ),
+    ] = None,
     status: Annotated[bool, typer.Option("--status", help="Print how many texts are labelled, and exit.")] = False,
     export: Annotated[
         Path | None,
@@ -269,7 +277,7 @@ def _queue(labelling: Labelling, path: Path, who: str) -> None:
     labelling.follow_queue(who, find_queue(rows, labelling.names, labelling.pool.texts, str(path)))
 
 
-def _run(labelling: Labelling, who: str, *, terminal: bool, host: str, port: int) -> None:
+def _run(labelling: Labelling, who: str, *, terminal: bool, host: str, port: int | None) -> None:
     if terminal:
         from unnaive.apps.labelling.terminal import Terminal
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 from unnaive.apps.cli.paths import CHANGED_MODELS, READ, READ_NAMED
 from unnaive.apps.cli.screen import echo, note
 from unnaive.base.errors import BadData, MissingExtra, UnnaiveError, choose
+from unnaive.base.system import user_id
 
 if TYPE_CHECKING:
     from unnaive.apps.service.app import ServiceOptions
@@ -53,7 +55,15 @@ def serve(
         READ_NAMED,
         typer.Option(metavar="[NAME=]FILE", help="Output of unnaive evaluate --json, shown on the model card."),
     ] = None,
+    measure_on: Annotated[
+        list[str] | None,
+        READ_NAMED,
+        typer.Option(metavar="[NAME=]FILE", help="Labelled documents to measure each version of the model on."),
+    ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse teaching, and write no record.")] = False,
+    grow: Annotated[
+        bool, typer.Option("--grow", help="Let annotations of Label Studio add classes that a model does not have.")
+    ] = False,
     workers: Annotated[
         int, typer.Option(help="Number of processes; with more than one, models are read-only.", min=1, max=256)
     ] = 1,
@@ -104,6 +114,7 @@ def serve(
         from unnaive.apps.service.app import OPTIONS, ServiceOptions, create_app
         from unnaive.apps.service.limits import Limits
         from unnaive.apps.service.running import fit_limits, run_app
+        from unnaive.apps.service.sessions import read_local_secret
     except ImportError as problem:
         raise MissingExtra(f"serve needs {problem.name}; install it with: pip install 'unnaive[serve]'") from problem
     local = host in LOOPBACK
@@ -112,15 +123,19 @@ def serve(
         raise UnnaiveError(f"{host} can be reached from outside, so a token is needed; give --token-file or ${TOKEN}")
     token = given or secrets.token_urlsafe(24)
     paths = named_models(models)
+    check_permissions(paths.values(), teachable=not read_only and workers == 1)
     limits = Limits(
         body=max_body << 20, batch=max_batch, text=max_text, seconds=timeout, requests=max_requests,
         connections=max_connections, streams=max_streams, client_requests=max_client_requests, rate=max_rate,
     )  # fmt: skip
+    secret = token if given else read_local_secret("serve", *(str(Path(one).resolve()) for one in paths.values()))
     options = ServiceOptions(
         models=paths, evaluations=named_evaluations(evaluation or [], list(paths)), token=token, token_always=not local,
+        session_secret=secret,
         hosts=(*(LOOPBACK if local else ()), *(name.lower() for name in allow_host or ())),
+        measure_on=named_evaluations(measure_on or [], list(paths)),
         origins=tuple(allow_origin or ()), limits=fit_limits(limits),
-        read_only=read_only or workers > 1, fold_seconds=write_every,
+        read_only=read_only or workers > 1, grow=grow, fold_seconds=write_every,
     )  # fmt: skip
     _set_logging(log)
     if workers > 1:
@@ -153,8 +168,33 @@ def named_models(words: list[str]) -> dict[str, str]:
     return found
 
 
+def check_permissions(paths: Iterable[str], *, teachable: bool) -> None:
+    """Refuse models that this user cannot read, or teach: a record and the new model file are written beside them."""
+    for path in map(Path, paths):
+        folder = path.absolute().parent
+        if path.exists() and not os.access(path, os.R_OK):
+            raise UnnaiveError(f"{_whose(path)} cannot be read by user {user_id()}; {_ways_out(path)}")
+        if teachable and folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
+            raise UnnaiveError(
+                f"{_whose(folder)} cannot be written by user {user_id()}, so nothing could be taught; start with "
+                f"--read-only, {_ways_out(folder)}"
+            )
+
+
+def _whose(path: Path) -> str:
+    return f"{path} belongs to user {path.stat().st_uid} and"
+
+
+def _ways_out(path: Path) -> str:
+    owner = path.stat()
+    return (
+        f"run as its owner (in a container: --user {owner.st_uid}:{owner.st_gid}), or give it to this user "
+        f"(chown -R {user_id()} {path})"
+    )
+
+
 def named_evaluations(words: list[str], names: list[str]) -> dict[str, str]:
-    """Files of evaluations by model; a file without a name is of the first."""
+    """Files of evaluations, or to evaluate on, by model; a file without a name is of the first."""
     found: dict[str, str] = {}
     for word in words:
         name, equals, path = word.partition("=")
@@ -203,4 +243,4 @@ def _set_logging(log: bool) -> None:
     import logging
 
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING)
-    logging.getLogger("unnaive.service").setLevel(logging.INFO if log else logging.ERROR)
+    logging.getLogger("unnaive.service").setLevel(logging.INFO if log else logging.WARNING)

@@ -1,6 +1,7 @@
 // The labelling page: one text at a time, a key for every answer. The service decides what is asked next.
 
 import { ask } from "./api.js";
+import { begin, isOpen } from "./session.js";
 import { by, count, make, percent, say, watched } from "./shown.js";
 
 const WAYS = { random: "Drawn at random.", uncertain: "The model is unsure.", explore: "Unlike what was labelled so far.",
@@ -138,6 +139,7 @@ const ACTIONS = { a: accept, Enter: accept, x: reject, " ": () => answer("skip")
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  if (by("inside").hidden) return;
   if (event.target.tagName === "INPUT") {
     if (event.key === "Escape") event.target.blur();
     return;
@@ -164,8 +166,31 @@ by("search-form").addEventListener("submit", (event) => {
   by("search-words").blur();
   send("look", { words: by("search-words").value.trim() || null });
 });
-by("who").addEventListener("change", () => send("next"));
+by("who").addEventListener("change", () => {
+  remember(by("who").value.trim());
+  send("next");
+});
 
-const found = await watched(() => ask("/label/who"));
-if (found) by("who").value = found.who;
-await send("next");
+// The name, for a reload; a cookie, because after a restart the page may be at another port, and those share cookies.
+const NAMED = "unnaive_who";
+function remember(name) {
+  document.cookie = `${NAMED}=${encodeURIComponent(name)}; path=/; max-age=${name ? 31536000 : 0}; samesite=strict`;
+}
+function remembered() {
+  const part = document.cookie.split("; ").find((one) => one.startsWith(`${NAMED}=`));
+  try {
+    return part ? decodeURIComponent(part.slice(NAMED.length + 1)) : "";
+  } catch {
+    return "";
+  }
+}
+
+await begin(async () => {
+  by("inside").hidden = by("who-choice").hidden = !isOpen();
+  if (!isOpen()) return;
+  if (!by("who").value) {
+    const found = await watched(() => ask("/label/who"));
+    by("who").value = remembered() || (found ? found.who : "");
+  }
+  await send("next");
+});

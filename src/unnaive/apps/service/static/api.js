@@ -1,39 +1,34 @@
-// Requests to the service: one place for the token, for errors as sentences, and for "the service does not answer".
+// Requests to the service: one place for who asks, for errors as sentences, and for "the service does not answer".
+// The cookie of a session says who asks; a token is kept here only where the browser takes no cookies.
 
 export class Refused extends Error {}
 
 let token = "";
-const address = new URLSearchParams(location.hash.slice(1));
-if (address.get("token")) {
-  token = address.get("token");
-  history.replaceState(null, "", location.pathname); // so that it is neither bookmarked nor shown
-}
+export function setToken(given) { token = given; }
+export const authorization = (given = token) => (given ? { Authorization: `Bearer ${given}` } : {});
 
-export const hasToken = () => token !== "";
-export function setToken(given) { token = given.trim(); }
-
-export async function ask(path, body, signal, more = {}) {
-  const headers = { ...more };
-  if (token) headers.Authorization = `Bearer ${token}`;
-  if (body !== undefined) headers["Content-Type"] = "application/json";
-  let answer;
+async function reach(path, options) {
   try {
-    answer = await fetch(path, {
-      method: body === undefined ? "GET" : "POST", headers, signal,
-      body: body === undefined ? undefined : JSON.stringify(body), credentials: "omit",
-    });
+    return await fetch(path, { credentials: "same-origin", ...options });
   } catch (problem) {
     if (problem.name === "AbortError") throw problem;
     throw new Refused("The service does not answer. Is it still running?");
   }
+}
+
+export async function ask(path, body, signal, more = {}, method = body === undefined ? "GET" : "POST") {
+  const headers = { ...authorization(), ...more };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const answer = await reach(path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
   if (answer.status === 503) throw new Refused("The service has too much to do at the moment; try again in a second.");
   const found = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw Object.assign(new Refused(sentence(found.error, answer.status)), { status: answer.status });
-  return found;
+  if (answer.ok) return found;
+  if (answer.status === 401) document.dispatchEvent(new Event("unnaive:signed-out"));
+  throw Object.assign(new Refused(sentence(found.error, answer.status)), { status: answer.status, answer: found });
 }
 
 export async function picture(path) {
-  const answer = await fetch(path, { headers: token ? { Authorization: `Bearer ${token}` } : {}, credentials: "omit" });
+  const answer = await reach(path, { headers: authorization() });
   if (!answer.ok) return null;
   const bytes = new Uint8Array(await answer.arrayBuffer());
   let text = "";

@@ -1,22 +1,79 @@
 // The model's card: what it is, the strongest terms of each class, how well it does when that is known, its network.
 
 import { ask, picture } from "./api.js";
+import { askForToken, isSignedIn } from "./session.js";
 import { by, count, make, percent, watched } from "./shown.js";
 
-export function start(model) {
-  return { open: () => watched(() => open(model())) };
+export function start(model, changed) {
+  return { open: () => watched(() => open(model(), changed)) };
 }
 
-async function open(name) {
+async function open(name, changed) {
   by("card-body").replaceChildren(make("p", { className: "quiet" }, "Loading …"));
   let card;
   try {
     card = await ask(`/v1/models/${encodeURIComponent(name)}?terms=12`);
+    if (card.teachable) card.versions = (await ask(`/v1/models/${encodeURIComponent(name)}/versions?limit=50`)).versions;
   } catch (problem) {
     by("card-body").replaceChildren();
     throw problem;
   }
-  by("card-body").replaceChildren(facts(card), ...measures(card.evaluation || {}), ...classes(card), ...network(name, card));
+  by("card-body").replaceChildren(facts(card), ...measures(card.evaluation || {}), ...classes(card), ...versions(name, card, changed),
+    ...network(name, card));
+}
+
+const MEASURES = 4; // columns, of measures by version
+
+// What was taught and forgotten, how good each version was where that was measured, and the way back.
+function versions(name, card, changed) {
+  if (!card.versions || !card.versions.length) return [];
+  const measured = new Map((card.history || []).map((one) => [one.version, one.measures || {}]));
+  const measuresOf = (one) => one.measures || measured.get(one.version) || {};
+  const oldest = card.versions.at(-1);
+  const all = oldest.version > 1 ? card.versions
+    : [...card.versions, { version: 0, kind: "the model file", at: "", restorable: oldest.restorable !== false && oldest.kind !== "rebase" }];
+  const names = [...new Set(all.flatMap((one) => Object.keys(measuresOf(one))))]
+    .filter((key) => key !== "documents" && all.some((one) => typeof measuresOf(one)[key] === "number")).slice(0, MEASURES);
+  const number = (words) => make("td", { className: "number" }, words);
+  const measure = (one, key) => (typeof measuresOf(one)[key] === "number" ? measuresOf(one)[key].toFixed(3) : "");
+  const rows = all.map((one) => make("tr", {}, number(String(one.version)), make("td", {}, one.at.slice(0, 16).replace("T", " ")),
+    make("td", {}, describeEvent(one)), number(one.documents === undefined ? "" : String(one.documents)),
+    ...names.map((key) => number(measure(one, key))),
+    make("td", {}, ...(one.version === card.version ? ["now"] : one.restorable === false ? [] : [rollbackButton(name, one, card, changed)]))));
+  const numeric = ["Version", "Documents", ...names];
+  const head = ["Version", "When", "What", "Documents", ...names, "Go back"].map((one) =>
+    make("th", { scope: "col", className: numeric.includes(one) ? "number" : "" }, one));
+  const on = Math.max(0, ...all.map((one) => measuresOf(one).documents || 0));
+  return [make("h2", {}, "Versions"),
+    ...(on ? [make("p", { className: "quiet" }, `Each version was measured on ${count(on, "document")}.`)] : []),
+    make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Versions" },
+      make("table", { id: "versions" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)))];
+}
+
+// An event in words; of another model file that took over, what could not be carried over to it.
+export function describeEvent(one) {
+  if (one.kind !== "rebase") return one.kind + (one.undone ? ", undone" : "");
+  const left = Object.entries(one.left || {}).map(([reason, number]) => `${number} left out: ${reason}`);
+  return ["another model file took over", ...left].join("; ");
+}
+
+function rollbackButton(name, one, card, changed) {
+  const later = card.versions.filter((other) => other.version > one.version).length;
+  const button = make("button", { type: "button", onclick: () => {
+    if (!isSignedIn()) { askForToken(); return; }
+    const yes = make("button", { type: "button", onclick: () => { yes.disabled = true; watched(back); } },
+      `Yes, undo ${count(later, "change")}`);
+    const no = make("button", { type: "button", onclick: () => { yes.replaceWith(button); no.remove(); button.focus(); } }, "No");
+    button.replaceWith(yes, no);
+    yes.focus();
+  } }, "Roll back");
+  button.setAttribute("aria-label", `Roll back to version ${one.version}`);
+  const back = async () => {
+    await ask(`/v1/models/${encodeURIComponent(name)}/rollback`, { version: one.version });
+    changed();
+    await open(name, changed);
+  };
+  return button;
 }
 
 function facts(card) {

@@ -1,5 +1,16 @@
 // Reading and writing CSV (RFC 4180) in the browser.
 
+// The words of a file: UTF-8, or UTF-16 with its mark; what is neither is Windows-1252, of which Latin-1 is a part.
+export function decode(bytes) {
+  const mark = bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : null;
+  if (mark) return { words: new TextDecoder(mark).decode(bytes), note: ", read as UTF-16" };
+  try {
+    return { words: new TextDecoder("utf-8", { fatal: true }).decode(bytes), note: "" };
+  } catch {
+    return { words: new TextDecoder("windows-1252").decode(bytes), note: "; the file is not UTF-8, and was read as Latin-1 (Windows-1252)" };
+  }
+}
+
 export function parse(words, delimiter) {
   const rows = [];
   let row = [];

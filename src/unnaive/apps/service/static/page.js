@@ -1,8 +1,10 @@
-// The page: which model, which tab, and what each tab does when it is opened.
+// The page: who is here, which model, which tab, and what each tab does when it is opened.
 
 import { ask } from "./api.js";
 import * as card from "./card.js";
+import { begin, isOpen } from "./session.js";
 import { by, count, make, watched } from "./shown.js";
+import * as snippets from "./snippets.js";
 import * as table from "./table.js";
 import * as teach from "./teach.js";
 import * as tryOne from "./try.js";
@@ -11,16 +13,20 @@ const model = () => by("model").value;
 const names = () => [model(), ...(by("second").value ? [by("second").value] : [])];
 
 async function load() {
+  by("inside").hidden = by("model-choice").hidden = !isOpen();
+  if (!isOpen()) return;
   const found = await watched(() => ask("/v1/models"));
   if (!found) {
-    setTimeout(load, 3000); // the service may come back
+    if (isOpen()) setTimeout(load, 3000); // the service may come back
     return;
   }
+  const before = model();
   const options = () => found.models.map((one) => make("option", { value: one.name }, one.name));
   by("model").replaceChildren(...options());
+  if (found.models.some((one) => one.name === before)) by("model").value = before;
   by("second").replaceChildren(make("option", { value: "" }, "none"), ...options());
   by("second-choice").hidden = found.models.length < 2;
-  await showVersion();
+  await again();
 }
 
 async function showVersion() {
@@ -29,11 +35,13 @@ async function showVersion() {
   if (one) by("version").textContent = `${one.title} · ${count(one.classes, "class", "classes")} · version ${one.version}`;
 }
 
+const code = snippets.start(model);
+const correct = teach.startCorrecting(model, () => { showVersion(); parts.try.refresh(); });
 const parts = {
-  try: tryOne.start(names),
+  try: tryOne.start(names, (text) => { code.show(text); correct.show(text); }),
   table: table.start(model),
-  teach: teach.start(model, () => { showVersion(); }),
-  card: card.start(model),
+  teach: teach.start(model, showVersion),
+  card: card.start(model, showVersion),
 };
 
 const tabs = [...document.querySelectorAll("[role=tab]")];
@@ -53,18 +61,24 @@ function select(tab) {
 for (const tab of tabs) {
   tab.addEventListener("click", () => select(tab));
   tab.addEventListener("keydown", (event) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!step) return;
-    const next = tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length];
+    const at = tabs.indexOf(tab);
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    const next = tabs[(to + tabs.length) % tabs.length];
     next.focus();
     select(next);
   });
 }
 
-const again = () => { showVersion(); select(tabs.find((one) => one.getAttribute("aria-selected") === "true")); };
-by("model").addEventListener("change", again);
+async function again() {
+  select(tabs.find((one) => one.getAttribute("aria-selected") === "true"));
+  await showVersion();
+}
+
+by("model").addEventListener("change", () => { correct.forget(); again(); });
 by("second").addEventListener("change", again);
 window.addEventListener("offline", () => { by("status").textContent = "You are offline; the service may not answer."; });
 window.addEventListener("online", () => { by("status").textContent = ""; });
 
-load();
+begin(load);

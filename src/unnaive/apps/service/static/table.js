@@ -1,7 +1,7 @@
 // A table: its rows are labelled some at a time, filtered, sorted by how sure the model is, and downloaded.
 
 import { ask } from "./api.js";
-import { findDelimiter, parse, write } from "./csv.js";
+import { decode, findDelimiter, parse, write } from "./csv.js";
 import { by, count, make, percent, say, shownValue, valueOf, watched } from "./shown.js";
 
 const STEP = 200; // rows in a request
@@ -31,7 +31,7 @@ export function start(model) {
 
 async function open(file) {
   if (!file) return;
-  const words = (await file.text()).replace(/^\ufeff/, "");
+  const { words, note } = decode(new Uint8Array(await file.arrayBuffer()));
   const read = parse(words, findDelimiter(words));
   by("results").hidden = true;
   by("progress-words").textContent = "";
@@ -44,10 +44,10 @@ async function open(file) {
   name = file.name.replace(/\.[^.]*$/, "");
   header = read[0];
   rows = read.slice(1).map((cells, number) => ({ number, cells }));
-  by("column").replaceChildren(...header.map((one, at) => make("option", { value: String(at) }, one || `column ${at + 1}`)));
+  by("column").replaceChildren(...header.map((one, at) => make("option", { value: String(at), dir: "auto" }, one || `column ${at + 1}`)));
   by("column").value = String(guess());
   by("table-options").hidden = false;
-  by("progress-words").textContent = count(rows.length, "row");
+  by("progress-words").textContent = count(rows.length, "row") + note;
 }
 
 // The column with the longest cells, unless one says that it is the text.
@@ -117,7 +117,7 @@ function show() {
   }, make("button", { type: "button", onclick: () => sort(key) },
     words + (order.by === key ? (order.up ? " ▲" : " ▼") : "")));
   by("rows").tHead.replaceChildren(make("tr", {}, head("Row", "number", "number"), head("Label", "label"),
-    head("Sure", "sure", "number"), make("th", { scope: "col" }, header[column] || "Text")));
+    head("Sure", "sure", "number"), make("th", { scope: "col", dir: "auto" }, header[column] || "Text")));
   by("rows").tBodies[0].replaceChildren(...found.slice(0, SHOWN).map((one) => make("tr", {},
     make("td", { className: "number" }, String(one.number + 1)), make("td", { dir: "auto" }, one.label || "no label"),
     make("td", { className: "number" }, one.shown),

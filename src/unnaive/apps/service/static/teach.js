@@ -1,20 +1,29 @@
-// Teaching: the right label of a text, what it changed, undoing it, and the history from the record.
+// The Teach tab, and the correction below the answers of the Try tab: both ask teaching.js.
 
-import { ask, hasToken, setToken } from "./api.js";
+import { ask } from "./api.js";
+import { describeEvent } from "./card.js";
+import { askForToken, isSignedIn, offerSignIn } from "./session.js";
 import { by, count, make, shownValue, watched } from "./shown.js";
+import { Classes, describeChange, forgetEvent, teachDocument, undoEvent } from "./teaching.js";
 
 let timer = 0;
 let last = null; // the oldest version shown
+let followed = ""; // the text that was taken over from the Try tab
+let classes = new Classes();
+let card = null;
+
+async function readCard(name) {
+  card = await ask(`/v1/models/${encodeURIComponent(name)}?terms=0`);
+  classes = new Classes(card);
+  by("labels").replaceChildren(...classes.names().slice(0, 1000).map((one) => make("option", { value: one })));
+  return card;
+}
 
 export function start(model, changed) {
-  by("token-form").addEventListener("submit", (event) => {
-    event.preventDefault();
-    setToken(by("token").value);
-    watched(() => open(model()));
-  });
   by("teach-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    watched(() => teach(model(), changed));
+    watched(() => teachDocument(model(), by("teach-text").value, by("teach-label").value, classes, by("taught"),
+      async () => { changed(); await open(model(), changed); }));
   });
   by("teach-text").addEventListener("input", () => {
     clearTimeout(timer);
@@ -25,35 +34,25 @@ export function start(model, changed) {
   return { open: () => watched(() => open(model(), changed)) };
 }
 
-let known = new Set();
-let multilabel = false;
-
 async function open(name, changed) {
-  const card = await ask(`/v1/models/${encodeURIComponent(name)}?terms=0`);
-  const closed = by("teach-closed");
-  closed.hidden = card.teachable;
-  closed.textContent = "This service only reads its models: it was started with --read-only or with several workers.";
-  by("token-form").hidden = !card.teachable || hasToken();
-  by("teach-form").hidden = by("history-part").hidden = !card.teachable || !hasToken();
-  multilabel = card.multilabel;
-  known = new Set(card.classes.map((one) => String(one.label)));
-  by("labels").replaceChildren(...[...known].map((one) => make("option", { value: one })));
+  await readCard(name);
+  by("teach-closed").hidden = card.teachable && isSignedIn();
+  by("teach-closed").textContent = card.teachable ? "Teaching needs the token of the service: sign in above."
+    : "This service only reads its models: it was started with --read-only or with several workers.";
+  by("teach-form").hidden = by("history-part").hidden = !card.teachable || !isSignedIn();
   hint();
-  if (by("teach-text").value === "") by("teach-text").value = by("text").value;
-  if (card.teachable && hasToken()) {
-    await history(name, changed);
-    await now(name);
+  if (by("text").value !== followed) { // another text was tried since
+    followed = by("teach-text").value = by("text").value;
+    by("teach-label").value = "";
+    by("taught").replaceChildren();
   }
+  if (!card.teachable) return;
+  if (!isSignedIn()) { offerSignIn(); return; }
+  await history(name, changed);
+  await now(name);
 }
 
-function hint() {
-  const given = labels();
-  const fresh = given.filter((one) => !known.has(one));
-  by("teach-hint").textContent = fresh.length ? `${fresh.join(", ")} will be a new class.`
-    : multilabel ? "Several labels with ; between them." : "";
-}
-
-const labels = () => by("teach-label").value.split(multilabel ? ";" : /$^/).map((one) => one.trim()).filter(Boolean);
+function hint() { by("teach-hint").textContent = classes.hint(by("teach-label").value); }
 
 async function now(name) {
   const text = by("teach-text").value;
@@ -62,49 +61,69 @@ async function now(name) {
     return;
   }
   const answer = await ask("/v1/classify", { text, model: name, top_k: 1 });
-  const { labels: found, classes } = answer.results[0];
-  by("teach-now").textContent = `The model says: ${found.join(", ") || "no label"} (${shownValue(classes[0])}).`;
+  const { labels: found, classes: values } = answer.results[0];
+  by("teach-now").textContent = `The model says: ${found.join(", ") || "no label"} (${shownValue(values[0])}).`;
 }
 
-async function teach(name, changed) {
-  const text = by("teach-text").value;
-  const given = labels();
-  if (text.trim() === "" || !given.length) {
-    by("taught").textContent = "Give a text and its label.";
-    return;
-  }
-  const document = multilabel ? { text, labels: given } : { text, label: given[0] };
-  await send(name, "teach", document, given.some((one) => !known.has(one)), changed);
-}
-
-async function send(name, kind, document, fresh, changed) {
-  const path = `/v1/models/${encodeURIComponent(name)}/${kind}`;
-  const body = { documents: [document], new_classes: fresh };
-  const key = Array.from(crypto.getRandomValues(new Uint8Array(16)), (one) => one.toString(16)).join("");
-  const answer = await ask(path, body, undefined, { "Idempotency-Key": key });
-  const { before, after } = answer.changed[0];
-  const words = (one) => `${one.label} (${shownValue(one)})`;
-  const done = kind === "teach" ? "Taught" : "Forgotten";
-  by("taught").replaceChildren(`${done}. The model said ${words(before)}, and says now ${words(after)}. `,
-    make("button", { type: "button", onclick: () => watched(() =>
-      send(name, kind === "teach" ? "forget" : "teach", document, true, changed)) }, "Undo"));
-  changed();
-  await open(name, changed);
+// The correction of the text on the Try tab.
+export function startCorrecting(model, changed) {
+  let text = "";
+  let read = null; // the model whose classes are known
+  by("correct-label").addEventListener("input", () => { by("correct-hint").textContent = classes.hint(by("correct-label").value); });
+  by("correct-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (!isSignedIn()) { askForToken(); return; }
+    watched(() => teachDocument(model(), by("text").value, by("correct-label").value, classes, by("corrected"),
+      async () => { await readCard(model()); changed(); }));
+  });
+  const show = async (given) => {
+    by("below-answers").hidden = given === "";
+    if (given !== text) {
+      by("corrected").replaceChildren();
+      by("correct-label").value = by("correct-hint").textContent = "";
+    }
+    text = given;
+    if (given === "" || read === model()) return;
+    read = model();
+    await watched(() => readCard(model()));
+    by("correct-form").hidden = !card || !card.teachable;
+  };
+  return { show, forget: () => { read = null; by("corrected").replaceChildren(); } };
 }
 
 async function history(name, changed, before) {
   const query = new URLSearchParams({ limit: "20", documents: "true", ...(before ? { before } : {}) });
   const found = await ask(`/v1/models/${encodeURIComponent(name)}/versions?${query}`);
-  const items = found.versions.map((one) => make("li", {},
-    make("span", { className: "quiet" }, `${one.at.slice(0, 16).replace("T", " ")} · version ${one.version} · ${one.kind}` +
-      ` · ${count(one.documents, "document")}`),
-    ...one.changes.slice(0, 3).map((change) => make("div", { dir: "auto" },
-      `${change.sign > 0 ? "+" : "−"} ${change.labels.join(", ")}: ${change.text.slice(0, 200)} `,
-      make("button", { type: "button", onclick: () => watched(() => send(name, change.sign > 0 ? "forget" : "teach",
-        multilabel ? { text: change.text, labels: change.labels } : { text: change.text, label: change.labels[0] },
-        true, changed)) }, change.sign > 0 ? "Forget it" : "Teach it again")))));
+  const items = found.versions.map((one) => historyItem(name, one, changed));
   if (before) by("history").append(...items);
   else by("history").replaceChildren(...(items.length ? items : [make("li", { className: "quiet" }, "Nothing was taught yet.")]));
   last = found.versions.length ? found.versions.at(-1).version : null;
   by("more-history").hidden = found.versions.length < 20 || last <= 1;
+}
+
+const SHOWN = 3; // documents of an event
+
+function historyItem(name, event, changed) {
+  const done = async (answer, words) => {
+    by("taught").replaceChildren(describeChange(answer, words));
+    changed();
+    await open(name, changed);
+  };
+  const button = (words, work) => make("button", { type: "button", onclick: (pressed) => {
+    pressed.target.disabled = true; // pressed again while the answer is on its way, it does nothing
+    watched(work).then((found) => { if (found === undefined && pressed.target.isConnected) pressed.target.disabled = false; });
+  } }, words);
+  const changes = event.changes || [];
+  const state = event.undoes ? ` · undoes version ${event.undoes}` : "";
+  const lines = changes.slice(0, SHOWN).map((change) => make("div", { dir: "auto" },
+    `${change.sign > 0 ? "+" : "−"} ${change.labels.join(", ")}: ${change.text.slice(0, 200)} `,
+    ...(change.sign > 0 && change.standing ? [button("Forget it", async () =>
+      done(await forgetEvent(name, event, changes.length > 1 ? change : null), "Forgotten"))] : [])));
+  const forgot = changes.length > 0 && changes.every((change) => change.sign < 0);
+  return make("li", {},
+    make("span", { className: "quiet" }, `${event.at.slice(0, 16).replace("T", " ")} · version ${event.version} · ${describeEvent(event)}` +
+      ` · ${count(event.documents, "document")}${state} `),
+    ...(changes.length > SHOWN ? [make("span", { className: "quiet" }, `· ${SHOWN} of them shown `)] : []),
+    ...(forgot && !event.undone && event.kind !== "rebase" ? [button("Teach it again", async () => done(await undoEvent(name, event.version), "Taught again"))] : []),
+    ...lines);
 }

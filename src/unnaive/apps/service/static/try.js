@@ -4,44 +4,55 @@ import { ask } from "./api.js";
 import { by, make, shownValue, valueOf, watched } from "./shown.js";
 
 const WAIT = 120; // ms after the last key
+const MARKED = 20000; // characters of a text whose evidence is shown; a button for each word of a book would stop the browser
+const PIECE = 300; // stretches that are drawn before the browser may do something else
 
 let struck = []; // places of words that do not count, in characters
 let chosen = {}; // class to explain, by model
 let running = null;
 let timer = 0;
 
-export function start(names) {
-  by("text").addEventListener("input", () => { struck = []; later(names); });
-  return { refresh: () => refresh(names) };
-}
-
-function later(names) {
-  clearTimeout(timer);
-  timer = setTimeout(() => refresh(names), WAIT);
+// `answered` is called with the text that the answers are of.
+export function start(names, answered = () => {}) {
+  const again = () => refresh(names, again, answered);
+  by("text").addEventListener("input", () => {
+    struck = [];
+    clearTimeout(timer);
+    timer = setTimeout(again, WAIT);
+  });
+  return { refresh: again };
 }
 
 // The text without the struck words; as many characters as before, so that places stay the same.
 export function withoutStruck(text, places) {
+  if (!places.length) return text;
   const characters = Array.from(text);
   for (const [start, end] of places) characters.fill(" ", start, end);
   return characters.join("");
 }
 
-async function refresh(names) {
+async function refresh(names, again, answered) {
   const text = by("text").value;
   const empty = text.trim() === "";
   by("try-empty").hidden = !empty;
   if (running) running.abort();
   if (empty) {
     by("answers").replaceChildren();
+    answered("");
     return;
   }
   running = new AbortController();
   const signal = running.signal;
   by("answers").setAttribute("aria-busy", "true");
   const found = await watched(() => Promise.all(names().map((name) => classify(name, text, signal))));
-  by("answers").removeAttribute("aria-busy");
-  if (found) by("answers").replaceChildren(...found.map((one) => column(one, text, names)));
+  if (signal.aborted) return; // a newer text is under way
+  if (found) {
+    const columns = found.map((one) => column(one, text, names, again));
+    by("answers").replaceChildren(...columns.map((one) => one.shown));
+    answered(text);
+    await Promise.all(columns.map((one) => one.draw(signal)));
+  }
+  if (!signal.aborted) by("answers").removeAttribute("aria-busy");
 }
 
 async function classify(name, text, signal) {
@@ -55,7 +66,8 @@ async function classify(name, text, signal) {
   return { name, ...answer.results[0] };
 }
 
-function column(result, text, names) {
+// The answer of a model, and what draws the evidence into it.
+function column(result, text, names, again) {
   const explained = result.explanation;
   const title = result.labels.length ? result.labels.join(", ") : "no label";
   const largest = Math.max(...result.classes.map((one) => Math.abs(valueOf(one))), 1e-9);
@@ -66,17 +78,18 @@ function column(result, text, names) {
     return make("li", {}, make("button", {
       type: "button", "aria-pressed": String(one.label === explained.label),
       title: `Show what speaks for ${one.label}`,
-      onclick: () => { chosen[result.name] = one.label; refresh(names); },
+      onclick: () => { chosen[result.name] = one.label; again(); },
     }, make("span", { className: "name", dir: "auto" }, String(one.label)),
     make("span", { className: "bar" }, bar), make("span", { className: "number" }, shownValue(one))));
   }));
   const rest = result.classes.length > 20
     ? [make("p", { className: "quiet" }, `and ${result.classes.length - 20} more classes`)] : [];
   const line = make("p", { className: "number-line quiet" }, hint(explained));
-  return make("div", { className: "answer" },
+  const { place, part, draw } = evidence(text, explained, line, again);
+  const shown = make("div", { className: "answer" },
     make("h2", { dir: "auto" }, names().length > 1 ? `${result.name}: ${title}` : title), bars, ...rest,
-    make("h2", { dir: "auto" }, `What speaks for and against ${explained.label}`),
-    evidence(text, explained, line, names), line);
+    make("h2", { dir: "auto" }, `What speaks for and against ${explained.label}`), ...part, place, line);
+  return { shown, draw };
 }
 
 function hint(explained) {
@@ -105,24 +118,44 @@ export function stretches(text, found) {
   return parts;
 }
 
-function evidence(text, explained, line, names) {
-  const parts = split(stretches(text, explained.evidence), struck);
-  const largest = Math.max(...parts.map((one) => Math.abs(one.value)), 1e-9);
-  return make("div", { className: "evidence", dir: "auto", tabIndex: 0, role: "group", "aria-label": "Evidence" },
-    ...parts.map((one) => {
-      const share = one.value / largest;
-      if (Math.abs(share) < 1e-9 && !one.struck) return one.words;
-      const side = share > 0 ? "for" : "against";
-      const number = one.struck ? "struck out; click to put it back"
-        : `${one.words}: ${one.value > 0 ? "+" : "−"}${Math.abs(one.value).toFixed(2)} ${side} ${explained.label}`;
-      const tell = () => { line.textContent = number; };
-      const button = make("button", {
-        type: "button", title: number, className: one.struck ? "struck" : side, onfocus: tell, onmouseenter: tell,
-        "aria-pressed": String(Boolean(one.struck)), onclick: () => strike(one, names),
-      }, one.words);
-      if (!one.struck) button.style.background = `rgba(var(--${side}), ${(0.12 + 0.5 * Math.abs(share)).toFixed(2)})`;
-      return button;
-    }));
+// The first characters of a text, counted as Python does, and what follows them.
+export function firstCharacters(text, limit) {
+  if (text.length <= limit) return [text, ""];
+  let end = 0;
+  for (let number = 0; number < limit && end < text.length; number += 1) end += text.codePointAt(end) > 0xffff ? 2 : 1;
+  return [text.slice(0, end), text.slice(end)];
+}
+
+function evidence(text, explained, line, again) {
+  const [first, rest] = firstCharacters(text, MARKED);
+  const inside = explained.evidence.map((one) => ({ ...one, places: one.places.filter(([, end]) => end <= MARKED) }));
+  const parts = split(stretches(first, inside), struck);
+  const largest = parts.reduce((most, one) => Math.max(most, Math.abs(one.value)), 1e-9);
+  const place = make("div", { className: "evidence", dir: "auto", tabIndex: 0, role: "group", "aria-label": "Evidence" });
+  const note = `The text is long: words are marked in its first ${MARKED.toLocaleString("en")} characters; the classes are those of all of it.`;
+  const draw = async (signal) => {
+    for (let at = 0; at < parts.length; at += PIECE) {
+      if (at) await new Promise((done) => { setTimeout(done); });
+      if (signal.aborted) return;
+      place.append(...parts.slice(at, at + PIECE).map((one) => stretch(one, one.value / largest, explained.label, line, again)));
+    }
+    place.append(rest);
+  };
+  return { place, part: rest ? [make("p", { className: "quiet" }, note)] : [], draw };
+}
+
+function stretch(one, share, label, line, again) {
+  if (Math.abs(share) < 1e-9 && !one.struck) return one.words;
+  const side = share > 0 ? "for" : "against";
+  const number = one.struck ? "struck out; click to put it back"
+    : `${one.words}: ${one.value > 0 ? "+" : "−"}${Math.abs(one.value).toFixed(2)} ${side} ${label}`;
+  const tell = () => { line.textContent = number; };
+  const button = make("button", {
+    type: "button", title: number, className: one.struck ? "struck" : side, onfocus: tell, onmouseenter: tell,
+    "aria-pressed": String(Boolean(one.struck)), onclick: () => strike(one, again),
+  }, one.words);
+  if (!one.struck) button.style.background = `rgba(var(--${side}), ${(0.12 + 0.5 * Math.abs(share)).toFixed(2)})`;
+  return button;
 }
 
 // Struck words carry no evidence any more: cut them out of the stretches that they lie in.
@@ -143,8 +176,8 @@ export function split(parts, places) {
   return found;
 }
 
-function strike(part, names) {
+function strike(part, again) {
   const same = ([start, end]) => start === part.start && end === part.end;
   struck = part.struck ? struck.filter((one) => !same(one)) : [...struck, [part.start, part.end]];
-  refresh(names);
+  again();
 }

@@ -1,0 +1,199 @@
+"""`unnaive filter`: keep the texts of a corpus that a model takes for some classes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unnaive.apps.cli.options import STDOUT, AsJson, Html, Interrupted, ModelFile, make_output_folders, reading
+from unnaive.apps.cli.paths import READ, WRITTEN
+from unnaive.apps.cli.screen import echo, note
+
+if TYPE_CHECKING:
+    from unnaive.base.types import Label
+    from unnaive.evaluation.recall_threshold import RecallThreshold
+    from unnaive.io.datafiles import DataFile
+    from unnaive.learning.fitted import FittedModel
+    from unnaive.scaleout.filter.keep_rule import KeepRule
+    from unnaive.scaleout.filter.run import FilterOutcome
+    from unnaive.scaleout.filter.shards import ShardPlan
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command("filter")(filter_command)
+
+
+@reading("Texts: .jsonl, .parquet, .warc, .wet or .txt files, packed or not, folders of them, or - for stdin.")
+def filter_command(
+    model: ModelFile,
+    source: DataFile,
+    keep: Annotated[
+        list[str],
+        typer.Option(
+            "--keep", metavar="CLASS", help="Class of the texts to keep; may be repeated.", show_default=False
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        WRITTEN,
+        typer.Option(
+            "-o", "--output", help="File to write, or a folder for several; stdout by default.", show_default=False
+        ),
+    ] = None,
+    above: Annotated[
+        float | None,
+        typer.Option(metavar="P", help="Keep texts of which the class has at least this probability, e.g. 0.5."),
+    ] = None,
+    recall: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", help="Keep at least this share of the good texts, by a threshold found on --held-out."
+        ),
+    ] = None,
+    held_out: Annotated[
+        Path | None, READ, typer.Option(help="Labelled texts that the model has not learnt from, for --recall.")
+    ] = None,
+    confidence: Annotated[
+        float, typer.Option(metavar="SHARE", help="How probable it shall be that new texts reach the --recall.")
+    ] = 0.9,
+    html: Html = None,
+    as_json: AsJson = False,
+    *,
+    read_like: Callable[..., DataFile],
+) -> None:
+    """Keep the texts of a corpus that a model takes for good.
+
+    What is kept is written as it was read, in its order; a folder of shards becomes a folder of the same names, and
+    the same command goes on where it was stopped.
+
+    unnaive filter quality.model shards -o kept --keep good --recall 0.9 --held-out labelled.jsonl
+    """
+    from unnaive.apps.cli.output import find_class, read_as_trained, write_text
+    from unnaive.apps.cli.screen import say_summary
+    from unnaive.base.visible_text import visible_json
+    from unnaive.classifier.model_file import load_model
+    from unnaive.scaleout.filter.filter_page import FilterReport, filter_page
+    from unnaive.scaleout.filter.shards import plan_shards
+
+    target = None if output is None or output == STDOUT else output
+    check_cut(above, recall, held_out)
+    plan = plan_shards(source.paths, target, format=source.format, follow_links=source.options.follow_links)
+    make_output_folders([html])
+    fitted = load_model(model)
+    classes = [find_class(fitted, name) for name in keep]
+    rule, choice = choose_rule(fitted, classes, above, recall, confidence, held_out, read_like)
+    if plan.left_out:
+        note(f"left out {len(plan.left_out):,} files that are no texts, such as {plan.left_out[0]}")
+    outcome = filter_plan(plan, rule, read_as_trained(source, fitted), model, keep)
+    report = FilterReport.of(rule, outcome, str(model), choice)
+    if as_json and target is not None:
+        shown = report.to_dict() | ({} if choice is None else {"held_out": asdict(choice)})
+        echo(visible_json(shown))
+    else:
+        tell = say_summary if target is not None else note_summary
+        for sentence in report.sentences():
+            tell(sentence)
+    if html is not None:
+        write_text(html, filter_page(report))
+
+
+def note_summary(line: str) -> None:
+    """A line on what was done, on stderr where stdout has the texts, unless --quiet."""
+    from unnaive.apps.cli.screen import is_quiet
+
+    if not is_quiet():
+        echo(line, err=True)
+
+
+def check_cut(above: float | None, recall: float | None, held_out: Path | None) -> None:
+    """An error unless it is told in one way where to cut."""
+    from unnaive.base.errors import UnnaiveError
+
+    if (above is None) == (recall is None):
+        raise UnnaiveError("say which texts to keep by one of --above 0.5 and --recall 0.9 --held-out LABELLED")
+    if recall is not None and held_out is None:
+        raise UnnaiveError("--recall needs labelled texts that the model has not learnt from; add --held-out LABELLED")
+    if recall is None and held_out is not None:
+        raise UnnaiveError("--held-out is for --recall; leave it out, or ask for a --recall in the place of --above")
+
+
+def choose_rule(
+    fitted: FittedModel,
+    classes: list[Label],
+    above: float | None,
+    recall: float | None,
+    confidence: float,
+    held_out: Path | None,
+    read_like: Callable[..., DataFile],
+) -> tuple[KeepRule, RecallThreshold | None]:
+    """(the rule, how its threshold was found where it was not given)."""
+    from unnaive.apps.cli.output import (
+        parse_class_labels,
+        read_as_trained,
+        say_what_was_read,
+        warn_about_learnt,
+    )
+    from unnaive.base.errors import BadData
+    from unnaive.evaluation.recall_threshold import check_share
+    from unnaive.scaleout.filter.keep_rule import choose_keep_rule
+
+    if recall is None:
+        return choose_keep_rule(fitted, classes, above=above)
+    check_share(recall, "recall")
+    check_share(confidence, "confidence")
+    labelled = read_as_trained(replace(read_like([str(held_out)]), format=None), fitted)
+    corpus = labelled.corpus()
+    say_what_was_read(labelled)
+    warn_about_learnt(fitted, corpus)
+    labels = parse_class_labels(fitted, corpus)
+    if set(classes).isdisjoint(label for names in labels for label in names):
+        names = " or ".join(map(str, classes))
+        raise BadData(f"no text of {corpus.name} is labelled {names}; give labelled texts of it")
+    return choose_keep_rule(fitted, classes, recall=recall, held_out=(corpus.texts, labels), confidence=confidence)
+
+
+def filter_plan(plan: ShardPlan, rule: KeepRule, source: DataFile, model: Path, keep: list[str]) -> FilterOutcome:
+    """Filter all shards, watched by a progress bar; what is done stays done where it is stopped."""
+    from contextlib import nullcontext
+
+    from unnaive.apps.cli.screen import Progress
+    from unnaive.base.errors import BadData, count_noun
+    from unnaive.io.sources import STDIN, hash_file
+    from unnaive.scaleout.filter.filter_record import open_filter_record
+    from unnaive.scaleout.filter.reading import choose_reading
+    from unnaive.scaleout.filter.run import FilterOutcome, filter_shards
+
+    shards = choose_reading(plan.jobs, source, rule.fitted)
+    files = [Path(job.source) for job in plan.jobs if job.source != STDIN]
+    total = sum(path.stat().st_size for path in files if path.is_file())
+    outcome = FilterOutcome()
+    settings: dict[str, Any] = {
+        "model": hash_file(model), "class": sorted(set(keep)), "threshold": rule.threshold,
+        "column of text": None if shards.columns is None else list(shards.columns.texts),
+        "part of messages": shards.message,
+    }  # fmt: skip
+    record = nullcontext() if plan.folder is None else open_filter_record(plan.folder, settings)
+    try:
+        with Progress("filtering", total or None, in_logs=bool(files)) as bar, record as kept_record:
+            shards = replace(shards, options=replace(shards.options, on_read=bar.advance))
+            filter_shards(rule, plan.jobs, shards, record=kept_record, outcome=outcome)
+    except KeyboardInterrupt:
+        done = count_noun(len(outcome.shards), "shard")
+        raise Interrupted(
+            f"interrupted after {done} of {len(plan.jobs):,}; the same command goes on from there"
+            if plan.folder is not None
+            else "interrupted; nothing was written"
+        ) from None
+    if not outcome.tally.texts:
+        raise BadData(f"{source.name} has no texts; give some")
+    if outcome.tally.skipped:
+        note(f"{count_noun(outcome.tally.skipped, 'line')} could not be read and left out")
+    if plan.folder is None and plan.jobs[0].target is None:
+        sys.stdout.flush()
+    return outcome

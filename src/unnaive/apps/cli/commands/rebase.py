@@ -1,0 +1,84 @@
+"""`unnaive rebase`: what a served model was taught, carried over to one that was trained anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unnaive.apps.cli.options import AsJson, ChangedModel
+from unnaive.apps.cli.paths import EXTENDED, WRITTEN_MODEL
+from unnaive.apps.cli.screen import echo
+from unnaive.base.errors import UnnaiveError
+from unnaive.base.visible_text import visible_json
+
+SHOWN = 10  # documents that are listed on the screen
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command()(rebase)
+
+
+def rebase(
+    model: ChangedModel,
+    record: Annotated[
+        Path,
+        EXTENDED,
+        typer.Option(metavar="FILE", help="Record of the served model, MODEL.record beside it.", show_default=False),
+    ],
+    grow: Annotated[
+        bool, typer.Option("--grow", help="Also carry over documents of classes that the new model does not have.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        WRITTEN_MODEL,
+        typer.Option("-o", "--output", help="Write the model to this file and leave MODEL unchanged."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Carry over what a served model was taught to a model that was trained anew.
+
+    Documents that the new model has learnt already are not taught again. What could not be carried over is listed, with
+    the reason. The record then belongs to the new file too. A service that is running does all this by itself when its
+    model file is replaced.
+
+    unnaive rebase retrained.model --record tickets.model.record -o tickets.model
+    """
+    from unnaive.apps.service.folds import write_fold
+    from unnaive.apps.service.rebase import REBASE
+    from unnaive.apps.service.rebase import rebase as carry_over
+    from unnaive.apps.service.record import TeachingRecord
+    from unnaive.classifier.model_file import check_writable, load_model
+    from unnaive.io.sources import check_exists, hash_file
+
+    target = check_writable(output or model)
+    fitted = load_model(model)
+    if fitted.token_rule is None:
+        raise UnnaiveError(f"{model} was trained on counts, not on texts, and cannot be taught texts")
+    book = TeachingRecord(model, check_exists(record))
+    try:
+        if book.fold_of(hash_file(model)) is not None:
+            raise UnnaiveError(f"{model} goes with {record} already; serve it, or name a model that was trained anew")
+        found = carry_over(fitted, book, grow=grow)
+        event = book.add(REBASE, found.to_change(), found.to_answer())
+        write_fold(target, found.fitted, book, event)
+    finally:
+        book.close()
+    left = [one.to_dict() for one in found.left]
+    show_rebase({"file": str(output or model), **found.to_answer(), "left": left}, found.describe(), as_json)
+
+
+def show_rebase(summary: dict[str, Any], described: str, as_json: bool) -> None:
+    """What was carried over, and what was not."""
+    if as_json:
+        echo(visible_json(summary))
+        return
+    from unnaive.apps.cli.screen import say_summary as say
+
+    say(f"{summary['file']}: {described}")
+    for one in summary["left"][:SHOWN]:
+        say(f"  not carried over: {', '.join(map(str, one['labels']))}: {one['text'][:80]!r} ({one['reason']})")
+    if len(summary["left"]) > SHOWN:
+        say(f"  and {len(summary['left']) - SHOWN:,} more; --json lists them all")

@@ -1,0 +1,20 @@
+"""Folds: model files with the events of a record in them, written so that the record knows each of them before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from unnaive.apps.service.record import TeachingRecord
+from unnaive.base.atomic_files import HashingFile, replacing
+from unnaive.classifier.model_file import write_arrays
+from unnaive.classifier.packing import pack
+from unnaive.learning.fitted import FittedModel
+
+
+def write_fold(path: Path, fitted: FittedModel, record: TeachingRecord, event: int) -> str:
+    """Write the model with all events up to `event` in it; the hash of the file."""
+    with replacing(path) as file:
+        hashing = HashingFile(file)
+        write_arrays(hashing, *pack(fitted, frozen=False))  # type: ignore[arg-type]  # it only writes
+        record.note_fold(hashing.sha256, event)
+    return hashing.sha256

@@ -1,0 +1,65 @@
+"""Bodies of requests that come compressed (Content-Encoding: gzip), inflated part by part within the same limits."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from unnaive.apps.service.refused import Refused
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+
+PIECE = 1 << 18  # bytes that are inflated at a time
+GZIP = 16 + zlib.MAX_WBITS  # what zlib calls a gzip header
+
+
+def check_encoding(given: bytes) -> bool:
+    """Whether a body has to be inflated, by the header Content-Encoding; refused where it is another encoding."""
+    name = given.decode("latin-1").strip().lower()
+    if name in ("", "identity"):
+        return False
+    if name in ("gzip", "x-gzip"):
+        return True
+    raise Refused(415, f"the body has Content-Encoding {name[:40]!r}; send it plain, or with gzip")
+
+
+class InflatedBody:
+    """A `receive` that gives the inflated body; each call inflates a piece, and waits for at most one part.
+
+    `limit` is for the compressed bytes, None for a stream; those that come out are counted by who calls.
+    """
+
+    def __init__(self, receive: Receive, limit: int | None) -> None:
+        self._receive, self._limit = receive, limit
+        self._inflater = zlib.decompressobj(GZIP)
+        self._rest, self._size, self._more = b"", 0, True
+
+    async def __call__(self) -> Message:
+        """The next part of the body, which may be empty though more follows."""
+        if not self._rest:
+            if not self._more:
+                return await self._receive()  # waits for the client to leave
+            message = await self._receive()
+            if message["type"] != "http.request":
+                return message
+            self._rest, self._more = message.get("body", b""), message.get("more_body", False)
+            self._size += len(self._rest)
+            if self._limit is not None and self._size > self._limit:
+                raise Refused(413, f"the compressed body is larger than {self._limit:,} bytes; send less")
+        piece = self._inflate()
+        complete = not self._more and not self._rest
+        if complete and not self._inflater.eof:
+            raise Refused(400, "the gzip data of the body ends too early; send all of it")
+        return {"type": "http.request", "body": piece, "more_body": not complete}
+
+    def _inflate(self) -> bytes:
+        if self._inflater.eof and self._rest:
+            self._inflater = zlib.decompressobj(GZIP)  # gzip files may stand one behind the other
+        try:
+            piece = self._inflater.decompress(self._rest, PIECE)
+        except zlib.error as problem:
+            raise Refused(400, "the body is not the gzip data that its Content-Encoding promises") from problem
+        self._rest = self._inflater.unused_data if self._inflater.eof else self._inflater.unconsumed_tail
+        return piece

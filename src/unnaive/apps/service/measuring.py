@@ -1,0 +1,37 @@
+"""How well each version of a model does: measured on labelled documents that are held out from teaching."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from unnaive.learning.fitted import FittedModel
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Labelled documents to measure versions on; labels are spelt as str() spells the classes."""
+
+    texts: Sequence[str]
+    labels: Sequence[tuple[str, ...]]
+
+
+def read_held_out(path: str, fitted: FittedModel) -> HeldOut:
+    """The documents of a file, read as the model reads its own."""
+    from unnaive.apps.cli.output import read_as_trained, respell_labels
+    from unnaive.io.datafiles import DataFile
+
+    corpus = respell_labels(fitted, read_as_trained(DataFile(path), fitted).corpus())
+    return HeldOut(list(corpus.texts), [tuple(map(str, names)) for names in corpus.labels])
+
+
+def measure_version(fitted: FittedModel, held_out: HeldOut) -> dict[str, Any]:
+    """The measures that `unnaive evaluate` prints, as plain values, and on how many documents."""
+    from unnaive.evaluation.evaluate import evaluate
+
+    labels = [list(names) if fitted.multilabel else names[0] for names in held_out.labels]
+    found = evaluate(fitted, list(held_out.texts), labels)
+    values = {name: float(value) for name, value in found.measures.items()}
+    return {"documents": len(held_out.texts), **{name: value for name, value in values.items() if math.isfinite(value)}}

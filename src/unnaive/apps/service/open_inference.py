@@ -1,0 +1,201 @@
+"""The Open Inference Protocol V2, so that clients of Triton and KServe work unchanged."""
+
+from __future__ import annotations
+
+import re
+
+from fastapi import APIRouter, Request, Response
+
+from unnaive import __version__
+from unnaive.apps.service import bodies
+from unnaive.apps.service.effects import Effect, declares
+from unnaive.apps.service.models import Models
+from unnaive.apps.service.openapi import described
+from unnaive.apps.service.refused import Refused
+from unnaive.apps.service.routes import json_response
+from unnaive.apps.service.served import ServedModel
+
+ANSWER = bodies.Foreign
+INPUT = "text"  # the tensor with the texts
+HEADER_LENGTH = "inference-header-content-length"  # of JSON, where tensors follow it in binary
+
+
+def add_open_inference(router: APIRouter, models: Models) -> None:
+    """Add the routes over some models."""
+
+    @router.get("/v2", **described(None, ANSWER))
+    @declares(Effect.READ)
+    async def server() -> Response:
+        """The server's name and version."""
+        return json_response({"name": "unnaive", "version": __version__, "extensions": ["binary_tensor_data"]})
+
+    @router.get("/v2/health/live", **described(None, ANSWER))
+    @declares(Effect.HEALTH)
+    async def live() -> Response:
+        """Whether the server lives."""
+        return json_response({"live": True})
+
+    @router.get("/v2/health/ready", **described(None, ANSWER, 503))
+    @declares(Effect.HEALTH)
+    async def ready() -> Response:
+        """Whether all models are ready, as /readyz says."""
+        is_ready = models.problem is None
+        return json_response({"ready": is_ready}, 200 if is_ready else 503)
+
+    @router.get("/v2/models/{name}", **described(None, ANSWER, 404))
+    @declares(Effect.READ)
+    async def metadata(name: str) -> Response:
+        """The tensors that a model takes and gives."""
+        return describe_tensors(models.find(name))
+
+    @router.get("/v2/models/{name}/versions/{version}", **described(None, ANSWER, 404))
+    @declares(Effect.READ)
+    async def metadata_of_version(name: str, version: str) -> Response:
+        """The same of a version, which must be the one that is served."""
+        return describe_tensors(find_served_version(models, name, version))
+
+    @router.get("/v2/models/{name}/config", **described(None, ANSWER, 404))
+    @declares(Effect.READ)
+    async def config(name: str) -> Response:
+        """The configuration that Triton would have for a model."""
+        return describe_config(models.find(name), models.limits.batch)
+
+    @router.get("/v2/models/{name}/versions/{version}/config", **described(None, ANSWER, 404))
+    @declares(Effect.READ)
+    async def config_of_version(name: str, version: str) -> Response:
+        """The same of a version, which must be the one that is served."""
+        return describe_config(find_served_version(models, name, version), models.limits.batch)
+
+    @router.get("/v2/models/{name}/ready", **described(None, ANSWER, 404))
+    @declares(Effect.READ)
+    async def model_ready(name: str) -> Response:
+        """Whether a model is ready."""
+        return describe_readiness(models.find(name))
+
+    @router.get("/v2/models/{name}/versions/{version}/ready", **described(None, ANSWER, 404))
+    @declares(Effect.READ)
+    async def version_ready(name: str, version: str) -> Response:
+        """Whether a version is served and ready."""
+        return describe_readiness(find_served_version(models, name, version))
+
+    @router.post("/v2/models/{name}/infer", **described(bodies.InferRequest, ANSWER, 404))
+    @declares(Effect.COMPUTE)
+    async def infer(name: str, request: Request) -> Response:
+        """The label of each text of the input tensor, and the probabilities of all classes."""
+        return await infer_tensors(models, models.find(name), request)
+
+    @router.post("/v2/models/{name}/versions/{version}/infer", **described(bodies.InferRequest, ANSWER, 404))
+    @declares(Effect.COMPUTE)
+    async def infer_version(name: str, version: str, request: Request) -> Response:
+        """The same with a version, which must be the one that is served."""
+        return await infer_tensors(models, find_served_version(models, name, version), request)
+
+
+def find_served_version(models: Models, name: str, version: str) -> ServedModel:
+    """A model, if the version that a client asks for is the one that is served."""
+    model = models.find(name)
+    if version != str(model.version.number):
+        raise Refused(404, f"version {version!r} of {name} is not served, but {model.version.number}")
+    return model
+
+
+def describe_tensors(model: ServedModel) -> Response:
+    """The tensors that a model takes and gives."""
+    classes = len(model.version.fitted.classes)
+    return json_response({
+        "name": model.name, "versions": [str(model.version.number)], "platform": "unnaive",
+        "inputs": [{"name": INPUT, "datatype": "BYTES", "shape": [-1]}],
+        "outputs": [
+            {"name": "label", "datatype": "BYTES", "shape": [-1]},
+            {"name": "probabilities", "datatype": "FP64", "shape": [-1, classes]},
+            {"name": "classes", "datatype": "BYTES", "shape": [classes]},
+        ],
+    })  # fmt: skip
+
+
+def describe_config(model: ServedModel, batch: int) -> Response:
+    """The same as Triton's configuration of a model has it; the first dimension is the number of texts."""
+    classes = len(model.version.fitted.classes)
+    return json_response({
+        "name": model.name, "platform": "unnaive", "backend": "unnaive", "max_batch_size": 0,
+        "version_policy": {"specific": {"versions": [model.version.number]}},
+        "input": [{"name": INPUT, "data_type": "TYPE_STRING", "dims": [-1]}],
+        "output": [
+            {"name": "label", "data_type": "TYPE_STRING", "dims": [-1]},
+            {"name": "probabilities", "data_type": "TYPE_FP64", "dims": [-1, classes]},
+            {"name": "classes", "data_type": "TYPE_STRING", "dims": [classes]},
+        ],
+        "parameters": {"max_texts": {"string_value": str(batch)}},
+    })  # fmt: skip
+
+
+def describe_readiness(model: ServedModel) -> Response:
+    """Whether a model is ready."""
+    is_ready = model.problem is None
+    return json_response({"name": model.name, "ready": is_ready}, 200 if is_ready else 503)
+
+
+async def infer_tensors(models: Models, model: ServedModel, request: Request) -> Response:
+    """The label of each text of the input tensor, and the probabilities of all classes."""
+    asked, texts = read_tensors(await request.body(), request.headers.get(HEADER_LENGTH))
+    scored = await models.score(model, models.check_texts(texts))
+    version, answers = scored.version, scored.answers
+    outputs = [
+        {"name": "label", "datatype": "BYTES", "shape": [len(texts)],
+         "data": [";".join(map(str, labels)) for labels in answers.labels()]},
+        {"name": "probabilities", "datatype": "FP64", "shape": list(answers.values.shape),
+         "data": answers.values.ravel().tolist()},
+        {"name": "classes", "datatype": "BYTES", "shape": [len(version.fitted.classes)],
+         "data": list(map(str, version.fitted.classes))},
+    ]  # fmt: skip
+    wanted = None if asked.outputs is None else {one.name for one in asked.outputs}
+    unknown = sorted((wanted or set()) - {str(one["name"]) for one in outputs})
+    if unknown:
+        raise Refused(422, f"there is no output called {unknown[0]!r}; there are classes, label, probabilities")
+    return json_response({
+        "model_name": model.name, "model_version": str(version.number), **({"id": asked.id} if asked.id else {}),
+        "outputs": [one for one in outputs if wanted is None or one["name"] in wanted],
+    })  # fmt: skip
+
+
+def read_tensors(body: bytes, header_length: str | None) -> tuple[bodies.InferRequest, list[str]]:
+    """The request and its texts, which come as JSON or, behind the JSON, each with its length in four bytes."""
+    length = len(body) if header_length is None else read_length(header_length, len(body))
+    asked = bodies.parse(bodies.InferRequest, body[:length])
+    tensor = next((one for one in asked.inputs if one.name == INPUT), asked.inputs[0])
+    if tensor.datatype != "BYTES":
+        raise Refused(422, f"the input {tensor.name!r} has datatype {tensor.datatype}; texts are BYTES")
+    if tensor.data is None:
+        return asked, _binary_texts(body[length:])
+    values = tensor.data if isinstance(tensor.data, list) else [tensor.data]
+    while any(isinstance(one, list) for one in values):
+        if not all(isinstance(one, list) for one in values):
+            raise Refused(
+                400, f"the input {tensor.name!r} has lists beside other values; give strings, or rows of strings"
+            )
+        values = [one for row in values for one in row]
+    if not all(isinstance(one, str) for one in values):
+        raise Refused(400, f"the input {tensor.name!r} must hold strings")
+    return asked, values
+
+
+def read_length(given: str, most: int) -> int:
+    """The bytes of a request that are JSON, of `most` there are."""
+    length = int(given) if re.fullmatch("[0-9]{1,15}", given) else -1
+    if not 0 <= length <= most:
+        shown = given if len(given) <= 20 else f"{given[:20]}…"
+        raise Refused(
+            400, f"{HEADER_LENGTH} is {shown!r}; give the bytes of JSON in the request, a number up to {most}"
+        )
+    return length
+
+
+def _binary_texts(data: bytes) -> list[str]:
+    texts, at = [], 0
+    while at < len(data):
+        size = int.from_bytes(data[at : at + 4], "little")
+        if at + 4 + size > len(data):
+            raise Refused(422, "the binary tensor ends in the middle of a text")
+        texts.append(data[at + 4 : at + 4 + size].decode("utf-8", "replace"))
+        at += 4 + size
+    return texts

@@ -1,0 +1,44 @@
+"""Signing in and out on a page: the token is sent once, and a session's cookie stands for it from then on."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from unnaive.apps.service.effects import Effect, declares
+from unnaive.apps.service.routes import json_response
+from unnaive.apps.service.sessions import LASTS, Sessions
+
+
+def make_session_router(sessions: Sessions, *, always: bool) -> APIRouter:
+    """The routes by which a page signs in and out; `always` says whether everything needs the token."""
+    router = APIRouter(include_in_schema=False)
+
+    def answer(signed_in: bool) -> Response:
+        return json_response({"signed_in": signed_in, "needed": always})
+
+    @router.get("/session")
+    @declares(Effect.PAGE)
+    async def look(request: Request) -> Response:
+        return answer(bool(request.scope.get("unnaive.token")))
+
+    @router.post("/session")
+    @declares(Effect.CHANGE)  # so the guard has seen the token, slows guesses down, and lets no other site do this
+    async def sign_in(request: Request) -> Response:
+        done = answer(True)
+        if "authorization" in request.headers:  # a session does not prolong itself
+            secure = request.headers.get("origin", "").startswith("https://")  # also behind a proxy
+            done.set_cookie(
+                sessions.cookie, sessions.start(), max_age=LASTS, path="/", httponly=True, samesite="strict",
+                secure=secure,
+            )  # fmt: skip
+        return done
+
+    @router.delete("/session")
+    @declares(Effect.CHANGE)
+    async def sign_out(request: Request) -> Response:
+        sessions.end(request.cookies.get(sessions.cookie, ""))
+        done = answer(False)
+        done.delete_cookie(sessions.cookie, path="/", httponly=True, samesite="strict")
+        return done
+
+    return router

@@ -1,0 +1,99 @@
+"""Sessions of people in a browser: a signed cookie in the place of the token, so that a reload need not ask for it.
+
+The cookie holds the time at which it expires and a random number, signed by a key that is derived from the token, or
+from a secret file where the token was made for one run. Nothing is stored, so a session survives a restart.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+import time
+from base64 import urlsafe_b64encode
+from collections.abc import Callable
+from pathlib import Path
+
+from unnaive.base.atomic_files import replacing
+from unnaive.base.lazy import lazy_property
+from unnaive.base.system import keep_mode
+
+LASTS = 7 * 24 * 3600  # seconds
+MOST_ENDED = 10_000  # ended sessions that are remembered
+SCRYPT = {"n": 1 << 14, "r": 8, "p": 1, "dklen": 32}  # about 50 ms: a stolen cookie is no quick way to guess the token
+Headers = dict[bytes, bytes]
+
+
+class Sessions:
+    """Starts, knows and ends sessions. A session that was ended is refused until this process stops."""
+
+    def __init__(self, secret: str, clock: Callable[[], float] = time.time) -> None:
+        self._secret, self._clock = secret, clock
+        self._ended: dict[str, float] = {}  # expiry by value
+
+    @lazy_property
+    def _key(self) -> bytes:
+        return hashlib.scrypt(self._secret.encode(), salt=b"unnaive session 1", **SCRYPT)
+
+    @lazy_property
+    def cookie(self) -> str:
+        """The name of the cookie. Ports of a host share cookies, so each service has a name of its own."""
+        return "unnaive_" + hmac.new(self._key, b"name", hashlib.sha256).hexdigest()[:12]
+
+    def start(self) -> str:
+        """The value of a new session."""
+        body = f"{int(self._clock()) + LASTS}.{secrets.token_hex(12)}"
+        return f"{body}.{self._sign(body)}"
+
+    def knows(self, value: str) -> bool:
+        """Whether a value was made here, has not expired and was not ended.
+
+        >>> sessions = Sessions("a secret of some length", clock=lambda: 1000.0)
+        >>> value = sessions.start()
+        >>> sessions.knows(value), sessions.knows(value[:-1]), sessions.knows("9" + value), sessions.knows("")
+        (True, False, False, False)
+        """
+        body, _, signature = value.rpartition(".")
+        if not hmac.compare_digest(signature.encode(), self._sign(body).encode()):
+            return False
+        return self._clock() < int(body.partition(".")[0]) and value not in self._ended
+
+    def end(self, value: str) -> None:
+        """Refuse a session from now on."""
+        now = self._clock()
+        self._ended = {one: expiry for one, expiry in self._ended.items() if expiry > now}
+        if self.knows(value) and len(self._ended) < MOST_ENDED:
+            self._ended[value] = float(value.partition(".")[0])
+
+    def read(self, headers: Headers) -> str:
+        """The value that the cookies of a request have; empty where there is none."""
+        if b"cookie" not in headers:
+            return ""
+        for part in headers[b"cookie"].decode("latin-1").split(";"):
+            name, _, value = part.strip().partition("=")
+            if name == self.cookie:
+                return value
+        return ""
+
+    def _sign(self, body: str) -> str:
+        digest = hmac.new(self._key, body.encode("utf-8", "replace"), hashlib.sha256).digest()
+        return urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+def read_local_secret(*purpose: str) -> str:
+    """A secret of this user for a purpose, the same after a restart; one for this run where no file can be written."""
+    base = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    try:
+        path = Path(base).expanduser() / "unnaive" / "session-secret"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with replacing(path) as file:
+                keep_mode(file.fileno(), 0o600)
+                file.write(secrets.token_hex(32).encode())
+        secret = path.read_text(encoding="ascii").strip()
+    except (OSError, RuntimeError, ValueError):
+        secret = ""
+    if len(secret) < 64:
+        secret = secrets.token_hex(32)
+    return hashlib.sha256("\0".join([secret, *purpose]).encode("utf-8", "surrogateescape")).hexdigest()

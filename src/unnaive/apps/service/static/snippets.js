@@ -1,0 +1,59 @@
+// "Use it from code": the request of the text at hand for a shell, Python and JavaScript, ready to be run.
+
+import { isNeeded } from "./session.js";
+import { by, make } from "./shown.js";
+
+const LONGEST = 2000; // characters of the text in a snippet
+
+const LANGUAGES = { curl: shell, Python: python, JavaScript: javascript };
+let language = "curl";
+let shown = "";
+
+export function start(model) {
+  const draw = () => {
+    by("languages").replaceChildren(...Object.keys(LANGUAGES).map((name) => {
+      const button = make("button", { type: "button", onclick: () => { language = name; draw(); by("languages").querySelector("[aria-pressed=true]").focus(); } }, name);
+      button.setAttribute("aria-pressed", String(name === language));
+      return button;
+    }));
+    by("snippet").textContent = LANGUAGES[language](location.origin, model(), shorten(shown), isNeeded());
+    by("copied").textContent = shown.length > LONGEST ? "The text is longer than what is shown here of it." : "";
+  };
+  by("copy").addEventListener("click", () => copy(by("snippet")));
+  by("code").addEventListener("toggle", draw);
+  return { show: (text) => { shown = text; if (by("code").open) draw(); } };
+}
+
+const shorten = (text) => (text.length > LONGEST ? `${Array.from(text.slice(0, LONGEST)).slice(0, -1).join("")}…` : text);
+
+async function copy(place) {
+  getSelection().selectAllChildren(place);
+  const done = await navigator.clipboard?.writeText(place.textContent).then(() => true, () => false); // none over plain http
+  by("copied").textContent = done ? "Copied." : "Selected; copy it with the keyboard.";
+}
+
+const body = (model, text) => `{"text": ${JSON.stringify(text)}, "model": ${JSON.stringify(model)}, "top_k": 3}`;
+
+export function shell(origin, model, text, token) {
+  const quoted = body(model, text).replaceAll("'", "'\\''");
+  return [`curl -s ${origin}/v1/classify \\`, ...(token ? ['  -H "Authorization: Bearer $UNNAIVE_TOKEN" \\'] : []),
+    "  -H 'Content-Type: application/json' \\", `  -d '${quoted}'`].join("\n");
+}
+
+// a string of JSON is a string of Python
+export function python(origin, model, text, token) {
+  return [...(token ? ["import json", "import os"] : ["import json"]), "import urllib.request", "",
+    `asked = ${body(model, text)}`,
+    'headers = {"Content-Type": "application/json"}',
+    ...(token ? ['headers["Authorization"] = "Bearer " + os.environ["UNNAIVE_TOKEN"]'] : []),
+    `request = urllib.request.Request("${origin}/v1/classify", json.dumps(asked).encode(), headers)`,
+    "with urllib.request.urlopen(request) as answer:", "    result = json.load(answer)[\"results\"][0]",
+    'print(result["label"], result["classes"])'].join("\n");
+}
+
+export function javascript(origin, model, text, token) {
+  return [`const asked = ${body(model, text)};`, 'const headers = { "Content-Type": "application/json" };',
+    ...(token ? ["headers.Authorization = `Bearer ${process.env.UNNAIVE_TOKEN}`;"] : []),
+    `const answer = await fetch("${origin}/v1/classify", { method: "POST", headers, body: JSON.stringify(asked) });`,
+    "const result = (await answer.json()).results[0];", "console.log(result.label, result.classes);"].join("\n");
+}

@@ -1,0 +1,116 @@
+"""What every format gives the filter: blocks of some texts, of which a part is taken, and a file to write them to."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import IO, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import BadData
+from unnaive.io.columns import Columns
+from unnaive.io.options import ReadOptions
+
+GZIP_LEVEL = 6
+BLOCK_BYTES = 4 << 20  # of lines or records that are scored at a time
+
+
+@dataclass(frozen=True)
+class ShardReading:
+    """How a shard is read.
+
+    columns  of texts, where the format has columns
+    message  parts that take the place of texts which are e-mail messages; None for the texts as they are
+    options  the options of reading
+    strip    whether HTML that a format holds in the place of text must be stripped, as the model does not do it
+    """
+
+    columns: Columns | None
+    message: str | None
+    options: ReadOptions
+    strip: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class ReadTexts:
+    """The texts of a block, in their order; `skipped` lines could not be read and are no texts."""
+
+    texts: Sequence[str]
+    skipped: int = 0
+
+
+class TextBlock(Protocol):
+    """Some texts of a shard that follow each other, with all that stands around them."""
+
+    @property
+    def size(self) -> int:
+        """Bytes, unpacked."""
+
+    def read(self) -> ReadTexts:
+        """The texts; called once, perhaps by another thread."""
+
+    def take(self, kept: NDArray[np.bool_]) -> Any:
+        """What is written of the block if these of its texts are kept; called after `read`."""
+
+
+class ShardWriter(Protocol):
+    """Where the parts that are kept are written, in their order."""
+
+    def pack(self, part: Any) -> Any:
+        """What `write` needs, made of what `take` gave; several threads may call it."""
+
+    def write(self, packed: Any) -> int:
+        """Write it after all before; the bytes that it has unpacked."""
+
+
+class Shard(Protocol):
+    """A file of texts that is read from front to back and written as it was, with fewer texts."""
+
+    def blocks(self) -> Iterator[TextBlock]:
+        """All of it, a block at a time."""
+
+    def writing(self, file: IO[bytes], packing: str) -> AbstractContextManager[ShardWriter]:
+        """A writer to an open file, packed as told: "gzip", "zstd" or "" for not at all."""
+
+
+@dataclass(frozen=True)
+class BytesWriter:
+    """A writer of bytes, each part packed by itself: members of gzip and frames of zstd may follow each other."""
+
+    file: IO[bytes]
+    packing: str
+
+    def pack(self, part: bytes) -> tuple[int, bytes]:
+        """(size, bytes to write)."""
+        return len(part), pack_bytes(part, self.packing)
+
+    def write(self, packed: tuple[int, bytes]) -> int:
+        """Write them."""
+        self.file.write(packed[1])
+        return packed[0]
+
+
+def pack_bytes(data: bytes, packing: str) -> bytes:
+    """A member of gzip or a frame of zstd; nothing stays nothing.
+
+    >>> import gzip
+    >>> gzip.decompress(pack_bytes(b"one ", "gzip") + pack_bytes(b"two", "gzip"))
+    b'one two'
+    """
+    if not data or not packing:
+        return data
+    if packing == "gzip":
+        member = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, 31)  # without a time, so that the same is always the same
+        return member.compress(data) + member.flush()
+    import pyarrow
+
+    return bytes(pyarrow.Codec("zstd").compress(data, asbytes=True))
+
+
+def damaged(path: str, problem: Exception) -> BadData:
+    """The sentence for a packed file that cannot be unpacked to its end."""
+    return BadData(f"{path} breaks off or is damaged ({problem}); fetch it again")

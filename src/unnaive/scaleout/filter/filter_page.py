@@ -1,0 +1,208 @@
+"""What a filter did, for people: the report in sentences and JSON, and as an HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from unnaive.base.errors import count_noun
+from unnaive.base.types import Floats
+from unnaive.evaluation.recall_threshold import RecallThreshold
+from unnaive.evaluation.reports import page as html
+from unnaive.evaluation.reports import plots
+from unnaive.scaleout.filter.keep_rule import KeepRule
+from unnaive.scaleout.filter.run import FilterOutcome
+from unnaive.scaleout.filter.tally import BIN_WIDTH, LOWEST, FilterTally, SampledText
+
+MOST_BARS = 60
+SHARDS_SHOWN = 50
+PROBABILITIES = (1e-9, 1e-6, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 1 - 1e-6, 1 - 1e-9)  # marked below the histogram
+
+
+@dataclass(frozen=True)
+class FilterReport:
+    """What a filter did.
+
+    model          its name
+    keep           the classes that are kept
+    threshold      the lowest score kept; `probabilistic` tells whether scores are log-odds of probabilities
+    outcome        what became of the texts
+    choice         how the threshold was found on held-out texts; None where it was given
+    """
+
+    model: str
+    keep: tuple[str, ...]
+    threshold: float
+    probabilistic: bool
+    outcome: FilterOutcome
+    choice: RecallThreshold | None = None
+
+    @classmethod
+    def of(cls, rule: KeepRule, outcome: FilterOutcome, model: str, choice: RecallThreshold | None) -> FilterReport:
+        """The report on what a rule did."""
+        names = tuple(str(label) for label in rule.keep)
+        return cls(model, names, rule.threshold, rule.fitted.probabilistic, outcome, choice)
+
+    @property
+    def tally(self) -> FilterTally:
+        """Of all texts."""
+        return self.outcome.tally
+
+    def describe_score(self, score: float) -> str:
+        """A score as people read it: a probability where it stands for one."""
+        return f"p = {format_odds(score)}" if self.probabilistic else f"score {score:.3g}"
+
+    def describe_threshold(self) -> str:
+        """What is kept, in words."""
+        names = " or ".join(self.keep)
+        if self.probabilistic:
+            return f"texts with p({names}) ≥ {format_odds(self.threshold)}"
+        return f"texts whose score of {names} leads by {self.threshold:.3g} or more"
+
+    def sentences(self) -> list[str]:
+        """What was done, in a line or two."""
+        tally = self.tally
+        share = 100 * tally.kept / max(1, tally.texts)
+        earlier = self.outcome.resumed
+        resumed = f" ({count_noun(earlier, 'shard')} by an earlier run)" if earlier else ""
+        found = [
+            f"kept {tally.kept:,} of {count_noun(tally.texts, 'text')} ({share:.1f} %), "
+            f"{format_megabytes(tally.bytes_kept)} of {format_megabytes(tally.bytes_read)} MB, in "
+            f"{count_noun(len(self.outcome.shards), 'shard')}{resumed}: {self.describe_threshold()}"
+        ]
+        return found + ([] if self.choice is None else [self.choice.describe()])
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        tally = self.tally
+        return {
+            "model": self.model, "keep": list(self.keep),
+            "threshold": self.threshold if np.isfinite(self.threshold) else None,
+            "probability": float(1 / (1 + np.exp(-np.clip(self.threshold, -700, 700)))) if self.probabilistic else None,
+            "texts": tally.texts, "kept": tally.kept, "bytes_read": tally.bytes_read, "bytes_kept": tally.bytes_kept,
+            "skipped": tally.skipped, "shards": len(self.outcome.shards), "resumed": self.outcome.resumed,
+        }  # fmt: skip
+
+
+def format_megabytes(n_bytes: int) -> str:
+    """Bytes in MB, with more digits where they are few.
+
+    >>> format_megabytes(1_234_567_890), format_megabytes(12_345)
+    ('1,234.6', '0.012')
+    """
+    return f"{n_bytes / 1e6:,.1f}" if n_bytes >= 1e6 else f"{n_bytes / 1e6:.3f}"
+
+
+def format_odds(log_odds: float) -> str:
+    """The probability that log-odds stand for, with digits where it is nearly 0 or 1.
+
+    >>> format_odds(0.0), format_odds(-9.0), format_odds(9.0)
+    ('0.5', '0.000123', '1 − 0.000123')
+    """
+    small = float(1 / (1 + np.exp(min(abs(log_odds), 700.0))))
+    if log_odds <= 0:
+        return f"{small:.3g}"
+    return f"{1 - small:.3g}" if small > 0.001 else f"1 − {small:.3g}"
+
+
+def filter_page(report: FilterReport) -> str:
+    """The whole document."""
+    return html.page(
+        f"{report.model}: what was kept",
+        f"{count_noun(report.tally.texts, 'text')} in {count_noun(len(report.outcome.shards), 'shard')}; kept are "
+        f"{report.describe_threshold()}",
+        [
+            html.Section("Summary", kept_section(report)),
+            html.Section("Scores", score_section(report)),
+            html.Section("Dropped, at random", text_table(report, report.tally.dropped, "Dropped texts")),
+            html.Section("Nearly kept", text_table(report, report.tally.nearly, "Dropped texts of the highest scores")),
+            html.Section("Barely kept", text_table(report, report.tally.barely, "Kept texts of the lowest scores")),
+            html.Section("Shards", shard_table(report)),
+        ],
+    )
+
+
+def kept_section(report: FilterReport) -> str:
+    """How much was kept, and what is promised."""
+    tally = report.tally
+    tiles = html.tiles(
+        [
+            ("texts", f"{tally.texts:,}"),
+            ("kept", f"{tally.kept:,}"),
+            ("share kept", f"{100 * tally.kept / max(1, tally.texts):.1f} %"),
+            ("MB kept", f"{format_megabytes(tally.bytes_kept)} of {format_megabytes(tally.bytes_read)}"),
+        ]
+    )
+    promised = "" if report.choice is None else html.page_note(escape(_capital(report.choice.describe())) + ".")
+    skipped = html.page_note(f"{count_noun(tally.skipped, 'line')} could not be read.") if tally.skipped else ""
+    return tiles + promised + skipped
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
+
+def score_section(report: FilterReport) -> str:
+    """The histogram of scores."""
+    edges, counts = group_bins(report.tally.histogram)
+    ticks = _probability_ticks(edges) if report.probabilistic else None
+    what = "probability" if report.probabilistic else "score"
+    return html.figure(
+        plots.histogram_figure, edges, counts, report.threshold,
+        title="Texts by score", x=what, ticks=ticks, alt=f"Histogram of the {what} of all texts, cut at the threshold",
+        caption=f"To the right of the line is kept: {report.describe_threshold()}. Scores beyond the ends are in the "
+        "last bars.",
+    )  # fmt: skip
+
+
+def group_bins(histogram: Any) -> tuple[Floats, Floats]:
+    """(edges, counts) of a histogram without its empty ends, in at most MOST_BARS bars of equal width."""
+    filled = np.flatnonzero(histogram)
+    first, last = (int(filled[0]), int(filled[-1]) + 1) if len(filled) else (0, 1)
+    width = -(-(last - first) // MOST_BARS)
+    n_bars = -(-(last - first) // width)
+    padded = np.zeros(n_bars * width)
+    padded[: last - first] = histogram[first:last]
+    edges = np.asarray(LOWEST + BIN_WIDTH * (first + width * np.arange(n_bars + 1)), np.float64)
+    return edges, padded.reshape(n_bars, width).sum(axis=1)
+
+
+def _probability_ticks(edges: Floats) -> list[tuple[float, str]]:
+    places = [(float(np.log(p / (1 - p))), p) for p in PROBABILITIES]
+    inside = [(place, format_odds(place)) for place, _ in places if edges[0] <= place <= edges[-1]]
+    return inside or [(float(edge), format_odds(float(edge))) for edge in (edges[0], edges[-1])]
+
+
+def text_table(report: FilterReport, texts: Sequence[SampledText], label: str) -> str:
+    """A row for each sampled text."""
+    if not texts:
+        return ""
+    rows = [
+        (
+            html.breakable(f"{one.shard}, {one.row + 1:,}"),
+            escape(report.describe_score(one.score)),
+            f'<td class="text">{escape(" ".join(one.text.split())[:500])}</td>',
+        )
+        for one in texts
+    ]
+    return html.table(("shard and row", "score", "text"), rows, kind="findings", label=label)
+
+
+def shard_table(report: FilterReport) -> str:
+    """How much of each shard was kept; the first of many."""
+    shards = report.outcome.shards
+    rows = [
+        (
+            html.breakable(name),
+            html.bar(kept / max(1, texts), f"share of {name} that is kept"),
+            f"{kept:,}",
+            f"{texts:,}",
+        )
+        for name, texts, kept in shards[:SHARDS_SHOWN]
+    ]
+    more = html.page_note(f"{len(shards) - SHARDS_SHOWN:,} more.") if len(shards) > SHARDS_SHOWN else ""
+    return html.table(("shard", "kept, 0 to 1", "kept", "texts"), rows, kind="bars", label="Shards") + more

@@ -1,0 +1,96 @@
+"""FilterRecord: which shards of a folder are done, and what became of their texts, so that a killed run goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from unnaive.base.errors import UnnaiveError
+from unnaive.base.sqlite_files import connect_durable, transaction
+from unnaive.base.system import open_lock
+from unnaive.scaleout.filter.shards import ShardJob
+from unnaive.scaleout.filter.tally import FilterTally
+
+RECORD_NAME = ".unnaive-filter.sqlite"
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS settings (value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS shards (name TEXT PRIMARY KEY, source TEXT NOT NULL, tally TEXT NOT NULL);
+"""
+
+
+class FilterRecord:
+    """The record in an output folder. A shard is noted once it is there whole; one that is not is filtered again."""
+
+    def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
+        self.folder = folder
+        self._data = connect_durable(folder / RECORD_NAME)
+        self._data.executescript(SCHEMA)
+        stored = self._data.execute("SELECT value FROM settings").fetchone()
+        if stored is None:
+            with transaction(self._data):
+                self._data.execute("INSERT INTO settings VALUES (?)", (json.dumps(settings),))
+            return
+        before = json.loads(stored[0])
+        for name, value in settings.items():
+            if before.get(name) != value:
+                raise UnnaiveError(
+                    f"{folder} holds shards that were filtered with another {name} ({_short(before.get(name))}, now it "
+                    f"is {_short(value)}); name another folder, or remove it"
+                )
+
+    def find(self, job: ShardJob) -> FilterTally | None:
+        """What became of the texts of a shard that is done; None if it is not, or if its source has changed."""
+        row = self._data.execute("SELECT source, tally FROM shards WHERE name = ?", (job.name,)).fetchone()
+        if row is None or row[0] != _describe_source(job) or job.target is None or not job.target.is_file():
+            return None
+        return FilterTally.from_dict(json.loads(row[1]))
+
+    def note(self, job: ShardJob, tally: FilterTally) -> None:
+        """Note that a shard is there whole."""
+        with transaction(self._data):
+            values = (job.name, _describe_source(job), json.dumps(tally.to_dict()))
+            self._data.execute("INSERT OR REPLACE INTO shards VALUES (?, ?, ?)", values)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._data.close()
+
+
+@contextmanager
+def open_filter_record(folder: Path, settings: dict[str, Any]) -> Iterator[FilterRecord]:
+    """The record of a folder, which is made if it is not there; an error if another run is writing into it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with _locked(folder):
+        record = FilterRecord(folder, settings)
+        try:
+            yield record
+        finally:
+            record.close()
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """The lock of the record; where the file system has no locks, two runs are not kept apart."""
+    try:
+        lock = open_lock(folder / RECORD_NAME, wait=False)
+    except BlockingIOError:
+        raise UnnaiveError(f"another run is writing into {folder}; wait for it, or name another folder") from None
+    except OSError:
+        yield
+        return
+    with lock:
+        yield
+
+
+def _describe_source(job: ShardJob) -> str:
+    """By which a file is known to have changed: its size and time."""
+    about = Path(job.source).stat()
+    return f"{about.st_size} {about.st_mtime_ns}"
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= 20 else text[:12] + "…"

@@ -1,0 +1,150 @@
+"""KeepRule: texts → a score each, and whether it is high enough to be kept; every way to filter asks it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import BadData, UnnaiveError
+from unnaive.base.types import Floats, Label
+from unnaive.evaluation.recall_threshold import RecallThreshold, choose_recall_threshold
+from unnaive.learning.fitted import FittedModel
+
+
+@dataclass(frozen=True, eq=False)
+class KeepRule:
+    """Which texts to keep: those whose score for the classes `keep` is at least `threshold`.
+
+    The score is log p(keep) / p(all others), which unlike p has no two different texts at 1. Of a model without
+    probabilities it is how far the best score of `keep` leads the best of all others. Of a multilabel model, in which
+    classes do not exclude each other, it is the highest log-odds, or score, of `keep`.
+
+    fitted     the model
+    keep       classes to keep
+    threshold  the lowest score that is kept
+    """
+
+    fitted: FittedModel
+    keep: tuple[Label, ...]
+    threshold: float = np.nan
+
+    def __post_init__(self) -> None:
+        if not self.keep:
+            raise UnnaiveError("no class to keep; name one or more")
+        if len(self._columns) == len(self.fitted.classes) and not self.fitted.multilabel:
+            raise UnnaiveError(
+                "all classes of the model are to be kept, so nothing would be dropped; name some of them"
+            )
+
+    @classmethod
+    def above(cls, fitted: FittedModel, keep: Sequence[Label], p: float) -> KeepRule:
+        """Keep texts of which the classes have at least the probability p."""
+        if not fitted.probabilistic:
+            raise UnnaiveError(
+                f"{fitted.spec.model.title} gives no probabilities to compare with {p:g}; train it with --calibrate "
+                "temperature, or have the threshold found with --recall"
+            )
+        if not 0 <= p <= 1:
+            raise BadData(f"a probability of {p:g}; give one from 0 to 1, such as 0.5")
+        return cls(fitted, tuple(keep), log_odds(p))
+
+    def with_threshold(self, threshold: float) -> KeepRule:
+        """The same with another threshold."""
+        return replace(self, threshold=threshold)
+
+    def on_one_thread(self) -> KeepRule:
+        """The same for who scores several blocks of texts at a time."""
+        return replace(self, fitted=replace(self.fitted, n_jobs=1))
+
+    @property
+    def _columns(self) -> NDArray[np.int64]:
+        return np.array(sorted({self.fitted.class_index(label) for label in self.keep}), np.int64)
+
+    def scores(self, texts: Any) -> Floats:
+        """The score of each text (n_docs,)."""
+        chunks = [self._score_rows(scores) for scores in self.fitted.reader.score_chunks(texts)]
+        return np.concatenate([np.zeros(0), *chunks])
+
+    def keeps(self, scores: Floats) -> NDArray[np.bool_]:
+        """Which of the texts with these scores are kept (n_docs,)."""
+        return np.asarray(scores >= self.threshold)
+
+    def _score_rows(self, scores: Floats) -> Floats:
+        """Scores of every class (n_docs, n_classes) → the score of what is to be kept (n_docs,)."""
+        columns = self._columns
+        if self.fitted.probabilistic:
+            log_p = self.fitted.log_probabilities(scores)
+            if self.fitted.multilabel:
+                return np.asarray(_log_odds_of(log_p[:, columns].max(axis=1)))
+            return _lead(log_p, columns, np.logaddexp.reduce)
+        if self.fitted.multilabel:
+            return np.asarray(scores[:, columns].max(axis=1))
+        return _lead(scores, columns, np.maximum.reduce)
+
+    def probability(self, score: float) -> float:
+        """What a score stands for, of a model that has probabilities."""
+        return float(1 / (1 + np.exp(-np.clip(score, -700, 700))))
+
+
+def _lead(values: Floats, columns: NDArray[np.int64], join: Any) -> Floats:
+    """What `join` makes of some columns minus what it makes of all others (n_docs,); 0 where both are −∞."""
+    others = np.setdiff1d(np.arange(values.shape[1]), columns)
+    mine, theirs = (
+        values[:, part[0]] if len(part) == 1 else join(values[:, part], axis=1) for part in (columns, others)
+    )
+    with np.errstate(invalid="ignore"):
+        lead = mine - theirs
+    return np.where(np.isnan(lead), 0.0, lead)
+
+
+def log_odds(p: float) -> float:
+    """log p / (1 − p).
+
+    >>> log_odds(0.5), log_odds(1.0)
+    (0.0, inf)
+    """
+    with np.errstate(divide="ignore"):
+        return float(np.log(p) - np.log1p(-p))
+
+
+def _log_odds_of(log_p: Floats) -> Floats:
+    """log p / (1 − p) of log p."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(log_p - np.log(-np.expm1(np.minimum(log_p, 0.0))))
+
+
+def choose_keep_rule(
+    fitted: FittedModel,
+    keep: Label | Sequence[Label],
+    *,
+    above: float | None = None,
+    recall: float | None = None,
+    held_out: tuple[Any, Any] | None = None,
+    confidence: float = 0.9,
+) -> tuple[KeepRule, RecallThreshold | None]:
+    """(the rule, how its threshold was found where it was not given).
+
+    above     the lowest probability that is kept; or else
+    recall    the share of good texts that shall be kept, by a threshold found on
+    held_out  (texts, their labels or label sets) that the model has not learnt from, with this
+    confidence  that new texts reach the recall
+    """
+    classes = (keep,) if isinstance(keep, (str, int, float, bool)) else tuple(keep)
+    if (above is None) == (recall is None):
+        raise UnnaiveError("say which texts to keep by one of above=0.5 and recall=0.9 with held_out=(texts, labels)")
+    if above is not None:
+        return KeepRule.above(fitted, classes, above), None
+    if recall is None or held_out is None:
+        raise UnnaiveError("a recall needs labelled texts that the model has not learnt from: held_out=(texts, labels)")
+    texts, labels = held_out
+    wanted = set(classes)
+    good = np.array(
+        [not wanted.isdisjoint(one if isinstance(one, (list, tuple, set)) else [one]) for one in labels], np.bool_
+    )
+    rule = KeepRule(fitted, classes)
+    choice = choose_recall_threshold(rule.scores(texts), good, recall, confidence=confidence)
+    return rule.with_threshold(choice.threshold), choice

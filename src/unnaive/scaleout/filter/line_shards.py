@@ -1,0 +1,249 @@
+"""Shards of lines, a JSON object or a plain text each: lines that are kept are written byte for byte."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import BadData
+from unnaive.base.types import Bytes
+from unnaive.io.batches import join_texts
+from unnaive.io.columns import join_names
+from unnaive.io.json_tables import ABSENT_KEY, describe_json_error, get_key
+from unnaive.io.native_parser import NotPlain, json_line_columns, lines_end
+from unnaive.io.options import ReadOptions
+from unnaive.io.row_reader import parse_text
+from unnaive.io.sources import CODE_PAGES, STDIN, STDIN_NAME, WESTERN, decode_code_page, open_bytes
+from unnaive.scaleout.filter.blocks import BLOCK_BYTES, BytesWriter, ReadTexts, ShardReading, damaged
+from unnaive.text.buffer import TextBuffer, TextChunks
+
+SMALLEST = 1 << 15  # bytes of a block that is not cut further to find the line that Python must read
+WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+class LineShard:
+    """A file of lines: JSON objects, or texts where there are no columns."""
+
+    def __init__(self, path: str, reading: ShardReading) -> None:
+        self.path, self.reading = path, reading
+        self.mark = b""
+
+    def blocks(self) -> Iterator[LineBlock]:
+        """Whole lines, some megabytes at a time."""
+        first = 1
+        for data in read_line_blocks(self.path, self.reading.options):
+            if first == 1:
+                data = self._check_start(data)
+            n_lines = data.tobytes().count(b"\n")
+            yield LineBlock(self.path, data, first, self.reading)
+            first += n_lines
+
+    def _check_start(self, data: Bytes) -> Bytes:
+        """The first block without its byte-order mark, which is written as it came."""
+        start = data[:4].tobytes()
+        name = STDIN_NAME if self.path == STDIN else self.path
+        if start.startswith(WIDE):
+            raise BadData(f"{name} is UTF-16, and lines are written byte for byte; write it as UTF-8 first")
+        if self.reading.columns is not None and data[:64].tobytes().lstrip(codecs.BOM_UTF8 + b" \t\r\n")[:1] == b"[":
+            raise BadData(f"{name} is one JSON array, and lines are written byte for byte; write one object a line")
+        if start.startswith(codecs.BOM_UTF8):
+            self.mark = codecs.BOM_UTF8
+            return data[len(self.mark) :]
+        return data
+
+    @contextmanager
+    def writing(self, file: IO[bytes], packing: str) -> Iterator[LineWriter]:
+        """A writer of lines."""
+        yield LineWriter(file, packing, self)
+
+
+@dataclass(frozen=True)
+class LineWriter(BytesWriter):
+    """A writer of lines behind the byte-order mark of the shard that they come from."""
+
+    shard: LineShard
+
+    def write(self, packed: tuple[int, bytes]) -> int:
+        """Write them."""
+        if self.shard.mark:
+            self.file.write(BytesWriter.pack(self, self.shard.mark)[1])
+            self.shard.mark = b""
+        return super().write(packed)
+
+
+@dataclass(eq=False)
+class LineBlock:
+    """Some whole lines; `first` is the number of the first of them."""
+
+    path: str
+    data: Bytes
+    first: int
+    reading: ShardReading
+    bounds: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))  # start, end of each text's line
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return len(self.data)
+
+    def read(self) -> ReadTexts:
+        """The texts: read natively, and where that must not be so, as Python reads each line."""
+        parts = list(self._read_part(self.data, 0))
+        self.bounds = np.concatenate([np.zeros(0, np.int64), *(bounds for _, bounds, _ in parts)])
+        texts = [texts for texts, _, _ in parts]
+        skipped = sum(skipped for _, _, skipped in parts)
+        return ReadTexts(texts[0] if len(texts) == 1 else TextChunks(texts), skipped)
+
+    def _read_part(self, data: Bytes, at: int) -> Iterator[tuple[TextBuffer, NDArray[np.int64], int]]:
+        """(texts, bounds of their lines, lines skipped) of lines that start at a place of the block."""
+        found = self._read_natively(data)
+        if found is not None:
+            yield found[0], found[1] + at, 0
+            return
+        middle = lines_end(data[: len(data) // 2]) if len(data) > SMALLEST else 0
+        if not middle:
+            texts, bounds, skipped = self._read_lines(data, at)
+            yield TextBuffer.of(texts), bounds + at, skipped
+            return
+        yield from self._read_part(data[:middle], at)
+        yield from self._read_part(data[middle:], at + middle)
+
+    def _read_natively(self, data: Bytes) -> tuple[TextBuffer, NDArray[np.int64]] | None:
+        options, columns = self.reading.options, self.reading.columns
+        if not is_utf8(options.encoding):
+            return None
+        if columns is None:
+            return _plain_lines(data, options.max_line)
+        found = json_line_columns(data, list(columns.texts), options.max_line)
+        if found is None:
+            return None
+        try:
+            return join_texts([cells.texts() for cells in found[0]]), found[1]
+        except NotPlain:
+            return None
+
+    def _read_lines(self, data: Bytes, at: int) -> tuple[list[str], NDArray[np.int64], int]:
+        """The same line by line, with a sentence for a line that is none."""
+        number = self.first + int(np.count_nonzero(self.data[:at] == ord("\n")))
+        texts, bounds, skipped, place = [], [], 0, 0
+        for line in _split_lines(data.tobytes()):
+            text = self._read_line(line, number)
+            if text is not None:
+                texts.append(text)
+                bounds += [place, place + len(line)]
+            elif line.strip():
+                skipped += 1
+            place += len(line)
+            number += 1
+        return texts, np.array(bounds, np.int64), skipped
+
+    def _read_line(self, line: bytes, number: int) -> str | None:
+        """The text of a line; None if it is blank or to be left out."""
+        options, columns = self.reading.options, self.reading.columns
+        if len(line) > options.max_line:
+            raise BadData(
+                f"line {number} of {self.path} is longer than {options.max_line >> 20} MiB; if it should be, say "
+                "--max-line MIB"
+            )
+        words = _decode(line, options)
+        if columns is None or not words.strip():
+            return words.rstrip("\r\n") if words.strip() else None
+        try:
+            record = json.loads(words, strict=False)
+        except (ValueError, RecursionError) as problem:
+            options.reject_row(self.path, number, f"is not JSON ({describe_json_error(problem)})")
+            return None
+        if not isinstance(record, dict):
+            options.reject_row(self.path, number, 'is not a JSON object such as {"text": …}')
+            return None
+        values = []
+        for name in columns.texts:
+            value = get_key(record, name)
+            if value is ABSENT_KEY:
+                options.reject_row(self.path, number, f"has no {name!r}; it has {join_names(list(record))}")
+                return None
+            values.append(parse_text(value, self.path))
+        return "\n".join(values)
+
+    def take(self, kept: NDArray[np.bool_]) -> bytes:
+        """The lines of the texts that are kept; those that follow each other are copied in one go."""
+        rows = np.flatnonzero(kept)
+        starts, ends = self.bounds[::2][rows], self.bounds[1::2][rows]
+        breaks = np.flatnonzero(starts[1:] != ends[:-1])  # between them are lines that are dropped or no texts
+        firsts, lasts = (
+            starts[np.append(0, breaks + 1)[: len(rows)]],
+            ends[np.append(breaks, len(rows) - 1)[: len(rows)]],
+        )
+        whole = self.data.data
+        return b"".join([whole[start:end] for start, end in zip(firsts.tolist(), lasts.tolist(), strict=True)])
+
+
+def _split_lines(data: bytes) -> list[bytes]:
+    lines = data.split(b"\n")
+    return [line + b"\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+
+
+def _decode(line: bytes, options: ReadOptions) -> str:
+    """A line as `sources.decode_lines` decodes it: UTF-8 if it is, else the code page of the language."""
+    if not is_utf8(options.encoding):
+        return line.decode(options.encoding or "utf-8", errors="replace")
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return decode_code_page(line, CODE_PAGES.get(options.language, WESTERN))
+
+
+def is_utf8(encoding: str | None) -> bool:
+    """Whether that is UTF-8, which it is where none is named."""
+    return encoding is None or encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
+
+
+def _plain_lines(data: Bytes, longest: int) -> tuple[TextBuffer, NDArray[np.int64]] | None:
+    """Each line that is not empty as a text, without a copy; None where one is no UTF-8 or too long."""
+    try:
+        str(data.data, "utf-8")
+    except UnicodeDecodeError:
+        return None
+    ends = np.flatnonzero(data == ord("\n")) + 1
+    if len(data) and (not len(ends) or ends[-1] < len(data)):
+        ends = np.append(ends, len(data))
+    offsets = np.concatenate([np.zeros(1, np.int64), ends])
+    sizes = np.diff(offsets)
+    if len(sizes) and (sizes.max() > longest or sizes.min() <= 2):
+        return None  # perhaps a blank line, which is no text
+    return TextBuffer(data, offsets), np.repeat(offsets, 2)[1:-1]
+
+
+def read_line_blocks(path: str, options: ReadOptions) -> Iterator[Bytes]:
+    """The unpacked bytes of a file in blocks of whole lines; a line may have `options.max_line` bytes."""
+    name = STDIN_NAME if path == STDIN else path
+    rest = np.zeros(0, np.uint8)
+    try:
+        with open_bytes(path, options.on_read, options.max_ratio) as stream:
+            while True:
+                buffer = np.empty(len(rest) + BLOCK_BYTES, np.uint8)
+                buffer[: len(rest)] = rest
+                size = len(rest) + (stream.readinto(buffer[len(rest) :].data) or 0)  # type: ignore[attr-defined]
+                if size == len(rest):
+                    break
+                end = lines_end(buffer[:size])
+                if size - end > options.max_line:
+                    raise BadData(
+                        f"a line of {name} is longer than {options.max_line >> 20} MiB; if it should be, say "
+                        "--max-line MIB"
+                    )
+                rest = buffer[end:size].copy()
+                if end:
+                    yield buffer[:end]
+    except (EOFError, zlib.error, OSError) as problem:
+        raise damaged(name, problem) from problem
+    if len(rest):
+        yield rest

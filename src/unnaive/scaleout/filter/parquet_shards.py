@@ -1,0 +1,120 @@
+"""Shards in Parquet: rows that are kept are written with all their columns, types and metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import BadData
+from unnaive.io.arrow import ArrowCells
+from unnaive.io.batches import join_texts
+from unnaive.io.binary_tables import ParquetTable, explain_arrow_errors
+from unnaive.io.columns import Columns, join_names
+from unnaive.io.native_parser import NotPlain
+from unnaive.io.options import BATCH_ROWS
+from unnaive.io.row_reader import parse_text
+from unnaive.scaleout.filter.blocks import ReadTexts, ShardReading
+
+GROUP_ROWS = 1 << 16  # rows of a row group that is written, at most
+GROUP_BYTES = 64 << 20
+
+
+class ParquetShard:
+    """A Parquet file."""
+
+    def __init__(self, path: str, reading: ShardReading) -> None:
+        self.path, self.reading = path, reading
+        self.table = ParquetTable(path, reading.options)
+        self.columns = reading.columns or Columns(("text",))
+        missing = [name for name in self.columns.texts if name not in self.table.names]
+        if missing:
+            raise BadData(f"{path} has no column {missing[0]!r}; it has {join_names(self.table.names)}")
+
+    def blocks(self) -> Iterator[RowBlock]:
+        """Batches of rows."""
+        on_read, n_rows = self.reading.options.on_read, self.table.file.metadata.num_rows
+        row_size = Path(self.path).stat().st_size / max(1, n_rows)
+        with explain_arrow_errors(self.path, "a damaged Parquet file"):
+            for batch in self.table.file.iter_batches(batch_size=BATCH_ROWS):
+                yield RowBlock(self.path, batch, self.columns)
+                if on_read is not None:
+                    on_read(int(row_size * batch.num_rows))
+
+    @contextmanager
+    def writing(self, file: IO[bytes], packing: str) -> Iterator[RowWriter]:
+        """A writer of rows, packed as the shard is."""
+        import pyarrow.parquet
+
+        metadata = self.table.file.metadata
+        codec = metadata.row_group(0).column(0).compression.lower() if metadata.num_row_groups else "snappy"
+        schema = self.table.file.schema_arrow
+        with pyarrow.parquet.ParquetWriter(
+            file, schema, compression="none" if codec == "uncompressed" else codec
+        ) as out:
+            writer = RowWriter(out)
+            yield writer
+            writer.flush()
+
+
+@dataclass
+class RowWriter:
+    """A writer of rows, which are gathered to row groups of some size."""
+
+    out: Any
+    waiting: list[Any] = field(default_factory=list)
+
+    def pack(self, part: Any) -> Any:
+        """Rows are packed when a group of them is written."""
+        return part
+
+    def write(self, packed: Any) -> int:
+        """Write rows, now or with those that follow."""
+        if packed.num_rows:
+            self.waiting.append(packed)
+        rows, size = sum(one.num_rows for one in self.waiting), sum(one.nbytes for one in self.waiting)
+        if rows >= GROUP_ROWS or size >= GROUP_BYTES:
+            self.flush()
+        return int(packed.nbytes)
+
+    def flush(self) -> None:
+        """Write the rows that wait."""
+        import pyarrow
+
+        if self.waiting:
+            self.out.write_table(pyarrow.Table.from_batches(self.waiting))
+            self.waiting = []
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlock:
+    """Some rows."""
+
+    path: str
+    batch: Any
+    columns: Columns
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return int(self.batch.nbytes)
+
+    def read(self) -> ReadTexts:
+        """The texts; a missing one is empty."""
+        cells = [self.batch.column(name) for name in self.columns.texts]
+        try:
+            return ReadTexts(join_texts([ArrowCells(column).texts() for column in cells]))
+        except NotPlain:
+            rows = zip(*(column.to_pylist() for column in cells), strict=True)
+            return ReadTexts(["\n".join(parse_text(value, self.path) for value in row) for row in rows])
+
+    def take(self, kept: NDArray[np.bool_]) -> Any:
+        """The rows that are kept."""
+        import pyarrow
+
+        return self.batch.filter(pyarrow.array(kept))

@@ -1,0 +1,43 @@
+"""How shards are read: the columns of text are found in the first shard that has any texts, and taken of all others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from unnaive.base.errors import BadData
+from unnaive.io.columns import Columns
+from unnaive.io.datafiles import DataFile
+from unnaive.io.options import ReadLog
+from unnaive.io.sources import STDIN, open_bytes
+from unnaive.learning.fitted import FittedModel
+from unnaive.scaleout.filter.blocks import ShardReading
+from unnaive.scaleout.filter.shards import ShardJob
+
+
+def choose_reading(jobs: Sequence[ShardJob], source: DataFile, fitted: FittedModel) -> ShardReading:
+    """How all shards are read: `source` has the options, and the columns that the model was trained on."""
+    tables = [job for job in jobs if job.kind in ("jsonl", "parquet")]
+    first = next((job for job in tables if job.source == STDIN or has_bytes(job)), None)
+    columns, message = None, None
+    if first is not None and first.source == STDIN:
+        known = source.default_columns.texts if source.default_columns is not None else ("text",)
+        columns = Columns(source.text or known)
+    elif first is not None:
+        how = replace(source.options, log=ReadLog(), on_read=None)
+        alone = replace(source, paths=(first.source,), options=how, format=first.kind, label=None, id=None)
+        columns = next(columns for _, columns in alone.tables(labelled=False))
+        message = alone.message if alone.message is not None and alone.is_mail(alone.sample_texts()) else None
+    elif tables:
+        columns = Columns(source.text or ("text",))
+    strip = fitted.token_rule is None or not fitted.token_rule.html
+    return ShardReading(columns, message, source.options, strip)
+
+
+def has_bytes(job: ShardJob) -> bool:
+    """Whether a shard has anything in it."""
+    with open_bytes(job.source) if job.kind != "parquet" else open(job.source, "rb") as file:  # noqa: PTH123
+        try:
+            return bool(file.read(1))
+        except (EOFError, OSError) as problem:
+            raise BadData(f"{job.source} breaks off or is damaged ({problem}); fetch it again") from problem

@@ -1,0 +1,143 @@
+"""Filter shards by a rule: blocks are read, scored and packed by several threads, and written in their order."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import BadData
+from unnaive.base.types import Floats
+from unnaive.io.native_parser import map_in_order
+from unnaive.io.output_files import open_output
+from unnaive.scaleout.filter.blocks import Shard, ShardReading, TextBlock
+from unnaive.scaleout.filter.filter_record import FilterRecord
+from unnaive.scaleout.filter.keep_rule import KeepRule
+from unnaive.scaleout.filter.shards import ShardJob
+from unnaive.scaleout.filter.tally import FilterTally, tally_block
+from unnaive.text.backend import thread_count
+from unnaive.text.messages import read_message
+
+
+@dataclass
+class FilterOutcome:
+    """What became of all shards.
+
+    tally    of all texts
+    shards   (name, texts, kept) of each
+    resumed  shards that an earlier run had done
+    """
+
+    tally: FilterTally = field(default_factory=FilterTally)
+    shards: list[tuple[str, int, int]] = field(default_factory=list)
+    resumed: int = 0
+
+    def add(self, job: ShardJob, tally: FilterTally) -> None:
+        """Add a shard."""
+        self.tally.add(tally)
+        self.shards.append((job.name, tally.texts, tally.kept))
+
+
+def filter_shards(
+    rule: KeepRule,
+    jobs: Iterable[ShardJob],
+    reading: ShardReading,
+    *,
+    record: FilterRecord | None = None,
+    outcome: FilterOutcome | None = None,
+    threads: int | None = None,
+) -> FilterOutcome:
+    """Filter each shard into its target, which is there whole or not at all; those that the record has are left alone.
+
+    `outcome` is filled while it goes, for who is interrupted.
+    """
+    outcome = FilterOutcome() if outcome is None else outcome
+    n_threads = thread_count(threads)
+    rule = rule.on_one_thread()
+    for job in jobs:
+        done = None if record is None else record.find(job)
+        if done is None:
+            done = filter_file(rule, job, reading, n_threads, may_be_empty=record is not None)
+            if record is not None:
+                record.note(job, done)
+        else:
+            outcome.resumed += 1
+        outcome.add(job, done)
+    return outcome
+
+
+def filter_file(
+    rule: KeepRule, job: ShardJob, reading: ShardReading, threads: int, *, may_be_empty: bool = True
+) -> FilterTally:
+    """Filter one shard into its target; of one without a text nothing is written, unless it may be empty."""
+    if job.target is not None:
+        job.target.parent.mkdir(parents=True, exist_ok=True)
+    with _open_target(job) as file:
+        tally = filter_shard(
+            rule, job.open(reading), file, name=job.name, packing=job.packing, message=reading.message, threads=threads
+        )
+        if not (tally.texts or may_be_empty):
+            raise BadData(f"{job.source} has no texts; give some")
+        return tally
+
+
+@contextmanager
+def _open_target(job: ShardJob) -> Iterator[IO[bytes]]:
+    if job.target is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with open_output(job.target, binary=True) as file:
+        yield file
+
+
+class ScoredBlock(NamedTuple):
+    """A block whose texts were scored: what is to be written of it, packed."""
+
+    texts: Sequence[str]
+    scores: Floats
+    kept: NDArray[np.bool_]
+    packed: Any
+    size: int
+    skipped: int
+
+
+def filter_shard(
+    rule: KeepRule,
+    shard: Shard,
+    file: IO[bytes],
+    *,
+    name: str = "",
+    packing: str = "",
+    message: str | None = None,
+    threads: int = 1,
+) -> FilterTally:
+    """Write what the rule keeps of a shard to an open file."""
+    tally = FilterTally()
+    with shard.writing(file, packing) as writer:
+
+        def work(block: TextBlock) -> ScoredBlock:
+            found = block.read()
+            texts = found.texts if message is None else [read_message(text, message) for text in found.texts]
+            scores = rule.scores(texts)
+            kept = rule.keeps(scores)
+            return ScoredBlock(texts, scores, kept, writer.pack(block.take(kept)), block.size, found.skipped)
+
+        for block in map_blocks(work, shard.blocks(), threads):
+            part = tally_block(name, tally.texts, block.texts, block.scores, block.kept)
+            part.bytes_read, part.skipped = block.size, block.skipped
+            part.bytes_kept = writer.write(block.packed)
+            tally.add(part)
+    return tally
+
+
+def map_blocks(
+    work: Callable[[TextBlock], ScoredBlock], blocks: Iterator[TextBlock], threads: int
+) -> Iterator[ScoredBlock]:
+    """The blocks scored, in their order: by the thread that asks where there is one, else ahead of it."""
+    return map(work, blocks) if threads == 1 else map_in_order(work, blocks, threads)

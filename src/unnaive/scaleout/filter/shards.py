@@ -1,0 +1,143 @@
+"""Which files are filtered and where each is written: one file to one, a folder or several to a folder like it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from unnaive.base.errors import BadData, UnnaiveError
+from unnaive.io.endings import PACKINGS, check_packing, list_endings, split_ending
+from unnaive.io.source_paths import expand_pattern
+from unnaive.io.sources import STDIN, check_exists
+from unnaive.scaleout.filter.blocks import Shard, ShardReading
+from unnaive.scaleout.filter.line_shards import LineShard
+from unnaive.scaleout.filter.parquet_shards import ParquetShard
+from unnaive.scaleout.filter.warc_shards import WarcShard
+
+SHARD_ENDINGS = {
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".txt": "lines", ".parquet": "parquet", ".pq": "parquet",
+    ".warc": "warc", ".wet": "warc",
+}  # fmt: skip
+SHARD_KINDS: dict[str, type[LineShard] | type[ParquetShard] | type[WarcShard]] = {
+    "jsonl": LineShard, "lines": LineShard, "parquet": ParquetShard, "warc": WarcShard,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ShardJob:
+    """A file to filter.
+
+    source  its path, or - for stdin
+    target  the file to write; None for stdout
+    name    what it is called in the output folder
+    kind    one of SHARD_KINDS
+    """
+
+    source: str
+    target: Path | None
+    name: str
+    kind: str
+
+    @property
+    def packing(self) -> str:
+        """How the target is packed: "gzip", "zstd" or "" for not at all."""
+        return "" if self.target is None else PACKINGS.get(split_ending(self.target)[1], "")
+
+    def open(self, reading: ShardReading) -> Shard:
+        """The file, to be read."""
+        return SHARD_KINDS[self.kind](self.source, reading)
+
+
+@dataclass(frozen=True)
+class ShardPlan:
+    """All files to filter, in their order; `folder` into which they are written, None where it is one file.
+
+    left_out  files in folders that are of no kind that can be filtered
+    """
+
+    jobs: tuple[ShardJob, ...]
+    folder: Path | None
+    left_out: tuple[str, ...] = ()
+
+
+def plan_shards(
+    paths: Sequence[str], output: Path | None, *, format: str | None = None, follow_links: bool = False
+) -> ShardPlan:
+    """What to read and to write. A folder keeps its names; several folders have one of their name each."""
+    sources = [path for given in paths for path in expand_pattern(given)]
+    named: list[tuple[str, str]] = []
+    left_out: list[str] = []
+    for path in sources:
+        if path != STDIN and check_exists(path).is_dir():
+            prefix = "" if len(sources) == 1 else f"{Path(path).name}/"
+            for inside in list_shard_files(Path(path), follow_links):
+                known = format is not None or split_ending(inside)[0] in SHARD_ENDINGS
+                if known:
+                    named.append((str(inside), prefix + str(inside.relative_to(path))))
+                else:
+                    left_out.append(str(inside))
+        else:
+            named.append((path, "stdin" if path == STDIN else Path(path).name))
+    if not named:
+        raise BadData(f"{sources[0]} has no file to filter; give files in {list_endings(SHARD_ENDINGS)}, packed or not")
+    several = len(sources) > 1 or len(named) > 1 or (sources[0] != STDIN and Path(sources[0]).is_dir())
+    folder = output if output is not None and (several or output.is_dir()) else None
+    if several and folder is None:
+        raise UnnaiveError("several files are filtered into a folder; name it with --output FOLDER")
+    if folder is not None and folder.exists() and not folder.is_dir():
+        raise UnnaiveError(f"{folder} is a file, and several are to be written; name a folder")
+    jobs = tuple(
+        ShardJob(source, output if folder is None else folder / name, name, _shard_kind(source, format))
+        for source, name in named
+    )
+    _check_jobs(jobs, folder, [Path(path) for path in sources if path != STDIN])
+    return ShardPlan(jobs, folder, tuple(left_out))
+
+
+def list_shard_files(folder: Path, follow_links: bool) -> Iterator[Path]:
+    """All files of a folder and of those inside of it, sorted, without hidden ones."""
+    for root, folders, files in os.walk(folder, followlinks=follow_links):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            path = Path(root, name)
+            if not name.startswith((".", "_")) and (follow_links or not path.is_symlink()):
+                yield path
+
+
+def _shard_kind(path: str, format: str | None) -> str:
+    """One of SHARD_KINDS, as told or by its name; stdin is JSON lines."""
+    if format is not None:
+        if format not in SHARD_KINDS:
+            raise UnnaiveError(f"--format {format} cannot be filtered; there are {', '.join(SHARD_KINDS)}")
+        return format
+    if path == STDIN:
+        return "jsonl"
+    ending, packing = split_ending(path)
+    if ending not in SHARD_ENDINGS:
+        raise BadData(f"{path} is of no kind that can be filtered; give a name in {list_endings(SHARD_ENDINGS)}, "
+                      "packed or not, or say --format jsonl")  # fmt: skip
+    if packing and SHARD_ENDINGS[ending] == "parquet":
+        check_packing(path)
+    return SHARD_ENDINGS[ending]
+
+
+def _check_jobs(jobs: Sequence[ShardJob], folder: Path | None, sources: Sequence[Path]) -> None:
+    """An error if a file would be written over another, over an input, among the inputs, or in another format."""
+    seen: dict[Path, str] = {}
+    for job in jobs:
+        if job.target is None:
+            continue
+        if seen.setdefault(job.target, job.source) != job.source:
+            raise UnnaiveError(f"{seen[job.target]} and {job.source} would both be written to {job.target}; rename one")
+        if job.source != STDIN and job.target.exists() and job.target.samefile(job.source):
+            raise UnnaiveError(f"{job.target} is read by this command; name another file or folder to write")
+        ending = split_ending(job.target)[0]
+        if folder is None and ending and SHARD_ENDINGS.get(ending, "") != job.kind:
+            raise UnnaiveError(
+                f"{job.target} is not written as {ending}: texts stay {job.kind}, as they were read; name such a file"
+            )
+    for source in sources:
+        if folder is not None and source.is_dir() and folder.resolve().is_relative_to(source.resolve()):
+            raise UnnaiveError(f"{folder} lies in {source}, which is read; name a folder outside of it")

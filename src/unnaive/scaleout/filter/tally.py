@@ -1,0 +1,111 @@
+"""FilterTally: what a filter kept and dropped: counts, a histogram of scores and samples, which add up over shards."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.types import Floats
+
+LOWEST, BIN_WIDTH, N_BINS = -30.0, 0.1, 600  # of the histogram; scores beyond are in the bins at its ends
+SAMPLED = 30  # texts of a sample
+SHOWN_CHARS = 1000  # of a sampled text
+
+
+@dataclass(frozen=True, order=True)
+class SampledText:
+    """A text of a sample: those with the lowest `rank` stay in it."""
+
+    rank: float
+    shard: str
+    row: int
+    score: float
+    text: str
+
+
+@dataclass
+class FilterTally:
+    """What became of some texts.
+
+    texts, kept              how many there were, and how many are kept
+    bytes_read, bytes_kept   of the texts' lines, rows or records, unpacked; of Parquet of the texts alone
+    skipped                  lines that could not be read and were left out
+    histogram                texts by score (N_BINS,)
+    dropped                  a random sample of what was dropped
+    nearly                   what was dropped with the highest scores
+    barely                   what was kept with the lowest scores
+    """
+
+    texts: int = 0
+    kept: int = 0
+    bytes_read: int = 0
+    bytes_kept: int = 0
+    skipped: int = 0
+    histogram: NDArray[np.int64] = field(default_factory=lambda: np.zeros(N_BINS, np.int64))
+    dropped: list[SampledText] = field(default_factory=list)
+    nearly: list[SampledText] = field(default_factory=list)
+    barely: list[SampledText] = field(default_factory=list)
+
+    def add(self, other: FilterTally) -> None:
+        """Add what became of other texts."""
+        self.texts += other.texts
+        self.kept += other.kept
+        self.bytes_read += other.bytes_read
+        self.bytes_kept += other.bytes_kept
+        self.skipped += other.skipped
+        self.histogram += other.histogram
+        self.dropped = _lowest([*self.dropped, *other.dropped])
+        self.nearly = _lowest([*self.nearly, *other.nearly])
+        self.barely = _lowest([*self.barely, *other.barely])
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return asdict(self) | {"histogram": self.histogram.tolist()}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> FilterTally:
+        """What `to_dict` gave."""
+        samples = {name: [SampledText(**one) for one in values[name]] for name in ("dropped", "nearly", "barely")}
+        return cls(**values | samples | {"histogram": np.array(values["histogram"], np.int64)})
+
+
+def _lowest(texts: list[SampledText]) -> list[SampledText]:
+    return sorted(texts)[:SAMPLED]
+
+
+def tally_block(shard: str, first: int, texts: Sequence[str], scores: Floats, kept: NDArray[np.bool_]) -> FilterTally:
+    """What became of the texts of a block, of which the first is row `first` of its shard.
+
+    A text is drawn into the random sample by a hash of its shard and row, so that the sample is the same however the
+    shard is cut into blocks.
+    """
+    where = np.clip((scores - LOWEST) / BIN_WIDTH, 0, N_BINS - 1).astype(np.int64)
+    found = FilterTally(len(scores), int(np.count_nonzero(kept)), histogram=np.bincount(where, minlength=N_BINS))
+    chance = row_chances(shard, first, len(scores))
+
+    def sample(rows: NDArray[np.int64], ranks: Floats) -> list[SampledText]:
+        chosen = rows[np.argsort(ranks[rows], kind="stable")[:SAMPLED]]
+        return [
+            SampledText(float(ranks[row]), shard, first + row, float(scores[row]), texts[row][:SHOWN_CHARS])
+            for row in chosen.tolist()
+        ]
+
+    out, inside = np.flatnonzero(~kept), np.flatnonzero(kept)
+    found.dropped, found.nearly, found.barely = sample(out, chance), sample(out, -scores), sample(inside, scores)
+    return found
+
+
+def row_chances(shard: str, first: int, n_rows: int) -> Floats:
+    """A number from 0 to 1 for each of some rows of a shard, as if by chance, always the same (n_rows,)."""
+    seed = int.from_bytes(hashlib.sha256(shard.encode()).digest()[:8], "little")
+    with np.errstate(over="ignore"):  # splitmix64
+        mixed = np.arange(first, first + n_rows, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+        mixed ^= mixed >> np.uint64(31)
+    return np.asarray(mixed / 2.0**64)

@@ -1,0 +1,92 @@
+"""`filter_texts`: the rows of a DataFrame whose text a model takes for some classes, on the executors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from unnaive.base.errors import BadData
+from unnaive.base.types import Label
+from unnaive.io.columns import join_names
+from unnaive.scaleout.filter.keep_rule import KeepRule, choose_keep_rule
+from unnaive.scaleout.spark.rows import as_buffer, check_text_type
+from unnaive.scaleout.spark.scoring import as_fitted, without_memory
+from unnaive.scaleout.spark.session import map_in_arrow, require_pyspark
+
+
+def filter_texts(
+    df: Any,
+    model: Any,
+    *,
+    keep: Label | Sequence[Label],
+    above: float | None = None,
+    recall: float | None = None,
+    held_out: tuple[Any, Any] | None = None,
+    confidence: float = 0.9,
+    text: str = "text",
+    score: str | None = None,
+) -> Any:
+    """The rows of a DataFrame whose text is kept, as `unnaive filter` keeps it; computed when Spark runs it.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+        Rows with a column of texts. A row without a text (null) is dropped.
+    model : str, Path, TextClassifier or FittedModel
+        A model file, or a trained model.
+    keep : label or list of labels
+        The classes of the texts to keep.
+    above : float or None, default=None
+        Keep texts of which the classes have at least this probability.
+    recall : float or None, default=None
+        In its place: keep at least this share of the good texts, by a threshold found on `held_out`.
+    held_out : (texts, labels) or None, default=None
+        Labelled texts that the model has not learnt from.
+    confidence : float, default=0.9
+        How probable it shall be that new texts reach the recall.
+    text : str, default="text"
+        The column of texts.
+    score : str or None, default=None
+        A column to add: the score, which is log p / (1 − p) where the model has probabilities.
+    """
+    require_pyspark()
+    fitted = without_memory(as_fitted(model))
+    if text not in df.columns:
+        raise BadData(f"the DataFrame has no column {text!r}; it has {join_names(df.columns)}: say text=NAME")
+    check_text_type(df.select(f"`{text}`"), text)
+    if score is not None and score in df.columns:
+        raise BadData(f"the DataFrame has a column {score!r} already; name the new one otherwise")
+    rule, _ = choose_keep_rule(
+        fitted, keep, above=above, recall=recall, held_out=held_out, confidence=confidence
+    )  # fmt: skip
+    shared = df.sparkSession.sparkContext.broadcast(rule)
+    return map_in_arrow(df, batch_filter(shared, df.columns.index(text), score), _filtered_schema(df, score))
+
+
+def _filtered_schema(df: Any, score: str | None) -> Any:
+    from pyspark.sql.types import DoubleType, StructField, StructType
+
+    return StructType([*df.schema.fields, *([] if score is None else [StructField(score, DoubleType())])])
+
+
+def batch_filter(shared: Any, place: int, score: str | None) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """What filters a partition: batches in, the same with fewer rows out."""
+
+    def filter_batches(batches: Iterator[Any]) -> Iterator[Any]:
+        rule: KeepRule = shared.value
+        for batch in batches:
+            column = batch.column(place)
+            if column.null_count:
+                batch = batch.filter(column.is_valid())
+                column = batch.column(place)
+            scores = rule.scores(as_buffer(column))
+            kept = np.flatnonzero(rule.keeps(scores))
+            found = batch.take(pa.array(kept))
+            more = [] if score is None else [pa.array(scores[kept])]
+            names = [*batch.schema.names, *([] if score is None else [score])]
+            yield pa.RecordBatch.from_arrays([*found.columns, *more], names=names)
+
+    return filter_batches
