@@ -62,7 +62,7 @@ def test_a_text_alone_and_among_others_gives_the_same():
 
 
 @pytest.mark.filterwarnings("ignore:.*hardly a term")
-def test_every_path_of_an_emoji_is_read_as_python_reads_it():
+def test_sequences_of_parts_of_emoji_are_read_as_python_reads_them():
     pieces = ["👍", "🏽", "\ufe0f", "\ufe0e", "\u200d", "©", "🇹", "7", "\u20e3", "\U000e0067", "a", " "]
     texts = ["".join(pieces[digit] for digit in np.unravel_index(number, (12,) * 4)) for number in range(12**4)][::7]
     model = TextClassifier("multinomial", analyzer="both", char_ngrams=(1, 2), char_borders="words")
