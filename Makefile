@@ -72,6 +72,7 @@ bench: setup  ## every benchmark, ratios against the peers (needs the collection
 docs: setup  ## the documentation site, in build/site; warnings are errors
 	$(BIN)/python tools/classifier_signature.py && $(BIN)/python tools/command_reference.py && $(BIN)/python tools/performance.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	$(BIN)/python tools/demo_page.py
 	@echo "open build/site/index.html; for its search: python3 -m http.server --directory build/site"
 
 reproductions: setup  ## docs/reproductions.md from the figures beside it (RUN="all" or papers measures them anew, for hours)

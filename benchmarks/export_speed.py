@@ -1,4 +1,4 @@
-"""How large exports are, and how fast they label one text after another: js and c beside the package's own kernel.
+"""How large exports are, and how fast they label one text after another: js, c and onnx beside the kernel.
 
 python benchmarks/export_speed.py [--texts N]
 
@@ -17,9 +17,12 @@ import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
+
 from unnaive import TextClassifier
 from unnaive.classifier.export import c_header
 from unnaive.classifier.export.folders import export_model
+from unnaive.classifier.export.onnx_target import open_session
 from unnaive.io.tickets import load_tickets
 
 NODE = """
@@ -98,13 +101,27 @@ def main() -> None:
             folder = Path(place)
             (folder / "texts.json").write_text(json.dumps(test))
             (folder / "texts.bin").write_bytes(b"".join(text.encode() + b"\0" for text in test))
-            for target in ("js", "c"):
-                show(name, target, folder, own, *run(model, target, folder))
+            for target in ("js", "c", "onnx"):
+                show(name, target, folder, own, *run(model, target, folder, test))
 
 
-def run(model: TextClassifier, target: str, folder: Path) -> tuple[float, Path]:
+def onnx_time(file: Path, texts: list[str]) -> float:
+    """Processor seconds of one text in onnxruntime with one thread, one call each."""
+    session, best = open_session(file.read_bytes()), float("inf")
+    for _ in range(5):
+        before = time.process_time()
+        for text in texts:
+            session.run(["label", "scores"], {"text": np.array([text], dtype=object)})
+        best = min(best, (time.process_time() - before) / len(texts))
+    return best
+
+
+def run(model: TextClassifier, target: str, folder: Path, texts: list[str]) -> tuple[float, Path]:
     """(processor seconds of a text, the file that holds the model)."""
     export_model(model.fitted_, target, folder / target)
+    if target == "onnx":
+        file = folder / target / "model.onnx"
+        return onnx_time(file, texts), file
     if target == "js":
         file = folder / target / "model.js"
         command = [
@@ -129,7 +146,7 @@ def run(model: TextClassifier, target: str, folder: Path) -> tuple[float, Path]:
 
 def show(name: str, target: str, folder: Path, own: float, seconds: float, file: Path) -> None:
     """A row of the table."""
-    content = file.read_bytes() + (b"" if target == "js" else (c_header.RUNTIME / "runtime.h.in").read_bytes())
+    content = file.read_bytes() + (b"" if target != "c" else (c_header.RUNTIME / "runtime.h.in").read_bytes())
     sizes = f"{len(content):,} | {len(gzip.compress(content)):,}"
     print(f"| {name} | {target} | {sizes} | {seconds * 1e6:.0f} | {seconds / own:.2f} |")
 

@@ -3,7 +3,7 @@
     python tools/name_meanings.py [CHECKOUT]
 
 Counted are public classes, type aliases and functions at the top of a module. No second meaning are names that a
-protocol asks for (`register` of a command, `main` of a script, those of fastText's interface), a command that is named
+protocol asks for (`register` of a command, `main` of a script, those of fastText and MLflow), a command that is named
 after the function whose result it shows (`train`), and the twin in Python of native code.
 """
 
@@ -14,8 +14,9 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-PROTOCOL_NAMES = {"register", "main"}  # of a command's module, of a script
-INTERFACES = {"classifier/fasttext/model.py"}  # the names of fastText's functions
+PROTOCOL_NAMES = {"register", "main", "join"}  # of a command's module, of a script, of an integration
+# the names of fastText's functions, and of those that an MLflow flavor has
+INTERFACES = {"classifier/fasttext/model.py", "classifier/integrations/mlflow_flavor.py"}
 TWINS = "_reference.py"  # how the modules end that do in Python what native ones do
 COMMANDS = "apps/cli/commands/"
 

@@ -1,4 +1,8 @@
-"""The scikit-learn protocol without importing scikit-learn, so that the command line starts at once."""
+"""The scikit-learn protocol without importing scikit-learn, so that the command line starts at once.
+
+Where scikit-learn is imported, before or later, its ClassifierMixin and BaseEstimator become the bases of Protocol: so
+estimators are instances of both, with the same order of bases whatever was imported first.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,12 @@ import sys
 import warnings
 from collections.abc import Callable
 from html import escape
-from types import MethodType
+from types import MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from numpy.typing import NDArray
 
+from unnaive.base.after_import import after_import
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning, count_noun
 
 if TYPE_CHECKING:
@@ -68,10 +73,17 @@ def _is_wanted_by_scorer(name: str) -> bool:
     return False
 
 
-class Protocol:
+class NotYetBaseEstimator:
+    """The base of Protocol until scikit-learn is imported: the bases of a class that has none cannot be changed."""
+
+
+class Protocol(NotYetBaseEstimator):
     """What was learnt, clone, metadata routing and representation of an estimator; a subclass has its parameters."""
 
     fitted_: FittedModel  # all that was learnt; replaced whole
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Go no further: BaseEstimator would write methods into classes that are made after it was imported."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name."""
@@ -133,6 +145,10 @@ class Protocol:
         rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in pairs)
         return f"<b>{type(self).__name__}</b> {escape(self._learnt()) or 'not fitted'}<table>{rows}</table>"
 
+    def _repr_mimebundle_(self, **which: Any) -> dict[str, str]:
+        """What a notebook shows; that of BaseEstimator, where it is there, would look otherwise."""
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
     # Metadata routing: scikit-learn's pipelines and searches ask whether `fit` and `score` want sample_weight.
 
     def set_fit_request(self, *, sample_weight: bool | str | None = "$UNCHANGED$") -> Self:
@@ -165,6 +181,13 @@ class Protocol:
 
     def _takes_sample_weight(self, method: str) -> bool:
         return True
+
+
+def _join_scikit_learn(module: ModuleType) -> None:
+    Protocol.__bases__ = (module.ClassifierMixin, module.BaseEstimator)
+
+
+after_import("sklearn.base", _join_scikit_learn)
 
 
 def not_fitted(estimator: object) -> Exception:

@@ -18,6 +18,8 @@ from unnaive.base.protocol import NO_PROBABILITIES, available_if
 from unnaive.base.settings import document_settings, unknown_setting
 from unnaive.base.types import Floats, Label, Predictions, ProgressCallback
 from unnaive.classifier.compress import compress_model
+from unnaive.classifier.hub_methods import HubMethods
+from unnaive.classifier.model_bytes import model_from_bytes
 from unnaive.classifier.model_file import load_model, save
 from unnaive.classifier.parameters import ModelParameters, named_parameters
 from unnaive.data.named_counts import NamedCounts
@@ -47,8 +49,10 @@ from unnaive.text.counting import as_texts
 from unnaive.text.token_rule import OPTIONS, TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
+MODEL_FILE = "_model_file"  # in a state: what was learnt, as bytes
 
-class TextClassifier(ModelParameters):
+
+class TextClassifier(HubMethods, ModelParameters):
     """A text classifier of the Bayesian family; a scikit-learn estimator whose X is raw texts.
 
     Counts, or counted documents where a model learns from those, are kept for the whole vocabulary, and `min_df` and
@@ -361,6 +365,14 @@ class TextClassifier(ModelParameters):
         )  # fmt: skip
         made.fitted_ = fitted
         return made
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """What is unpickled or copied; skops hands over what was learnt as the bytes of a model file."""
+        parameters = dict(state)
+        data = parameters.pop(MODEL_FILE, None)
+        self.__dict__.update(parameters)
+        if data is not None:
+            self.fitted_ = model_from_bytes(data)
 
     # What was learnt.
 

@@ -21,6 +21,7 @@ from unnaive.classifier.export.fasttext import (
 )
 from unnaive.classifier.export.fasttext_c import check_fasttext_c, write_fasttext_c
 from unnaive.classifier.export.javascript import check_javascript, write_javascript
+from unnaive.classifier.export.onnx_target import check_onnx, write_onnx
 from unnaive.classifier.export.portable import CannotExport, PortableModel, portable_model
 from unnaive.classifier.export.sql import write_sql
 from unnaive.classifier.export.sql_engines import check_sql
@@ -45,6 +46,7 @@ class Target:
 
 TARGETS = {
     "js": Target(write_javascript, check_javascript),
+    "onnx": Target(write_onnx, check_onnx),
     "c": Target(write_c, check_c),
     "sql": Target(write_sql, check_sql),
 }

@@ -107,8 +107,10 @@ class PortableModel:
         return LINKS[self.link].exclusive
 
 
-def portable_model(fitted: FittedModel) -> PortableModel:
+def portable_model(fitted: FittedModel, *, counts: bool = False) -> PortableModel:
     """What a model is to other languages, or an error of one sentence if it cannot leave Python.
+
+    counts  whether models of rows of counts are taken too; such a one has no terms
 
     >>> from unnaive import TextClassifier
     >>> model = portable_model(TextClassifier("multinomial").fit(["good ball", "fair vote"], ["s", "p"]).fitted_)
@@ -123,8 +125,9 @@ def portable_model(fitted: FittedModel) -> PortableModel:
     if not isinstance(scorer, (Linear, Pool)):
         raise CannotExport(f"{title} is not linear in the terms of a text, so it cannot be exported; auto, nbsvm, svm, "
                            "maxent and the naive Bayes models can")  # fmt: skip
-    if rule is None or vocabulary is None:
+    if (rule is None or vocabulary is None) and not counts:
         raise CannotExport(f"this {title} was trained on rows of counts, not on texts, so it cannot be exported")
+    rule, vocabulary = rule or TokenRule(), Vocabulary() if vocabulary is None else vocabulary
     if isinstance(fitted.decision, Proportional):
         raise CannotExport("the decision 'proportional' decides about all documents together, so it cannot be exported")
     _check_rule(rule)

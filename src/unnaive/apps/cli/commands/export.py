@@ -27,7 +27,7 @@ def export(
         Path | None, READ, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)
     ] = None,
     to: Annotated[
-        str, typer.Option("--to", metavar="TARGET", help="What to export to: js, c or sql.", show_default=False)
+        str, typer.Option("--to", metavar="TARGET", help="What to export to: js, onnx, c or sql.", show_default=False)
     ] = "",
     output: Annotated[
         Path | None,
@@ -44,7 +44,7 @@ def export(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Export a linear model to JavaScript, C or SQL, or check that an export decides as the model does.
+    """Export a linear model to JavaScript, ONNX, C or SQL, or check that an export decides as the model does.
 
     Every export has a conformance file of 400 texts with their labels and scores; --check runs it.
 
@@ -58,7 +58,7 @@ def export(
         show_check(check, as_json=as_json)
         return
     if model is None or not to or output is None:
-        raise UnnaiveError("to export, give MODEL, --to js, c or sql, and -o FOLDER; or --check FOLDER")
+        raise UnnaiveError("to export, give MODEL, --to js, onnx, c or sql, and -o FOLDER; or --check FOLDER")
     write_export(model, to, output, page=page, as_json=as_json)
 
 

@@ -1,0 +1,40 @@
+"""save_pretrained, from_pretrained and push_to_hub of a classifier; calls import the library of the Hub."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self, cast
+
+from unnaive.base.errors import MissingExtra, UnnaiveError
+
+
+class HubMethods:
+    """The methods of the Hugging Face Hub, as its mixin has them."""
+
+    def save_pretrained(self, folder: str | Path, **more: Any) -> None:
+        """Write the model, config.json and a model card into a folder, as it stands on the Hugging Face Hub."""
+        _hub().HubModel(_fitted(self)).save_pretrained(folder, **more)
+
+    def push_to_hub(self, repo_id: str, **more: Any) -> Any:
+        """Write the model to a repository of the Hugging Face Hub; `more` as `huggingface_hub.ModelHubMixin` has it."""
+        return _hub().HubModel(_fitted(self)).push_to_hub(repo_id, **more)
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path, **more: Any) -> Self:
+        """The model of a repository of the Hugging Face Hub, or of a folder that `save_pretrained` wrote."""
+        fitted = _hub().HubModel.from_pretrained(str(name), **more).classifier.fitted_
+        return cast(Self, cls.from_fitted(fitted))  # type: ignore[attr-defined]
+
+
+def _fitted(classifier: Any) -> Any:
+    if not classifier.__sklearn_is_fitted__():
+        raise UnnaiveError("this TextClassifier has not learnt anything yet; call fit before saving")
+    return classifier
+
+
+def _hub() -> Any:
+    try:
+        from unnaive.classifier.integrations import hugging_face
+    except ImportError as error:
+        raise MissingExtra("the Hub needs huggingface_hub; pip install huggingface_hub") from error
+    return hugging_face

@@ -1,0 +1,77 @@
+"""eli5: `explain_weights` and `explain_prediction` of a TextClassifier, from our own explanations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from types import ModuleType
+from typing import Any
+
+from unnaive.base.types import Label
+from unnaive.classifier.text_classifier import TextClassifier
+
+TOP = 20  # terms of a class that are shown, as eli5 has it
+
+
+def join(package: ModuleType) -> None:
+    """Register both functions for TextClassifier."""
+    from eli5.explain import explain_prediction, explain_weights
+
+    explain_weights.register(TextClassifier)(_explain_weights)
+    explain_prediction.register(TextClassifier)(_explain_prediction)
+
+
+def _explain_weights(
+    classifier: TextClassifier, vec: Any = None, top: Any = TOP, targets: Sequence[Label] | None = None, **_: Any
+) -> Any:
+    """The terms that speak most for each class, with what a mention adds to its score."""
+    from eli5.base import Explanation, TargetExplanation
+
+    n_terms = len(classifier.vocabulary_)
+    shown = [
+        TargetExplanation(label, _weights(classifier.top_terms(label, n_terms), top))
+        for label in _labels(classifier, targets)
+    ]
+    about = "Terms that speak for each class; the weight is what a mention adds to its score."
+    return Explanation(repr(classifier), description=about, method="term weights", targets=shown)
+
+
+def _explain_prediction(
+    classifier: TextClassifier, doc: str, vec: Any = None, top: Any = None, targets: Sequence[Label] | None = None,
+    top_targets: int | None = None, **_: Any,
+) -> Any:  # fmt: skip
+    """What each term of a text adds to the score of each class; <BIAS> is what no term does."""
+    from eli5.base import Explanation, TargetExplanation
+
+    parts = [classifier.explain(doc, label) for label in _labels(classifier, targets)]
+    shown = [
+        TargetExplanation(
+            part.label,
+            _weights([("<BIAS>", part.base), *((one.term, one.value) for one in part.evidence)], top),
+            part.probability,
+            part.score,
+        )
+        for part in parts
+    ]
+    if targets is None and top_targets is not None:
+        shown = sorted(shown, key=lambda one: -one.score)[:top_targets]
+    about = "What each term adds to the score of a class; the sum is the score."
+    return Explanation(repr(classifier), description=about, method="term contributions", targets=shown)
+
+
+def _labels(classifier: TextClassifier, targets: Sequence[Label] | None) -> list[Label]:
+    return list(classifier.fitted_.classes) if targets is None else list(targets)
+
+
+def _weights(terms: Iterable[tuple[str, float]], top: int | tuple[int, int] | None) -> Any:
+    """The strongest `top` terms, or (for, against), with how many others there are."""
+    from eli5.base import FeatureWeight, FeatureWeights
+
+    ordered = sorted(terms, key=lambda one: -abs(one[1]))
+    signs = [[one for one in ordered if one[1] > 0], [one for one in ordered if one[1] < 0]]
+    if isinstance(top, tuple):
+        kept = [side[:limit] for side, limit in zip(signs, top, strict=True)]
+    else:
+        first = ordered[:top]
+        kept = [[one for one in first if one[1] > 0], [one for one in first if one[1] < 0]]
+    weights = [[FeatureWeight(term, value) for term, value in side] for side in kept]
+    return FeatureWeights(*weights, *(len(side) - len(some) for side, some in zip(signs, kept, strict=True)))

@@ -1,0 +1,125 @@
+"""The MLflow flavor: a TextClassifier as its own model file in an MLflow model, and as a Python function of texts.
+
+`unnaive.mlflow` is the door. Nothing is pickled, and a loaded model can be updated as before.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unnaive import __version__
+from unnaive.base.errors import MissingExtra, UnnaiveError, choose
+from unnaive.classifier.text_classifier import TextClassifier
+
+if TYPE_CHECKING:
+    from mlflow.models import Model, ModelSignature
+    from mlflow.models.model import ModelInfo
+
+FLAVOR = "unnaive"
+DOOR = "unnaive.mlflow"  # where MLflow finds the loader
+FILE = "model.unnaive"
+METHODS = ["predict", "predict_proba", "scores"]  # what the Python function can be asked for
+
+
+def save_model(
+    model: TextClassifier, path: str | Path, *, mlflow_model: Model | None = None,
+    signature: ModelSignature | None = None, input_example: Any = None, frozen: bool = False,
+    pip_requirements: Sequence[str] | None = None, **more: Any,
+) -> None:  # fmt: skip
+    """Write a TextClassifier as an MLflow model: its model file, the signature, the requirements.
+
+    signature         texts in, labels out by default
+    input_example     a list of texts
+    frozen            leave out what only updates need
+    pip_requirements  this version of unnaive by default
+    more              as `mlflow.pyfunc.save_model` takes them: conda_env, code_paths, metadata, …
+    """
+    library = _mlflow()
+    if not isinstance(model, TextClassifier):
+        raise UnnaiveError(f"this flavor saves a TextClassifier, and a {type(model).__name__} came; use mlflow.sklearn")
+    if not model.__sklearn_is_fitted__():
+        raise UnnaiveError("this TextClassifier has not learnt anything yet; call fit before saving")
+    about = library.models.Model() if mlflow_model is None else mlflow_model
+    about.add_flavor(FLAVOR, unnaive_version=__version__, data=f"data/{FILE}", model=model.model)
+    if pip_requirements is None and more.get("conda_env") is None:
+        pip_requirements = [f"unnaive=={__version__}"]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / FILE
+        model.save(file, frozen=frozen)
+        library.pyfunc.save_model(
+            str(path), loader_module=DOOR, data_path=str(file), mlflow_model=about, input_example=input_example,
+            signature=_signature(model) if signature is None else signature, pip_requirements=pip_requirements, **more,
+        )  # fmt: skip
+
+
+def log_model(model: TextClassifier, name: str = "model", **more: Any) -> ModelInfo:
+    """Write a TextClassifier as an MLflow model into the run that is active.
+
+    more  as `save_model` takes them, and `registered_model_name`, `params`, `tags`, … of `mlflow.models.Model.log`
+    """
+    _mlflow()
+    from mlflow.models import Model
+
+    return Model.log(artifact_path=None, flavor=import_module(DOOR), name=name, model=model, **more)
+
+
+def load_model(model_uri: str | Path, dst_path: str | None = None) -> TextClassifier:
+    """The TextClassifier of an MLflow model: a folder, "runs:/…" or "models:/…"."""
+    library = _mlflow()
+    folder = Path(library.artifacts.download_artifacts(str(model_uri), dst_path=dst_path))
+    flavors = library.models.Model.load(str(folder)).flavors
+    if FLAVOR not in flavors:
+        raise UnnaiveError(f"{model_uri} has no flavor {FLAVOR!r}; it has {', '.join(sorted(flavors))}")
+    return TextClassifier.load(folder / flavors[FLAVOR]["data"])
+
+
+class PyfuncModel:
+    """What MLflow calls: texts in, labels out, or what `params={"predict_method": "predict_proba"}` asks for."""
+
+    def __init__(self, classifier: TextClassifier) -> None:
+        self.classifier = classifier
+
+    def predict(self, model_input: Any, params: dict[str, Any] | None = None) -> Any:
+        """Labels as `TextClassifier.predict` gives them; probabilities and scores as a table with a column a class."""
+        import pandas
+
+        method = choose(METHODS, (params or {}).get("predict_method", METHODS[0]), "predict_method")
+        result = getattr(self.classifier, method)(_texts(model_input))
+        if method == METHODS[0]:
+            return [list(labels) for labels in result] if isinstance(result, list) else result
+        return pandas.DataFrame(result, columns=[str(label) for label in self.classifier.classes_])
+
+
+def _load_pyfunc(path: str) -> PyfuncModel:
+    """What MLflow calls to load the Python function; `path` is that of the model file."""
+    return PyfuncModel(TextClassifier.load(path))
+
+
+def _texts(model_input: Any) -> Any:
+    """The texts of what MLflow hands over: a list, an array, a series, or a table with one column or one named text."""
+    columns = getattr(model_input, "columns", None)
+    if columns is None:
+        return [model_input] if isinstance(model_input, str) else model_input
+    if len(columns) != 1 and "text" not in columns:
+        raise UnnaiveError(f"the texts have {len(columns)} columns; give one, or name the column of texts 'text'")
+    return model_input[columns[0] if len(columns) == 1 else "text"]
+
+
+def _signature(model: TextClassifier) -> ModelSignature:
+    """Texts in, labels out, and the method as a parameter."""
+    from mlflow.models import infer_signature
+
+    several = model.fitted_.target_type == "sets"
+    labels = [[str(label) for label in model.classes_]] if several else model.predict(["a text"])
+    return infer_signature(["a text"], labels, {"predict_method": METHODS[0]})
+
+
+def _mlflow() -> Any:
+    try:
+        return import_module("mlflow")
+    except ImportError as error:
+        raise MissingExtra("MLflow is not installed; pip install mlflow") from error

@@ -1,0 +1,68 @@
+"""skl2onnx: converters for TextClassifier and for the linear estimators on counts, alone or in a pipeline.
+
+The nodes are those of `unnaive export --to onnx`. A TextClassifier takes a column of texts, an estimator on counts
+the matrix of its pipeline. Labels and probabilities come out as of the classifiers of scikit-learn.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from unnaive.base.errors import UnnaiveError
+from unnaive.classifier.export.onnx_graph import FLOAT, Graph, onnx_bytes
+from unnaive.classifier.export.onnx_target import prediction_nodes
+from unnaive.classifier.export.onnx_tokens import TextReader
+from unnaive.classifier.export.portable import portable_model
+from unnaive.classifier.text_classifier import TextClassifier
+from unnaive.models.catalogue import MODELS, find_model
+
+OPTIONS = {"zipmap": [True, False, "columns"], "nocl": [True, False], "output_class_labels": [False, True]}
+
+
+def join(package: ModuleType) -> None:
+    """Register the converters."""
+    from skl2onnx import update_registered_converter
+
+    models: list[type] = [TextClassifier, *map(find_model, MODELS)]
+    for model in models:
+        update_registered_converter(model, f"Unnaive{model.__name__}", _shapes, _convert, options=OPTIONS)
+
+
+def _shapes(operator: Any) -> None:
+    """Labels (n_texts,) and probabilities (n_texts, n_classes)."""
+    from skl2onnx.common.data_types import FloatTensorType, Int64TensorType, StringTensorType
+
+    model = operator.raw_operator
+    n_texts = operator.inputs[0].get_first_dimension()
+    label = Int64TensorType if model.classes_.dtype.kind in "iu" else StringTensorType
+    operator.outputs[0].type = label([n_texts])
+    operator.outputs[1].type = FloatTensorType([n_texts, len(model.classes_)])
+
+
+def _convert(scope: Any, operator: Any, container: Any) -> None:
+    import onnx
+
+    model = operator.raw_operator
+    if model.fitted_.multilabel:
+        raise UnnaiveError("skl2onnx is given classifiers of one label each; use `unnaive export --to onnx`")
+    graph = Graph(scope.get_unique_variable_name("unnaive") + "_")
+    portable = portable_model(model.fitted_, counts=True)
+    given = operator.inputs[0].full_name
+    if isinstance(model, TextClassifier):
+        counts, columns = TextReader(graph, portable, graph("Reshape", given, [-1])).count()
+    else:
+        counts, columns = graph.cast(given, FLOAT), np.arange(model.n_features_in_)
+    found = prediction_nodes(graph, portable, counts, columns)
+    values = found.scores if found.probabilities is None else found.probabilities
+    kind = np.int64 if model.classes_.dtype.kind in "iu" else object
+    classes = np.array([label if kind is np.int64 else str(label) for label in model.classes_], kind)
+    graph.rename(graph("Gather", classes, found.first), operator.outputs[0].full_name)
+    graph.rename(graph.cast(values, FLOAT), operator.outputs[1].full_name)
+    made = onnx.load_from_string(onnx_bytes(graph, "", {}))
+    container.nodes.extend(made.graph.node)
+    container.initializers.extend(made.graph.initializer)
+    for opset in made.opset_import:
+        container.node_domain_version_pair_sets.add((opset.domain, opset.version))
