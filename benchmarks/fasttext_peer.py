@@ -16,7 +16,7 @@ model.save_model(out)
 """
 
 
-def train_fasttext(train, path, settings, quantise=None):
+def train_fasttext(path, train, settings, quantise=None):
     """Train on a file of labelled lines and save; in a process of its own, whose memory glibc fills with zeros.
 
     fastText 0.9.2 reads memory that it has not set, and so stops with "Encountered NaN" at random.

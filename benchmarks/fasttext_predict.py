@@ -43,7 +43,7 @@ def trained(folder, texts, labels, only):
         own = labels if classes is None else [str(row % classes) for row in range(len(texts))]
         path.write_text("".join(f"__label__{one} {text}\n" for one, text in zip(own, texts, strict=True)), "utf-8")
         model = Path(folder) / "model.bin"
-        train_fasttext(path, model, {"lr": 0.05, "epoch": 1, **settings})
+        train_fasttext(model, path, {"lr": 0.05, "epoch": 1, **settings})
         yield name, model
 
 

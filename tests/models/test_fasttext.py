@@ -66,6 +66,18 @@ def test_labels_and_probabilities_are_those_of_fasttext(imported, name, native):
         np.testing.assert_allclose(values, expected, rtol=0, atol=1e-6)
 
 
+@pytest.mark.skipif(documents.kernel is None, reason="built without a compiler")
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_a_text_is_scored_alone_as_among_others(imported, name):
+    """The kernel reads six texts together; known words and n-grams are those of the specification."""
+    for fold in (True, False):
+        reader = reader_of(imported(KINDS[name], fold=fold), True)
+        together, known = reader.scores_and_known(list(TEXTS))
+        alone = [reader.scores_and_known([text])[0][0] for text in TEXTS]
+        np.testing.assert_array_equal(together, alone)
+        assert known.tolist() == replace(reader, native=False).known_terms(list(TEXTS)).tolist()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("native", ENGINES)
 @pytest.mark.parametrize("fold", [True, False])

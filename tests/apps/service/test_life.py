@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from fastapi.testclient import TestClient
 
 from unnaive import TextClassifier
 from unnaive.apps.service.app import create_app
-from unnaive.apps.service.record import Change, Document
+from unnaive.apps.service.changes import Change, Document
 from unnaive.apps.service.refused import Refused
 from unnaive.apps.service.served import ServedModel
 from unnaive.classifier.receipts import model_hash
@@ -252,7 +253,7 @@ def test_files_are_watched(model_file: Path) -> None:
     with TestClient(create_app(options(model_file))) as client:
         train(model_file)
         while client.get("/v1/models").json()["models"][0]["classes"] != 2:
-            pass
+            time.sleep(0.01)
         assert client.post("/v1/classify", json={"text": "ball"}).headers["unnaive-version"] == "1"
 
 
@@ -264,11 +265,12 @@ def test_versions_are_measured(model_file: Path, tmp_path: Path) -> None:
     with TestClient(create_app(options(model_file, measure_on={"tickets": str(held_out)}))) as client:
 
         def measured(version: int) -> dict[str, Any]:
-            while (found := client.get("/v1/models/tickets?terms=0").json()["history"][:1]) == []:
-                pass
-            while found[0]["version"] != version:
-                found = client.get("/v1/models/tickets?terms=0").json()["history"]
+            while not (found := history()) or found[0]["version"] != version:
+                time.sleep(0.01)
             return dict(found[0]["measures"])
+
+        def history() -> list[dict[str, Any]]:
+            return list(client.get("/v1/models/tickets?terms=0").json()["history"])
 
         assert measured(0)["accuracy"] == np.mean(expected.predict(texts[400:600]) == np.array(labels[400:600]))
         body = {"documents": [{"text": text, "label": label} for text, label in zip(texts, labels, strict=True)]}

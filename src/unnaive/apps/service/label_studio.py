@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 from fastapi import APIRouter, Request, Response
 
 from unnaive.apps.service import bodies
+from unnaive.apps.service.changes import Document
 from unnaive.apps.service.effects import Effect, declares
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
-from unnaive.apps.service.record import Document
 from unnaive.apps.service.refused import Refused
 from unnaive.apps.service.routes import json_response
 from unnaive.apps.service.served import ServedModel

@@ -12,14 +12,14 @@ from __future__ import annotations
 import json
 import sqlite3
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from unnaive.apps.service.changes import Change, Document
 from unnaive.apps.service.record_format import prepare_tables
 from unnaive.apps.service.record_seals import (
     LastFile,
@@ -45,46 +45,6 @@ from unnaive.io.sources import hash_file
 SUFFIX = ".record"  # of the model's file name
 REMEDY = "restore it from a copy, or move it away: the model file then serves as it is, and a new record begins"
 DERIVED = "derived "  # begins the name of a setting, the hash of a model file follows
-
-
-@dataclass(frozen=True)
-class Document:
-    """A text with its labels.
-
-    source  what it came from, such as an annotation of another tool
-    undoes  the number of the document in the record that it takes back, or brings back
-    """
-
-    text: str
-    labels: tuple[Label, ...]
-    source: str | None = None
-    undoes: int | None = None
-
-    @property
-    def same(self) -> tuple[str, frozenset[Label]]:
-        """What is equal for two documents that a model cannot tell apart."""
-        return self.text, frozenset(self.labels)
-
-
-@dataclass(frozen=True)
-class Change:
-    """Documents to learn and documents to forget."""
-
-    learn: tuple[Document, ...] = ()
-    forget: tuple[Document, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.learn or self.forget)
-
-    def net(self) -> Change:
-        """Without the documents that are in both parts.
-
-        >>> one, two = Document("a", ("x",)), Document("b", ("y",))
-        >>> Change((one, two), (one,)).net() == Change((two,))
-        True
-        """
-        both = Counter(one.same for one in self.learn) & Counter(one.same for one in self.forget)
-        return Change(_without(self.learn, both.copy()), _without(self.forget, both))
 
 
 class TeachingRecord:
@@ -438,16 +398,6 @@ def _inverse(rows: Iterable[tuple[int, int, str, str]]) -> Change:
     for root, sign, text, labels in rows:
         (forget if sign > 0 else learn).append(_document(text, labels, None, int(root)))
     return Change(tuple(learn), tuple(forget))
-
-
-def _without(documents: Sequence[Document], less: Counter[Any]) -> tuple[Document, ...]:
-    left = []
-    for one in documents:
-        if less[one.same]:
-            less[one.same] -= 1
-        else:
-            left.append(one)
-    return tuple(left)
 
 
 def _take_lock(path: Path) -> BinaryIO:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import orjson
-
+from unnaive.apps.service.changes import Change, Document
 from unnaive.apps.service.folds import write_fold
 from unnaive.apps.service.measuring import HeldOut, measure_version
 from unnaive.apps.service.rebase import REBASE, rebase
-from unnaive.apps.service.record import Change, Document, TeachingRecord
+from unnaive.apps.service.record import TeachingRecord
 from unnaive.apps.service.record_versions import PREVIOUS, PreviousFile
 from unnaive.apps.service.refused import Refused, refuse_mistake
 from unnaive.apps.service.teaching import (
@@ -24,15 +23,13 @@ from unnaive.apps.service.teaching import (
     resolve_labels,
     select_documents,
 )
+from unnaive.apps.service.version import file_signature, load_served, make_version
 from unnaive.base.errors import UnnaiveError
-from unnaive.base.lazy import lazy_property
 from unnaive.base.system import locked_for_replacing
 from unnaive.base.types import Label
-from unnaive.classifier.model_file import load_model
 from unnaive.io.sources import hash_file
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.tuned_models import lost_tuning
-from unnaive.text.backend import thread_count
 
 log = logging.getLogger("unnaive.service")
 
@@ -42,65 +39,6 @@ BARRIERS = {  # why versions from before an event cannot be restored, by its kin
     "instead",
     "rebase": ": with version {} another model file took over, and its own is not kept; choose a later version",
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Version:
-    """A fitted model and the number of the last event in it; 0 for the model file as it was found."""
-
-    fitted: FittedModel
-    number: int
-
-    @lazy_property
-    def json_pieces(self) -> JsonPieces:
-        """What answers repeat for every text."""
-        return JsonPieces.of(self.fitted.classes, "probability" if self.fitted.probabilistic else "score")
-
-
-def load_served(path: Path, *, mapped: bool) -> FittedModel:
-    """The model of a file, looked at from end to end before the first request."""
-    fitted = load_model(path, mapped=mapped)
-    if fitted.file is not None:
-        fitted.file.check()
-    if fitted.token_rule is None:
-        raise UnnaiveError(f"{path} was trained on counts, not on texts, and cannot be served")
-    return fitted
-
-
-def file_signature(path: Path) -> tuple[int, ...] | None:
-    """What tells one state of a file from another without reading it; None where it is not there."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def make_version(fitted: FittedModel, number: int) -> Version:
-    """A version that leaves half of the cores to the event loop, which reads and writes other requests meanwhile."""
-    return Version(replace(fitted, n_jobs=max(1, thread_count(None) // 2)), number)
-
-
-@dataclass(frozen=True)
-class JsonPieces:
-    """By class, the JSON that stands before a value: of the whole row, of its first class, and of one that follows."""
-
-    heads: list[bytes]
-    first: list[bytes]
-    following: list[bytes]
-
-    @classmethod
-    def of(cls, classes: Sequence[Label], value_name: str) -> JsonPieces:
-        """For all classes of a model.
-
-        >>> pieces = JsonPieces.of(["spam"], "probability")
-        >>> pieces.heads[0] + pieces.first[0] + b"0.5}]}"
-        b'{"label":"spam","labels":["spam"],"classes":[{"label":"spam","probability":0.5}]}'
-        """
-        names = [orjson.dumps(one) for one in classes]
-        first = [b'{"label":%b,"%b":' % (one, value_name.encode()) for one in names]
-        heads = [b'{"label":%b,"labels":[%b],"classes":[' % (one, one) for one in names]
-        return cls(heads, first, [b"}," + one for one in first])
 
 
 class ServedModel:

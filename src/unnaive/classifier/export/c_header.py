@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import struct
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,12 @@ def model_data(model: PortableModel) -> bytes:
     """The data file: a directory of sections, each aligned to eight bytes, all numbers little-endian."""
     if len(model.parts) > MOST_PARTS:
         raise CannotExport(f"the model is a sum of {len(model.parts)} parts; C takes {MOST_PARTS}")
-    sections = list(_sections(model))
+    return pack_sections(_sections(model), MAGIC)
+
+
+def pack_sections(content_of: Iterable[DataSection], magic: int) -> bytes:
+    """A directory of sections, then each of them at a place divisible by eight."""
+    sections = list(content_of)
     at = 16 + 24 * len(sections)
     directory, contents = [], []
     for name, part, content in sections:
@@ -67,7 +72,7 @@ def model_data(model: PortableModel) -> bytes:
         contents.append((at, data))
         at += len(data)
     out = bytearray(at)
-    out[:16] = struct.pack("<IIII", MAGIC, VERSION, len(sections), 0)
+    out[:16] = struct.pack("<IIII", magic, VERSION, len(sections), 0)
     out[16 : 16 + 24 * len(sections)] = b"".join(directory)
     for place, data in contents:
         out[place : place + len(data)] = data
@@ -139,21 +144,26 @@ def _folds(model: PortableModel) -> NDArray[Any]:
 def _terms(terms: Sequence[str], number: int) -> Iterator[DataSection]:
     """A table of terms by open addressing: slots of (term + 1, hash), where terms end, and their UTF-8."""
     encoded = [term.encode() for term in terms]
-    hashes = hash_terms(terms)
+    yield "S", number, fill_slots(hash_terms(terms), range(len(terms)))
+    yield "E", number, np.cumsum([0, *map(len, encoded)]).astype("<u4")
+    yield "B", number, np.frombuffer(b"".join(encoded), np.uint8)
+
+
+def fill_slots(hashes: NDArray[np.uint32], which: Iterable[int]) -> NDArray[Any]:
+    """Open addressing: (entry + 1, hash) of `which` entries in the first free slot from that of their hash on."""
     size = 4
-    while size < 2 * len(terms):
+    while size < 2 * len(hashes):
         size *= 2
     slots = np.zeros((size, 2), "<u4")
-    taken, mask = bytearray(size), size - 1
-    for term, value in enumerate(hashes.tolist()):
+    taken, mask, values = bytearray(size), size - 1, hashes.tolist()
+    for entry in which:
+        value = values[entry]
         slot = (value ^ value >> 15) & mask
         while taken[slot]:
             slot = (slot + 1) & mask
         taken[slot] = 1
-        slots[slot] = term + 1, value
-    yield "S", number, slots
-    yield "E", number, np.cumsum([0, *map(len, encoded)]).astype("<u4")
-    yield "B", number, np.frombuffer(b"".join(encoded), np.uint8)
+        slots[slot] = entry + 1, value
+    return slots
 
 
 def hash_terms(terms: Sequence[str]) -> NDArray[np.uint32]:
@@ -209,7 +219,7 @@ def _part(model: PortableModel, number: int, part: PortablePart) -> Iterator[Dat
     yield "w", number, np.ascontiguousarray(weights).astype(kind)
 
 
-def check_c(folder: Path, lines: list[str]) -> list[EngineAgreement]:
+def check_c(folder: Path, lines: list[str], tolerance: float = TOLERANCE) -> list[EngineAgreement]:
     """Build the header with every compiler there is, and run it on the conformance file; also as WebAssembly."""
     about = json.loads((folder / "export.json").read_text(encoding="utf-8"))
     found = []
@@ -220,7 +230,7 @@ def check_c(folder: Path, lines: list[str]) -> list[EngineAgreement]:
         for engine, command in _builds(folder, work):
             printed = run_program(command, (work / "texts").read_bytes())
             answers = [_named(answer, about["classes"]) for answer in read_answers(printed)]
-            found.append(compare_answers(engine, TOLERANCE, lines, answers))
+            found.append(compare_answers(engine, tolerance, lines, answers))
     return found
 
 

@@ -13,11 +13,19 @@ from unnaive.base.atomic_files import replacing
 from unnaive.base.errors import UnnaiveError, choose
 from unnaive.classifier.export.c_header import check_c, write_c
 from unnaive.classifier.export.conformance import EngineAgreement, conformance_lines, conformance_texts
+from unnaive.classifier.export.fasttext import (
+    PortableFastText,
+    check_fasttext_javascript,
+    portable_fasttext,
+    write_fasttext_javascript,
+)
+from unnaive.classifier.export.fasttext_c import check_fasttext_c, write_fasttext_c
 from unnaive.classifier.export.javascript import check_javascript, write_javascript
-from unnaive.classifier.export.portable import PortableModel, portable_model
+from unnaive.classifier.export.portable import CannotExport, PortableModel, portable_model
 from unnaive.classifier.export.sql import write_sql
 from unnaive.classifier.export.sql_engines import check_sql
 from unnaive.learning.fitted import FittedModel
+from unnaive.models.fasttext.scorer import FastTextScorer
 
 MANIFEST, CONFORMANCE = "export.json", "conformance.jsonl"
 FORMAT = "unnaive-export-1"
@@ -27,11 +35,11 @@ FORMAT = "unnaive-export-1"
 class Target:
     """A language or runtime that models are exported to.
 
-    write  the model → its files by name
+    write  the PortableModel or PortableFastText → its files by name
     check  (folder, lines of the conformance file) → one EngineAgreement for each engine that ran it
     """
 
-    write: Callable[[PortableModel], dict[str, bytes]]
+    write: Callable[[Any], dict[str, bytes]]
     check: Callable[[Path, list[str]], list[EngineAgreement]]
 
 
@@ -39,6 +47,10 @@ TARGETS = {
     "js": Target(write_javascript, check_javascript),
     "c": Target(write_c, check_c),
     "sql": Target(write_sql, check_sql),
+}
+FASTTEXT_TARGETS = {  # of imported models
+    "js": Target(write_fasttext_javascript, check_fasttext_javascript),
+    "c": Target(write_fasttext_c, check_fasttext_c),
 }
 
 
@@ -51,7 +63,14 @@ def export_model(
     """
     chosen = TARGETS[choose(list(TARGETS), target, "export target")]
     place = check_folder_writable(folder)
-    model = portable_model(fitted)
+    model: PortableModel | PortableFastText
+    if isinstance(fitted.scorer, FastTextScorer):
+        if target not in FASTTEXT_TARGETS:
+            raise CannotExport(f"an imported fastText model hashes n-grams and has factors, which {target} cannot "
+                               f"express; it can be exported to {' and '.join(FASTTEXT_TARGETS)}")  # fmt: skip
+        model, chosen = portable_fasttext(fitted), FASTTEXT_TARGETS[target]
+    else:
+        model = portable_model(fitted)
     contents = {**chosen.write(model), **(more or {})}
     contents[CONFORMANCE] = ("\n".join(conformance_lines(fitted, conformance_texts(fitted))) + "\n").encode()
     about = {
@@ -86,9 +105,9 @@ def check_export(folder: str | Path) -> list[EngineAgreement]:
         lines = (place / CONFORMANCE).read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as problem:
         raise UnnaiveError(f"{place / CONFORMANCE} cannot be read ({problem}); export the model again") from problem
-    return TARGETS[choose(list(TARGETS), about["target"], "export target")].check(
-        place, [line for line in lines if line]
-    )
+    targets = FASTTEXT_TARGETS if about.get("model") == "fasttext" else TARGETS
+    chosen = targets[choose(list(targets), about["target"], "export target")]
+    return chosen.check(place, [line for line in lines if line])
 
 
 def _read_manifest(place: Path) -> dict[str, Any]:

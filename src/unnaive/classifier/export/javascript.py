@@ -29,11 +29,16 @@ RUNTIME = files("unnaive.classifier.export")
 
 def write_javascript(model: PortableModel) -> dict[str, bytes]:
     """The files of the export by name."""
+    return package_files(javascript_module(model), (RUNTIME / "model.d.ts").read_bytes())
+
+
+def package_files(module: str, types: bytes) -> dict[str, bytes]:
+    """A module and its types as the files of a package, by name."""
     package = {"name": "unnaive-model", "version": __version__, "type": "module", "main": "model.js",
                "types": "model.d.ts", "private": True, "sideEffects": False}  # fmt: skip
     return {
-        "model.js": javascript_module(model).encode(),
-        "model.d.ts": (RUNTIME / "model.d.ts").read_bytes(),
+        "model.js": module.encode(),
+        "model.d.ts": types,
         "package.json": (json.dumps(package, indent=2) + "\n").encode(),
     }
 
@@ -82,7 +87,7 @@ def _values(model: PortableModel) -> dict[str, Any]:
         "characters": character_tables(),
         "mixedTerms": model.gram is not None,
         "stopWords": "\n".join(word for word in model.stop_words if "\n" not in word),
-        "logCounts": _numbers("f64", np.array(log_counts())),
+        "logCounts": encode_numbers("f64", np.array(log_counts())),
         "bias": [_finite(one) for one in model.bias.tolist()],
         "parts": [_part(part) for part in model.parts],
         "terms": "\n".join(model.terms.terms),
@@ -96,28 +101,28 @@ def _part(part: PortablePart) -> dict[str, Any]:
     return {
         "tf": part.tf,
         "norm": part.norm,
-        "columns": None if part.columns is None else _numbers("i32", part.columns),
+        "columns": None if part.columns is None else encode_numbers("i32", part.columns),
         "idf": _floats(part.idf),
-        "weights": _numbers(kind, weights),
+        "weights": encode_numbers(kind, weights),
         "step": _floats(part.step) if kind in ("i8", "i16") else None,
-        "ends": _numbers("i32", table.indptr) if sparse else None,
-        "classes": _numbers("i32", table.indices) if sparse else None,
+        "ends": encode_numbers("i32", table.indptr) if sparse else None,
+        "classes": encode_numbers("i32", table.indices) if sparse else None,
         "bias": [_finite(one) for one in part.bias.tolist()],
         "classOffset": _floats(part.class_offset),
         "termOffset": _floats(part.term_offset),
     }
 
 
-DTYPES = {"f64": "<f8", "f32": "<f4", "i8": "<i1", "i16": "<i2", "i32": "<i4"}
+DTYPES = {"f64": "<f8", "f32": "<f4", "i8": "<i1", "u8": "<u1", "i16": "<i2", "i32": "<i4"}
 
 
-def _numbers(kind: str, values: NDArray[Any]) -> list[str]:
+def encode_numbers(kind: str, values: NDArray[Any]) -> list[str]:
     """The name of their kind, and their bytes in base 64."""
     return [kind, base64.b64encode(np.ascontiguousarray(values).astype(DTYPES[kind]).tobytes()).decode()]
 
 
 def _floats(values: Floats | None) -> list[str] | None:
-    return None if values is None else _numbers("f64", values)
+    return None if values is None else encode_numbers("f64", values)
 
 
 def _finite(value: float) -> float | None:
@@ -139,9 +144,9 @@ for await (const line of createInterface({ input: process.stdin })) {
 """
 
 
-def check_javascript(folder: Path, lines: list[str]) -> list[EngineAgreement]:
+def check_javascript(folder: Path, lines: list[str], tolerance: float = TOLERANCE) -> list[EngineAgreement]:
     """Run the module in Node on the conformance file."""
     node = find_program("node", "nodejs", what="Node.js 18 or newer")
     module = (folder / "model.js").resolve()
     printed = run_program([node, "--input-type=module", "-e", CHECK, str(module)], "\n".join(lines) + "\n")
-    return [compare_answers("Node", TOLERANCE, lines, read_answers(printed))]
+    return [compare_answers("Node", tolerance, lines, read_answers(printed))]

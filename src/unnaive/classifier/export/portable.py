@@ -23,6 +23,7 @@ from unnaive.learning.fitted import FittedModel
 from unnaive.linear.linear import Linear
 from unnaive.linear.links import LINKS
 from unnaive.models.auto.pool import Pool
+from unnaive.models.fasttext.scorer import FastTextScorer
 from unnaive.text import _unicode_table
 from unnaive.text.gram_units import which_are_grams
 from unnaive.text.scripts import SPACES
@@ -116,6 +117,9 @@ def portable_model(fitted: FittedModel) -> PortableModel:
     """
     rule, vocabulary = fitted.token_rule, fitted.vocabulary
     title, scorer = fitted.spec.model.title, fitted.scorer
+    if isinstance(scorer, FastTextScorer):
+        raise CannotExport("the page shows which terms decided, which exports of imported fastText models do not tell; "
+                           "leave --page out")  # fmt: skip
     if not isinstance(scorer, (Linear, Pool)):
         raise CannotExport(f"{title} is not linear in the terms of a text, so it cannot be exported; auto, nbsvm, svm, "
                            "maxent and the naive Bayes models can")  # fmt: skip

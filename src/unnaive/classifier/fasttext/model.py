@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from itertools import repeat
+from operator import contains
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +68,9 @@ class FastTextModel:
         """
         if k != -1 and k < 1:
             raise UnnaiveError(f"k needs to be 1 or higher! It is {k}; −1 gives all labels")
-        texts = [self._line(entry) for entry in (text if isinstance(text, list) else [text])]
+        texts = text if isinstance(text, list) else [text]
+        if set(map(type, texts)) != {str} or any(map(contains, texts, repeat("\n"))):
+            texts = [self._line(entry) for entry in texts]
         labels, values = self._best(texts, k, threshold)
         if isinstance(text, list):
             return labels, _split(values, labels)

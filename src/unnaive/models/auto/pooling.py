@@ -30,8 +30,10 @@ class PoolWeights:
 
     def combine(self, scores: list[Floats]) -> Floats:
         """The pooled scores (n_docs, n_classes)."""
-        total = sum(weight * part for weight, part in zip(self.weights, scores, strict=True) if weight)
-        pooled: Floats = total + self.bias
+        pooled: Floats = np.tile(self.bias, (len(scores[0]), 1))
+        for weight, part in zip(self.weights, scores, strict=True):
+            if weight:
+                pooled += weight * part
         return pooled
 
 
@@ -71,7 +73,9 @@ def fit_temperature_scale(scores: Floats, soft_targets: Floats) -> float:
         means = np.einsum("dc,dc->d", p, centred)
         slope = float(means.sum()) - reached
         curvature = float(np.einsum("dc,dc,dc->", p, centred, centred) - means @ means)
-        step = -slope / curvature if curvature > 0 else -np.sign(slope) * np.inf
+        if not slope:  # scores that are all alike have the same loss with any factor
+            return scale
+        step = -slope / curvature if curvature > 0 else -np.copysign(np.inf, slope)
         nearer = float(np.clip(scale + step, max(low, scale / 4), min(high, scale * 4)))
         if abs(nearer - scale) <= CLOSE * scale:
             return nearer

@@ -206,11 +206,12 @@ def kept_families(candidates: Sequence[Candidate], chosen: Sequence[ChosenView])
     """The candidates of the families that the next view is tried with: all, at first.
 
     Solvers with less than LEAST_SHARE of the pool of the first view, words where there are any, which costs least, are
-    left out of the others; what costs next to nothing is not.
+    left out of the others; what costs next to nothing is not. A pool without a weight, of a view that tells nothing,
+    leaves none out.
     """
-    if not chosen:
+    pool = chosen[0].pool if chosen else None
+    if pool is None or not pool.weights.sum():
         return list(candidates)
-    pool = chosen[0].pool
     share = {one.family: weight / pool.weights.sum()
              for weight, (one, _) in zip(pool.weights, chosen[0].members, strict=True)}  # fmt: skip
     return [one for one in candidates if FAMILIES[one.family].cost < DEAR or share[one.family] >= LEAST_SHARE]

@@ -6,12 +6,12 @@
 #include <functional>
 #include <memory>
 
-#include "../../base/_avx2.h"
 #include "../../base/_checks.h"
 #include "../../base/_leak_report.h"
 #include "../../text/_kernel_threads.h"
 #include "_fasttext_features.h"
 #include "_fasttext_outputs.h"
+#include "_fasttext_simd.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -29,48 +29,19 @@ template <class T>
 using OutTable = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 constexpr size_t kBlock = 32;       // rows that are added in 32 bits before their sum goes to 64
+constexpr size_t kSoon = 1 << 16;   // numbers of rows that are fetched before they are needed
 constexpr size_t kShare = 1 << 15;  // bytes of text that are worth a thread
 
-// What a thread needs for one text after another.
+// What a thread needs for one group of texts after another.
 struct Space : Reading {
   std::vector<uint8_t> utf8;
-  std::vector<float> hidden, raw, more;
+  size_t starts[kTexts + 1], known[kTexts];  // of each text its rows; how many words and character n-grams
+  std::vector<float> hidden, raw;            // of each text the mean of its rows, and its outputs
   std::vector<double> sums;
-  Ranked heap;
+  Ranking ranking;
+
+  bool empty(size_t text) const { return starts[text] == starts[text + 1]; }
 };
-
-typedef float Eight __attribute__((vector_size(32), aligned(4), may_alias));
-
-constexpr size_t kLabels = 32;  // labels whose outputs are summed side by side
-
-#define UNNAIVE_EIGHT                                                                    \
-  inline Eight load(const float* from) { return *reinterpret_cast<const Eight*>(from); } \
-  inline void store(float* to, const Eight& value) { *reinterpret_cast<Eight*>(to) = value; }
-
-namespace plain {
-UNNAIVE_EIGHT
-#include "_fasttext_loops.h"
-}  // namespace plain
-
-#ifdef UNNAIVE_AVX2
-#pragma GCC push_options
-#pragma GCC target("avx2")
-namespace wide {
-UNNAIVE_EIGHT
-#include "_fasttext_loops.h"
-}  // namespace wide
-#pragma GCC pop_options
-#else
-namespace wide = plain;
-#endif
-
-void add_rows(float* sum, const float* const* rows, size_t n, size_t width) {
-  has_avx2() ? wide::add_rows(sum, rows, n, width) : plain::add_rows(sum, rows, n, width);
-}
-
-void multiply(const float* output, const float* hidden, size_t width, size_t blocks, float* out) {
-  has_avx2() ? wide::multiply(output, hidden, width, blocks, out) : plain::multiply(output, hidden, width, blocks, out);
-}
 
 class Engine {
  public:
@@ -81,15 +52,13 @@ class Engine {
     require(offsets.size() >= n_words + 1, "there are fewer words than rows for them");
     check_starts(offsets.data(), offsets.size(), blob.size(), "the offsets of words do not lie within their bytes");
     check_inside(places.data(), places.size(), static_cast<int64_t>(n_labels_), "a label has no class");
-    require(n_labels_ > 0 && loss >= 1 && loss <= 4 && minn >= 0 && maxn >= 0, "the settings do not fit");
+    require(width_ > 0 && n_labels_ > 0 && loss >= 1 && loss <= 4 && minn >= 0 && maxn >= 0, "the settings do not fit");
     places_.assign(places.data(), places.data() + n_labels_);
     rule_.n_words = n_words;
     rule_.minn = minn;
     rule_.maxn = maxn;
     rule_.word_ngrams = word_ngrams;
     rule_.modulo = Modulo(bucket ? bucket : 1);
-    rule_.grams = rows_.data() + n_words * width_;
-    rule_.width = width_;
     read_kept(kept, bucket);
     read_words(offsets);
     outputs_.loss = static_cast<Loss>(loss);
@@ -98,7 +67,12 @@ class Engine {
     folded_ = output.is_none();
     require(!folded_ || width_ == n_labels_, "folded rows do not have a number for each label");
     if (!folded_) read_output(nb::cast<Table<float>>(output), scale);
+    stride_ = (n_labels_ + kLabels - 1) / kLabels * kLabels;
     if (folded_ && maxn > 0) sum_words();
+    rule_.word_rows = sizes_.empty() ? rows_.data() : word_rows_.data();
+    rule_.rows = rows_.data();
+    rule_.width = width_;
+    rule_.soon = std::max(kBlock, kSoon / width_);
   }
 
   void scores(nb::handle texts, OutTable<double> out, OutVector<int64_t> known, unsigned threads) const {
@@ -107,9 +81,9 @@ class Engine {
     require(known.size() == held.documents.count, "the counts do not fit the texts");
     double* all = out.data();
     int64_t* counts = known.data();
-    run(held, threads, [&](size_t row, const Bytes& text, Space& space) {
-      counts[row] = static_cast<int64_t>(read(text, space));
-      score(space, all + row * n_labels_);
+    run(held, threads, [&](size_t row, size_t text, Space& space) {
+      counts[row] = static_cast<int64_t>(space.known[text]);
+      score(text, space, all + row * n_labels_);
     });
   }
 
@@ -117,10 +91,9 @@ class Engine {
     const Held held = hold(texts);
     require(out.size() == held.documents.count, "the decisions do not fit the texts");
     int64_t* all = out.data();
-    run(held, threads, [&](size_t row, const Bytes& text, Space& space) {
-      read(text, space);
-      all[row] = places_[static_cast<size_t>(
-          space.rows.empty() ? first_ : outputs_.winner(space.raw.data(), space.more, space.heap))];
+    run(held, threads, [&](size_t row, size_t text, Space& space) {
+      const int32_t label = space.empty(text) ? 0 : outputs_.winner(raw_of(text, space), space.ranking);
+      all[row] = places_[static_cast<size_t>(label)];
     });
   }
 
@@ -133,11 +106,12 @@ class Engine {
     auto* values = new std::vector<float>();
     nb::capsule owner(values, [](void* p) noexcept { delete static_cast<std::vector<float>*>(p); });
     const size_t most = k < 0 ? n_labels_ : static_cast<size_t>(k);
-    run(held, 1, [&](size_t, const Bytes& text, Space& space) {
-      read(text, space);
-      if (!space.rows.empty()) {
-        outputs_.best(space.raw.data(), most, threshold, space.heap);
-        for (const auto& [value, label] : space.heap) labels.push_back(label), values->push_back(std::exp(value));
+    labels.reserve(held.documents.count), ends.reserve(held.documents.count), values->reserve(held.documents.count);
+    run(held, 1, [&](size_t, size_t text, Space& space) {
+      if (!space.empty(text)) {
+        outputs_.best(raw_of(text, space), most, threshold, space.ranking);
+        for (const auto& [value, label] : space.ranking.heap)
+          labels.push_back(label), values->push_back(std::exp(value));
       }
       ends.push_back(labels.size());
     });
@@ -159,11 +133,10 @@ class Engine {
   std::vector<int32_t> features(nb::handle text) const {
     const Document document = document_of(text.ptr(), 0);
     Space space;
-    size_t known = 0;
     const Bytes bytes = utf8_of(document, space.utf8);
     Rule plain = rule_;
     plain.whole_words = false;
-    plain.features(bytes.data, bytes.size, space, known);
+    plain.features(bytes.data, bytes.size, space);
     return space.rows;
   }
 
@@ -222,12 +195,14 @@ class Engine {
     const std::function<void()> signals = listen;
     Stop stop;
     run_sharded(shards, stop, [&](unsigned shard) {
-      thread_local Space space;
+      thread_local Space kept;
+      Space& space = kept;  // its address is looked up once
       Listener listener{signals, shard == 0};
-      for (size_t row = bounds[shard]; row < bounds[shard + 1] && !stop.now; ++row) {
-        const Bytes text = utf8_of(documents.at(row), space.utf8);
-        work(row, text, space);
-        listener.after(text.size + 16);
+      for (size_t row = bounds[shard]; row < bounds[shard + 1] && !stop.now;) {
+        const size_t n = std::min(bounds[shard + 1] - row, kTexts);
+        listener.after(read(documents, row, n, space));
+        for (size_t text = 0; text < n; ++text) work(row + text, text, space);
+        row += n;
       }
     });
   }
@@ -265,8 +240,7 @@ class Engine {
 
   void read_output(const Table<float>& output, const nb::object& scale) {
     require(output.shape(0) == n_labels_ && output.shape(1) == width_, "the output does not fit the labels");
-    blocks_ = (n_labels_ + kLabels - 1) / kLabels;
-    output_.assign(blocks_ * kLabels * width_, 0);
+    output_.assign((n_labels_ + kLabels - 1) / kLabels * kLabels * width_, 0);
     for (size_t i = 0; i < n_labels_; ++i)
       for (size_t j = 0; j < width_; ++j)
         output_[(i / kLabels * width_ + j) * kLabels + i % kLabels] = output.data()[i * width_ + j];
@@ -279,14 +253,14 @@ class Engine {
   // Of folded rows: a known word and its character n-grams in one row.
   void sum_words() {
     sizes_.resize(rule_.n_words);
-    word_rows_.assign(rule_.n_words * width_, 0);
+    word_rows_ = Array<float>::unset(rule_.n_words * width_);
     Space space;
     std::vector<double> sum(width_);
     for (size_t word = 0; word < rule_.n_words; ++word) {
       const uint8_t* bytes = blob_.data() + word_start(word);
       const size_t size = word_start(word + 1) - word_start(word);
       space.rows.assign(1, static_cast<int32_t>(word));
-      if (size != 4 || std::memcmp(bytes, "</s>", 4) != 0) rule_.character_ngrams(bytes, size, space.rows, space.word);
+      if (size != 4 || std::memcmp(bytes, "</s>", 4) != 0) rule_.character_ngrams(bytes, size, space);
       std::fill(sum.begin(), sum.end(), 0);
       for (const int32_t row : space.rows)
         for (size_t j = 0; j < width_; ++j) sum[j] += rows_.data()[static_cast<size_t>(row) * width_ + j];
@@ -297,87 +271,89 @@ class Engine {
   }
   size_t word_start(size_t word) const { return static_cast<size_t>(starts_[word]); }
 
-  // The outputs of a text into `space.raw`; gives how many features it has without the token at its end.
-  size_t read(const Bytes& text, Space& space) const {
-    size_t known = 0;
-    rule_.features(text.data, text.size, space, known);
-    if (folded_) {
-      add_folded(space);
-    } else {
-      add_hidden(space);
+  // The outputs of `n` texts from `row` on, where `raw_of` finds them; gives how long the texts are.
+  size_t read(const Documents& documents, size_t row, size_t n, Space& space) const {
+    size_t size = 0, added = 0;
+    space.rows.clear();
+    space.starts[0] = 0;
+    space.raw.resize(kTexts * stride_);
+    space.hidden.assign(folded_ ? width_ : n * width_, 0);
+    for (size_t text = 0; text < n; ++text) {
+      const Bytes bytes = utf8_of(documents.at(row + text), space.utf8);
+      space.known[text] = rule_.features(bytes.data, bytes.size, space);
+      space.starts[text + 1] = space.rows.size();
+      size += bytes.size + 16;
+      if (text + 1 == n || space.rows.size() - space.starts[added] >= rule_.soon)
+        for (; added <= text; ++added) folded_ ? add_folded(added, space) : add_hidden(added, space);
     }
-    return known;
-  }
-
-  const float* row_of(int32_t row) const {
-    const auto place = static_cast<size_t>(row);
-    return (place < sizes_.size() ? word_rows_.data() : rows_.data()) + place * width_;
-  }
-
-  // Where the rows from `from` on lie, and that they will be needed.
-  size_t ask_for(const std::vector<int32_t>& rows, size_t from, const float** places) const {
-    const size_t n = std::min(rows.size() - std::min(rows.size(), from), kBlock);
-    for (size_t i = 0; i < n; ++i) {
-      places[i] = row_of(rows[from + i]);
-      for (size_t j = 0; j < width_; j += 16) __builtin_prefetch(places[i] + j);
-      __builtin_prefetch(places[i] + width_ - 1);
+    if (!folded_) {
+      multiply(output_.data(), space.hidden.data(), width_, stride_ / kLabels, n, space.raw.data(), stride_);
+      if (!scale_.empty())
+        for (size_t text = 0; text < n; ++text)
+          for (size_t i = 0; i < n_labels_; ++i) raw_of(text, space)[i] *= scale_[i];
     }
-    return n;
+    for (size_t text = 0; text < n; ++text) outputs_.prepare(raw_of(text, space));
+    return size;
   }
+  float* raw_of(size_t text, Space& space) const { return space.raw.data() + text * stride_; }
 
-  // work(rows, n) for some rows at a time, while the next ones come.
+  // work(rows, n) for some rows of a text at a time, while the next ones come.
   template <class Work>
-  void in_blocks(const std::vector<int32_t>& rows, const Work& work) const {
-    const float* places[2][kBlock];
-    size_t n = ask_for(rows, 0, places[0]);
-    for (size_t from = 0, turn = 0; from < rows.size(); from += kBlock, turn ^= 1) {
-      const size_t next = ask_for(rows, from + kBlock, places[turn ^ 1]);
-      work(places[turn], n);
-      n = next;
+  void in_blocks(size_t text, const Space& space, const Work& work) const {
+    const float* places[kBlock];
+    const size_t end = space.starts[text + 1], asked = space.starts[text] + rule_.soon;
+    for (size_t from = space.starts[text]; from < end; from += kBlock) {
+      const size_t n = std::min(end - from, kBlock);
+      for (size_t i = std::max(from + kBlock, asked); i < std::min(end, from + 2 * kBlock); ++i)
+        rule_.ask_for(space.rows[i]);
+      for (size_t i = 0; i < n; ++i) places[i] = rule_.row_of(space.rows[from + i]);
+      work(places, n);
     }
   }
 
-  void add_folded(Space& space) const {
-    size_t features = space.rows.size();
+  void add_folded(size_t text, Space& space) const {
+    size_t features = space.starts[text + 1] - space.starts[text];
     if (!sizes_.empty())
-      for (const int32_t row : space.rows)
-        if (static_cast<size_t>(row) < sizes_.size()) features += sizes_[static_cast<size_t>(row)] - 1;
+      for (size_t i = space.starts[text]; i < space.starts[text + 1]; ++i) {
+        const auto row = static_cast<size_t>(space.rows[i]);
+        if (row < sizes_.size()) features += sizes_[row] - 1;
+      }
+    space.known[text] += features - (space.starts[text + 1] - space.starts[text]);
     space.sums.assign(width_, 0);
     space.hidden.resize(width_);
-    in_blocks(space.rows, [&](const float* const* rows, size_t n) {
+    in_blocks(text, space, [&](const float* const* rows, size_t n) {
       std::fill(space.hidden.begin(), space.hidden.end(), 0.f);
       add_rows(space.hidden.data(), rows, n, width_);
       for (size_t j = 0; j < width_; ++j) space.sums[j] += space.hidden[j];
     });
-    space.raw.resize(width_);
+    float* raw = raw_of(text, space);
     const auto n = static_cast<double>(std::max<size_t>(features, 1));
-    for (size_t j = 0; j < width_; ++j) space.raw[j] = static_cast<float>(space.sums[j] / n);
+    for (size_t j = 0; j < width_; ++j) raw[j] = static_cast<float>(space.sums[j] / n);
   }
 
   // As fastText does it, in its order and in 32 bits.
-  void add_hidden(Space& space) const {
-    space.hidden.assign(width_, 0);
-    in_blocks(space.rows, [&](const float* const* rows, size_t n) { add_rows(space.hidden.data(), rows, n, width_); });
-    const auto share = static_cast<float>(1.0 / static_cast<double>(std::max<size_t>(space.rows.size(), 1)));
-    for (float& value : space.hidden) value *= share;
-    space.raw.resize(blocks_ * kLabels);
-    multiply(output_.data(), space.hidden.data(), width_, blocks_, space.raw.data());
-    for (size_t i = 0; i < scale_.size(); ++i) space.raw[i] *= scale_[i];
+  void add_hidden(size_t text, Space& space) const {
+    float* hidden = space.hidden.data() + text * width_;
+    in_blocks(text, space, [&](const float* const* rows, size_t n) { add_rows(hidden, rows, n, width_); });
+    const size_t features = space.starts[text + 1] - space.starts[text];
+    const auto share = static_cast<float>(1.0 / static_cast<double>(std::max<size_t>(features, 1)));
+    for (size_t j = 0; j < width_; ++j) hidden[j] *= share;
   }
 
   // Scores by class; the one of fastText's decision is the highest, also where its 32 bits or its table make a tie.
-  void score(Space& space, double* out) const {
-    if (space.rows.empty()) {
+  void score(size_t text, Space& space, double* out) const {
+    if (space.empty(text)) {
       std::fill(out, out + n_labels_, 0.0);
       return;
     }
-    const auto winner = static_cast<size_t>(outputs_.winner(space.raw.data(), space.more, space.heap));
+    const float* raw = raw_of(text, space);
+    const auto winner = static_cast<size_t>(outputs_.winner(raw, space.ranking));
     if (outputs_.loss == Loss::kTree) {
       space.sums.resize(n_labels_);
-      outputs_.leaf_scores(space.raw.data(), space.more, space.sums.data());
+      outputs_.leaf_scores(raw, space.ranking.values, space.sums.data());
       for (size_t i = 0; i < n_labels_; ++i) out[places_[i]] = space.sums[i];
     } else {
-      for (size_t i = 0; i < n_labels_; ++i) out[places_[i]] = space.raw[i];
+      for (size_t i = 0; i < n_labels_; ++i) out[places_[i]] = raw[i];
     }
     double most = -std::numeric_limits<double>::infinity();
     for (size_t i = 0; i < n_labels_; ++i)
@@ -388,14 +364,15 @@ class Engine {
 
   Vector<uint8_t> blob_;
   Table<float> rows_;
-  size_t width_, n_labels_, blocks_ = 0;
-  int32_t first_ = 0;
+  size_t width_, n_labels_;
+  size_t stride_ = 0;  // numbers from the outputs of one text to those of the next
   bool folded_ = false;
   Rule rule_;
   Outputs outputs_;
   std::vector<int64_t> places_, starts_;
-  std::vector<float> output_, scale_, word_rows_;  // the output in blocks of labels
-  std::vector<uint32_t> sizes_;                    // features of each known word, where its row has them in it
+  std::vector<float> output_, scale_;  // the output in blocks of labels
+  Array<float> word_rows_;
+  std::vector<uint32_t> sizes_;  // features of each known word, where its row has them in it
 };
 
 }  // namespace

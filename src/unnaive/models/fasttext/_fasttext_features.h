@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "../../text/_kernel_memory.h"
 #include "../../text/_kernel_text.h"
 
 namespace unnaive {
@@ -86,7 +87,8 @@ class WordTable {
     size_t slots = 16;
     shift_ = 60;
     while (slots < 2 * size) slots *= 2, --shift_;
-    slots_.assign(slots, Slot{0, 0, kUnknown});
+    slots_ = Array<Slot>::unset(slots);
+    std::fill(slots_.data(), slots_.data() + slots, Slot{0, 0, kUnknown});
     n_words_ = static_cast<int32_t>(n_words);
     for (size_t i = 0; i < size; ++i) {
       const auto length = static_cast<size_t>(starts[i + 1] - starts[i]);
@@ -130,7 +132,7 @@ class WordTable {
   }
   const uint8_t* blob_ = nullptr;
   const int64_t* starts_ = nullptr;
-  std::vector<Slot> slots_;
+  Array<Slot> slots_;  // on huge pages where there are many
   int32_t n_words_ = 0;
   unsigned shift_ = 60;
 };
@@ -141,7 +143,8 @@ class KeptTable {
   void fill(const int32_t* pairs, size_t size) {
     size_t slots = 16;
     while (slots < 2 * size) slots *= 2;
-    slots_.assign(slots, Slot{-1, -1});
+    slots_ = Array<Slot>::unset(slots);
+    std::fill(slots_.data(), slots_.data() + slots, Slot{-1, -1});
     shift_ = 64;
     for (size_t n = slots; n > 1; n /= 2) --shift_;
     for (size_t i = 0; i < size; ++i) slots_[place(pairs[2 * i])] = {pairs[2 * i], pairs[2 * i + 1]};
@@ -157,7 +160,7 @@ class KeptTable {
     while (slots_[at].bucket != bucket && slots_[at].row >= 0) at = (at + 1) & (slots_.size() - 1);
     return at;
   }
-  std::vector<Slot> slots_;
+  Array<Slot> slots_;  // on huge pages where there are many
   unsigned shift_ = 60;
 };
 
@@ -166,6 +169,7 @@ constexpr size_t kTokens = 64;  // that are cut before the first is looked up, s
 // What reading a text needs, used again for the next.
 struct Reading {
   std::vector<int32_t> rows, hashes;
+  size_t asked = 0;  // rows up to this one are fetched as they are found
   std::vector<uint8_t> word;
   Token tokens[kTokens];
 };
@@ -173,17 +177,18 @@ struct Reading {
 struct Rule {
   size_t n_words = 0;
   int minn = 0, maxn = 0, word_ngrams = 1;
-  const float* grams = nullptr;  // the rows behind those of words, of `width` numbers each
-  size_t width = 0;
+  const float *word_rows = nullptr, *rows = nullptr;  // rows of words, and all, of `width` numbers each
+  size_t width = 0, soon = 0;                         // of a text, so many rows are fetched as they are found
   bool pruned = false;
   bool whole_words = false;  // the row of a known word has its character n-grams in it
   Modulo modulo;
   WordTable words;
   KeptTable kept;
 
-  // The rows of a text; `known` counts those that are not of the token at the end.
-  void features(const uint8_t* text, size_t size, Reading& space, size_t& known) const {
-    space.rows.clear();
+  // Adds the rows of a text to `space.rows`; gives how many of them are not of the token at the end.
+  size_t features(const uint8_t* text, size_t size, Reading& space) const {
+    const size_t start = space.rows.size();
+    space.asked = start + soon;
     space.hashes.clear();
     size_t at = 0;
     bool ended = false;
@@ -197,13 +202,25 @@ struct Rule {
       for (size_t i = 0; i < n; ++i) add_token(space.tokens[i], space);
       if (n < kTokens) break;
     }
-    known = space.rows.size();
+    const size_t known = space.rows.size() - start;
     end_token(space);
-    if (word_ngrams > 1) add_word_ngrams(space.rows, space.hashes);
+    if (word_ngrams > 1) add_word_ngrams(space);
+    return known;
   }
 
-  void character_ngrams(const uint8_t* word, size_t size, std::vector<int32_t>& rows,
-                        std::vector<uint8_t>& scratch) const {
+  const float* row_of(int32_t row) const {
+    const auto place = static_cast<size_t>(row);
+    return (place < n_words ? word_rows : rows) + place * width;
+  }
+  // Have a row fetched that will be needed soon.
+  void ask_for(int32_t row) const {
+    const float* place = row_of(row);
+    for (size_t j = 0; j < width; j += 16) __builtin_prefetch(place + j);
+    if (width % 16 != 1) __builtin_prefetch(place + width - 1);
+  }
+
+  void character_ngrams(const uint8_t* word, size_t size, Reading& space) const {
+    std::vector<uint8_t>& scratch = space.word;
     scratch.resize(size + 2);
     scratch[0] = '<';
     std::memcpy(scratch.data() + 1, word, size);
@@ -217,7 +234,7 @@ struct Rule {
       for (int n = 1; j < length && n <= maxn; ++n) {
         hash = hash_byte(hash, text[j++]);
         while (j < length && continues(text[j])) hash = hash_byte(hash, text[j++]);
-        if (n >= minn && !(n == 1 && (i == 0 || j == length))) add(modulo(hash), rows);
+        if (n >= minn && !(n == 1 && (i == 0 || j == length))) add(modulo(hash), space);
       }
     }
   }
@@ -263,8 +280,8 @@ struct Rule {
     const int32_t row = words.find(token.key, token.start, token.slot);
     if (row == kLabel) return;
     if (row == kUnknown && token.size >= 9 && std::memcmp(token.start, "__label__", 9) == 0) return;
-    if (row >= 0) space.rows.push_back(row);
-    if (maxn > 0 && (row < 0 || !whole_words)) character_ngrams(token.start, token.size, space.rows, space.word);
+    if (row >= 0) push(row, space);
+    if (maxn > 0 && (row < 0 || !whole_words)) character_ngrams(token.start, token.size, space);
     if (word_ngrams > 1) space.hashes.push_back(static_cast<int32_t>(token.hash));
   }
   void end_token(Reading& space) const {
@@ -272,23 +289,25 @@ struct Rule {
     const Key key = key_of(end, 4);
     const int32_t row = words.find(key, end, words.first_slot(key));
     if (row == kLabel) return;
-    if (row >= 0) space.rows.push_back(row);
+    if (row >= 0) push(row, space);
     if (word_ngrams > 1) space.hashes.push_back(static_cast<int32_t>(hash_bytes(end, 4)));
   }
-  void add(uint32_t bucket, std::vector<int32_t>& rows) const {
-    const int32_t row = pruned ? kept.find(bucket) : static_cast<int32_t>(bucket);
-    if (row < 0) return;
-    rows.push_back(static_cast<int32_t>(n_words) + row);
-    const float* place = grams + static_cast<size_t>(row) * width;  // it is read soon
-    for (size_t j = 0; j < width; j += 16) __builtin_prefetch(place + j);
+  void push(int32_t row, Reading& space) const {
+    if (space.rows.size() < space.asked) ask_for(row);
+    space.rows.push_back(row);
   }
-  void add_word_ngrams(std::vector<int32_t>& rows, const std::vector<int32_t>& hashes) const {
+  void add(uint32_t bucket, Reading& space) const {
+    const int32_t row = pruned ? kept.find(bucket) : static_cast<int32_t>(bucket);
+    if (row >= 0) push(static_cast<int32_t>(n_words) + row, space);
+  }
+  void add_word_ngrams(Reading& space) const {
+    const std::vector<int32_t>& hashes = space.hashes;
     const size_t most = static_cast<size_t>(word_ngrams);
     for (size_t i = 0; i < hashes.size(); ++i) {
       auto value = static_cast<uint64_t>(static_cast<int64_t>(hashes[i]));
       for (size_t j = i + 1; j < hashes.size() && j < i + most; ++j) {
         value = value * 116049371u + static_cast<uint64_t>(static_cast<int64_t>(hashes[j]));
-        add(modulo(value), rows);
+        add(modulo(value), space);
       }
     }
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "_fasttext_heap.h"
+#include "_fasttext_simd.h"
 
 namespace unnaive {
 
@@ -47,6 +48,13 @@ inline void keep(Ranked& heap, size_t k, float value, int32_t label) {
   }
 }
 
+// What ranking the labels of a text needs, used again for the next.
+struct Ranking {
+  Ranked heap, open;
+  std::vector<float> values;
+  std::vector<int32_t> path;
+};
+
 class Outputs {
  public:
   Loss loss = Loss::kSoftmax;
@@ -79,17 +87,32 @@ class Outputs {
     }
   }
 
-  // The k best labels and the logs of their probabilities, the best first; `raw` has the outputs and is overwritten.
-  void best(float* raw, size_t k, float threshold, Ranked& heap) const {
+  // Outputs of hierarchical softmax → the share of the right child of each node, in place; of others nothing to do.
+  void prepare(float* raw) const {
+    if (loss != Loss::kTree) return;
+    const size_t n = n_labels - 1;
+    for (size_t i = 0; i < n; ++i) raw[i] = -raw[i];
+    single_exponentials(raw, n);
+    for (size_t i = 0; i < n; ++i) raw[i] = 1.f / (1.f + raw[i]);  // as if in 64 bits and then rounded
+  }
+
+  // The k best labels and the logs of their probabilities, the best first; `raw` is what `prepare` left and is
+  // overwritten.
+  void best(float* raw, size_t k, float threshold, Ranking& space) const {
+    Ranked& heap = space.heap;
     heap.clear();
-    if (loss == Loss::kTree) {
-      const int32_t leaf = k == 1 && threshold == 0 ? best_leaf(raw, heap) : -1;
+    if (k == 1 && threshold == 0) {  // the usual question
+      auto found = loss == Loss::kTree ? best_leaf(raw, space) : best_label(raw, space.values);
       heap.clear();
-      if (leaf >= 0) {  // the usual question, answered without looking at most of the tree
-        heap.push_back({path_score(raw, leaf, -std::numeric_limits<float>::infinity()), leaf});
-      } else {
-        descend(raw, k, threshold, heap);
+      if (found.second >= 0) {
+        if (loss == Loss::kTree)
+          found.first = path_score(raw, found.second, -std::numeric_limits<float>::infinity(), space.path);
+        heap.push_back(found);
+        return;
       }
+    }
+    if (loss == Loss::kTree) {
+      descend(raw, k, threshold, space);
     } else {
       probabilities(raw);
       float least = 0;  // p + 1e-5 of what certainly ranks behind all of the heap
@@ -104,118 +127,126 @@ class Outputs {
     sort_all(heap, higher);
   }
 
-  // The label that fastText gives; of equal ones its heap leaves the last.
-  int32_t winner(const float* raw, std::vector<float>& space, Ranked& heap) const {
-    if (loss == Loss::kTree) {
-      const int32_t leaf = best_leaf(raw, heap);
-      return std::max(leaf, 0);
-    }
-    float most = raw[0];
-    size_t place = 0;
-    for (size_t i = 1; i < n_labels; ++i)
-      if (raw[i] > most) most = raw[place = i];
-    if (loss != Loss::kSoftmax) {
-      const float value = kSigmoid(most);
-      for (size_t i = n_labels; i-- > place;)
-        if (kSigmoid(raw[i]) == value) return static_cast<int32_t>(i);
-      return static_cast<int32_t>(place);
-    }
-    size_t near = 0;  // those that 32 bits may not tell from the best
-    for (size_t i = 0; i < n_labels; ++i) near += raw[i] >= most - 1e-5f;
-    if (near == 1) return static_cast<int32_t>(place);
-    space.assign(raw, raw + n_labels);
-    best(space.data(), 1, 0, heap);
-    return heap.front().second;
+  // The label that fastText gives; of equal ones its heap leaves the last. `raw` is what `prepare` left.
+  int32_t winner(const float* raw, Ranking& space) const {
+    if (loss == Loss::kTree) return std::max(best_leaf(raw, space).second, 0);
+    if (loss != Loss::kSoftmax) return best_label(raw, space.values).second;
+    const float most = largest(raw, n_labels), least = most - near();
+    size_t n = 0;
+    for (size_t i = 0; i < n_labels; ++i) n += raw[i] >= least;
+    if (n > 1) return best_label(raw, space.values).second;
+    return static_cast<int32_t>(std::find(raw, raw + n_labels, most) - raw);
   }
 
   // Log-probabilities of all labels of hierarchical softmax (n_labels,); `space` is for the tree.
   void leaf_scores(const float* raw, std::vector<float>& space, double* out) const {
     space.assign(2 * n_labels - 1, 0);
     for (size_t node = n_labels - 1; node-- > 0;) {
-      const float score = space[n_labels + node], share = logistic(raw[node]);
-      space[static_cast<size_t>(children[2 * node])] = score + fasttext_log(static_cast<float>(1.0 - share));
+      const float score = space[n_labels + node], share = raw[node];
+      space[static_cast<size_t>(children[2 * node])] = score + fasttext_log(1.f - share);
       space[static_cast<size_t>(children[2 * node + 1])] = score + fasttext_log(share);
     }
     for (size_t i = 0; i < n_labels; ++i) out[i] = space[i];
   }
 
  private:
-  // The best leaf, −1 where none reaches 1e-5, which fastText does not look for. Probabilities are multiplied, without
-  // a logarithm, and the likelier child of a node is looked into first, so that most others are never looked into.
-  // Among leaves that come near the best it is fastText's order and its sum of 32-bit logarithms that decide.
-  int32_t best_leaf(const float* raw, Ranked& near) const {
-    thread_local std::vector<std::pair<double, int32_t>> open;
-    const double close = 1 - 2e-5 * (deepest + 4);  // rounding, and log(1 + 1e-5) above 0 at every node
-    double best = 0;
-    near.clear();
-    open.assign(1, {1.0, static_cast<int32_t>(2 * n_labels - 2)});
-    while (!open.empty()) {
-      const auto [p, node] = open.back();
-      open.pop_back();
-      if (p < best * close) continue;
-      if (node < static_cast<int32_t>(n_labels)) {
-        near.push_back({static_cast<float>(p), node});
-        best = std::max(best, p);
-        continue;
-      }
-      const size_t inner = static_cast<size_t>(node) - n_labels;
-      const float share = logistic(raw[inner]);
-      const std::pair<double, int32_t> right{p * (share + 1e-5), children[2 * inner + 1]};
-      const std::pair<double, int32_t> left{p * (static_cast<float>(1.0 - share) + 1e-5), children[2 * inner]};
-      open.push_back(share > 0.5f ? left : right);
-      open.push_back(share > 0.5f ? right : left);
+  // Labels whose outputs are nearer to the best one than this may have the same logarithm of 32 bits: the best one has
+  // at least 1/n_labels, so that neighbours are so far apart; probabilities are right to 2.4e-7; and the 1e-5 that is
+  // added to them draws them together where all labels are improbable.
+  float near() const {
+    const float apart = n_labels < 50 ? 2.4e-7f : n_labels < 2900 ? 4.8e-7f : 9.6e-7f;
+    return (apart + 3.5e-7f) * (1 + 1e-5f * static_cast<float>(n_labels));
+  }
+
+  // The best label of other losses than hierarchical softmax, and the log of its probability.
+  std::pair<float, int32_t> best_label(const float* raw, std::vector<float>& space) const {
+    const float most = largest(raw, n_labels);
+    if (loss != Loss::kSoftmax) {
+      const float value = kSigmoid(most);
+      size_t i = n_labels - 1;
+      while (kSigmoid(raw[i]) != value) --i;
+      return {fasttext_log(value), static_cast<int32_t>(i)};
     }
-    if (best < 1.1e-5) return -1;
-    const auto far = [&](const std::pair<float, int32_t>& leaf) { return leaf.first < best * close; };
-    near.erase(std::remove_if(near.begin(), near.end(), far), near.end());
-    if (near.size() == 1) return near.front().second;
+    space.resize(n_labels);
+    const float sum = odds(raw, most, space.data()), least = most - near();
+    std::pair<float, int32_t> found{-std::numeric_limits<float>::infinity(), 0};
+    for (size_t i = 0; i < n_labels; ++i) {
+      if (raw[i] < least) continue;
+      const float value = fasttext_log(space[i] / sum);
+      if (value >= found.first) found = {value, static_cast<int32_t>(i)};
+    }
+    return found;
+  }
+
+  // The best leaf, and a score of it; −1 where none reaches 1e-5, which fastText does not look for.
+  // Probabilities are multiplied, without a logarithm; among leaves that come near the best it is fastText's order and
+  // its sum of 32-bit logarithms that decide.
+  std::pair<float, int32_t> best_leaf(const float* shares, Ranking& space) const {
+    std::vector<float>& reach = space.values;
+    Ranked& near = space.heap;
+    reach.resize(2 * n_labels - 1);
+    reach[2 * n_labels - 2] = 1;
+    for (size_t node = n_labels - 1; node-- > 0;) {
+      const float p = reach[n_labels + node], share = shares[node];
+      reach[static_cast<size_t>(children[2 * node])] = p * ((1.f - share) + 1e-5f);
+      reach[static_cast<size_t>(children[2 * node + 1])] = p * (share + 1e-5f);
+    }
+    const float best = largest(reach.data(), n_labels);
+    if (best < 1.1e-5f) return {0.f, -1};
+    // rounding, and log(1 + 1e-5) above 0, with which fastText may stop above a leaf that is as good as the best
+    bool certain = false;
+    for (size_t i = 0; i + 1 < n_labels; ++i) certain |= (shares[i] > 0.9999f) | (shares[i] < 0.0001f);
+    const float least = best * (1 - (certain ? 2e-5f : 2.3e-6f) * static_cast<float>(deepest + 4));
+    near.clear();
+    for (size_t i = 0; i < n_labels; ++i)
+      if (reach[i] >= least) near.push_back({reach[i], static_cast<int32_t>(i)});
+    if (near.size() == 1) return near.front();
     std::sort(near.begin(), near.end(), [&](const auto& one, const auto& two) {
       return order[static_cast<size_t>(one.second)] < order[static_cast<size_t>(two.second)];
     });
-    int32_t leaf = -1;
-    float most = -std::numeric_limits<float>::infinity();
+    std::pair<float, int32_t> found{-std::numeric_limits<float>::infinity(), -1};
     for (const auto& candidate : near) {
-      const float score = path_score(raw, candidate.second, most);
-      if (score >= most) most = score, leaf = candidate.second;
+      const float score = path_score(shares, candidate.second, found.first, space.path);
+      if (score >= found.first) found = {score, candidate.second};
     }
-    return leaf;
+    return found;
   }
 
   // The sum of logarithms down to a leaf in 32 bits; −∞ where fastText stops on the way because it falls below `least`.
-  float path_score(const float* raw, int32_t leaf, float least) const {
-    thread_local std::vector<int32_t> path;
+  float path_score(const float* shares, int32_t leaf, float least, std::vector<int32_t>& path) const {
     path.clear();
     for (int32_t node = leaf; node >= 0; node = parents[static_cast<size_t>(node)]) path.push_back(node);
     float score = 0;
     for (size_t i = path.size() - 1; i > 0; --i) {
       const size_t inner = static_cast<size_t>(path[i]) - n_labels;
-      const float share = logistic(raw[inner]);
       const bool right = children[2 * inner + 1] == path[i - 1];
-      score += fasttext_log(right ? share : static_cast<float>(1.0 - share));
+      score += fasttext_log(right ? shares[inner] : 1.f - shares[inner]);
       if (score < least) return -std::numeric_limits<float>::infinity();
     }
     return score;
   }
 
-  static float logistic(float x) { return static_cast<float>(1. / (1 + std::exp(-x))); }
+  // exp(output − most) of each label, 32 bits, and their sum in fastText's order.
+  float odds(const float* raw, float most, float* out) const {
+    for (size_t i = 0; i < n_labels; ++i) out[i] = raw[i] - most;
+    double_exponentials(out, n_labels);
+    float sum = 0;
+    for (size_t i = 0; i < n_labels; ++i) sum += out[i];
+    return sum;
+  }
 
   void probabilities(float* raw) const {
     if (loss != Loss::kSoftmax) {
       for (size_t i = 0; i < n_labels; ++i) raw[i] = kSigmoid(raw[i]);
       return;
     }
-    float most = raw[0], sum = 0;
-    for (size_t i = 0; i < n_labels; ++i) most = std::max(raw[i], most);
-    for (size_t i = 0; i < n_labels; ++i) {
-      raw[i] = static_cast<float>(std::exp(static_cast<double>(raw[i] - most)));
-      sum += raw[i];
-    }
+    const float sum = odds(raw, largest(raw, n_labels), raw);
     for (size_t i = 0; i < n_labels; ++i) raw[i] /= sum;
   }
 
   // Depth first, left before right, with a stack of its own: a tree may be as deep as it has labels.
-  void descend(const float* raw, size_t k, float threshold, Ranked& heap) const {
-    thread_local std::vector<std::pair<float, int32_t>> open;
+  void descend(const float* shares, size_t k, float threshold, Ranking& space) const {
+    Ranked &heap = space.heap, &open = space.open;
     const float least = fasttext_log(threshold);
     open.assign(1, {0.f, static_cast<int32_t>(2 * n_labels - 2)});
     while (!open.empty()) {
@@ -227,9 +258,8 @@ class Outputs {
         continue;
       }
       const size_t inner = static_cast<size_t>(node) - n_labels;
-      const float share = logistic(raw[inner]);
-      open.push_back({score + fasttext_log(share), children[2 * inner + 1]});
-      open.push_back({score + fasttext_log(static_cast<float>(1.0 - share)), children[2 * inner]});
+      open.push_back({score + fasttext_log(shares[inner]), children[2 * inner + 1]});
+      open.push_back({score + fasttext_log(1.f - shares[inner]), children[2 * inner]});
     }
   }
 };

@@ -49,7 +49,7 @@ class FastTextDocuments:
             yield self.scores_and_known(texts[start : start + step])[0]
 
     def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
-        """Scores of a few texts, and how many features each has besides the token that ends it."""
+        """Scores of a few texts, and how many words and character n-grams that the model has a row for each has."""
         texts = as_texts(documents)
         known = np.zeros(len(texts), np.int64)
         if self.native:
@@ -57,7 +57,7 @@ class FastTextDocuments:
             self._engine.scores(texts, scores, known, thread_count(self.n_jobs))
             return scores, known
         features = [self.rule.features(text) for text in texts]
-        known[:] = [sum(one.name != END for one in found) for found in features]
+        known[:] = [sum(one.name != END and " " not in one.name for one in found) for found in features]
         raw = np.array([self._raw(found) for found in features], np.float32).reshape(len(texts), -1)
         scores = self.scorer.outputs.scores(raw) if len(texts) else np.zeros((0, self.scorer.n_classes))
         scores[[not found for found in features]] = 0.0
@@ -73,7 +73,7 @@ class FastTextDocuments:
         return best
 
     def known_terms(self, documents: Any) -> NDArray[np.int64]:
-        """How many features each text has, without the token that ends it."""
+        """How many words and character n-grams that the model has a row for each text has."""
         return self.scores_and_known(documents)[1]
 
     def top_labels(self, texts: list[str], k: int, threshold: float) -> tuple[list[list[str]], Singles]:

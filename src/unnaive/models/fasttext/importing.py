@@ -2,7 +2,8 @@
 
 The score of a class is linear in the features: output_c · mean of rows = mean of (output_c · row). Where there are no
 more labels than dimensions, that product is made once, here, and is all that the model keeps. With more labels the two
-factors are smaller, and are kept as they are.
+factors are smaller, and are kept as they are. They are also kept where the loss is one-vs-all or negative sampling:
+fastText ranks those labels by a table of 512 steps, so that the rounding of a product can decide which label comes out.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from unnaive.models.fasttext.scorer import FastTextScorer
 from unnaive.text.token_rule import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
+TABLE_LOSSES = ("ova", "ns")  # a sigmoid for each label, which fastText reads from a table
+
 
 def import_fasttext(path: str | Path, *, multilabel: bool = False, fold: bool | None = None) -> FittedModel:
     """The classifier in a .bin or .ftz file of fastText.
@@ -34,9 +37,10 @@ def import_fasttext(path: str | Path, *, multilabel: bool = False, fold: bool | 
     of probability one half and more. What it cannot do is learn more and forget: such a file has weights and nothing
     of the documents.
 
-    fold  whether input and output are multiplied once, here; None: where there are no more labels than dimensions.
-          Decisions are the same either way. Outputs that are not folded are fastText's to the last bit; folded ones
-          differ by the rounding of its 32 bits, in probabilities by up to 3e-6 where texts are long.
+    fold  whether input and output are multiplied once, here; None: of the losses softmax and hs, where there are no
+          more labels than dimensions. Decisions are the same either way but, of ova and ns, for a text in some 50,000
+          whose best output lies at a step of fastText's table. Outputs that are not folded are fastText's to the last
+          bit; folded ones differ by the rounding of its 32 bits, in probabilities by up to 3e-6 where texts are long.
     """
     file = read_fasttext_file(path)
     try:
@@ -52,12 +56,12 @@ def fasttext_model(file: FastTextFile, *, multilabel: bool = False, fold: bool |
     """The model of a file that was read; see `import_fasttext`."""
     if not file.supervised:
         raise BadModel("it holds word vectors and no classifier; only supervised models can be imported")
-    if multilabel and file.loss not in ("ova", "ns"):
+    if multilabel and file.loss not in TABLE_LOSSES:
         raise BadModel(f"its loss is {file.loss}, whose labels exclude each other; leave multilabel out")
     names, prefix = _class_names(file.labels)
     classes = sorted_classes(names)
     place = {label: i for i, label in enumerate(classes)}
-    folds = len(names) <= file.settings["dim"] if fold is None else fold
+    folds = (len(names) <= file.settings["dim"] and file.loss not in TABLE_LOSSES) if fold is None else fold
     scorer = _scorer(file, np.array([place[name] for name in names], np.int64), prefix, folds)
     decision: Decision = Thresholds((0.0,) * len(classes)) if multilabel else Argmax()
     return FittedModel(

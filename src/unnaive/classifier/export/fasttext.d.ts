@@ -1,0 +1,30 @@
+/** An imported fastText model exported by unnaive: one module, no dependencies. */
+
+export type Label = string;
+
+export interface Options {
+  /** The label of a text without a word or character n-gram that the model knows. */
+  unknown?: string;
+  /** Texts whose best label has a smaller probability are labelled "unknown", or as `unknown` says. */
+  rejectBelow?: number;
+}
+
+export interface Answer {
+  /** The first of `labels`; null where a multilabel model gives none. */
+  label: Label | null;
+  /** The labels, the one with the highest score first. */
+  labels: Label[];
+  /** The probability of the label with the highest score. */
+  probability: number;
+  /** One for each of `classes`. */
+  scores: number[];
+  probabilities: number[];
+  /** How many words and character n-grams that the model knows the text has; with 0 the label is a guess. */
+  known: number;
+}
+
+export const classes: readonly Label[];
+export const model: Readonly<{ name: string; title: string; version: string; multilabel: boolean; link: string; loss: string; confidences: number[] }>;
+export function classify(text: string, options?: Options): Answer;
+/** The tokens of a text as fastText cuts it; the last is the end of the line. */
+export function tokens(text: string): string[];

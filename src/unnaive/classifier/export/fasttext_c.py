@@ -1,0 +1,108 @@
+"""Target c of imported fastText models: unnaive.h, which is the same for all of them, and model.bin, which it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.classifier.export.c_header import DataSection, check_c, fill_slots, pack_sections
+from unnaive.classifier.export.conformance import TOLERANCE_OF_SINGLES, EngineAgreement
+from unnaive.classifier.export.fasttext import PortableFastText, stored_arrays
+from unnaive.models.fasttext.binary_file import LOSSES
+from unnaive.models.fasttext.matrices import QuantisedMatrix
+from unnaive.models.fasttext.outputs import SIGMOIDS
+from unnaive.models.fasttext.scorer import FastTextScorer
+
+RUNTIME = files("unnaive.classifier.export")
+MAGIC = 0x54464E55  # "UNFT"
+FORMS = ("f32", "i16", "i8", "codes")
+SECTIONS = {
+    "rows": "w", "codes": "w", "step": "s", "centroids": "c", "normCodes": "m", "norms": "n", "output": "o",
+    "outputScale": "x", "children": "t",
+}  # fmt: skip
+DTYPES = {"f32": "<f4", "i8": "<i1", "u8": "<u1", "i16": "<i2", "i32": "<i4"}
+
+
+def write_fasttext_c(model: PortableFastText) -> dict[str, bytes]:
+    """The files of the export by name."""
+    return {"unnaive.h": (RUNTIME / "fasttext.h.in").read_bytes(), "model.bin": pack_sections(_sections(model), MAGIC)}
+
+
+def _sections(model: PortableFastText) -> Iterator[DataSection]:
+    scorer = model.scorer
+    yield "R", 0, _rule(model)
+    entries = [word.encode() for word in (*model.words, *model.skipped)]
+    hashes = hash_tokens(entries)
+    yield "S", 0, fill_slots(hashes, [i for i, entry in enumerate(entries) if entry])
+    yield "E", 0, np.cumsum([0, *map(len, entries)]).astype("<u4")
+    yield "B", 0, np.frombuffer(b"".join(entries), np.uint8)
+    names = [label.encode() + b"\0" for label in model.classes]
+    yield "N", 0, np.frombuffer(b"".join(names), np.uint8)
+    yield "M", 0, np.cumsum([0, *map(len, names)]).astype("<u4")
+    yield "p", 0, scorer.places.astype("<u4")
+    yield "O", 0, np.array(_label_order(scorer), "<u4")
+    yield "g", 0, SIGMOIDS.astype("<f4")
+    if model.thresholds is not None:
+        yield "d", 0, np.array(model.thresholds, "<f8")
+    if scorer.kept is not None:
+        yield "k", 0, scorer.kept[np.argsort(scorer.kept[:, 0], kind="stable")].astype("<i4")
+    stored = stored_arrays(scorer)
+    for name, section in SECTIONS.items():
+        kind, values = stored[name]
+        if values is not None:
+            yield section, 0, np.ascontiguousarray(values).astype(DTYPES[kind])
+
+
+def _rule(model: PortableFastText) -> NDArray[Any]:
+    """The numbers of the header's rule[], in the order of its enum."""
+    scorer, rows = model.scorer, model.scorer.rows
+    part = rows.width if isinstance(rows, QuantisedMatrix) else 0
+    loss = next(number for number, name in LOSSES.items() if name == scorer.loss)
+    form = "codes" if part else stored_arrays(scorer)["rows"][0]
+    return np.array([
+        loss, scorer.n_words, scorer.bucket, scorer.minn, scorer.maxn, scorer.word_ngrams, rows.shape[1],
+        scorer.n_classes, model.thresholds is not None, True, scorer.folded, FORMS.index(form),
+        part, rows.shape[0], len(model.words) + len(model.skipped),
+        0 if scorer.kept is None else len(scorer.kept), scorer.kept is not None,
+    ], "<u4")  # fmt: skip
+
+
+def _label_order(scorer: FastTextScorer) -> list[int]:
+    """The labels as fastText comes by them: those of hierarchical softmax from the left of its tree."""
+    n = scorer.n_classes
+    if scorer.loss != "hs":
+        return list(range(n))
+    children, found, open_nodes = scorer.outputs.children.tolist(), [], [2 * n - 2]
+    while open_nodes:
+        node = open_nodes.pop()
+        if node < n:
+            found.append(node)
+        else:
+            open_nodes += reversed(children[node - n])
+    return found
+
+
+def hash_tokens(tokens: list[bytes]) -> NDArray[np.uint32]:
+    """fastText's hash of each token (n_tokens,): see `word_hash`.
+
+    >>> hash_tokens([b"a", b"\\xc3"]).tolist()
+    [3826002220, 3321057138]
+    """
+    content = np.frombuffer(b"".join(tokens), np.int8).astype(np.int32).view(np.uint32)
+    sizes = np.array([len(token) for token in tokens], np.int64)
+    starts = np.cumsum(sizes) - sizes
+    hashes = np.full(len(tokens), 2166136261, np.uint32)
+    for place in range(int(sizes.max(initial=0))):
+        which = np.flatnonzero(sizes > place)
+        hashes[which] = (hashes[which] ^ content[starts[which] + place]) * np.uint32(16777619)
+    return hashes
+
+
+def check_fasttext_c(folder: Path, lines: list[str]) -> list[EngineAgreement]:
+    """Build the header with every compiler there is, and run it on the conformance file."""
+    return check_c(folder, lines, TOLERANCE_OF_SINGLES)
