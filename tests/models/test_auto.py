@@ -133,14 +133,17 @@ class TestPlans:
     def test_of_very_many_documents_solvers_learn_from_a_sample(self):
         size = Size(5_000_000, 20, {"words": 2 * 10**8})
         plan = make_plan(size, "normal")
-        assert plan.documents == 1_250_000
-        assert plan.left_out[-1] == "all but 1,250,000 documents in what solvers learn from in the end"
+        assert plan.documents == 625_000
+        assert plan.left_out[-1] == "all but 625,000 documents in what solvers learn from in the end"
         assert plan.cost(size) <= BUDGETS["normal"]
         assert make_plan(size, "thorough").documents is None
 
     def test_candidates_learn_from_more_of_many_documents_where_that_costs_little(self):
         plan = make_plan(Size(1_000_000, 20, {"words": 35_000_000}), "normal")
-        assert (plan.training, plan.documents) == (48_000, None)
+        assert (plan.training, plan.documents, plan.left_out) == (192_000, None, ("most settings of each family",))
+        size = Size(1_200_000, 20, {"words": 44_000_000})
+        plan = make_plan(size, 60.0)
+        assert plan.left_out[1] == f"all but {plan.training:,} documents while searching"
 
     def test_multilabel_data_of_any_size_fits_too(self):
         for n_docs in (1_000, 100_000, 10_000_000):

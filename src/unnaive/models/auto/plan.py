@@ -25,6 +25,8 @@ FEW, SOME = 1_500, 4_500  # documents: from the second on at most SearchPlan.hel
 ONE_FOLD, JUDGED = 5_000, 1_500  # documents: from the first on one fold is judged by, under it so many that have these
 MANY_CLASSES, MORE_CLASSES = 1_000, 2_000  # from the first on memory is looked at, from the second on none searches
 MOST_SCORES = 1 << 27  # of held-out documents, all candidates of a view together: 1 GB
+# solvers pass more often over more documents: 10⁹ cells × classes of an NB-SVM took 5 s of 10,000, 50 s of 1.2 million
+VERY_MANY, SLOWER = 300_000, 2.0  # documents, and how many times what a family costs its solver takes from there on
 LEAST_SAMPLE = 20_000  # documents that a solver learns from in the end, where there are so many
 LARGE = (
     20_000  # documents: from here on candidates learn from more of them, as long as the search stays the lesser part
@@ -74,7 +76,8 @@ class SearchPlan:
         """Estimated processor seconds of training a member of every family on the documents of a view."""
         families = {one.family for one in self.candidates}
         share = 1.0 if self.documents is None else min(1.0, self.documents / max(size.documents, 1))
-        return fitting_work(size.cells[view], size.classes, sorted(families), share)
+        slower = SLOWER if size.documents > VERY_MANY else 1.0
+        return fitting_work(size.cells[view], size.classes, sorted(families), slower * share)
 
     def cost(self, size: Size) -> float:
         """Estimated processor seconds of all."""
@@ -151,7 +154,9 @@ def _with_more_training(plan: SearchPlan, size: Size, most: float) -> SearchPlan
         if more.cost(size) > most or searching > SEARCH_SHARE * (more.cost(size) - searching):
             break
         plan = more
-    return plan
+    sampled = f"all but {plan.training:,} documents while searching"
+    left_out = tuple(sampled if one.endswith("while searching") else one for one in plan.left_out)
+    return replace(plan, left_out=left_out)
 
 
 def _plans(size: Size, budget: str | float) -> Iterator[SearchPlan]:
