@@ -13,7 +13,7 @@ endif
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup pins oldest demo quick test lint format bench docs reproductions statistics sanitize attack free-threaded cross wheel clean
+.PHONY: help setup pins oldest demo quick test lint format bench docs reproductions statistics sanitize attack free-threaded cross wheel container clean
 
 help:      ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -96,6 +96,9 @@ cross: setup  ## native modules for ARM, musl, macOS and Windows, by the compile
 
 wheel:     ## the source archive and manylinux wheels in dist/, each installed and tried without network or compiler
 	bash tools/wheels.sh
+
+container: ## the container of deploy/ on Debian's packages, built, run and asked (root, mmdebstrap, buildah, podman)
+	bash deploy/build.sh
 
 clean:     ## remove what the other targets made
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -105,3 +106,34 @@ def show(name: str, comparison: Comparison, wanted: float) -> None:
 def show_figure(name: str, value: float, wanted: float, at_most: bool = True) -> None:
     """One line for a figure that stands alone."""
     print(f"{name:44} {value:6.2f}   {verdict(value, wanted, at_most)}", flush=True)
+
+
+@dataclass(frozen=True)
+class ProcessRun:
+    """What a process took: seconds by the clock and of the processor, peak bytes without and with pages of files."""
+
+    wall: float
+    processor: float
+    anonymous: int
+    resident: int
+    stdout: str
+
+
+def watched(command: list[str]) -> ProcessRun:
+    """Run a command and look at its memory every 20 ms; its error output goes where ours does."""
+    wall, processor = time.perf_counter(), processor_seconds()
+    peaks = {"RssAnon": 0, "VmHWM": 0}
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(command, stdout=output)
+        while process.poll() is None:
+            for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
+                name, _, value = line.partition(":")
+                if name in peaks and value.strip():
+                    peaks[name] = max(peaks[name], int(value.split()[0]) * 1024)
+            time.sleep(0.02)
+        output.seek(0)
+        text = output.read()
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    took = time.perf_counter() - wall, processor_seconds() - processor
+    return ProcessRun(*took, peaks["RssAnon"], peaks["VmHWM"], text)

@@ -2,7 +2,8 @@
 # Builds the container of deploy/Dockerfile on Debian's own packages, where no image can be pulled: mmdebstrap makes a root
 # with Python, buildah builds on it. Then it is run, as a user that does not own the volume too, and asked for its health.
 #   deploy/build.sh [OPTION OF buildah build …]      # such as --volume /etc/pip.conf:/etc/pip.conf:ro
-# Needs root, and the packages mmdebstrap, buildah and podman. SUITE is Debian's release, IMAGE the name of what is built.
+# Needs root, and the packages mmdebstrap, buildah and podman. SUITE is Debian's release, IMAGE the name of what is built, and
+# RUN_OPTIONS what podman needs to run it: inside another container, --isolation chroot here and RUN_OPTIONS=--cgroups=disabled.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 suite=${SUITE:-bookworm} image=${IMAGE:-localhost/unnaive} base=localhost/unnaive-base-${SUITE:-bookworm}
@@ -30,7 +31,8 @@ mkdir "$work/models"
 python3 -c 'print("text,label\nball game,sport\nparty vote,politics")' >"$work/models/rows.csv"
 chown 10001 "$work/models"
 export UNNAIVE_TOKEN=${UNNAIVE_TOKEN:-$(od -An -N 24 -tx1 /dev/urandom | tr -d ' \n')}
-options=(--network host --read-only --cap-drop ALL --security-opt no-new-privileges --env UNNAIVE_TOKEN)
+read -ra more <<<"${RUN_OPTIONS:-}"
+options=("${more[@]}" --network host --read-only --cap-drop ALL --security-opt no-new-privileges --env UNNAIVE_TOKEN)
 podman run --rm "${options[@]}" --volume "$work/models:/models" --entrypoint unnaive "$image" \
   train /models/rows.csv --label label --model multinomial -o /models/default.model
 port=$((20000 + RANDOM % 10000))

@@ -20,6 +20,7 @@ from unnaive.models.auto.members import Training, fit_family, member_scores, wei
 from unnaive.models.auto.multilabel import _out_of_fold
 from unnaive.models.auto.search import CandidateSearch, block_splits
 from unnaive.models.auto.views import find_views
+from unnaive.models.auto.work_teller import WorkTeller
 from unnaive.models.catalogue import MODELS
 from unnaive.models.naive_bayes import MultinomialNB
 from unnaive.text.counting import TextCounter
@@ -126,9 +127,7 @@ class TestAuto:
         counter = TextCounter(self.rule)
         X = counter.count(texts, grow=True)
         splits = list(
-            block_splits(
-                codes, N_CLASSES, n_folds=3, all_folds=True, most_training=40, most_held_out=99, random_state=0
-            )
+            block_splits(codes, N_CLASSES, n_folds=3, n_judged=3, most_training=40, most_held_out=99, random_state=0)
         )
         return X, counter.vocabulary, splits
 
@@ -158,18 +157,18 @@ class TestAuto:
             return select_terms_of(X, Y, terms, select)
 
         search = CandidateSearch(
-            X, codes, N_CLASSES, splits, weight=None, random_state=0, n_jobs=1, on_candidate=lambda name: None,
+            X, codes, N_CLASSES, splits, weight=None, random_state=0, n_jobs=1, on_candidate=lambda view, family: None,
             terms=terms, select=None if select is None else choose,
         )  # fmt: skip
         whole = next(one for one in find_views(X, terms, N_CLASSES) if one.name == view)
         assert all(len(columns[view]) < len(whole.columns) for columns in search.fold_columns)
-        scores = search._held_out_scores(whole, CANDIDATES, None)
-        at = len(splits[0].held_out)
+        scores = {one: np.empty((len(splits[1].held_out), N_CLASSES)) for one in CANDIDATES}
+        search._score_split(whole, 1, scores)
         for one in CANDIDATES:
             expected = self.expected(texts, codes, splits[1], view, one, select)
-            found = scores[one][at : at + len(expected)]
             close = 1e-12 if one.family in CLOSED else 1e-4  # solvers stop at 1e-2, on columns in another order
-            np.testing.assert_allclose(found, expected, rtol=0, atol=close * np.abs(expected).max(), err_msg=str(one))
+            close *= np.abs(expected).max()
+            np.testing.assert_allclose(scores[one], expected, rtol=0, atol=close, err_msg=str(one))
 
     def test_multilabel(self, tickets):
         texts, labels = tickets
@@ -178,8 +177,8 @@ class TestAuto:
         Y = csr_array(one_label_matrix(codes, N_CLASSES))
         fold = np.arange(len(codes)) % 3
         view = find_views(X, terms, N_CLASSES)[0]
-        scores, rows, _ = _out_of_fold(X, Y, view, None, fold, 0, 1, lambda name: None, None, terms, None)
-        assert rows.tolist() == list(range(len(codes)))
+        found = _out_of_fold(X, Y, view, MULTILABEL, None, fold, 0, 1, WorkTeller(), terms, None)
+        scores = dict(zip(MULTILABEL, found, strict=True))
         split = type("Split", (), {"train": np.flatnonzero(fold != 1), "held_out": np.flatnonzero(fold == 1)})
         for one in MULTILABEL:
             expected = self.expected(texts, codes, split, "words", one)
@@ -192,16 +191,24 @@ class TestAuto:
         """No character gram is in two documents of the training part, so that part has no such view."""
         X = csr_array(np.array([[1, 0, 1], [0, 1, 0], [1, 0, 1], [0, 1, 0]]))
         codes = np.array([0, 1, 0, 1])
-        splits = list(
-            block_splits(codes, 2, n_folds=2, all_folds=True, most_training=9, most_held_out=9, random_state=0)
-        )
+        splits = list(block_splits(codes, 2, n_folds=2, n_judged=2, most_training=9, most_held_out=9, random_state=0))
         terms = ["good", "vote", "#go"]
         search = CandidateSearch(
-            X, codes, 2, splits, weight=None, random_state=0, n_jobs=1, on_candidate=lambda name: None, terms=terms
+            X,
+            codes,
+            2,
+            splits,
+            weight=None,
+            random_state=0,
+            n_jobs=1,
+            on_candidate=lambda view, family: None,
+            terms=terms,
         )
         view = next(one for one in find_views(X, terms, 2) if one.name == "characters")
         assert not any("characters" in columns for columns in search.fold_columns)
-        assert not search._held_out_scores(view, CANDIDATES, None)[CANDIDATES[0]].any()
+        scores = np.ones((len(splits[0].held_out), 2))
+        search._score_split(view, 0, {CANDIDATES[0]: scores})
+        assert not scores.any()
 
 
 def select_terms_of(X, Y, names, k):

@@ -9,7 +9,6 @@ from scipy.sparse import csr_array
 from unnaive import Auto, TextClassifier
 from unnaive.apps.cli.main import exit_code
 from unnaive.base.errors import BadData, BadModel, UnnaiveError, UnnaiveWarning
-from unnaive.base.work_start import work_begins, work_start
 from unnaive.data.products import take_columns
 from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import one_label_matrix
@@ -17,11 +16,10 @@ from unnaive.io.tickets import load_tickets
 from unnaive.learning.tuning import scut
 from unnaive.linear.links import probabilities
 from unnaive.models.auto import plan as auto_plan
-from unnaive.models.auto.candidates import USUAL, Candidate
-from unnaive.models.auto.clock import Clock
-from unnaive.models.auto.members import FAMILIES, Training, fit_family
+from unnaive.models.auto.candidates import Candidate
+from unnaive.models.auto.members import Training, fit_family
 from unnaive.models.auto.multilabel import fit_log_odds
-from unnaive.models.auto.plan import BUDGETS, Size, make_plan
+from unnaive.models.auto.plan import BUDGETS, READING, Size, make_plan, multilabel_work, plan_multilabel
 from unnaive.models.auto.pooling import fit_pool, fit_saturation, pool_log_loss, soften
 from unnaive.models.auto.recipe import check_recipe, place_classes
 from unnaive.models.auto.refit import refit
@@ -52,7 +50,7 @@ class TestSplits:
         targets = np.array([0] * 20 + [1] * 2 + [2] + [3] * 7)
         held_out = []
         for split in block_splits(
-            targets, 5, n_folds=5, all_folds=True, most_training=99, most_held_out=99, random_state=0
+            targets, 5, n_folds=5, n_judged=5, most_training=99, most_held_out=99, random_state=0
         ):
             assert not set(split.train) & set(split.held_out)
             assert set(targets[split.held_out]) <= set(targets[split.train])
@@ -63,29 +61,27 @@ class TestSplits:
     def test_folds_are_runs_of_neighbours(self):
         first = next(
             block_splits(
-                np.zeros(10, int), 1, n_folds=5, all_folds=True, most_training=99, most_held_out=99, random_state=0
+                np.zeros(10, int), 1, n_folds=5, n_judged=5, most_training=99, most_held_out=99, random_state=0
             )
         )
         assert first.held_out.tolist() == [0, 1]
 
     def test_samples_keep_the_shares_of_the_classes_and_one_of_each(self):
         targets = np.repeat([0, 1, 2], [800, 190, 10])
-        (split,) = block_splits(
-            targets, 3, n_folds=4, all_folds=False, most_training=75, most_held_out=25, random_state=0
-        )
+        (split,) = block_splits(targets, 3, n_folds=4, n_judged=1, most_training=75, most_held_out=25, random_state=0)
         assert np.bincount(targets[split.train]).tolist() == [60, 14, 1]  # 600, 143 and 8 of 751 documents
         assert len(split.held_out) == 25
 
     def test_no_class_has_two_documents(self):
         assert not list(
-            block_splits(np.arange(4), 4, n_folds=5, all_folds=True, most_training=9, most_held_out=9, random_state=0)
+            block_splits(np.arange(4), 4, n_folds=5, n_judged=5, most_training=9, most_held_out=9, random_state=0)
         )
 
 
 class TestPlans:
     def test_small_data_gets_all(self):
         plan = make_plan(Size(600, 8, {"words": 30_000, "characters": 300_000}), "normal")
-        assert (plan.views, plan.left_out, plan.n_folds, plan.all_folds) == (("words", "characters"), (), 5, True)
+        assert (plan.views, plan.left_out, plan.n_folds, plan.n_judged) == (("words", "characters"), (), 5, 5)
 
     @pytest.mark.parametrize("budget", ["normal", "thorough", 20.0])
     def test_what_is_planned_fits_the_budget(self, budget):
@@ -104,7 +100,7 @@ class TestPlans:
 
     def test_as_many_documents_are_learnt_from_as_the_budget_allows(self):
         """What is cheap gets folds of a fifth, or three quarters of the documents; what is not, thirds or a sample."""
-        cheap, dear = (make_plan(Size(2_800, 4, {"words": cells}), "normal") for cells in (10**6, 2 * 10**7))
+        cheap, dear = (make_plan(Size(2_800, 4, {"words": cells}), "normal") for cells in (10**6, 5 * 10**7))
         assert (cheap.n_folds, dear.n_folds) == (5, 3)
         cheap, dear = (make_plan(Size(10_000, 20, {"words": cells}), "normal") for cells in (10**6, 18 * 10**6))
         assert (cheap.training, dear.training, cheap.held_out) == (10_000, 6_000, 2_500)
@@ -112,142 +108,102 @@ class TestPlans:
     def test_words_alone_get_more_documents_before_they_get_fewer(self):
         # 4.4 for words and characters of 1,500 documents without NB-SVM, 2.0 for all of it on words of 6,000
         size = Size(11_314, 20, {"words": 1_750_000, "words and pairs": 4_400_000, "characters": 11_000_000})
-        plan = make_plan(size, 4.0)
+        reading = READING * sum(size.cells.values()) / 1e9  # a budget in seconds has that in it
+        plan = make_plan(size, reading + 4.0)
         assert (plan.views, plan.training, {one.family for one in plan.candidates}) == (
             ("words",), 6_000, {"complement", "maxent", "nbsvm"}
         )  # fmt: skip
         assert plan.left_out == ("most settings of each family", "pairs of words", "characters")
         assert plan.cost(size) == pytest.approx(2.0, abs=0.05)
-        assert make_plan(size, 4.5).views == ("words", "characters")
+        assert make_plan(size, reading + 4.5).views == ("words", "characters")
 
     def test_too_large_for_anything_is_still_a_plan(self):
         plan = make_plan(Size(10**9, 1000, {"words": 10**11}), "normal")
         assert {one.family for one in plan.candidates} == {"complement"}
 
+    def test_of_very_many_documents_solvers_learn_from_a_sample(self):
+        size = Size(5_000_000, 20, {"words": 2 * 10**8})
+        plan = make_plan(size, "normal")
+        assert plan.documents == 1_250_000
+        assert plan.left_out[-1] == "all but 1,250,000 documents in what solvers learn from in the end"
+        assert plan.cost(size) <= BUDGETS["normal"]
+        assert make_plan(size, "thorough").documents is None
 
-class FakeTime:
-    """A clock that moves only when something takes time; a fit takes its family's cost."""
+    def test_candidates_learn_from_more_of_many_documents_where_that_costs_little(self):
+        plan = make_plan(Size(1_000_000, 20, {"words": 35_000_000}), "normal")
+        assert (plan.training, plan.documents) == (48_000, None)
 
-    def __init__(self):
-        self.at = 100.0
+    def test_multilabel_data_of_any_size_fits_too(self):
+        for n_docs in (1_000, 100_000, 10_000_000):
+            size = Size(n_docs, 50, {"words": 50 * n_docs})
+            plan = plan_multilabel(size, "normal")
+            assert multilabel_work(plan, size) <= BUDGETS["normal"] or len(plan.members) == 1
+            assert (n_docs > 100_000) == bool(plan.left_out)
 
-    def __call__(self):
-        return self.at
 
+class TestReading:
+    """How much text is read how thoroughly goes by its size and the budget, and stays so until the next fit."""
 
-class TestClock:
-    """A budget in seconds, on a clock that only moves with the work."""
-
-    def spend(self, seconds, per_cost, rounds=3, scale=1.5, views=(10, 30, 60)):
-        """Seconds that a search over USUAL and the training of what was chosen take; how many candidates are tried."""
-        now = FakeTime()
-        clock, tried, done = Clock(seconds, now=now), 0, []
-        for number, cells in enumerate(views):
-            later = sum(views[number + 1 :])
-            if done and clock.is_short(cells, later, done):
-                continue
-            view = clock.start_view(cells, later, rounds=rounds, scale=scale)
-            now.at += per_cost * cells
-            view.preparing = per_cost * cells
-            kept = []
-            for one in USUAL:
-                if view.allows(one.family):
-                    kept.append(one)
-                    now.at += per_cost * cells * FAMILIES[one.family].cost
-                    view.record(one.family, per_cost * cells * FAMILIES[one.family].cost)
-            now.at += (rounds - 1) * (view.preparing + view.fitting)
-            tried += len(kept)
-            done.append(cells)
-        refit = sum(view.reserve() for view in clock.views)
-        return now.at + refit - 100.0, tried
-
-    @pytest.mark.parametrize("per_cost", [1e-5, 1e-4, 1e-3, 1e-2])
-    def test_the_budget_is_kept_however_slow_the_machine(self, per_cost):
-        taken, tried = self.spend(10.0, per_cost)
-        assert taken <= 10.0
-        assert tried >= 1
-
-    def test_a_fast_machine_tries_all_and_a_slow_one_less(self):
-        tried = [self.spend(10.0, per_cost)[1] for per_cost in (1e-5, 1e-3, 1e-2)]
-        assert tried[0] == 3 * len(USUAL)
-        assert tried == sorted(tried, reverse=True)
-        assert len(set(tried)) == 3
-
-    def test_reading_is_part_of_the_work(self):
-        with work_begins():
-            began = work_start()
-            with work_begins():  # fit within a command that has read the data before
-                assert work_start() == began
-            assert Clock.of_work(10.0).end == pytest.approx(began + 8.0)  # four fifths are planned with
-        assert work_start() is None
+    def test_characters_are_left_out_first_and_then_pairs(self):
+        read = [
+            [Auto.token_rule_for({"budget": budget}, n_chars) for n_chars in (0, 35e6, 50e6, 90e6, 140e6)]
+            for budget in ("normal", 60.0, "fast", 5.0)
+        ]
+        whole, pairs, words = Auto.token_rule_changes, *Auto.shorter_readings
+        assert read == [
+            [whole, whole, pairs, pairs, words], [whole, pairs, pairs, pairs, words], [words] * 5, [words] * 5
+        ]  # fmt: skip
 
     @pytest.mark.slow
-    def test_what_there_was_no_time_for_is_told(self, tickets, monkeypatch):
-        now = FakeTime()
-        monkeypatch.setattr("unnaive.models.auto.learner.Clock.of_work", lambda seconds: Clock(seconds, now=now))
-        monkeypatch.setattr("unnaive.models.auto.search.fit_family", slow_fit(now))
-        monkeypatch.setattr("unnaive.models.auto.refit.fit_family", slow_fit(now, 1.25))
-        report = TextClassifier(budget=60.0).fit(*tickets).scorer_.recipe["report"]
-        assert now.at - 100.0 <= 60.0
-        assert any("candidates on" in words and "since the time was up" in words for words in report["left-out"])
-        assert len({row["model"] for row in report["tried"]}) >= 4
-
-    def test_what_the_first_fit_sums_for_all_is_no_pace(self):
-        view = Clock(10.0, now=lambda: 0.0).start_view(1, 0, rounds=1, scale=1.0)
-        view.record("complement", 0.3)
-        assert view.expected("maxent") == pytest.approx(3.0)  # ten times the cost, as long as nothing else is known
-        view.record("complement", 0.04)
-        assert view.expected("maxent") == pytest.approx(0.4)
-        assert view.expected("complement") == 0.3
-
-    @pytest.mark.slow
-    def test_much_text_for_the_seconds_is_read_by_words_alone(self, monkeypatch, tmp_path):
-        monkeypatch.setattr("unnaive.models.auto.learner.THOROUGHLY", 0.1)
-        n_chars = sum(map(len, TEXTS))
-        assert 0.1 * n_chars > 20.0
-        model = TextClassifier(budget=20.0)
-        with pytest.warns(UnnaiveWarning, match="no time to read 0 MB of text by pairs of words and by characters"):
+    @pytest.mark.parametrize(
+        ("name", "shown", "rule"),
+        [
+            ("WITH_CHARACTERS", "by characters, so words and pairs alone", ("word", (1, 2))),
+            ("WITH_PAIRS", "by pairs of words and by characters, so words alone", ("word", (1, 1))),
+        ],
+    )
+    def test_a_line_says_so_and_updates_read_alike(self, monkeypatch, tmp_path, name, shown, rule):
+        monkeypatch.setattr(f"unnaive.models.auto.learner.{name}", 1.0)
+        model = TextClassifier()
+        with pytest.warns(UnnaiveWarning, match=shown):
             model.fit(TEXTS, LABELS)
-        assert (model.token_rule.analyzer, model.token_rule.ngrams) == ("word", (1, 1))
+        assert (model.token_rule.analyzer, model.token_rule.ngrams) == rule
         model.save(tmp_path / "a.model")
         later = TextClassifier.load(tmp_path / "a.model")
         assert later.partial_fit(["pasta with garlic"], ["food"], grow=True).predict(["garlic"]).tolist() == ["food"]
         assert later.token_rule == model.token_rule
-        assert TextClassifier(budget=0.2 * n_chars).fit(TEXTS, LABELS).token_rule.analyzer == "both"
         monkeypatch.undo()
         assert model.fit(TEXTS, LABELS).token_rule.analyzer == "both"  # a new fit is as if there had been none
 
-    def test_the_time_of_pooling_is_kept_apart(self):
-        clock = Clock(10.0, now=lambda: 0.0)
-        clock.expect_pooling(200_000)
-        assert clock.left() == pytest.approx(7.0)  # 8 s that are planned with, less 200,000 scores at 5 µs
 
-    @pytest.mark.parametrize(
-        ("seconds", "members", "folds"), [(200.0, 3, 5), (30.0, 2, 5), (8.0, 1, 5), (0.5, 1, 2), (0.05, 1, 1)]
-    )
-    def test_multilabel_keeps_the_budget_too(self, monkeypatch, seconds, members, folds):
-        """A fit takes a tenth of a second for each unit of cost: 2 s an SVM or NB-SVM, 0.1 s of centroids."""
-        now = FakeTime()
-        monkeypatch.setattr("unnaive.models.auto.learner.Clock.of_work", lambda seconds: Clock(seconds, now=now))
-        monkeypatch.setattr("unnaive.models.auto.multilabel.fit_family", slow_fit(now))
-        monkeypatch.setattr("unnaive.models.auto.refit.fit_family", slow_fit(now, 1.25))
-        labels = [(label, "any") if number % 3 else (label,) for number, label in enumerate(LABELS)]
-        model = TextClassifier(budget=seconds).fit(TEXTS, labels)
+class TestSamples:
+    """Solvers that learn from a sample in the end, since all documents would pass the budget."""
+
+    @pytest.fixture
+    def small_budget(self, monkeypatch):
+        monkeypatch.setattr(auto_plan, "LEAST_SAMPLE", 40)
+        monkeypatch.setitem(auto_plan.BUDGETS, "fast", 1e-4)
+
+    def test_it_is_told_and_kept_and_updates_are_exact(self, small_budget, tickets, tmp_path):
+        texts, labels = tickets
+        model = TextClassifier(budget="fast").fit(texts, labels)
+        recipe = model.scorer_.recipe
+        assert {one.get("documents") for one in recipe["members"]} == {40}
+        assert "left out to stay within the budget: all but 40 documents in what solvers learn from in the end" in (
+            report_lines(recipe["report"])
+        )
+        part = TextClassifier(budget="fast").fit(texts[:90], labels[:90]).partial_fit(texts[90:], labels[90:])
+        for name, one in (("a", model), ("b", part)):
+            one.save(tmp_path / name)
+        assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+        assert TextClassifier.load(tmp_path / "a").scorer_.recipe == recipe
+
+    def test_multilabel_too(self, small_budget, tickets):
+        texts, labels = tickets
+        model = TextClassifier(budget="fast").fit(texts, [(label, "any") for label in labels])
         report = model.scorer_.recipe["report"]
-        assert len(report["tried"]) == len(model.scorer_.recipe["members"]) == members
-        assert report["held-out"] == pytest.approx(len(TEXTS) * folds / 5, abs=2)
-        assert bool(report["left-out"]) == (members < 3 or folds < 5)
-        assert now.at - 100.0 <= max(seconds, 0.225 + 1e-9)  # one fold and one fit are the least
-
-
-def slow_fit(now, scale=1.0):
-    """`fit_family` that takes a tenth of a second for each unit of the family's cost."""
-
-    def fit(family, settings, data):
-        now.at += 0.1 * scale * FAMILIES[family].cost
-        return fit_family(family, settings, data)
-
-    return fit
+        assert report["held-out"] == 40
+        assert report["left-out"][0] == "all but 40 documents in the folds"
 
 
 class TestPooling:
@@ -591,7 +547,7 @@ class TestNearCopies:
         order = find_shared_passages(X, targets, counter.vocabulary).order()
         apart = 0
         for split in block_splits(
-            targets, 3, n_folds=5, all_folds=True, most_training=999, most_held_out=999, random_state=0, order=order
+            targets, 3, n_folds=5, n_judged=5, most_training=999, most_held_out=999, random_state=0, order=order
         ):
             both = set(origin[split.train]) & set(origin[split.held_out])
             apart += len(both)

@@ -1,5 +1,7 @@
 """The files of deploy/ pass the checks of those who know: hadolint and systemd's own."""
 
+import json
+import os
 import shutil
 import subprocess
 import sys
@@ -17,6 +19,23 @@ def test_the_container_is_linted():
     found = subprocess.run([hadolint, str(DEPLOY / "Dockerfile")], capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout
     assert "USER 10001" in (DEPLOY / "Dockerfile").read_text()
+
+
+def test_the_probe_of_the_container_asks_the_port_that_is_exposed():
+    words = (DEPLOY / "Dockerfile").read_text().replace("\\\n", " ")
+    command = json.loads(words.partition("HEALTHCHECK")[2].partition("CMD")[2].splitlines()[0])
+    assert command[:2] == ["python", "-c"]
+    assert "http://127.0.0.1:8000/healthz" in command[2]
+    assert "EXPOSE 8000" in words
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("UNNAIVE_CONTAINER" not in os.environ, reason="builds for minutes; UNNAIVE_CONTAINER=1 asks for it")
+def test_the_container_is_built_and_tried():
+    missing = [tool for tool in ("mmdebstrap", "buildah", "podman") if shutil.which(tool) is None]
+    if missing or os.geteuid():
+        pytest.skip(f"needs root and {', '.join(missing) or 'nothing else'}")
+    subprocess.run(["bash", str(DEPLOY / "build.sh"), *os.environ.get("BUILD_OPTIONS", "").split()], check=True)
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not on this machine")

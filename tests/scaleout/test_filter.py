@@ -296,6 +296,19 @@ def test_a_folder_of_shards_is_mirrored_and_resumed(folder, fitted, monkeypatch,
     assert "filtered with another threshold (0.0, now it is 0.847" in capsys.readouterr().err
 
 
+def test_shards_of_several_kinds_in_one_folder(folder):
+    Path("mixed").mkdir()
+    Path("mixed/a.jsonl").write_bytes(b"".join(lines_of(["useful rivers", "cheap pills"])))
+    Path("mixed/b.txt").write_text("buy cheap pills\nuseful rivers\n")
+    pq.write_table(pa.table({"text": ["cheap pills", "clear lakes"]}), "mixed/c.parquet")
+    Path("mixed/d.wet").write_bytes(warc_record("conversion", b"cheap pills") + warc_record("conversion", b"lakes"))
+    assert run("filter m.model mixed -o kept --keep good --above 0.5") == 0
+    assert Path("kept/a.jsonl").read_bytes() == lines_of(["useful rivers"])[0]
+    assert Path("kept/b.txt").read_text() == "useful rivers\n"
+    assert pq.read_table("kept/c.parquet").to_pydict() == {"text": ["clear lakes"]}
+    assert Path("kept/d.wet").read_bytes() == warc_record("conversion", b"lakes")
+
+
 @pytest.mark.slow
 def test_a_killed_run_leaves_whole_shards_and_goes_on(folder, capsys):
     shards = folder / "shards"
@@ -436,6 +449,7 @@ MISTAKES = {
     "filter m.model cut.jsonl.gz -o k.jsonl --keep good --above 0.5": "cut.jsonl.gz breaks off or is damaged",
     "filter m.model table.csv -o k.csv --keep good --above 0.5": "of no kind that can be filtered",
     "filter m.model array.json -o k.json --keep good --above 0.5": "is one JSON array",
+    "filter m.model - -o nothing --keep good --above 0.5": "stdin is filtered into one file",
     "filter m.model nothing -o out --keep good --above 0.5": "has no file to filter",
 }
 
@@ -503,3 +517,6 @@ def test_two_runs_into_one_folder_are_refused(folder, capsys):
     with open_filter_record(Path("kept"), {}):
         assert exit_code(WORDS) == 2
     assert "another run is writing into kept" in capsys.readouterr().err
+    Path("kept", RECORD_NAME).write_bytes(b"no database" * 100)
+    assert exit_code(WORDS) == 2
+    assert "cannot be used (file is not a database); name another folder" in capsys.readouterr().err

@@ -224,6 +224,18 @@ def test_the_matrix_on_disk_gives_the_same_file(model, several, tmp_path, monkey
     assert not list(tmp_path.glob(".unnaive-*"))
 
 
+@pytest.mark.slow
+def test_much_text_is_read_alike_in_memory_and_on_disk(tmp_path, monkeypatch):
+    """auto leaves characters out by the size of the files, which is known before they are read."""
+    monkeypatch.setattr("unnaive.models.auto.learner.WITH_CHARACTERS", 1.0)
+    path = write_jsonl(tmp_path / "a.jsonl", make_rows(60))
+    for name, more in (("a", ()), ("b", ("--memory", "1G"))):
+        result = run(str(path), "-o", str(tmp_path / f"{name}.model"), *more)
+        assert result.exit_code == 0, result.output
+        assert "of text by characters, so words and pairs alone are read" in result.output
+    assert (tmp_path / "a.model").read_bytes() == (tmp_path / "b.model").read_bytes()
+
+
 def test_unlabelled_rows_before_the_first_multilabel_one_belong_to_the_data(tmp_path):
     rows = make_rows(60, several=True)
     for row in rows[:40]:

@@ -17,7 +17,6 @@ from unnaive.base.errors import UnknownName, UnnaiveError, UnnaiveWarning
 from unnaive.base.protocol import NO_PROBABILITIES, available_if
 from unnaive.base.settings import document_settings, unknown_setting
 from unnaive.base.types import Floats, Label, Predictions, ProgressCallback
-from unnaive.base.work_start import work_begins
 from unnaive.classifier.compress import compress_model
 from unnaive.classifier.model_file import load_model, save
 from unnaive.classifier.parameters import ModelParameters, named_parameters
@@ -157,14 +156,18 @@ class TextClassifier(ModelParameters):
     ) -> Self:
         """Learn from texts and their labels; what was learnt before is dropped."""
         spec = self.spec()
-        with work_begins():
-            self.fitted_ = train(self.count_texts(texts, labels, sample_weight), spec, progress=progress)
+        self.fitted_ = train(self.count_texts(texts, labels, sample_weight), spec, progress=progress)
         return self
 
-    def count_texts(self, texts: Any, labels: Any, sample_weight: Any = None) -> TrainingData:
-        """What `fit` learns from: the texts, counted, and their labels; an error if there is nothing to learn."""
+    def count_texts(
+        self, texts: Any, labels: Any, sample_weight: Any = None, *, n_chars: float | None = None
+    ) -> TrainingData:
+        """What `fit` learns from: the texts, counted, and their labels; an error if there is nothing to learn.
+
+        `n_chars` is how much text it is taken for, where that is known before it is read; None: it is counted.
+        """
         documents = as_texts(texts)
-        rule = self.token_rule_of(lambda: _count_chars(documents))
+        rule = self.token_rule_of(lambda: n_chars if n_chars is not None else _count_chars(documents))
         return TrainingData.of_texts(
             documents, labels, rule, multilabel=self.multilabel, sample_weight=sample_weight, n_jobs=self.n_jobs,
             unlabelled=find_model(self.model).takes_unlabelled,
@@ -379,13 +382,13 @@ class TextClassifier(ModelParameters):
         usual, fitted = self._rule_for(0), self.__dict__.get("fitted_")
         if fitted is None or fitted.token_rule == usual:
             return usual
-        brief = self._rule_for(np.inf)
-        return brief if fitted.token_rule == brief else usual
+        shorter = [self._rule_with(changes) for changes in find_model(self.model).shorter_readings]
+        return fitted.token_rule if fitted.token_rule in shorter else usual
 
     def token_rule_of(self, count_chars: Callable[[], float]) -> TokenRule:
         """How texts with so many characters are read, which need not be counted if that makes no difference.
 
-        A budget of `auto` in seconds may be too short to read them by pairs of words and characters; a warning says so.
+        The budget of `auto` may be too small to read them by characters, or by pairs of words; a warning says so.
         """
         usual, changes = self._rule_for(0), find_model(self.model).token_rule_for
         if changes(self._settings, 0) == changes(self._settings, np.inf):
@@ -393,17 +396,22 @@ class TextClassifier(ModelParameters):
         n_chars = count_chars()
         rule = self._rule_for(n_chars)
         if rule != usual:
+            pairs = rule.ngrams == usual.ngrams
             warnings.warn(
-                f"the budget leaves no time to read {n_chars / 1e6:,.0f} MB of text by pairs of words and by "
-                "characters, so words alone are read",
+                f"the budget leaves no time to read {n_chars / 1e6:,.0f} MB of text by "
+                f"{'characters, so words and pairs' if pairs else 'pairs of words and by characters, so words'} alone "
+                "are read",
                 UnnaiveWarning,
                 stacklevel=4,
             )
         return rule
 
     def _rule_for(self, n_chars: float) -> TokenRule:
+        return self._rule_with(find_model(self.model).token_rule_for(self._settings, n_chars))
+
+    def _rule_with(self, changes: dict[str, Any]) -> TokenRule:
         given = {name: getattr(self, name) for name in TokenRule.field_names()}
-        return TokenRule(**given).with_defaults_changed(find_model(self.model).token_rule_for(self._settings, n_chars))
+        return TokenRule(**given).with_defaults_changed(changes)
 
     def spec(self) -> TrainingSpec:
         """The model and how it is trained, checked."""

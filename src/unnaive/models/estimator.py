@@ -86,6 +86,7 @@ class Model(Settings, Protocol):
     keeps_choice: ClassVar[bool] = False  # it chooses on held-out documents; `relearn` holds to that
     imported: ClassVar[bool] = False  # trained elsewhere and read from a file: it has no statistic
     token_rule_changes: ClassVar[dict[str, Any]] = {}  # how TextClassifier reads texts for it, where not told otherwise
+    shorter_readings: ClassVar[tuple[dict[str, Any], ...]] = ()  # the same where there is much text: `token_rule_for`
     scorer_kinds: ClassVar[tuple[str, ...]] = ("linear",)  # of the scorers that it learns, as model files name them
     poor_score: ClassVar[bool] = False  # fails scikit-learn's accuracy check on Gaussian blobs, which are no counts
 

@@ -83,9 +83,41 @@ class TfIdfScorer {
     return ascend;
   }
 
+  // The same of K classes, too few to fill a vector, in one pass: every sum adds up in the order of the terms as well.
+  template <size_t K, class Weight>
+  void add_few(const Rows& row, size_t size, const TfIdfPart& part, const Weight* weights, double* out) const {
+    double squares = 0.0, sums[K] = {};
+    for (size_t k = 0; k < size; ++k) {
+      if (!part.place && k + kFurther < size) {
+        const int32_t later = row.ids[k + kFurther];
+        __builtin_prefetch(part.idf + later);
+        __builtin_prefetch(weights + static_cast<size_t>(later) * K);
+      }
+      const int32_t at = part.place ? part.place[row.ids[k]] : row.ids[k];
+      if (at < 0) continue;
+      const double z = log_count_(row.counts[k]) * part.idf[at];
+      squares += z * z;
+      for (size_t c = 0; c < K; ++c) sums[c] += z * static_cast<double>(weights[static_cast<size_t>(at) * K + c]);
+    }
+    const double length = std::sqrt(squares);
+    for (size_t c = 0; squares > 0 && c < K; ++c) out[c] += sums[c] / length;
+  }
+
+  template <class Weight>
+  bool add_few(const Rows& row, size_t size, const TfIdfPart& part, const Weight* weights, double* out) const {
+    if (classes_ == 2) add_few<2>(row, size, part, weights, out);
+    if (classes_ == 3) add_few<3>(row, size, part, weights, out);
+    return classes_ == 2 || classes_ == 3;
+  }
+
   void score(Space& space, size_t size, double* out) const {
     std::copy(bias_, bias_ + classes_, out);
     for (const TfIdfPart& part : parts_) {
+      if (part.singles ? add_few(space.row, size, part, part.singles, out)
+                       : add_few(space.row, size, part, part.doubles, out)) {
+        for (size_t c = 0; c < classes_; ++c) out[c] += part.bias[c];
+        continue;
+      }
       space.cells.clear();
       double squares = 0.0;
       for (size_t k = 0; k < size; ++k) {
@@ -109,6 +141,8 @@ class TfIdfScorer {
       return wide_sums::add_rows(space.cells.data(), size, length, weights, space.sums.data(), out, width);
     plain_sums::add_rows(space.cells.data(), size, length, weights, space.sums.data(), out, width);
   }
+
+  static constexpr size_t kFurther = 16;  // entries between a prefetch and its use, where little is done with each
 
   std::vector<TfIdfPart> parts_;
   const double* bias_;

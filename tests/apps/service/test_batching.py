@@ -16,7 +16,8 @@ from unnaive import TextClassifier
 from unnaive.apps.service.answers import Answers
 from unnaive.apps.service.batching import MOST, Batcher, Scored
 from unnaive.apps.service.rendering import plain_rows, render_rows
-from unnaive.apps.service.served import ServedModel, Version
+from unnaive.apps.service.served import ServedModel
+from unnaive.apps.service.version import Version
 from unnaive.learning.decisions import Proportional
 
 from .conftest import tickets

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from fastapi.testclient import TestClient
 
 from unnaive import TextClassifier
 from unnaive.apps.service.app import create_app
-from unnaive.apps.service.record import Change, Document
+from unnaive.apps.service.changes import Change, Document
 from unnaive.apps.service.refused import Refused
 from unnaive.apps.service.served import ServedModel
 from unnaive.classifier.receipts import model_hash
@@ -70,14 +71,51 @@ def test_a_file_that_was_replaced_is_taken_over_and_what_was_taught_carried_over
     expected = retrained.partial_fit([BALL.text, "soup"], ["sport", "food"], grow=True).fitted_
     assert model_hash(served.version.fitted) == model_hash(expected)
     assert model_hash(TextClassifier.load(small).fitted_) == model_hash(expected)  # written at once
-    with pytest.raises(Refused, match="version 3 cannot be restored: with version 4 another model file took over"):
-        served.roll_back(3)
+    with pytest.raises(Refused, match="with event 4 another model file took over; roll back"):
+        served.undo(4)
     served.undo(1)  # what is left of it
     assert n_docs(served) == 25
     served.close()
     again = ServedModel("small", small, teachable=True)
     assert (again.version.number, n_docs(again)) == (5, 25)
     again.close()
+
+
+def test_a_rollback_goes_back_to_the_model_file_before(small: Path) -> None:
+    """And forth again, exactly; what was taught to the one does not get lost with the other."""
+    served = ServedModel("small", small, teachable=True)
+    hashes = [model_hash(served.version.fitted)]
+
+    def note() -> None:
+        hashes.append(model_hash(served.version.fitted))
+        assert served.version.number == len(hashes) - 1
+
+    served.change("teach", Change((BALL,)))
+    note()
+    served.change("teach", Change((LAW,)))
+    note()
+    TextClassifier("multinomial").fit(["good ball", "soup bowl"] * 4, ["sport", "food"] * 4).save(small)
+    served.reload()  # without politics
+    note()
+    served.change("teach", Change((Document("soup", ("food",)),)))
+    note()
+    for place, version in enumerate((2, 1, 4, 3, 0, 6, 8)):
+        served.roll_back(version)
+        note()
+        assert hashes[-1] == hashes[version], (place, version)
+        if place % 2:
+            served.close()
+            assert model_hash(TextClassifier.load(small).fitted_) == hashes[-1]
+            served = ServedModel("small", small, teachable=True)
+            assert model_hash(served.version.fitted) == hashes[-1]
+    assert served.record is not None
+    assert all(one["restorable"] for one in served.record.events(20))
+    served.record.previous_path.unlink()
+    restorable = [one["version"] for one in served.record.events(20) if one["restorable"]]
+    assert sorted(restorable) == [3, 4, 7, 8, 11]
+    with pytest.raises(Refused, match="version 2 cannot be restored: with version 3 another model file took over"):
+        served.roll_back(2)
+    served.close()
 
 
 def test_the_same_happens_at_a_start(small: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -215,7 +253,7 @@ def test_files_are_watched(model_file: Path) -> None:
     with TestClient(create_app(options(model_file))) as client:
         train(model_file)
         while client.get("/v1/models").json()["models"][0]["classes"] != 2:
-            pass
+            time.sleep(0.01)
         assert client.post("/v1/classify", json={"text": "ball"}).headers["unnaive-version"] == "1"
 
 
@@ -227,11 +265,12 @@ def test_versions_are_measured(model_file: Path, tmp_path: Path) -> None:
     with TestClient(create_app(options(model_file, measure_on={"tickets": str(held_out)}))) as client:
 
         def measured(version: int) -> dict[str, Any]:
-            while (found := client.get("/v1/models/tickets?terms=0").json()["history"][:1]) == []:
-                pass
-            while found[0]["version"] != version:
-                found = client.get("/v1/models/tickets?terms=0").json()["history"]
+            while not (found := history()) or found[0]["version"] != version:
+                time.sleep(0.01)
             return dict(found[0]["measures"])
+
+        def history() -> list[dict[str, Any]]:
+            return list(client.get("/v1/models/tickets?terms=0").json()["history"])
 
         assert measured(0)["accuracy"] == np.mean(expected.predict(texts[400:600]) == np.array(labels[400:600]))
         body = {"documents": [{"text": text, "label": label} for text, label in zip(texts, labels, strict=True)]}

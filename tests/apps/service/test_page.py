@@ -203,6 +203,7 @@ def test_a_table_is_labelled_filtered_sorted_and_downloaded(page: Any, trained: 
     shown = [float(one.strip("<> %")) for one in page.locator("#rows tbody td:nth-child(3)").all_inner_texts()]
     assert shown == sorted(shown, reverse=True)
     shoot(page, "table")
+    assert find_violations(page) == []
     with page.expect_download() as waiting:
         page.click("#download")
     content = Path(waiting.value.path()).read_bytes().decode()
@@ -287,5 +288,6 @@ def test_on_a_phone(browser: Any, server: str, scheme: str) -> None:
     assert find_violations(page) == []
     page.click("#tab-teach")
     page.wait_for_selector("#sign-in:not([hidden])")  # opened without the token
+    assert find_violations(page) == []
     shoot(page, f"phone-teach-{scheme}")
     context.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import re
 import shutil
 import subprocess
 import sys
@@ -154,13 +153,11 @@ def test_the_pages_of_the_interface(page: Any, server: str) -> None:
     page.fill("#filter", "get /v1/models/{name}/versions")
     versions = page.locator(".operation").first
     versions.locator("summary").first.click()
-    versions.locator("input").first.fill("tickets")
+    assert versions.locator("input").first.input_value() == "tickets"
     versions.get_by_role("button", name="Send").click()
     versions.locator("pre").wait_for()
-    assert re.match(
-        r"200 GET /v1/models/tickets/versions\?",
-        versions.inner_text().partition("200")[1] + versions.inner_text().partition("200")[2],
-    )
+    assert "200 GET /v1/models/tickets/versions" in versions.inner_text()
+    assert json.loads(versions.locator("pre").inner_text()) == {"current": 0, "versions": []}
 
 
 def test_the_direction_of_a_text_is_its_own(page: Any) -> None:

@@ -140,7 +140,7 @@ def test_the_end_finishes_what_was_begun(model_file: Path) -> None:
             data += client.recv(1 << 16)
         body = {"documents": [{"text": "frobnicator frobnicator", "label": "bug"}]}
         url = f"http://127.0.0.1:{server.port}/v1/models/tickets/teach"
-        assert httpx.post(url, json=body, headers=WITH_TOKEN).json()["version"] == 1
+        assert httpx.post(url, json=body, headers=WITH_TOKEN, timeout=300).json()["version"] == 1
         server.process.send_signal(signal.SIGTERM)
         assert any(not answers(server) for _ in range(200))  # nothing new is accepted
         client.sendall(chunk(texts[20:]) + b"0\r\n\r\n")
@@ -160,11 +160,11 @@ def test_logs_have_no_texts(model_file: Path, options: tuple[str, ...]) -> None:
         at = f"http://127.0.0.1:{server.port}"
         documents = {"documents": [{"text": word, "label": "bug"}]}
         statuses = [
-            httpx.post(f"{at}/v1/classify", json={"text": word, "explain": True}).status_code,
-            httpx.post(f"{at}/v1/classify", json={"text": word, word: 1}).status_code,
-            httpx.post(f"{at}/v1/classify", content=f'{{"text": "{word}').status_code,
-            httpx.post(f"{at}/v1/models/tickets/teach", json=documents, headers=WITH_TOKEN).status_code,
-            httpx.post(f"{at}/predict", json={"inputs": word}).status_code,
+            httpx.post(f"{at}/v1/classify", json={"text": word, "explain": True}, timeout=300).status_code,
+            httpx.post(f"{at}/v1/classify", json={"text": word, word: 1}, timeout=300).status_code,
+            httpx.post(f"{at}/v1/classify", content=f'{{"text": "{word}', timeout=300).status_code,
+            httpx.post(f"{at}/v1/models/tickets/teach", json=documents, headers=WITH_TOKEN, timeout=300).status_code,
+            httpx.post(f"{at}/predict", json={"inputs": word}, timeout=300).status_code,
         ]
         assert statuses == [200, 422, 422, 200, 200]
         server.process.send_signal(signal.SIGINT)
@@ -179,11 +179,14 @@ def test_sighup_takes_a_replaced_model_over(model_file: Path) -> None:
     with running(model_file, "--write-every", "1000") as server:
         at = f"http://127.0.0.1:{server.port}"
         body = {"documents": [{"text": "frobnicator", "label": "bug"}]}
-        assert httpx.post(f"{at}/v1/models/tickets/teach", json=body, headers=WITH_TOKEN).json()["version"] == 1
+        assert (
+            httpx.post(f"{at}/v1/models/tickets/teach", json=body, headers=WITH_TOKEN, timeout=300).json()["version"]
+            == 1
+        )
         texts, labels = tickets()
         TextClassifier("bernoulli").fit(texts[:300], labels[:300]).save(model_file)
         server.process.send_signal(signal.SIGHUP)
-        while (card := httpx.get(f"{at}/v1/models/tickets").json())["model"] != "bernoulli":
+        while (card := httpx.get(f"{at}/v1/models/tickets", timeout=300).json())["model"] != "bernoulli":
             assert server.process.poll() is None
         assert (card["version"], card["documents"]) == (2, 301)
         server.process.send_signal(signal.SIGTERM)

@@ -13,7 +13,8 @@ import pytest
 from support.killing import run_and_kill
 
 from unnaive import TextClassifier
-from unnaive.apps.service.record import Change, Document, TeachingRecord
+from unnaive.apps.service.changes import Change, Document
+from unnaive.apps.service.record import TeachingRecord
 from unnaive.apps.service.refused import Refused
 from unnaive.apps.service.served import ServedModel
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from unnaive import TextClassifier
-from unnaive.apps.service.record import Change, Document, TeachingRecord
+from unnaive.apps.service.changes import Change, Document
+from unnaive.apps.service.record import TeachingRecord
 from unnaive.apps.service.refused import Refused
 from unnaive.apps.service.served import ServedModel
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning

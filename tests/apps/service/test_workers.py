@@ -69,7 +69,7 @@ def test_workers_share_the_model(model_file: Path) -> None:
                 assert one["Shared_Clean"] + one["Shared_Dirty"] > 0.9 * model_file.stat().st_size
                 assert one["Private_Clean"] + one["Private_Dirty"] == 0
             body = {"documents": [{"text": "a", "label": "bug"}]}
-            taught = httpx.post(f"{address}/v1/models/tickets/teach", json=body, headers=WITH_TOKEN)
+            taught = httpx.post(f"{address}/v1/models/tickets/teach", json=body, headers=WITH_TOKEN, timeout=300)
             assert taught.status_code == 403
         finally:
             server.terminate()

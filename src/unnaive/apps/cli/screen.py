@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 1.0  # seconds before a progress bar shows
 LINE_EVERY = 10.0  # seconds between two lines where there is no terminal
+LEAST_SHARE = 0.03  # of a step that must be done before it is said how long the rest takes
 
 
 def console() -> Console:
@@ -102,6 +103,7 @@ class Progress:
         self._timer: threading.Timer | None = None
         self._over = False
         self._began = time.monotonic()
+        self._pace = self._began, 0.0  # since when it is known how far the step is, and how far it was
 
     def __enter__(self) -> Progress:
         if not _quiet:
@@ -121,8 +123,9 @@ class Progress:
         with self._lock:
             if self._over:
                 return
-            seconds = time.monotonic() - self._began
-            echo(describe_progress(self._title, self._done, self._total, seconds), err=True)
+            now = time.monotonic()
+            left = seconds_left(self._done, self._total, now - self._pace[0], self._pace[1])
+            echo(describe_progress(self._title, self._done, self._total, now - self._began, left), err=True)
             self._wait(LINE_EVERY, self._print_line)
 
     def __exit__(self, *_: object) -> None:
@@ -166,7 +169,7 @@ class Progress:
     def rename(self, title: str, total: float | None = None) -> None:
         """Something else is being done now."""
         with self._lock:
-            self._base = self._name_step(title)
+            self._base, self._total = self._name_step(title), None
             self._put(self._base, total, 0.0)
 
     def _name_step(self, title: str) -> str:
@@ -176,6 +179,8 @@ class Progress:
         return f"{self._step}/{self._steps} {title}"
 
     def _put(self, title: str, total: float | None, done: float) -> None:
+        if self._total is None:
+            self._pace = time.monotonic(), done
         self._title, self._total, self._done = title, total, done
         if self._bar is not None:
             self._bar.update(self._task, description=title, total=total, completed=done)
@@ -191,16 +196,34 @@ class Progress:
 TUNING = "tuning on documents held out"
 
 
-def describe_progress(title: str, done: float, total: float | None, seconds: float) -> str:
-    """How far some work is, in a line for a log.
+def seconds_left(done: float, total: float | None, seconds: float, before: float = 0.0) -> float | None:
+    """Seconds that the rest of a step will take, of which so much was done in `seconds`, and some before these.
 
-    >>> describe_progress("2/3 learning auto, candidate 4 of 48", 3, 48, 70)
-    '… 2/3 learning auto, candidate 4 of 48, 6 %, 1:10 so far'
+    None where that cannot be told, or nearly nothing was done.
+
+    >>> seconds_left(1, 4, 10.0), seconds_left(2, 4, 10.0, before=1), seconds_left(0, 4, 10.0), seconds_left(1, None, 9)
+    (30.0, 20.0, None, None)
+    """
+    if not total or done - before < LEAST_SHARE * total:
+        return None
+    return seconds * max(total - done, 0.0) / (done - before)
+
+
+def describe_progress(title: str, done: float, total: float | None, seconds: float, left: float | None = None) -> str:
+    """How far some work is, in a line for a log; `left` is how long the step will go on, where that can be told.
+
+    >>> describe_progress("2/3 learning auto, trying NB-SVM on words", 3, 48, 70, 95.2)
+    '… 2/3 learning auto, trying NB-SVM on words, 6 %, 1:10 so far, about 1:35 left of this step'
     >>> describe_progress("reading", 0, None, 10.2)
     '… reading, 0:10 so far'
     """
     share = f", {100 * min(done / total, 1):.0f} %" if total else ""
-    return f"… {title}{share}, {int(seconds) // 60}:{int(seconds) % 60:02} so far"
+    rest = "" if left is None else f", about {_minutes(left)} left of this step"
+    return f"… {title}{share}, {_minutes(seconds)} so far{rest}"
+
+
+def _minutes(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
 
 def find_progress(details: dict[str, Any]) -> tuple[str, float, float | None]:
@@ -212,8 +235,12 @@ def find_progress(details: dict[str, Any]) -> tuple[str, float, float | None]:
     ((', round 7 of at most 1,000', 0.0, None), (', round 7', 0.0, None))
     >>> find_progress({"iteration": 7, "share": 0.25})
     (', round 7', 0.25, 1.0)
+    >>> find_progress({"what": "trying NB-SVM on words", "work": 3.0, "total_work": 8.0})
+    (', trying NB-SVM on words', 3.0, 8.0)
     """
-    for one, all_of_them in (("fold", "folds"), ("class", "classes"), ("candidate", "candidates")):
+    if "work" in details:
+        return f", {details['what']}", details["work"], details["total_work"]
+    for one, all_of_them in (("fold", "folds"), ("class", "classes")):
         if one in details and details.get(all_of_them) is not None:
             return f", {one} {details[one] + 1:,} of {details[all_of_them]:,}", details[one], details[all_of_them]
     if "iteration" not in details:

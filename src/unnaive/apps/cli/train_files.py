@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unnaive.apps.cli.out_of_core import LargeDataOptions, open_large_data
+from unnaive.apps.cli.out_of_core import LargeDataOptions, input_size, open_large_data
 from unnaive.base.errors import UnnaiveError, count_noun
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ def train_file(
     from unnaive.apps.cli.screen import reading_progress
     from unnaive.apps.cli.train_summary import describe_training
     from unnaive.base.byte_sizes import parse_size
-    from unnaive.base.work_start import work_begins
     from unnaive.classifier.model_file import check_writable, save
     from unnaive.learning.train import train
 
@@ -69,7 +68,6 @@ def train_file(
                 bar.rename(f"measuring {classifier.model} on documents set aside")
                 measured["holdout"] = measure_holdout(classifier, corpus, holdout, multilabel, bar.event)
             bar.rename(learning.format(count_noun(len(corpus), "document")))
-            stack.enter_context(work_begins())  # of a budget in seconds, unless it began with reading
             data = _count_corpus(classifier, corpus, watched, multilabel)
         else:
             bar.rename(learning.format(count_noun(data.n_docs, "document")))
@@ -135,7 +133,8 @@ def _count_corpus(classifier: TextClassifier, corpus: Corpus, source: DataFile, 
 
     columns = source.options.log.columns
     columns = columns and replace(columns, separator=source.separator)
-    data = classifier.count_texts(corpus.texts, as_targets(corpus, multilabel))
+    # by the size of the files, as where documents are counted into a matrix on disk; that of stdin is counted
+    data = classifier.count_texts(corpus.texts, as_targets(corpus, multilabel), n_chars=input_size(source) or None)
     return data.with_reading(columns=columns, text_hashes=TextHashes.of(corpus.texts))
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from unnaive.apps.service.answers import Answers
 from unnaive.apps.service.drift import RecentScores
 from unnaive.apps.service.rendering import render_rows
-from unnaive.apps.service.served import ServedModel, Version
+from unnaive.apps.service.served import ServedModel
+from unnaive.apps.service.version import Version
 from unnaive.base.types import Floats
 
 MOST = 256  # texts scored in one call, unless one request has more

@@ -14,7 +14,8 @@ from unnaive.apps.service.inflating import Receive
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.refused import Refused, refuse_mistake
 from unnaive.apps.service.rendering import plain_rows
-from unnaive.apps.service.served import Version, check_label
+from unnaive.apps.service.served import check_label
+from unnaive.apps.service.version import Version
 from unnaive.base.errors import UnnaiveError
 from unnaive.learning.novelty import UNKNOWN
 

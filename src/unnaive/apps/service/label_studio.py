@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 from fastapi import APIRouter, Request, Response
 
 from unnaive.apps.service import bodies
+from unnaive.apps.service.changes import Document
 from unnaive.apps.service.effects import Effect, declares
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
-from unnaive.apps.service.record import Document
 from unnaive.apps.service.refused import Refused
 from unnaive.apps.service.routes import json_response
 from unnaive.apps.service.served import ServedModel
@@ -41,6 +41,12 @@ def make_label_studio_router(models: Models) -> APIRouter:
     async def health() -> Response:
         """Whether the backend lives."""
         return json_response({"status": "UP", "model_class": "unnaive"})
+
+    @router.get("/versions", **described(None, bodies.Foreign, 404))
+    @declares(Effect.READ)
+    async def model_versions(model: str | None = None) -> Response:
+        """The version that makes predictions."""
+        return json_response({"versions": [_version(models.find(model))]})
 
     @router.post("/webhook", **described(bodies.Webhook, bodies.Foreign, 401, 403, 404, 409))
     @declares(Effect.CHANGE)

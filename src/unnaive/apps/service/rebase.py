@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from unnaive.apps.service.record import Change, Document, TeachingRecord
+from unnaive.apps.service.changes import Change, Document
+from unnaive.apps.service.record import TeachingRecord
 from unnaive.apps.service.teaching import change_model, resolve_labels
 from unnaive.base.errors import UnnaiveError, count_noun
 from unnaive.base.types import Label

@@ -12,14 +12,14 @@ from __future__ import annotations
 import json
 import sqlite3
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from unnaive.apps.service.changes import Change, Document
 from unnaive.apps.service.record_format import prepare_tables
 from unnaive.apps.service.record_seals import (
     LastFile,
@@ -28,6 +28,13 @@ from unnaive.apps.service.record_seals import (
     seal_event,
     seal_fold,
     seal_unsealed,
+)
+from unnaive.apps.service.record_versions import (
+    PREVIOUS,
+    PreviousFile,
+    VersionMap,
+    read_previous,
+    read_version_map,
 )
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning, count_noun
 from unnaive.base.sqlite_files import connect_durable, transaction
@@ -38,47 +45,6 @@ from unnaive.io.sources import hash_file
 SUFFIX = ".record"  # of the model's file name
 REMEDY = "restore it from a copy, or move it away: the model file then serves as it is, and a new record begins"
 DERIVED = "derived "  # begins the name of a setting, the hash of a model file follows
-BARRIER = "(kind IN ('loss', 'rebase') OR json_extract(answer, '$.tuning_lost'))"  # what no rollback goes behind
-
-
-@dataclass(frozen=True)
-class Document:
-    """A text with its labels.
-
-    source  what it came from, such as an annotation of another tool
-    undoes  the number of the document in the record that it takes back, or brings back
-    """
-
-    text: str
-    labels: tuple[Label, ...]
-    source: str | None = None
-    undoes: int | None = None
-
-    @property
-    def same(self) -> tuple[str, frozenset[Label]]:
-        """What is equal for two documents that a model cannot tell apart."""
-        return self.text, frozenset(self.labels)
-
-
-@dataclass(frozen=True)
-class Change:
-    """Documents to learn and documents to forget."""
-
-    learn: tuple[Document, ...] = ()
-    forget: tuple[Document, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.learn or self.forget)
-
-    def net(self) -> Change:
-        """Without the documents that are in both parts.
-
-        >>> one, two = Document("a", ("x",)), Document("b", ("y",))
-        >>> Change((one, two), (one,)).net() == Change((two,))
-        True
-        """
-        both = Counter(one.same for one in self.learn) & Counter(one.same for one in self.forget)
-        return Change(_without(self.learn, both.copy()), _without(self.forget, both))
 
 
 class TeachingRecord:
@@ -87,6 +53,7 @@ class TeachingRecord:
     def __init__(self, model: Path, path: Path | None = None, *, alone: bool = True) -> None:
         """Open the record of a model, or the one at `path`; not `alone`: beside a service that may teach meanwhile."""
         self.path = path or model.with_name(model.name + SUFFIX)
+        self.previous_path = self.path.with_name(self.path.name.removesuffix(SUFFIX) + ".previous")
         self._lock = _take_lock(self.path) if alone else self.path.open("rb")
         self._last_file = LastFile(self.path)
         if not self.path.exists():
@@ -280,19 +247,15 @@ class TeachingRecord:
         row = self._data.execute("SELECT kind FROM events WHERE id = ?", (event,)).fetchone()
         return None if row is None else str(row[0])
 
-    def first_barrier(self, event: int) -> tuple[int, str] | None:
-        """The first event after `event` that no rollback goes behind: its number, and loss, tuning or rebase."""
-        row = self._data.execute(
-            f"SELECT id, CASE WHEN kind IN ('loss', 'rebase') THEN kind ELSE 'tuning' END FROM events"
-            f" WHERE id > ? AND {BARRIER} ORDER BY id LIMIT 1",
-            (event,),
-        ).fetchone()
-        return None if row is None else (int(row[0]), str(row[1]))
+    def versions(self) -> VersionMap:
+        """What matters of all events for going back to one of them."""
+        return read_version_map(self._data)
 
-    def earliest_restorable(self) -> int:
-        """The first version that a rollback can go to."""
-        row = self._data.execute(f"SELECT coalesce(max(id), 0) FROM events WHERE {BARRIER}").fetchone()
-        return int(row[0])
+    @property
+    def previous(self) -> PreviousFile | None:
+        """The file of the base before, if it is kept."""
+        found = read_previous(self.setting(PREVIOUS))
+        return found if self.previous_path.exists() else None
 
     def current(self, source: str) -> Document | None:
         """The document that a source stands for now; None where it was never taught or was forgotten since."""
@@ -310,8 +273,11 @@ class TeachingRecord:
             " WHERE ?1 IS NULL OR id < ?1 ORDER BY id DESC LIMIT ?2",
             (before, limit),
         ).fetchall()
-        earliest = self.earliest_restorable()
-        return [self._event(*row, documents=documents) | {"restorable": row[0] >= earliest} for row in rows]
+        versions, previous = self.versions(), self.previous
+        return [
+            self._event(*row, documents=documents) | {"restorable": versions.barrier(int(row[0]), previous) is None}
+            for row in rows
+        ]
 
     def _event(
         self, number: int, at: str, kind: str, answer: str, measures: str | None, *, documents: bool
@@ -432,16 +398,6 @@ def _inverse(rows: Iterable[tuple[int, int, str, str]]) -> Change:
     for root, sign, text, labels in rows:
         (forget if sign > 0 else learn).append(_document(text, labels, None, int(root)))
     return Change(tuple(learn), tuple(forget))
-
-
-def _without(documents: Sequence[Document], less: Counter[Any]) -> tuple[Document, ...]:
-    left = []
-    for one in documents:
-        if less[one.same]:
-            less[one.same] -= 1
-        else:
-            left.append(one)
-    return tuple(left)
 
 
 def _take_lock(path: Path) -> BinaryIO:

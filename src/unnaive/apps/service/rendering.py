@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from unnaive.apps.service.answers import Answers
-from unnaive.apps.service.served import Version
+from unnaive.apps.service.version import Version
 from unnaive.base.types import Floats
 
 

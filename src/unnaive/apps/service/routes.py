@@ -13,12 +13,12 @@ from starlette.requests import ClientDisconnect
 
 from unnaive.apps.service import bodies
 from unnaive.apps.service.answers import model_card, network_picture
+from unnaive.apps.service.changes import Change, Document
 from unnaive.apps.service.classify import classify_texts
 from unnaive.apps.service.effects import Effect, declares
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
 from unnaive.apps.service.openapi_examples import LINES as LINES_EXAMPLE
-from unnaive.apps.service.record import Change, Document
 from unnaive.apps.service.refused import Refused, refuse_mistake
 from unnaive.apps.service.rendering import render_rows
 from unnaive.apps.service.served import ServedModel

@@ -25,6 +25,7 @@ SERVER: dict[str, Any] = {
     "backlog": 16_384,  # connections that wait to be accepted; the system has a limit of its own
     "timeout_graceful_shutdown": 10,  # seconds that requests get to end when the service stops
 }
+WORKER_SECONDS = {"timeout_worker_healthcheck": 60}  # one that starts, or has no processor, does not answer at once
 ACCEPTED_AT_ONCE = 32  # new connections, or one of 16 descriptors where those are few
 
 
@@ -58,7 +59,9 @@ def run_app(app: Any, host: str, port: int, announce: Callable[[int], None], *, 
 
     With several workers `app` names a function without arguments that makes it, "module:function", in each of them.
     """
-    config = uvicorn.Config(app, factory=isinstance(app, str), host=host, port=port, workers=workers, **SERVER)
+    patience = {name: value for name, value in WORKER_SECONDS.items() if name in signature(uvicorn.Config).parameters}
+    options = SERVER | patience  # which uvicorn did not have always
+    config = uvicorn.Config(app, factory=isinstance(app, str), host=host, port=port, workers=workers, **options)
     try:
         sockets = [config.bind_socket()]
     except SystemExit as problem:  # how uvicorn ends where a port cannot be opened

@@ -5,16 +5,16 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import orjson
-
+from unnaive.apps.service.changes import Change, Document
 from unnaive.apps.service.folds import write_fold
 from unnaive.apps.service.measuring import HeldOut, measure_version
 from unnaive.apps.service.rebase import REBASE, rebase
-from unnaive.apps.service.record import Change, Document, TeachingRecord
+from unnaive.apps.service.record import TeachingRecord
+from unnaive.apps.service.record_versions import PREVIOUS, PreviousFile
 from unnaive.apps.service.refused import Refused, refuse_mistake
 from unnaive.apps.service.teaching import (
     change_model,
@@ -23,15 +23,13 @@ from unnaive.apps.service.teaching import (
     resolve_labels,
     select_documents,
 )
+from unnaive.apps.service.version import file_signature, load_served, make_version
 from unnaive.base.errors import UnnaiveError
-from unnaive.base.lazy import lazy_property
 from unnaive.base.system import locked_for_replacing
 from unnaive.base.types import Label
-from unnaive.classifier.model_file import load_model
 from unnaive.io.sources import hash_file
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.tuned_models import lost_tuning
-from unnaive.text.backend import thread_count
 
 log = logging.getLogger("unnaive.service")
 
@@ -39,67 +37,8 @@ BARRIERS = {  # why versions from before an event cannot be restored, by its kin
     "loss": ": events before version {} were lost with a part of the record; choose a later version",
     "tuning": " exactly: version {} ended what was tuned on held-out documents; forget the documents taught since "
     "instead",
-    "rebase": ": with version {} another model file took over; choose a later version",
+    "rebase": ": with version {} another model file took over, and its own is not kept; choose a later version",
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Version:
-    """A fitted model and the number of the last event in it; 0 for the model file as it was found."""
-
-    fitted: FittedModel
-    number: int
-
-    @lazy_property
-    def json_pieces(self) -> JsonPieces:
-        """What answers repeat for every text."""
-        return JsonPieces.of(self.fitted.classes, "probability" if self.fitted.probabilistic else "score")
-
-
-def load_served(path: Path, *, mapped: bool) -> FittedModel:
-    """The model of a file, looked at from end to end before the first request."""
-    fitted = load_model(path, mapped=mapped)
-    if fitted.file is not None:
-        fitted.file.check()
-    if fitted.token_rule is None:
-        raise UnnaiveError(f"{path} was trained on counts, not on texts, and cannot be served")
-    return fitted
-
-
-def file_signature(path: Path) -> tuple[int, ...] | None:
-    """What tells one state of a file from another without reading it; None where it is not there."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def make_version(fitted: FittedModel, number: int) -> Version:
-    """A version that leaves half of the cores to the event loop, which reads and writes other requests meanwhile."""
-    return Version(replace(fitted, n_jobs=max(1, thread_count(None) // 2)), number)
-
-
-@dataclass(frozen=True)
-class JsonPieces:
-    """By class, the JSON that stands before a value: of the whole row, of its first class, and of one that follows."""
-
-    heads: list[bytes]
-    first: list[bytes]
-    following: list[bytes]
-
-    @classmethod
-    def of(cls, classes: Sequence[Label], value_name: str) -> JsonPieces:
-        """For all classes of a model.
-
-        >>> pieces = JsonPieces.of(["spam"], "probability")
-        >>> pieces.heads[0] + pieces.first[0] + b"0.5}]}"
-        b'{"label":"spam","labels":["spam"],"classes":[{"label":"spam","probability":0.5}]}'
-        """
-        names = [orjson.dumps(one) for one in classes]
-        first = [b'{"label":%b,"%b":' % (one, value_name.encode()) for one in names]
-        heads = [b'{"label":%b,"labels":[%b],"classes":[' % (one, one) for one in names]
-        return cls(heads, first, [b"}," + one for one in first])
 
 
 class ServedModel:
@@ -145,24 +84,41 @@ class ServedModel:
         if folded is None:
             self._rebase(fitted, sha256)
             return
-        back = record.left_out_since(folded)  # which an earlier file of this model has
-        if back or record.is_derived(sha256):
-            number = record.add(REBASE, back, {"taught": len(back.learn), "forgotten": len(back.forget)})
-            log.warning("%s: another model file took over as version %d", self.name, number)
+        versions = record.versions()
+        base = versions.next_base if record.is_derived(sha256) else versions.base_at(folded)
+        if base != versions.base:
+            self._keep_previous()
+            back = record.left_out_since(folded)  # which an earlier file of this model has
+            about = {"taught": len(back.learn), "forgotten": len(back.forget), "base": base}
+            log.warning("%s: another model file took over as version %d", self.name, record.add(REBASE, back, about))
         missing = record.change_since(folded)
         fitted = change_model(fitted, missing) if missing else fitted
-        number = record.last
         self._hash, self._folded = sha256, folded
-        self.version = make_version(fitted, number)
+        self.version = make_version(fitted, record.last)
 
     def _rebase(self, fitted: FittedModel, sha256: str) -> None:
         record = self._teachable_record()
         rebased = rebase(fitted, record, grow=self._grow)
-        number = record.add(REBASE, rebased.to_change(), rebased.to_answer())
+        self._keep_previous()
+        number = record.add(REBASE, rebased.to_change(), rebased.to_answer() | {"base": record.versions().next_base})
         self._hash, self._folded = sha256, number - 1
         self.version = make_version(rebased.fitted, number)
         log.warning("%s: another model file took over as version %d: %s", self.name, number, rebased.describe())
         self.fold()  # from here on the record knows the file
+
+    def _keep_previous(self) -> None:
+        """Keep the model that is served in a file beside it, so that a rollback can go back to it."""
+        if not self._hash:
+            return  # at a start there is none
+        record, version = self._teachable_record(), self.version
+        try:
+            sha256 = write_fold(record.previous_path, version.fitted, record, version.number)
+        except OSError as problem:
+            log.error("%s: the model file before is not kept: %s", self.name, problem)
+            record.previous_path.unlink(missing_ok=True)
+            return
+        kept = PreviousFile(sha256, record.versions().base_at(version.number), version.number)
+        record.keep_setting(PREVIOUS, kept.to_json())
 
     def file_changed(self) -> tuple[int, ...] | None:
         """What is to be seen of the model file from outside, if that has changed; None where it has not."""
@@ -255,8 +211,9 @@ class ServedModel:
         kind = record.kind_of(event)
         if kind is None:
             raise Refused(409, f"there is no event {event}; the last is {record.last}")
-        if kind == REBASE:
-            raise Refused(409, f"with event {event} another model file took over; put the file of before in its place")
+        versions = record.versions()
+        if kind == REBASE or versions.base_at(event) != versions.base_at(event - 1):
+            raise Refused(409, f"with event {event} another model file took over; roll back to a version before it")
         change = record.undoing(event)
         if not change:
             raise Refused(409, f"nothing is left of event {event} to take back: it was taken back before")
@@ -348,10 +305,33 @@ class ServedModel:
             record = self._teachable_record()
             if not 0 <= number <= record.last:
                 raise Refused(404, f"there is no version {number}; there are 0 to {record.last}")
-            barrier = record.first_barrier(number)
+            versions = record.versions()
+            barrier = versions.barrier(number, record.previous)
             if barrier is not None:
                 raise Refused(409, f"version {number} cannot be restored{BARRIERS[barrier[1]].format(barrier[0])}")
+            if versions.base_at(number) != versions.base:
+                return self._restore_previous(number, key, request)
             return self._change(f"rollback to {number}", record.undoing_since(number), None, key, request)
+
+    def _restore_previous(self, number: int, key: str | None, request: str) -> dict[str, Any]:
+        """Go back to a version of the model file before, which changes places with the one that is served."""
+        record, old = self._teachable_record(), self.version.fitted
+        kept = record.previous
+        if kept is None or hash_file(record.previous_path) != kept.sha256:
+            raise Refused(409, f"version {number} cannot be restored: {record.previous_path.name} was changed")
+        change, since = record.undoing_since(number), record.change_since(kept.event)
+        missing = Change((*since.learn, *change.learn), (*since.forget, *change.forget)).net()
+        new = load_served(record.previous_path, mapped=False)
+        new = change_model(new, missing) if missing else new
+        self._keep_previous()
+        answer: dict[str, Any] = {
+            "taught": len(change.learn), "forgotten": len(change.forget), "base": kept.base, "tuning_lost": False,
+            "new_classes": [], "undoes": None, "changed": compare_versions(old, new, change),
+        }  # fmt: skip
+        event = record.add(f"rollback to {number}", change, answer, key=key, request=request)
+        self.version = make_version(new, event)
+        self.fold()
+        return shown_answer(answer, event, repeated=False)
 
     def fold(self) -> bool:
         """Rewrite the model file with all events in it; whether there was anything to write.
@@ -397,7 +377,7 @@ class ServedModel:
 
 def shown_answer(answer: dict[str, Any], number: int, *, repeated: bool) -> dict[str, Any]:
     """What a client gets of the answer that the record keeps."""
-    shown = {name: value for name, value in answer.items() if name != "copies"}
+    shown = {name: value for name, value in answer.items() if name not in ("copies", "base")}
     return shown | {"version": number, "event": number, "repeated": repeated}
 
 

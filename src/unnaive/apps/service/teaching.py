@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from unnaive.apps.cli.output import class_spellings
-from unnaive.apps.service.record import Change, Document
+from unnaive.apps.service.changes import Change, Document
 from unnaive.apps.service.refused import Refused
 from unnaive.base.types import Label
 from unnaive.classifier.text_classifier import TextClassifier

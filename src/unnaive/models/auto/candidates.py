@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unnaive.models.auto.members import FAMILIES
@@ -48,18 +47,3 @@ LONG = (
 UNTRIED = (Candidate("maxent", (10.0, 1.0, 0.1)), Candidate("nbsvm", (0.3,)))
 # of multilabel data: one of each family, pooled
 MULTILABEL = (Candidate("svm", (1.0,)), Candidate("nbsvm", (0.3,)), Candidate("rocchio", (0.6,)))
-
-
-def usual_first(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """The order in which candidates are tried while the clock runs: if the time ends early, no family is missing.
-
-    >>> [str(one) for one in usual_first([Candidate("svm", (3.0,)), *BRIEF[1::3]])][-1]
-    'linear SVM, C 3'
-    """
-    place = {one: number for number, one in enumerate(BRIEF)}
-    seen: dict[str, int] = {}
-    rank = {}
-    for one in candidates:
-        rank[one] = seen.setdefault(one.family, 0)
-        seen[one.family] += 1
-    return tuple(sorted(candidates, key=lambda one: (place.get(one, len(BRIEF)), rank[one])))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.base.blas import one_blas_thread
-from unnaive.base.errors import UnnaiveError, UnnaiveWarning, count_noun
+from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 from unnaive.base.settings import setting, shorten_value
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.products import take_columns
@@ -20,32 +19,45 @@ from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import single_labels
 from unnaive.learning.class_limits import DataSize
 from unnaive.linear.scorer import Scorer
-from unnaive.models.auto.candidates import usual_first
-from unnaive.models.auto.clock import Clock
 from unnaive.models.auto.held_out_accuracy import HeldOutAccuracy
-from unnaive.models.auto.members import NEVER
+from unnaive.models.auto.members import FAMILIES, NEVER
 from unnaive.models.auto.multilabel import choose_multilabel
 from unnaive.models.auto.plan import (
     BUDGETS,
-    FEW,
+    PREPARING,
     SearchPlan,
     Size,
     default_members,
     has_too_many_classes,
     make_plan,
+    plan_multilabel,
 )
 from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe, place_classes
 from unnaive.models.auto.refit import count_classes, order_classes, refit
 from unnaive.models.auto.report import make_report, without_measures
-from unnaive.models.auto.search import CandidateSearch, ChosenView, block_splits, cross_fitted_scores, pool_views
+from unnaive.models.auto.sampling import sample_rows
+from unnaive.models.auto.search import (
+    CandidateSearch,
+    ChosenView,
+    Split,
+    block_splits,
+    cross_fitted_scores,
+    kept_families,
+    make_recipe,
+    pool_views,
+)
 from unnaive.models.auto.views import SelectColumns, View, select_views, take_names
+from unnaive.models.auto.work_teller import WorkTeller
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
 from unnaive.models.label_tree.learner import LabelTree
 from unnaive.text.vocabulary import Vocabulary
 
-BRIEFEST = 10.0  # seconds: with fewer, and with the budget "fast", words alone are read
-THOROUGHLY = 2e-6  # seconds for each character: with fewer likewise, since reading pairs and pieces takes a quarter
+# seconds that a budget of a name is taken for, where the size of the text says how thoroughly it is read
+READING_SECONDS = {"fast": 0.0, "normal": 80.0, "thorough": 800.0}
+BRIEFEST = 10.0  # seconds: with fewer words alone are read
+WITH_PAIRS, WITH_CHARACTERS = 6e-7, 2e-6  # seconds for each character: with fewer, neither or no characters are read
+MANY = 100_000  # documents: of more, passages in common are looked for in those of the search alone
 
 
 class Auto(DocumentsModel):
@@ -53,17 +65,20 @@ class Auto(DocumentsModel):
 
     Views of the text (words; words and pairs; character 2–5-grams inside words) × families (complement naive Bayes;
     softmax with a naive Bayes prior; NB-SVM; linear SVM) are fitted on a part of the training documents and judged
-    on the rest, the same for all: five folds, or three of many documents, under 4,500, else one held-out part.
-    Documents that share passages (copies, versions, replies that quote) are on one side, as far as that can be. The
-    best of each family joins a log-linear pool, then the views do; weights are drawn toward equal ones (of the views,
-    characters as much as words and pairs together), and small ones are left out. What was chosen is trained anew on all
-    documents, and kept as a recipe (`scorer_.recipe`) with a report of what was tried.
+    on the rest, the same for all: so many of five folds that about 1,500 documents are held out, from 5,000 documents
+    on one part. Documents that share passages (copies, versions, replies that quote) are on one side, as far as that
+    can be. After 300 held-out documents the best two settings of each family go on; solvers with little of the pool of
+    words are not tried on the other views. The best of each family joins a log-linear pool, then the views do; weights
+    are drawn toward equal ones (of the views, characters as much as words and pairs together), and small ones are left
+    out. What was chosen is trained anew on all documents, and kept as a recipe (`scorer_.recipe`) with a report of what
+    was tried.
 
-    The budget "normal" takes about a minute at any size that fits in memory: with more data fewer candidates are tried,
-    on a sample, and what costs most for least is left out. "fast" is a pool of a softmax and an NB-SVM on words, and
-    "thorough" takes about ten minutes. These go by estimated work, so that the same data and seed give the same model
-    on every machine; a number of seconds goes by the clock, and reads words alone where it is under 2 for each million
-    characters.
+    The budget "normal" takes a minute or two on two cores at any size up to some hundred megabytes: with more data
+    fewer candidates are tried, on a sample, and what costs most for least is left out of reading (characters from
+    40 million characters of text on, pairs of words from 133 million), of the search and of the last fit; `report` and
+    `unnaive inspect` say what. "fast" is a pool of a softmax and an NB-SVM on words, "thorough" has ten times the work,
+    and a number of seconds is the work that two cores do in such a time. All go by estimated work, never by the clock,
+    so that the same data and seed give the same model on every machine.
 
     From 2,000 classes on, from 1,000 where held-out scores would take more than 1 GB, and where weights of all terms
     and classes would take more than 2 GB, a tree of labels is trained in the place of all this, and a warning says so.
@@ -83,11 +98,14 @@ class Auto(DocumentsModel):
     generative = False
     poor_score = True
     token_rule_changes: ClassVar[dict[str, Any]] = {"analyzer": "both", "ngrams": (1, 2)}
+    shorter_readings: ClassVar[tuple[dict[str, Any], ...]] = ({"ngrams": (1, 2)}, {})
     takes_terms: ClassVar[bool] = True
     keeps_choice: ClassVar[bool] = True
 
     budget: str | float = setting(
-        "Work that auto may do: fast, normal, thorough, or a number of seconds.", default="normal", above=0
+        "Work of auto: fast, normal (a minute or two), thorough (ten times that), or seconds of two cores.",
+        default="normal",
+        above=0,
     )
     random_state: int = setting("Seed of samples and of the solvers.", default=0, at_least=0)
     n_jobs: int | None = setting(
@@ -97,10 +115,13 @@ class Auto(DocumentsModel):
 
     @classmethod
     def token_rule_for(cls, settings: dict[str, Any], n_chars: float = 0) -> dict[str, Any]:
-        """How texts are read: by words alone where the budget is small, or is in seconds and small for the text."""
+        """How texts are read: without characters, or by words alone, where the budget is small for so much text."""
         budget = settings.get("budget", "normal")
-        brief = budget == "fast" or (not isinstance(budget, str) and budget < max(BRIEFEST, n_chars * THOROUGHLY))
-        return {} if brief else cls.token_rule_changes
+        seconds = READING_SECONDS.get(budget, 0.0) if isinstance(budget, str) else float(budget)
+        with_pairs, words = cls.shorter_readings
+        if seconds < max(BRIEFEST, n_chars * WITH_PAIRS):
+            return words
+        return cls.token_rule_changes if seconds >= n_chars * WITH_CHARACTERS else with_pairs
 
     def check_settings(self) -> None:
         """An error of one sentence if a setting is of the wrong type or out of range."""
@@ -131,15 +152,17 @@ class Auto(DocumentsModel):
                 X if active is None else take_columns(X, active), Y, exclusive=exclusive, sample_weight=sample_weight,
                 progress=progress,
             )  # fmt: skip
+        tell = WorkTeller(progress)
         with one_blas_thread():
             chosen = csr_array(Y[:, seen])
-            recipe, held_out = self._search(X, chosen, exclusive, sample_weight, progress, terms, active, select)
+            recipe, held_out = self._search(X, chosen, exclusive, sample_weight, tell, terms, active, select)
         recipe = place_classes(recipe, seen.tolist(), n_classes)
         if active is not None:
             X, terms = take_columns(X, active), take_names(terms, active)
         pool = refit(
-            recipe, X, Y, terms, sample_weight=sample_weight, random_state=self.random_state, n_jobs=self.n_jobs
-        )
+            recipe, X, Y, terms, sample_weight=sample_weight, random_state=self.random_state, n_jobs=self.n_jobs,
+            tell=tell,
+        )  # fmt: skip
         if held_out is not None:
             rows, scores = held_out
             all_scores = np.full((len(rows), n_classes), NEVER)
@@ -167,22 +190,22 @@ class Auto(DocumentsModel):
         )
 
     def _search(
-        self, X: Sparse, Y: Sparse, exclusive: bool, sample_weight: Floats | None, progress: ProgressCallback | None,
+        self, X: Sparse, Y: Sparse, exclusive: bool, sample_weight: Floats | None, tell: WorkTeller,
         terms: Sequence[str] | Vocabulary | None, active: Ids | None = None, select: SelectColumns | None = None,
     ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
         """The recipe, and rows with their held-out scores, where any were held out."""
         targets = single_labels(Y) if exclusive else None
         views = select_views(X, terms, Y.shape[1], active)
-        size = Size(X.shape[0], Y.shape[1], {view.name: _count_cells(X, view) for view in views})
-        clock = None if isinstance(self.budget, str) else Clock.of_work(float(self.budget))
+        cells = {view.name: int(view.df.sum()) for view in views}
+        budget = self.budget if isinstance(self.budget, str) else float(self.budget)
         if targets is None:
+            size = Size(X.shape[0], Y.shape[1], {views[0].name: cells[views[0].name]})
             return choose_multilabel(
-                X, Y, views[0], self.budget, weight=sample_weight, random_state=self.random_state, n_jobs=self.n_jobs,
-                on_candidate=_Teller(progress, 3 * (5 if X.shape[0] < FEW else 3)), clock=clock, terms=terms,
-                select=select,
+                X, Y, views[0], self.budget, plan_multilabel(size, budget), weight=sample_weight,
+                random_state=self.random_state, n_jobs=self.n_jobs, tell=tell, terms=terms, select=select,
             )  # fmt: skip
-        plan = make_plan(size, self.budget if clock is None else clock.left())
-        return self._choose_single(X, targets, views, size, plan, sample_weight, progress, clock, terms, select)
+        size = Size(X.shape[0], Y.shape[1], cells)
+        return self._choose_single(X, targets, views, size, make_plan(size, budget), sample_weight, tell, terms, select)
 
     def relearn(
         self, before: Scorer, places: Ids, X: Sparse, Y: Sparse, *, chosen_on: int | None = None, **same: Any
@@ -196,84 +219,51 @@ class Auto(DocumentsModel):
         recipe = {**recipe, "report": without_measures(recipe["report"], chosen_on)}
         return refit(
             recipe, X, Y, same.get("terms"), sample_weight=same.get("sample_weight"), random_state=self.random_state,
-            n_jobs=self.n_jobs,
+            n_jobs=self.n_jobs, tell=WorkTeller(same.get("progress")),
         )  # fmt: skip
 
     def _choose_single(
         self, X: Sparse, targets: Ids, views: list[View], size: Size, plan: SearchPlan, weight: Floats | None,
-        progress: ProgressCallback | None, clock: Clock | None, terms: Sequence[str] | Vocabulary | None,
-        select: SelectColumns | None,
+        tell: WorkTeller, terms: Sequence[str] | Vocabulary | None, select: SelectColumns | None,
     ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
         """The same for documents with one class each."""
-        passages = find_shared_passages(X, targets, terms)
-        splits = list(
-            block_splits(
-                targets, size.classes, n_folds=plan.n_folds, all_folds=plan.all_folds, most_training=plan.training,
-                most_held_out=plan.held_out, random_state=self.random_state, order=passages.order(),
+        rows = np.arange(len(targets))
+        if len(targets) > MANY:  # what is not searched on stands on no side of a split
+            random = np.random.default_rng(self.random_state)
+            rows = sample_rows(rows, targets, plan.training + plan.n_folds * plan.held_out, random)
+        passages = find_shared_passages(X if len(rows) == len(targets) else csr_array(X[rows]), targets[rows], terms)
+        splits = [
+            Split(rows[one.train], rows[one.held_out])
+            for one in block_splits(
+                targets[rows], size.classes, n_folds=plan.n_folds, n_judged=plan.n_judged,
+                most_training=plan.training, most_held_out=plan.held_out, random_state=self.random_state,
+                order=passages.order(),
             )
-        )  # fmt: skip
+        ]  # fmt: skip
         planned = [view for view in views if view.name in plan.views]
-        if clock is not None:
-            clock.expect_pooling(len(planned) * size.classes * sum(len(one.held_out) for one in splits))
         if not splits:  # no class has two documents: nothing can be held out
             members = default_members([view.name for view in planned])
             report = {"budget": self.budget, "no-search": "no class has two documents, one to be held out"}
             return {"kind": "single", "members": members, "bias": [-2.0] * size.classes, "report": report}, None
-        tell = _Teller(progress, len(planned) * len(plan.candidates) * len(splits))
+        shares = {view.name: size.cells[view.name] * len(splits[0].train) / len(targets) for view in planned}
+        tell.expect(plan.cost(size))
+
+        def on_candidate(view: str, family: str) -> None:
+            work = shares[view] * (PREPARING / len(plan.candidates) + size.classes * FAMILIES[family].cost) / 1e9
+            tell(f"trying {FAMILIES[family].title} on {view}", work)
+
         search = CandidateSearch(
             X, targets, size.classes, splits, weight=weight, random_state=self.random_state, n_jobs=self.n_jobs,
-            on_candidate=tell, now=time.perf_counter if clock is None else clock.now, terms=terms, select=select,
+            on_candidate=on_candidate, terms=terms, select=select,
         )  # fmt: skip
-        chosen, plan = _choose_views(search, planned, size, plan, clock)
-        recipe, shares = pool_views(chosen, search.soft_targets)
-        scores = cross_fitted_scores(chosen, search.truth, search.soft_targets)
-        held_out = HeldOutAccuracy.of(
-            scores.argmax(axis=1) == search.truth, passages.groups()[search.rows], len(splits[0].train) / len(targets)
-        )
-        report = make_report(self.budget, plan, chosen, shares, held_out, passages.count_documents() / len(targets))
+        chosen: list[ChosenView] = []
+        for view in planned:
+            chosen.append(search.choose(view, kept_families(plan.candidates, chosen)))
+        pooled = pool_views(chosen, search.soft_targets)
+        recipe, shares_of = make_recipe(chosen, pooled, plan.documents)
+        scores = cross_fitted_scores(chosen, pooled, search.truth, search.soft_targets)
+        group = passages.groups()[np.searchsorted(rows, search.rows)]
+        held_out = HeldOutAccuracy.of(scores.argmax(axis=1) == search.truth, group, len(splits[0].train) / len(targets))
+        sharing = passages.count_documents() / len(rows)
+        report = make_report(self.budget, plan, chosen, shares_of, held_out, sharing)
         return {**recipe, "report": report}, (search.rows, scores)
-
-
-def _choose_views(
-    search: CandidateSearch, views: Sequence[View], size: Size, plan: SearchPlan, clock: Clock | None
-) -> tuple[list[ChosenView], SearchPlan]:
-    """What is chosen for each view, and the plan, which names what there was no time for; without a clock, nothing."""
-    chosen: list[ChosenView] = []
-    for number, view in enumerate(views):
-        cells, later = size.cells[view.name], sum(size.cells[one.name] for one in views[number + 1 :])
-        done = [size.cells[one.view.name] for one in chosen]
-        if chosen and clock is not None and clock.is_short(cells, later, done):
-            plan = replace(plan, left_out=(*plan.left_out, f"{view.name}, since the time was up"))
-            continue
-        watch = None
-        if clock is not None:
-            plan = replace(plan, candidates=usual_first(plan.candidates))
-            scale = len(search.targets) / len(search.splits[0].train)
-            watch = clock.start_view(cells, later, rounds=len(search.splits), scale=scale)
-        chosen.append(search.choose(view, plan.candidates, watch))
-        skipped = len(plan.candidates) - len(chosen[-1].tried)
-        if skipped:
-            words = f"{count_noun(skipped, 'candidate')} on {view.name}, since the time was up"
-            plan = replace(plan, left_out=(*plan.left_out, words))
-    return chosen, plan
-
-
-class _Teller:
-    """Tells `progress` of every candidate that is about to be fitted, and how many there are."""
-
-    def __init__(self, progress: ProgressCallback | None, total: int) -> None:
-        self.progress, self.total, self.done = progress, total, 0
-
-    def __call__(self, what: str) -> None:
-        if self.progress is not None:
-            self.progress("auto", {"candidate": self.done, "candidates": self.total, "what": what})
-        self.done += 1
-
-
-def _count_cells(X: Sparse, view: View) -> int:
-    """Nonzero cells of the view's columns."""
-    if len(view.columns) == X.shape[1]:
-        return int(X.nnz)
-    inside = np.zeros(X.shape[1], np.bool_)
-    inside[view.columns] = True
-    return int(np.count_nonzero(inside[X.indices]))

@@ -27,6 +27,7 @@ MANY_EMPTY = 1000  # documents without a term, from which on those with the same
 CELLS_AT_ONCE = 1 << 17  # that are weighted
 MANY = 4_500  # documents: from here on the hinge is solved to ten times tol, which saves a third of its time. That is
 # LIBLINEAR's 0.1, a gradient: objectives are within 0.1 % of the least. With few documents the bias would show it.
+DEAR = 10.0  # what a family costs whose solver may learn from a sample in the end; naive Bayes learns from all
 HINGES = ("svm", "nbsvm")  # families whose solver takes all threads
 
 Weights = tuple[Floats, Floats]  # weights (n_classes, n_terms) and bias (n_classes,)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,13 @@ from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.weighting import tf_idf
 from unnaive.learning.fit_calibration import soft_targets
 from unnaive.learning.tuning import best_cut
-from unnaive.models.auto.candidates import MULTILABEL, Candidate
-from unnaive.models.auto.clock import Clock
+from unnaive.models.auto.candidates import Candidate
 from unnaive.models.auto.members import FAMILIES, Training, fit_family, member_scores, weight_rows
-from unnaive.models.auto.plan import FEW
+from unnaive.models.auto.plan import MultilabelPlan, count_multilabel_folds, fitting_work
 from unnaive.models.auto.recipe import Recipe, make_member
 from unnaive.models.auto.search import N_PARTS, TOL
 from unnaive.models.auto.views import SelectColumns, View, select_views
+from unnaive.models.auto.work_teller import WorkTeller
 from unnaive.text.gram_units import find_kinds
 from unnaive.text.vocabulary import Vocabulary
 
@@ -31,68 +30,55 @@ LEAST = 10  # documents: with fewer, none is held out
 
 
 def choose_multilabel(
-    X: Sparse, Y: Sparse, view: View, budget: str | float, *, weight: Floats | None, random_state: int,
-    n_jobs: int | None, on_candidate: Callable[[str], None], clock: Clock | None = None,
-    terms: Sequence[str] | Vocabulary | None = None, select: SelectColumns | None = None,
+    X: Sparse, Y: Sparse, view: View, budget: str | float, plan: MultilabelPlan, *, weight: Floats | None,
+    random_state: int, n_jobs: int | None, tell: WorkTeller, terms: Sequence[str] | Vocabulary | None = None,
+    select: SelectColumns | None = None,
 ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
     """The recipe, and rows with their out-of-fold log-odds; none where there are too few documents.
 
     Margins of a member are divided by their spread, so that each has the same say; the log-odds are
     slope · Σ members + level + level of the class, by logistic loss, the last drawn toward 0. Documents that share
-    passages, as far as the names `terms` of the columns tell, are in one fold. With a clock, members and
-    folds for which there is no time are left out.
+    passages, as far as the names `terms` of the columns tell, are in one fold. Of more documents than the plan has work
+    for, folds are made of the first, which are any: rows come in the order of a hash of their words.
     """
-    chosen: Sequence[Candidate] = MULTILABEL
+    rows, chosen = np.arange(plan.searched), plan.members
     if X.shape[0] < LEAST:
-        factors, slope, levels, held_out = np.ones(len(MULTILABEL)), 1.0, np.zeros(Y.shape[1]), None
+        factors, slope, levels, held_out = np.ones(len(chosen)), 1.0, np.zeros(Y.shape[1]), None
         report: dict[str, Any] = {"budget": budget, "no-search": f"fewer than {LEAST} documents came"}
     else:
-        n_folds = 5 if X.shape[0] < FEW else 3
+        if len(rows) < X.shape[0]:
+            X, Y, weight = csr_array(X[rows]), csr_array(Y[rows]), None if weight is None else weight[rows]
         groups = rarest_classes(Y)
-        fold = block_folds(groups, n_folds, find_shared_passages(X, groups, terms).order())
+        order = find_shared_passages(X, groups, terms).order()
+        fold = block_folds(groups, count_multilabel_folds(len(rows)), order)
         fold = np.unique(fold, return_inverse=True)[1]  # of few documents a fold may have none
-        found, rows, left_out = _out_of_fold(
-            X, Y, view, weight, fold, random_state, n_jobs, on_candidate, clock,
-            terms, select,
-        )  # fmt: skip
-        chosen, scores = list(found), [one[rows] for one in found.values()]
+        scores = _out_of_fold(X, Y, view, chosen, weight, fold, random_state, n_jobs, tell, terms, select)
         spread = [float(one.std()) or 1.0 for one in scores]
         factors = 1 / np.array(spread)
         total = sum(factor * one for factor, one in zip(factors, scores, strict=True))
-        slope, levels = fit_log_odds(np.asarray(total), csr_array(Y[rows]))
-        held_out = rows, _cross_fitted(np.asarray(total), csr_array(Y[rows]))
-        report = _report(budget, view, chosen, scores, held_out[1], csr_array(Y[rows])) | {"left-out": left_out}
-    members = [make_member(view.name, one, slope * factor) for one, factor in zip(chosen, factors, strict=True)]
+        slope, levels = fit_log_odds(np.asarray(total), Y)
+        held_out = rows, _cross_fitted(np.asarray(total), Y)
+        report = _report(budget, view, chosen, scores, held_out[1], Y) | {"left-out": list(plan.left_out)}
+    members = [make_member(view.name, one, slope * factor, plan.documents)
+               for one, factor in zip(chosen, factors, strict=True)]  # fmt: skip
     return {"kind": "multilabel", "members": members, "bias": levels.tolist(), "report": report}, held_out
 
 
 def _out_of_fold(
-    X: Sparse, Y: Sparse, view: View, weight: Floats | None, fold: Ids, random_state: int, n_jobs: int | None,
-    on_candidate: Callable[[str], None], clock: Clock | None, terms: Sequence[str] | Vocabulary | None,
-    select: SelectColumns | None,
-) -> tuple[dict[Candidate, Floats], Ids, list[str]]:  # fmt: skip
-    """(margins (n_docs, n_classes) of each member, every document by a model that has not seen it; the rows that have
-    any, which are all without a clock; what there was no time for).
+    X: Sparse, Y: Sparse, view: View, members: Sequence[Candidate], weight: Floats | None, fold: Ids, random_state: int,
+    n_jobs: int | None, tell: WorkTeller, terms: Sequence[str] | Vocabulary | None, select: SelectColumns | None,
+) -> list[Floats]:  # fmt: skip
+    """Margins (n_docs, n_classes) of each member, every document by a model that has not seen it.
 
     The columns of the view are those of each fold's training documents: terms that none of them has count for nothing.
-    The first fold tells what the others take; while the clock runs the cheapest member comes first.
     """
     kinds = None if terms is None else find_kinds(terms)
     n_folds = int(fold.max()) + 1
-    watch, now, left_out = None, time.perf_counter, list[str]()
-    members = list(MULTILABEL)
-    if clock is not None:
-        clock.expect_pooling(Y.shape[0] * Y.shape[1])
-        now, members = clock.now, sorted(MULTILABEL, key=lambda one: FAMILIES[one.family].cost)
-        watch = clock.start_view(1, 0, rounds=n_folds, scale=n_folds / (n_folds - 1))
-    scores: dict[Candidate, Floats] = {}
-    done = 0
-    for number in range(n_folds):
-        if number and clock is not None and watch is not None and watch.preparing + watch.fitting > clock.left():
-            left_out.append(f"{n_folds - number} of {n_folds} folds, since the time was up")
-            break
-        start = now()
-        train, aside = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+    work = {one: fitting_work(float(view.df.sum()) * (n_folds - 1) / n_folds, Y.shape[1], [one.family])
+            for one in members}  # fmt: skip
+    tell.expect(n_folds * sum(work.values()))
+    scores: dict[Candidate, Floats] = {one: np.zeros(Y.shape) for one in members}
+    for train, aside in split_folds(fold, n_folds):
         own = None if weight is None else weight[train]
         inside, targets = X[train], csr_array(Y[train])
         selected = None if select is None else select(inside, targets, own)
@@ -102,23 +88,13 @@ def _out_of_fold(
         weighting = tf_idf(inside, own)
         data = Training.of(inside, weighting, targets, own, tol=TOL, random_state=random_state, n_jobs=n_jobs)
         Z = weight_rows(weighting, take_columns(X[aside], columns))
-        if watch is not None and not number:
-            watch.preparing = now() - start
-        for one in members if not number else list(scores):
-            if watch is not None and not number and not watch.allows(one.family):
-                left_out.append(f"{FAMILIES[one.family].title}, since the time was up")
-                continue
-            on_candidate(f"{view.name}, {FAMILIES[one.family].title}")
-            start = now()
-            found = scores.setdefault(one, np.zeros(Y.shape))
-            if not len(columns):
-                continue
-            weights, bias = fit_family(one.family, one.settings, data)
-            found[aside] = member_scores((weights, np.maximum(bias, -10.0)), Z)  # a class that training lacks
-            if watch is not None and not number:
-                watch.record(one.family, now() - start)
-        done = number + 1
-    return scores, np.flatnonzero(fold < done), left_out
+        for one in members:
+            tell(f"trying {FAMILIES[one.family].title} on {view.name}", work[one])
+            if len(columns):
+                weights, bias = fit_family(one.family, one.settings, data)
+                bias = np.maximum(bias, -10.0)  # of a class that training lacks
+                scores[one][aside] = member_scores((weights, bias), Z)
+    return list(scores.values())
 
 
 def _cross_fitted(total: Floats, Y: Sparse) -> Floats:

@@ -12,6 +12,12 @@ from unnaive.base.log_functions import log_softmax
 from unnaive.base.types import Floats, Ids
 
 LOWEST = -15.0  # a level of scores at which σ is an exponential
+MOST_STEPS = 50  # of Newton's method, which takes five to ten
+SHORTEST = 1e-4  # of a step
+FLATTEST = 1e-9  # curvature beside the largest: flatter is taken for that
+LONGEST = np.array([1.0, 5.0])  # a step in the slope and the level of a saturation
+CLOSE = 1e-9  # log-loss of a document that another step would gain
+LARGEST_LOG = 6.0  # of a factor of scores, beside one over their spread
 DROPPED = 0.08  # members with a smaller share of the pool's weight are left out, and the pool is fitted again
 
 
@@ -24,8 +30,10 @@ class PoolWeights:
 
     def combine(self, scores: list[Floats]) -> Floats:
         """The pooled scores (n_docs, n_classes)."""
-        total = sum(weight * part for weight, part in zip(self.weights, scores, strict=True) if weight)
-        pooled: Floats = total + self.bias
+        pooled: Floats = np.tile(self.bias, (len(scores[0]), 1))
+        for weight, part in zip(self.weights, scores, strict=True):
+            if weight:
+                pooled += weight * part
         return pooled
 
 
@@ -44,93 +52,193 @@ def soften(targets: Ids, possible: NDArray[np.bool_]) -> Floats:
     return soft_targets
 
 
-def soft_log_loss(scores: Floats, soft_targets: Floats) -> float:
-    """Mean −Σ_c soft_targets[d, c]·log p[d, c] under a softmax."""
-    logs = log_softmax(scores)
-    return float(-np.where(soft_targets > 0, soft_targets * logs, 0.0).sum() / len(scores))
-
-
 def pool_log_loss(scores: Floats, targets: Ids) -> float:
     """Mean −log p of the right class under a softmax."""
     return float(-log_softmax(scores)[np.arange(len(targets)), targets].mean())
 
 
 def fit_temperature_scale(scores: Floats, soft_targets: Floats) -> float:
-    """The factor with which scores have the least log-loss: one over the temperature."""
-    from scipy.optimize import minimize_scalar
+    """The factor with which scores have the least log-loss: one over the temperature.
 
-    spread = float(np.std(scores - scores.mean(axis=1, keepdims=True))) or 1.0
-    found = minimize_scalar(
-        lambda log_scale: soft_log_loss(np.exp(log_scale) / spread * scores, soft_targets),
-        bounds=(-6, 6),
-        method="bounded",
-    )
-    return float(np.exp(found.x) / spread)
+    Newton's method on f(k) = Σ_d log Σ_c exp(k·s_dc) − k·Σ soft·s, which is convex: f' = Σ E_p[s] − Σ soft·s and
+    f'' = Σ Var_p[s]. Steps stay within a factor of 4, and k within e^±6 of one over the spread of the scores.
+    """
+    centred = scores - scores.mean(axis=1, keepdims=True)
+    spread = float(np.std(centred)) or 1.0
+    reached = float(np.vdot(soft_targets, centred))
+    low, high = np.exp(-LARGEST_LOG) / spread, np.exp(LARGEST_LOG) / spread
+    scale = 1.0 / spread
+    for _ in range(MOST_STEPS):
+        p = softmax_rows(scale * centred)
+        means = np.einsum("dc,dc->d", p, centred)
+        slope = float(means.sum()) - reached
+        curvature = float(np.einsum("dc,dc,dc->", p, centred, centred) - means @ means)
+        if not slope:  # scores that are all alike have the same loss with any factor
+            return scale
+        step = -slope / curvature if curvature > 0 else -np.copysign(np.inf, slope)
+        nearer = float(np.clip(scale + step, max(low, scale / 4), min(high, scale * 4)))
+        if abs(nearer - scale) <= CLOSE * scale:
+            return nearer
+        scale = nearer
+    return scale
+
+
+def softmax_rows(scores: Floats) -> Floats:
+    """Probabilities (n_docs, n_classes) of scores, which are overwritten."""
+    scores -= scores.max(axis=1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=1, keepdims=True)
+    return scores
 
 
 def fit_pool(
-    scores: list[Floats], soft_targets: Floats, *, shrink: float, prior: Sequence[float] | None = None
-) -> PoolWeights:
+    scores: list[Floats], soft_targets: Floats, *, shrink: float, prior: Sequence[float] | None = None,
+    start: PoolWeights | None = None,
+) -> PoolWeights:  # fmt: skip
     """Weights of members whose scores are scaled already, and a bias, with the least penalised log-loss.
 
     The penalty draws the weights toward equal ones that sum to 1, or toward the shares of `prior`, and the bias toward
     0, with the strength of `shrink` documents: few documents cannot tell members apart. Members under DROPPED of the
-    whole are left out.
+    whole, and those that would count against, are left out. `start` is a pool that is near.
     """
-    from scipy.optimize import minimize
-
-    n, n_classes = scores[0].shape
-    stacked = np.stack(scores)
-    kept = np.ones(len(scores), np.bool_)
     expected = np.ones(len(scores)) if prior is None else np.array(prior, np.float64)
-
-    def objective(point: Floats) -> tuple[float, Floats]:
-        weights, bias = point[: kept.sum()], point[kept.sum() :]
-        used = stacked[kept]
-        logs = log_softmax(np.tensordot(weights, used, 1) + bias)
-        error = np.exp(logs) - soft_targets
-        away = weights - expected[kept] / expected[kept].sum()
-        loss = -np.where(soft_targets > 0, soft_targets * logs, 0.0).sum()
-        value = loss + shrink / 2 * ((away**2).sum() + (bias**2).sum())
-        slope = np.concatenate([np.tensordot(used, error, 2) + shrink * away, error.sum(0) + shrink * bias])
-        return value / n, slope / n
-
+    kept = np.ones(len(scores), np.bool_) if start is None else start.weights > 0
+    bias = np.zeros(scores[0].shape[1]) if start is None else start.bias
+    weights = expected / expected[kept].sum() if start is None else start.weights
     while True:
-        members = int(kept.sum())
-        start = np.concatenate([expected[kept] / expected[kept].sum(), np.zeros(n_classes)])
-        bounds = [(0.0, None)] * members + [(None, None)] * n_classes
-        found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds)
+        drawn = expected[kept] / expected[kept].sum()
+        members = [one for one, is_kept in zip(scores, kept, strict=True) if is_kept]
+        found, bias = _least_log_loss(members, soft_targets, shrink, drawn, weights[kept], bias)
         weights = np.zeros(len(scores))
-        weights[kept] = found.x[:members]
-        small = kept & (weights < DROPPED * weights.sum())
-        if not small.any() or small.sum() == members:
-            return PoolWeights(weights, found.x[members:])
+        weights[kept] = found
+        worst = kept & (weights < 0) & (weights == weights.min())  # one by one: the others may be right without it
+        small = worst if worst.any() else kept & (weights < DROPPED * weights.sum())
+        if not small.any() or small.sum() == kept.sum():
+            return PoolWeights(np.maximum(weights, 0.0), bias)
         kept &= ~small
 
 
-def fit_saturation(scores: Floats, soft_targets: Floats, *, shrink: float) -> tuple[float, float]:
+def _least_log_loss(
+    scores: list[Floats], soft_targets: Floats, shrink: float, expected: Floats, weights: Floats, bias: Floats
+) -> tuple[Floats, Floats]:
+    """(weights, bias) by Newton's method with backtracking; the objective is convex, and strongly so by its penalty.
+
+    With p = softmax(Σ_m w_m·s_m + b) and a_m = E_p[s_m], document by document, the second derivatives are
+    Σ_d Cov_p(s_m, s_l) of two weights, Σ_d p_c·(s_mc − a_m) of a weight and a bias, and Σ_d p_c·([c = e] − p_e) of two.
+    """
+    n_members, n_classes = len(scores), len(bias)
+    point = np.concatenate([weights, bias])
+    drawn = np.concatenate([expected, np.zeros(n_classes)])
+    reached = np.concatenate([[np.vdot(soft_targets, one) for one in scores], soft_targets.sum(axis=0)])
+
+    def loss_at(point: Floats) -> tuple[float, Floats]:
+        z = np.tile(point[n_members:], (len(soft_targets), 1))
+        for weight, one in zip(point[:n_members], scores, strict=True):
+            z += weight * one
+        top = z.max(axis=1, keepdims=True)
+        z -= top
+        np.exp(z, out=z)
+        sums = z.sum(axis=1)
+        z /= sums[:, None]
+        away = point - drawn
+        whole = float(np.log(sums).sum() + top.sum() - point @ reached + shrink / 2 * away @ away)
+        return whole, z
+
+    value, p = loss_at(point)
+    for _ in range(MOST_STEPS):
+        slope = np.concatenate([[np.vdot(p, one) for one in scores], p.sum(axis=0)]) - reached
+        slope += shrink * (point - drawn)
+        step = -np.linalg.solve(_curvature(scores, p, shrink), slope)
+        gain = float(slope @ step)
+        size = 1.0
+        while True:
+            nearer, q = loss_at(point + size * step)
+            if nearer <= value + 1e-4 * size * gain or size < SHORTEST:
+                break
+            size /= 2
+        point, value, p = point + size * step, nearer, q
+        if -gain <= CLOSE * len(soft_targets):
+            break
+    return point[:n_members], point[n_members:]
+
+
+def _curvature(scores: list[Floats], p: Floats, shrink: float) -> Floats:
+    """The matrix of second derivatives, members first."""
+    n_members, n_classes = len(scores), p.shape[1]
+    H = np.empty((n_members + n_classes, n_members + n_classes))
+    inside = H[n_members:, n_members:]
+    inside[:] = -(p.T @ p)
+    inside[np.diag_indices(n_classes)] += p.sum(axis=0)
+    weighted = [p * one for one in scores]
+    means = [one.sum(axis=1) for one in weighted]
+    for m in range(n_members):
+        H[m, n_members:] = H[n_members:, m] = weighted[m].sum(axis=0) - means[m] @ p
+        for other in range(m + 1):
+            H[m, other] = H[other, m] = np.vdot(weighted[m], scores[other]) - means[m] @ means[other]
+    H[np.diag_indices(len(H))] += shrink
+    return H
+
+
+def fit_saturation(
+    scores: Floats, soft_targets: Floats, *, shrink: float, start: tuple[float, float] | None = None
+) -> tuple[float, float]:
     """(k, b) with which p_c ∝ σ(k·s_c + b) has the least log-loss; drawn toward k = 1 and b = LOWEST, a softmax.
 
     Where evidence for a class is overwhelming a softmax of pooled margins is too sure, and where all classes have
     little it is not sure enough. σ bounds the first and leaves the slope to the second. The best class stays the best.
+    It has several lowest points: the search begins at two, or at `start`, a solution that is near.
     """
-    from scipy.optimize import minimize
+    starts = [(0.0, LOWEST / 2), (0.0, 0.0)] if start is None else [(float(np.log(start[0])), start[1])]
+    found = [_descend_saturation(scores, soft_targets, shrink, np.array(one)) for one in starts]
+    _, point = min(found, key=lambda one: one[0])
+    return float(np.exp(point[0])), float(point[1])
 
-    def objective(point: Floats) -> tuple[float, Floats]:
+
+def _descend_saturation(scores: Floats, soft_targets: Floats, shrink: float, point: Floats) -> tuple[float, Floats]:
+    """(loss, (log k, b)) of the lowest point that Newton's method comes to from a start, inside the bounds."""
+    n = len(scores)
+    bounds = np.array([[-2.0, LOWEST], [2.0, -LOWEST]])
+
+    def derivatives(point: Floats) -> tuple[float, Floats, Floats]:
         scaled = np.exp(point[0]) * scores
         away = np.logaddexp(0.0, scaled + point[1])  # −log σ(−u), with u = k·s + b
         logs = log_softmax(scaled + point[1] - away)  # log σ(u) = u − away
-        loss = -np.where(soft_targets > 0, soft_targets * logs, 0.0).sum() / n
-        slopes = (np.exp(logs) - soft_targets) * np.exp(-away) / n
-        drawn = shrink / n * np.array([point[0], point[1] / LOWEST**2])
-        value = loss + shrink / 2 * (point[0] ** 2 + (point[1] / LOWEST) ** 2) / n
-        return float(value), np.array([(slopes * scaled).sum(), slopes.sum()]) + drawn
+        loss = -np.vdot(soft_targets, logs)
+        p, below = np.exp(logs), np.exp(-away)  # σ(−u)
+        error = p - soft_targets
+        slopes = error * below
+        bend = -slopes * (1 - below)  # error · (log σ)''
+        both = below * scaled
+        mean_b, mean_a = np.einsum("dc,dc->d", p, below), np.einsum("dc,dc->d", p, both)
+        h_aa = np.vdot(bend, scaled**2) + np.vdot(p, both**2) - mean_a @ mean_a + np.vdot(slopes, scaled)
+        h_ab = np.vdot(bend, scaled) + np.vdot(p, both * below) - mean_a @ mean_b
+        h_bb = bend.sum() + np.vdot(p, below**2) - mean_b @ mean_b
+        value = loss + shrink / 2 * (point[0] ** 2 + (point[1] / LOWEST) ** 2)
+        slope = np.array([np.vdot(slopes, scaled), slopes.sum()]) + shrink * np.array([point[0], point[1] / LOWEST**2])
+        return float(value), slope, np.array([[h_aa + shrink, h_ab], [h_ab, h_bb + shrink / LOWEST**2]])
 
-    n = len(scores)
-    bounds = [(-2.0, 2.0), (LOWEST, -LOWEST)]
-    starts = [np.array([0.0, b]) for b in (LOWEST / 2, 0.0)]
-    found = min(
-        (minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds) for start in starts),
-        key=lambda one: one.fun,
-    )
-    return float(np.exp(found.x[0])), float(found.x[1])
+    value, slope, H = derivatives(point)
+    for _ in range(MOST_STEPS):
+        # at a bound that the slope points out of, only the other coordinate moves
+        free = ~(((point <= bounds[0]) & (slope > 0)) | ((point >= bounds[1]) & (slope < 0)))
+        if not free.any():
+            break
+        values, vectors = np.linalg.eigh(H[np.ix_(free, free)])
+        bent = np.maximum(np.abs(values), FLATTEST * np.abs(values).max())  # downhill where it bends the other way, too
+        step = np.zeros(2)
+        step[free] = -vectors @ ((vectors.T @ slope[free]) / bent)
+        step /= max(1.0, float(np.abs(step / LONGEST).max()))
+        size = 1.0
+        while True:
+            nearer = np.clip(point + size * step, *bounds)
+            gain = float(slope @ (nearer - point))
+            found = derivatives(nearer)
+            if found[0] <= value + 1e-4 * gain or size < SHORTEST:
+                break
+            size /= 2
+        if found[0] > value:
+            break
+        point, (value, slope, H) = nearer, found
+        if -gain <= CLOSE * n:
+            break
+    return value, point

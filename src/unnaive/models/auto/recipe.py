@@ -6,6 +6,7 @@
      "report": {…}}
 
 score = bias + Σ_members factor · score of the member: temperatures and the weights of both pools are in the factors.
+A member may have "documents", how many it learns from at most, where all of them would pass the budget.
 The report is for people: what was tried, how it did on held-out documents, what was left out.
 """
 
@@ -17,7 +18,7 @@ from typing import Any
 
 from unnaive.base.errors import BadModel
 from unnaive.models.auto.candidates import Candidate
-from unnaive.models.auto.members import FAMILIES
+from unnaive.models.auto.members import DEAR, FAMILIES
 from unnaive.models.auto.report import check_report
 from unnaive.models.auto.views import CHARACTERS, COLUMNS, PAIRS, WORDS
 
@@ -26,8 +27,8 @@ KINDS = ("single", "multilabel")
 VIEWS = (WORDS, PAIRS, CHARACTERS, COLUMNS)
 
 
-def make_member(view: str, candidate: Candidate, factor: float) -> dict[str, Any]:
-    """A member of a pool as a recipe names it.
+def make_member(view: str, candidate: Candidate, factor: float, documents: int | None = None) -> dict[str, Any]:
+    """A member of a pool as a recipe names it; `documents` is how many its solver learns from at most, None for all.
 
     >>> make_member("words", Candidate("nbsvm", (0.3,)), 2.1)
     {'view': 'words', 'family': 'nbsvm', 'settings': [0.3], 'factor': 2.1}
@@ -37,6 +38,7 @@ def make_member(view: str, candidate: Candidate, factor: float) -> dict[str, Any
         "family": candidate.family,
         "settings": list(candidate.settings),
         "factor": float(factor),
+        **({} if documents is None or FAMILIES[candidate.family].cost < DEAR else {"documents": documents}),
     }
 
 
@@ -61,6 +63,9 @@ def _is_member(member: Any) -> bool:
     if not isinstance(member, dict) or member.get("view") not in VIEWS or member.get("family") not in FAMILIES:
         return False
     numbers = [*member["settings"], member["factor"]] if isinstance(member.get("settings"), list) else None
+    most = member.get("documents", 1)
+    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+        return False
     return _are_numbers(numbers) and len(member["settings"]) == len(FAMILIES[member["family"]].arguments)
 
 

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from dataclasses import dataclass
 from threading import Event
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.data.products import take_columns
+from unnaive.data.targets import single_labels
 from unnaive.data.weighting import tf_idf
 from unnaive.linear.linear import Linear
-from unnaive.models.auto.members import HINGES, NEVER, Training, Weights, fit_family
+from unnaive.models.auto.members import FAMILIES, HINGES, NEVER, Training, Weights, fit_family
 from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe
-from unnaive.models.auto.views import find_views
+from unnaive.models.auto.sampling import sample_rows
+from unnaive.models.auto.views import View, find_views
+from unnaive.models.auto.work_teller import WorkTeller
 from unnaive.text.vocabulary import Vocabulary
 
 TOL = 1e-2  # of the solvers: stricter ones cost twice the time and change no accuracy beyond noise
@@ -32,27 +37,42 @@ def refit(
     sample_weight: Floats | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
+    tell: WorkTeller | None = None,
 ) -> Pool:
     """The pool that `recipe` gives on documents X (n_docs, n_terms) with labels Y (n_docs, n_classes).
 
     terms         names of the columns, from which the views follow; None for one view of all columns
     random_state  seed of the solvers; the result does not depend on n_jobs
+    tell          who is told of every member that is fitted
     """
     X, Y = csr_array(X), csr_array(Y)
     bias, parts, stop = np.array(recipe["bias"], np.float64), [], Event()
     seen = order_classes(Y)[: count_classes(Y)]  # a class without documents changes nothing for the others
     ordered = csr_array(Y[:, seen])
-    for view in find_views(X, terms, Y.shape[1]):
-        members = [one for one in recipe["members"] if one["view"] == view.name]
+    views = [(view, [one for one in recipe["members"] if one["view"] == view.name])
+             for view in find_views(X, terms, Y.shape[1])]  # fmt: skip
+    tell = tell or WorkTeller()
+    tell.expect(sum(_Told(tell, view, X.shape[0]).work(one, len(seen)) for view, members in views for one in members))
+    for view, members in views:
         if members:
             documents = take_columns(X, view.columns)
             weighting = tf_idf(documents, sample_weight, view.df)
-            data = Training.of(
-                documents, weighting, ordered, sample_weight, tol=TOL, random_state=random_state, n_jobs=n_jobs,
-                listen=lambda: _raise_if(stop),
-            )  # fmt: skip
-            found, offset = _fit_members(members, data, stop)
-            weights = np.zeros((len(bias), found.shape[1]), np.float32)
+            same: dict[str, Any] = {
+                "tol": TOL, "random_state": random_state, "n_jobs": n_jobs, "listen": lambda: _raise_if(stop)
+            }  # fmt: skip
+            found, offset = None, np.zeros(len(seen))
+            told = _Told(tell, view, X.shape[0])
+            for most in sorted({one.get("documents", X.shape[0]) for one in members}):
+                own = [one for one in members if one.get("documents", X.shape[0]) == most]
+                rows = _rows_to_learn_from(ordered, most, random_state)
+                if rows is None:
+                    data = Training.of(documents, weighting, ordered, sample_weight, **same)
+                else:
+                    weight = None if sample_weight is None else sample_weight[rows]
+                    data = Training.of(csr_array(documents[rows]), weighting, csr_array(ordered[rows]), weight, **same)
+                part, level = _fit_members(own, data, stop, told)
+                found, offset = part if found is None else found + part, offset + level
+            weights = np.zeros((len(bias), len(view.columns)), np.float32)
             weights[seen] = found
             never = np.full(len(bias), NEVER)
             never[seen] = offset
@@ -64,7 +84,39 @@ def refit(
     return Pool(tuple(parts), bias, X.shape[1], link, recipe)
 
 
-def _fit_members(members: list[Recipe], data: Training, stop: Event) -> Weights:
+def _rows_to_learn_from(Y: Sparse, most: int, random_state: int) -> Ids | None:
+    """The rows of a sample of at most so many documents; None for all. Of multilabel ones the first: rows come in the
+    order of a hash of their words."""
+    if Y.shape[0] <= most:
+        return None
+    targets = single_labels(Y)
+    if targets is None:
+        return np.arange(most)
+    return sample_rows(np.arange(Y.shape[0]), targets, most, np.random.default_rng(random_state))
+
+
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """Who is told of the members of a view, and what their work is estimated by."""
+
+    tell: WorkTeller
+    view: View
+    n_docs: int
+
+    def work(self, member: Recipe, n_classes: int) -> float:
+        """Estimated processor seconds of fitting a member."""
+        share = min(1.0, member.get("documents", self.n_docs) / max(self.n_docs, 1))
+        return float(self.view.df.sum() * n_classes * FAMILIES[member["family"]].cost * share / 1e9)
+
+    def fit(self, member: Recipe, data: Training) -> Weights:
+        """The weights of a member, told of before and after."""
+        self.tell(f"fitting {FAMILIES[member['family']].title} on {self.view.name}")
+        found = fit_family(member["family"], member["settings"], data)
+        self.tell.finish(self.work(member, data.n_classes))
+        return found
+
+
+def _fit_members(members: list[Recipe], data: Training, stop: Event, told: _Told) -> Weights:
     """The sum of the members. Hinges take all threads; what has one, the softmax foremost, goes on beside them.
 
     An interrupt comes to this thread, which stops the other.
@@ -73,7 +125,7 @@ def _fit_members(members: list[Recipe], data: Training, stop: Event) -> Weights:
     def fit(ones: list[Recipe]) -> Weights:
         total, bias = np.zeros((data.n_classes, data.X.shape[1])), np.zeros(data.n_classes)
         for one in ones:
-            weights, offset = fit_family(one["family"], one["settings"], data)
+            weights, offset = told.fit(one, data)
             weights *= one["factor"]
             total += weights
             bias += one["factor"] * offset

@@ -47,7 +47,7 @@ def make_report(
         "held-out": held_out.n_docs,
         "learnt-from": round(held_out.share, 4),
         "sharing-passages": round(sharing, 4),
-        "folds": plan.n_folds if plan.all_folds else 1,
+        "folds": plan.n_judged,
         "tried": tried,
         "left-out": list(plan.left_out),
     }

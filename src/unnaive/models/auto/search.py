@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +15,8 @@ from unnaive.data.products import take_columns
 from unnaive.data.targets import one_label_matrix
 from unnaive.data.weighting import tf_idf
 from unnaive.models.auto.candidates import Candidate
-from unnaive.models.auto.clock import ViewClock
 from unnaive.models.auto.members import (
+    DEAR,
     FAMILIES,
     Training,
     fit_family,
@@ -33,12 +32,16 @@ from unnaive.models.auto.pooling import (
     soften,
 )
 from unnaive.models.auto.recipe import make_member
+from unnaive.models.auto.sampling import sample_rows
 from unnaive.models.auto.views import PRIOR, SelectColumns, View, select_views
 from unnaive.text.gram_units import find_kinds
 from unnaive.text.vocabulary import Vocabulary
 
 TOL = 1e-2  # of the solvers while searching
 N_PARTS = 3  # of the held-out documents: the pool of one is fitted on the other two
+ENOUGH = 300  # held-out documents: after so many only the best of each family go on
+GO_ON = 2  # candidates of a family
+LEAST_SHARE = 0.15  # of the pool on words: a solver with less is not tried on the other views, which cost more
 SHRINK = 20.0  # documents that the weights are worth which the pool is drawn toward
 
 
@@ -60,6 +63,20 @@ class Tried:
     log_loss: float
 
 
+@dataclass(frozen=True)
+class Judged:
+    """How a candidate did on held-out documents, and the factor of its scores with the least log-loss."""
+
+    accuracy: float
+    log_loss: float
+    scale: float
+
+    @property
+    def merit(self) -> float:
+        """Accuracy − log-loss / 10."""
+        return self.accuracy - 0.1 * self.log_loss
+
+
 @dataclass(frozen=True, eq=False)
 class ChosenView:
     """What was chosen for a view.
@@ -78,7 +95,7 @@ class ChosenView:
 
 
 def block_splits(
-    targets: Ids, n_classes: int, *, n_folds: int, all_folds: bool, most_training: int, most_held_out: int,
+    targets: Ids, n_classes: int, *, n_folds: int, n_judged: int, most_training: int, most_held_out: int,
     random_state: int, order: Ids | None = None,
 ) -> Iterator[Split]:  # fmt: skip
     """Splits in which a fold is a run of neighbours: of each class, documents that follow one another in the order.
@@ -91,71 +108,62 @@ def block_splits(
     fold = block_folds(targets, n_folds, order)
     alone = np.bincount(targets, minlength=n_classes)[targets] < 2
     random = np.random.default_rng(random_state)
-    for number in range(n_folds if all_folds else 1):
-        train = _sample(np.flatnonzero((fold != number) | alone), targets, most_training, random)
+    for number in range(n_judged):
+        train = sample_rows(np.flatnonzero((fold != number) | alone), targets, most_training, random)
         known = np.bincount(targets[train], minlength=n_classes) > 0
         held_out = np.flatnonzero((fold == number) & ~alone & known[targets])
         if len(held_out):
-            yield Split(train, _sample(held_out, targets, most_held_out, random))
-
-
-def _sample(rows: Ids, targets: Ids, most: int, random: np.random.Generator) -> Ids:
-    """At most so many of the rows, each class with its share and at least one, in their order."""
-    if len(rows) <= most:
-        return rows
-    shuffled = rows[random.permutation(len(rows))]
-    order = shuffled[np.argsort(targets[shuffled], kind="stable")]
-    sizes = np.bincount(targets[rows])
-    rank = np.arange(len(rows)) - np.repeat(np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
-    share = (rank + 0.5) / np.repeat(sizes[sizes > 0], sizes[sizes > 0])
-    kept = np.argsort(np.where(rank == 0, -1.0, share), kind="stable")[: max(most, int((sizes > 0).sum()))]
-    return np.sort(order[kept])
+            yield Split(train, sample_rows(held_out, targets, most_held_out, random))
 
 
 class CandidateSearch:
     """Candidates on shared splits of documents X with one class each.
 
-    `on_candidate` is called with the name of every candidate that is about to be fitted. Held-out documents are `rows`,
-    `truth` has the class of each (n_held_out,), and `soft_targets` the same softened (n_held_out, n_classes). The views
-    of a split, by the names `terms` of the columns and `select`, are those of its training documents: a term that none
-    of them has is to a held-out document what an unknown one is to a new document, nothing.
+    `on_candidate` is called with the view and the family of every candidate that is about to be fitted. Held-out
+    documents are `rows`, `truth` has the class of each (n_held_out,), and `soft_targets` the same softened (n_held_out,
+    n_classes). The views of a split, by the names `terms` of the columns and `select`, are those of its training
+    documents: a term that none of them has is to a held-out document what an unknown one is to a new document, nothing.
     """
 
     def __init__(
         self, X: Sparse, targets: Ids, n_classes: int, splits: Sequence[Split], *, weight: Floats | None,
-        random_state: int, n_jobs: int | None, on_candidate: Callable[[str], None],
-        now: Callable[[], float] = time.perf_counter, terms: Sequence[str] | Vocabulary | None = None,
-        select: SelectColumns | None = None,
+        random_state: int, n_jobs: int | None, on_candidate: Callable[[str, str], None],
+        terms: Sequence[str] | Vocabulary | None = None, select: SelectColumns | None = None,
     ) -> None:  # fmt: skip
         self.X, self.targets, self.n_classes, self.weight = X, targets, n_classes, weight
-        self.random_state, self.n_jobs, self.on_candidate, self.now = random_state, n_jobs, on_candidate, now
+        self.random_state, self.n_jobs, self.on_candidate = random_state, n_jobs, on_candidate
         self.splits, self.terms, self.select = splits, terms, select
         self.rows = np.concatenate([one.held_out for one in splits])
         self.truth = targets[self.rows]
         self.soft_targets = soften(self.truth, np.bincount(targets, minlength=n_classes) > 0)
 
-    def choose(self, view: View, candidates: Sequence[Candidate], clock: ViewClock | None = None) -> ChosenView:
-        """The best candidate of each family by accuracy − log-loss / 10, scaled, and their pool.
+    def choose(self, view: View, candidates: Sequence[Candidate]) -> ChosenView:
+        """The best candidate of each family, scaled, and their pool.
 
-        With a clock, candidates for which there is no time by the times of the first split are left out.
+        After ENOUGH held-out documents the best GO_ON of each family go on to the other splits, and the best of all
+        documents is chosen.
         """
-        scores = self._held_out_scores(view, candidates, clock)
-        best: dict[str, tuple[float, Candidate, float]] = {}
-        tried = []
-        for one, found in scores.items():
-            scale = fit_temperature_scale(found, self.soft_targets)
-            accuracy, loss = self.accuracy(found), pool_log_loss(scale * found, self.truth)
-            tried.append(Tried(view.name, one, accuracy, loss))
-            if one.family not in best or accuracy - 0.1 * loss > best[one.family][0]:
-                best[one.family] = (accuracy - 0.1 * loss, one, scale)
-        members = [(one, scale) for _, one, scale in best.values()]
+        judged: dict[Candidate, Judged] = {}
+        scores = {one: np.empty((len(self.rows), self.n_classes)) for one in candidates}
+        at, going_on = 0, list(candidates)
+        for number, split in enumerate(self.splits):
+            self._score_split(view, number, {one: scores[one][at : at + len(split.held_out)] for one in going_on})
+            at += len(split.held_out)
+            if at == len(self.rows) or (at >= ENOUGH and len(going_on) == len(candidates)):
+                judged |= {one: self._judge(scores[one][:at]) for one in going_on}
+                going_on = _best_of_families(judged, going_on, GO_ON)
+        tried = [Tried(view.name, one, judged[one].accuracy, judged[one].log_loss) for one in candidates]
+        members = [(one, judged[one].scale) for one in _best_of_families(judged, going_on, 1)]
         scaled = [scale * scores[one] for one, scale in members]
         pool = fit_pool(scaled, self.soft_targets, shrink=SHRINK)
         return ChosenView(view, members, pool, scaled, pool.combine(scaled), tried)
 
-    def accuracy(self, scores: Floats) -> float:
-        """The share of held-out documents whose best class is the right one."""
-        return float((scores.argmax(axis=1) == self.truth).mean())
+    def _judge(self, scores: Floats) -> Judged:
+        """How a candidate does on the first held-out documents, whose scores these are."""
+        truth, soft_targets = self.truth[: len(scores)], self.soft_targets[: len(scores)]
+        scale = fit_temperature_scale(scores, soft_targets)
+        accuracy = float((scores.argmax(axis=1) == truth).mean())
+        return Judged(accuracy, pool_log_loss(scale * scores, truth), scale)
 
     @lazy_property
     def fold_columns(self) -> list[dict[str, Ids]]:
@@ -171,86 +179,108 @@ class CandidateSearch:
             found.append({one.name: one.columns for one in views})
         return found
 
-    def _held_out_scores(
-        self, view: View, candidates: Sequence[Candidate], clock: ViewClock | None
-    ) -> dict[Candidate, Floats]:
-        start = self.now()
-        scores: dict[Candidate, Floats] = {}
-        at = 0
-        for number, split in enumerate(self.splits):
-            columns = self.fold_columns[number].get(view.name, np.zeros(0, np.int64))
-            inside = take_columns(self.X[split.train], columns)
-            weight = None if self.weight is None else self.weight[split.train]
-            weighting = tf_idf(inside, weight)
-            Y = one_label_matrix(self.targets[split.train], self.n_classes)
-            data = Training.of(
-                inside, weighting, Y, weight, tol=TOL, random_state=self.random_state, n_jobs=self.n_jobs
-            )
-            Z = weight_rows(weighting, take_columns(self.X[split.held_out], columns))
-            watched = clock if not at else None  # the first split tells what the others will take
-            if watched is not None:
-                watched.preparing = self.now() - start
-            for one in scores if at else candidates:
-                if watched is not None and not watched.allows(one.family):
-                    continue
-                self.on_candidate(f"{view.name}, {FAMILIES[one.family].title}")
-                start = self.now()
-                found = scores.setdefault(one, np.empty((len(self.rows), self.n_classes)))
-                # a view that the training documents have no column of adds nothing
-                found[at : at + len(split.held_out)] = (
-                    member_scores(fit_family(one.family, one.settings, data), Z) if len(columns) else 0.0
-                )
-                if watched is not None:
-                    watched.record(one.family, self.now() - start)
-            at += len(split.held_out)
-        return scores
+    def _score_split(self, view: View, number: int, scores: dict[Candidate, Floats]) -> None:
+        """Fit candidates on the training documents of a split; write the scores of its held-out ones to `scores`."""
+        split = self.splits[number]
+        columns = self.fold_columns[number].get(view.name, np.zeros(0, np.int64))
+        inside = take_columns(self.X[split.train], columns)
+        weight = None if self.weight is None else self.weight[split.train]
+        weighting = tf_idf(inside, weight)
+        Y = one_label_matrix(self.targets[split.train], self.n_classes)
+        data = Training.of(inside, weighting, Y, weight, tol=TOL, random_state=self.random_state, n_jobs=self.n_jobs)
+        Z = weight_rows(weighting, take_columns(self.X[split.held_out], columns))
+        for one, found in scores.items():
+            self.on_candidate(view.name, one.family)
+            # a view that the training documents have no column of adds nothing
+            found[:] = member_scores(fit_family(one.family, one.settings, data), Z) if len(columns) else 0.0
 
 
-def pool_views(
-    chosen: Sequence[ChosenView], soft_targets: Floats
+def _best_of_families(judged: dict[Candidate, Judged], candidates: Sequence[Candidate], most: int) -> list[Candidate]:
+    """The best of each family, at most so many, by accuracy − log-loss / 10; in their order."""
+    ranked = sorted(candidates, key=lambda one: -judged[one].merit)
+    kept = [one for one in ranked if sum(other.family == one.family for other in ranked[: ranked.index(one)]) < most]
+    return [one for one in candidates if one in kept]
+
+
+def kept_families(candidates: Sequence[Candidate], chosen: Sequence[ChosenView]) -> list[Candidate]:
+    """The candidates of the families that the next view is tried with: all, at first.
+
+    Solvers with less than LEAST_SHARE of the pool of the first view, words where there are any, which costs least, are
+    left out of the others; what costs next to nothing is not. A pool without a weight, of a view that tells nothing,
+    leaves none out.
+    """
+    pool = chosen[0].pool if chosen else None
+    if pool is None or not pool.weights.sum():
+        return list(candidates)
+    share = {one.family: weight / pool.weights.sum()
+             for weight, (one, _) in zip(pool.weights, chosen[0].members, strict=True)}  # fmt: skip
+    return [one for one in candidates if FAMILIES[one.family].cost < DEAR or share[one.family] >= LEAST_SHARE]
+
+
+@dataclass(frozen=True, eq=False)
+class ViewPool:
+    """The pool of all views, and the slope and level of its saturation: score = slope · pooled + level."""
+
+    pool: PoolWeights
+    slope: float
+    level: float
+
+    @classmethod
+    def of(
+        cls, views: list[Floats], prior: list[float], soft_targets: Floats, start: ViewPool | None = None
+    ) -> ViewPool:
+        """Fitted to held-out scores of each view; `start` is one that is near."""
+        pool = fit_pool(views, soft_targets, shrink=SHRINK, prior=prior, start=None if start is None else start.pool)
+        saturation = None if start is None else (start.slope, start.level)
+        return cls(pool, *fit_saturation(pool.combine(views), soft_targets, shrink=1.0, start=saturation))
+
+
+def pool_views(chosen: Sequence[ChosenView], soft_targets: Floats) -> ViewPool:
+    """The pool of the views."""
+    return ViewPool.of([one.scores for one in chosen], [PRIOR[one.view.name] for one in chosen], soft_targets)
+
+
+def make_recipe(
+    chosen: Sequence[ChosenView], pooled: ViewPool, documents: int | None = None
 ) -> tuple[dict[str, Any], dict[tuple[str, str], float]]:
-    """The recipe without its report, and the shares of its members."""
-    pool = fit_pool(
-        [one.scores for one in chosen], soft_targets, shrink=SHRINK, prior=[PRIOR[one.view.name] for one in chosen]
-    )
-    pooled = pool.combine([one.scores for one in chosen])
-    slope, level = fit_saturation(pooled, soft_targets, shrink=1.0)
-    bias = slope * pool.bias + level
+    """The recipe without its report, and the shares of its members; solvers learn from at most so many documents."""
+    bias = pooled.slope * pooled.pool.bias + pooled.level
     members, shares = [], {}
-    for weight, one in zip(pool.weights, chosen, strict=True):
+    for weight, one in zip(pooled.pool.weights, chosen, strict=True):
         if not weight:
             continue
-        bias += slope * weight * one.pool.bias
+        bias += pooled.slope * weight * one.pool.bias
         for share, (candidate, scale) in zip(one.pool.weights, one.members, strict=True):
             if share:
                 shares[one.view.name, candidate.family] = float(weight * share)
-                members.append(make_member(one.view.name, candidate, slope * weight * share * scale))
+                factor = pooled.slope * weight * share * scale
+                members.append(make_member(one.view.name, candidate, factor, documents))
     whole = sum(shares.values())
     recipe = {"kind": "single", "members": members, "bias": bias.tolist()}
     return recipe, {key: share / whole for key, share in shares.items()}
 
 
-def cross_fitted_scores(chosen: Sequence[ChosenView], truth: Ids, soft_targets: Floats) -> Floats:
+def cross_fitted_scores(chosen: Sequence[ChosenView], pooled: ViewPool, truth: Ids, soft_targets: Floats) -> Floats:
     """Held-out scores (n_held_out, n_classes) of the pool of all views, each by weights fitted on other documents.
 
     A pool fits the documents that its weights were made of a little too well, the more so the more classes have a bias:
     sets of labels, and the share that is right, would promise more than new documents keep. The scale of a member is
-    one number, and is not fitted again. Parts have the same shares of the classes `truth` (n_held_out,): with more of a
-    class in the one, the others would have less of it, and their bias would be against it. Held-out documents stand
-    split by split, and in each in the order of their words, so that copies are in one part.
+    one number, and is not fitted again; weights are sought from those of all documents on. Parts have the same shares
+    of the classes `truth` (n_held_out,): with more of a class in the one, the others would have less of it, and their
+    bias would be against it. Held-out documents stand split by split, and in each in the order of their words, so that
+    copies are in one part.
     """
     part = block_folds(truth, N_PARTS)
     scores = np.empty(soft_targets.shape)
+    prior = [PRIOR[one.view.name] for one in chosen]
     for number in np.unique(part):
         aside = part == number
         fitted = ~aside if not aside.all() else aside
         views = []
         for one in chosen:
-            pool = fit_pool([member[fitted] for member in one.scaled], soft_targets[fitted], shrink=SHRINK)
+            members = [member[fitted] for member in one.scaled]
+            pool = fit_pool(members, soft_targets[fitted], shrink=SHRINK, start=one.pool)
             views.append(pool.combine(one.scaled))
-        prior = [PRIOR[one.view.name] for one in chosen]
-        pool = fit_pool([view[fitted] for view in views], soft_targets[fitted], shrink=SHRINK, prior=prior)
-        pooled = pool.combine(views)
-        slope, level = fit_saturation(pooled[fitted], soft_targets[fitted], shrink=1.0)
-        scores[aside] = slope * pooled[aside] + level
+        own = ViewPool.of([view[fitted] for view in views], prior, soft_targets[fitted], pooled)
+        scores[aside] = own.slope * own.pool.combine([view[aside] for view in views]) + own.level
     return scores

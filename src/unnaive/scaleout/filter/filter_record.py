@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,14 +27,20 @@ class FilterRecord:
 
     def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
         self.folder = folder
-        self._data = connect_durable(folder / RECORD_NAME)
-        self._data.executescript(SCHEMA)
-        stored = self._data.execute("SELECT value FROM settings").fetchone()
-        if stored is None:
-            with transaction(self._data):
-                self._data.execute("INSERT INTO settings VALUES (?)", (json.dumps(settings),))
-            return
-        before = json.loads(stored[0])
+        try:
+            self._data = connect_durable(folder / RECORD_NAME)
+            self._data.executescript(SCHEMA)
+            stored = self._data.execute("SELECT value FROM settings").fetchone()
+            if stored is None:
+                with transaction(self._data):
+                    self._data.execute("INSERT INTO settings VALUES (?)", (json.dumps(settings),))
+                return
+            before = json.loads(stored[0])
+        except (sqlite3.Error, ValueError) as problem:
+            raise UnnaiveError(
+                f"the record of what was filtered into {folder} cannot be used ({problem}); name another folder, or "
+                "remove it"
+            ) from problem
         for name, value in settings.items():
             if before.get(name) != value:
                 raise UnnaiveError(
@@ -44,14 +51,14 @@ class FilterRecord:
     def find(self, job: ShardJob) -> FilterTally | None:
         """What became of the texts of a shard that is done; None if it is not, or if its source has changed."""
         row = self._data.execute("SELECT source, tally FROM shards WHERE name = ?", (job.name,)).fetchone()
-        if row is None or row[0] != _describe_source(job) or job.target is None or not job.target.is_file():
+        if row is None or row[0] != describe_source(job) or job.target is None or not job.target.is_file():
             return None
         return FilterTally.from_dict(json.loads(row[1]))
 
-    def note(self, job: ShardJob, tally: FilterTally) -> None:
-        """Note that a shard is there whole."""
+    def note(self, job: ShardJob, source: str, tally: FilterTally) -> None:
+        """Note that a shard is there whole; `source` is what described its source before it was read."""
         with transaction(self._data):
-            values = (job.name, _describe_source(job), json.dumps(tally.to_dict()))
+            values = (job.name, source, json.dumps(tally.to_dict()))
             self._data.execute("INSERT OR REPLACE INTO shards VALUES (?, ?, ?)", values)
 
     def close(self) -> None:
@@ -85,7 +92,7 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def _describe_source(job: ShardJob) -> str:
+def describe_source(job: ShardJob) -> str:
     """By which a file is known to have changed: its size and time."""
     about = Path(job.source).stat()
     return f"{about.st_size} {about.st_mtime_ns}"

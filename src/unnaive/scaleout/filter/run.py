@@ -16,7 +16,7 @@ from unnaive.base.types import Floats
 from unnaive.io.native_parser import map_in_order
 from unnaive.io.output_files import open_output
 from unnaive.scaleout.filter.blocks import Shard, ShardReading, TextBlock
-from unnaive.scaleout.filter.filter_record import FilterRecord
+from unnaive.scaleout.filter.filter_record import FilterRecord, describe_source
 from unnaive.scaleout.filter.keep_rule import KeepRule
 from unnaive.scaleout.filter.shards import ShardJob
 from unnaive.scaleout.filter.tally import FilterTally, tally_block
@@ -62,9 +62,10 @@ def filter_shards(
     for job in jobs:
         done = None if record is None else record.find(job)
         if done is None:
+            source = "" if record is None else describe_source(job)
             done = filter_file(rule, job, reading, n_threads, may_be_empty=record is not None)
             if record is not None:
-                record.note(job, done)
+                record.note(job, source, done)
         else:
             outcome.resumed += 1
         outcome.add(job, done)
@@ -78,8 +79,9 @@ def filter_file(
     if job.target is not None:
         job.target.parent.mkdir(parents=True, exist_ok=True)
     with _open_target(job) as file:
+        message = job.own_reading(reading).message
         tally = filter_shard(
-            rule, job.open(reading), file, name=job.name, packing=job.packing, message=reading.message, threads=threads
+            rule, job.open(reading), file, name=job.name, packing=job.packing, message=message, threads=threads
         )
         if not (tally.texts or may_be_empty):
             raise BadData(f"{job.source} has no texts; give some")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from unnaive.base.errors import BadData, UnnaiveError
@@ -47,7 +47,11 @@ class ShardJob:
 
     def open(self, reading: ShardReading) -> Shard:
         """The file, to be read."""
-        return SHARD_KINDS[self.kind](self.source, reading)
+        return SHARD_KINDS[self.kind](self.source, self.own_reading(reading))
+
+    def own_reading(self, reading: ShardReading) -> ShardReading:
+        """How all shards are read, without what is meant for tables if this is none."""
+        return reading if self.kind in ("jsonl", "parquet") else replace(reading, columns=None, message=None)
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,8 @@ def plan_shards(
     folder = output if output is not None and (several or output.is_dir()) else None
     if several and folder is None:
         raise UnnaiveError("several files are filtered into a folder; name it with --output FOLDER")
+    if folder is not None and STDIN in sources:
+        raise UnnaiveError("stdin is filtered into one file, alone; name a file with --output, or leave that out")
     if folder is not None and folder.exists() and not folder.is_dir():
         raise UnnaiveError(f"{folder} is a file, and several are to be written; name a folder")
     jobs = tuple(

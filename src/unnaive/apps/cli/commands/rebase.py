@@ -62,7 +62,7 @@ def rebase(
         if book.fold_of(hash_file(model)) is not None:
             raise UnnaiveError(f"{model} goes with {record} already; serve it, or name a model that was trained anew")
         found = carry_over(fitted, book, grow=grow)
-        event = book.add(REBASE, found.to_change(), found.to_answer())
+        event = book.add(REBASE, found.to_change(), found.to_answer() | {"base": book.versions().next_base})
         write_fold(target, found.fitted, book, event)
     finally:
         book.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,7 +30,7 @@ TRAINING = TrainingOptions.declared()
 SETTINGS_HELP = {
     "alpha": "Additive (Laplace) smoothing: added to every count.",
     "smoothing": "Smoothing of term probabilities: laplace, jelinek-mercer or absolute.",
-    "budget": "Work that auto may do: fast, normal, thorough, or a number of seconds.",
+    "budget": "Work of auto: fast, normal (a minute or two), thorough (ten times that), or seconds of two cores.",
 }
 
 
@@ -152,7 +151,6 @@ def train(
     from unnaive.apps.cli.train_summary import show_summary
     from unnaive.base.byte_sizes import parse_size
     from unnaive.base.settings import parse_settings
-    from unnaive.base.work_start import work_begins
     from unnaive.classifier.text_classifier import TextClassifier
 
     parameters: dict[str, Any] = words | {
@@ -172,12 +170,10 @@ def train(
         summary = train_on_spark(spark, classifier, source, output, test=test, frozen=frozen)
     else:
         limits = LargeDataOptions(memory, checkpoint, checkpoint_every, cache, output.absolute().parent)
-        # a budget in seconds counts from reading on; with --holdout each of the two trainings has it
-        with work_begins() if holdout is None else nullcontext():
-            summary = train_file(
-                classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish, max_size=max_size,
-                limits=limits,
-            )  # fmt: skip
+        summary = train_file(
+            classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish, max_size=max_size,
+            limits=limits,
+        )  # fmt: skip
     if as_json:
         echo(visible_json(summary))
     else:

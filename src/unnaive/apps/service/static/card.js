@@ -22,7 +22,7 @@ async function open(name, changed) {
     ...network(name, card));
 }
 
-const MEASURES = 4; // columns, of measures by version
+const MEASURES = 3; // columns, of measures by version
 
 // What was taught and forgotten, how good each version was where that was measured, and the way back.
 function versions(name, card, changed) {

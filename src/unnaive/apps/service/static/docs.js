@@ -5,12 +5,15 @@ import { begin, isOpen } from "./session.js";
 import { by, make, watched } from "./shown.js";
 
 let description = null;
+let model = ""; // what forms begin with
 
 await begin(async () => {
   by("inside").hidden = !isOpen();
   if (!isOpen()) return;
-  description = await watched(() => ask("/openapi.json"));
-  if (description) draw("");
+  const found = await watched(() => Promise.all([ask("/openapi.json"), ask("/v1/models")]));
+  if (!found) return;
+  [description, { models: [{ name: model }] }] = found;
+  draw("");
 });
 by("filter").addEventListener("input", () => draw(by("filter").value.trim().toLowerCase()));
 
@@ -60,10 +63,10 @@ function outcome(status, one) {
 function parameter(one, id) {
   const { schema = {} } = one;
   const choices = schema.enum || (schema.type === "boolean" ? ["false", "true"] : null);
-  const start = one.example ?? schema.default ?? (one.in === "path" ? "" : "");
+  const start = one.in === "path" && ["name", "model"].includes(one.name) ? model : one.example ?? schema.default ?? "";
   const input = choices
     ? make("select", { id }, make("option", { value: "" }, ""), ...choices.map((value) => make("option", { value: String(value) }, String(value))))
-    : make("input", { id, value: String(start ?? ""), autocomplete: "off", required: Boolean(one.required) });
+    : make("input", { id, value: String(start), autocomplete: "off", required: Boolean(one.required) });
   const words = `${one.name} (${one.in}${one.required ? "" : ", optional"})`;
   return { ...one, input, shown: make("div", {}, make("label", { htmlFor: id }, words), " ", input,
     ...(one.description ? [make("span", { className: "quiet" }, ` ${one.description}`)] : [])) };
