@@ -2,8 +2,9 @@
 
 The score of a class is linear in the features: output_c · mean of rows = mean of (output_c · row). Where there are no
 more labels than dimensions, that product is made once, here, and is all that the model keeps. With more labels the two
-factors are smaller, and are kept as they are. They are also kept where the loss is one-vs-all or negative sampling:
-fastText ranks those labels by a table of 512 steps, so that the rounding of a product can decide which label comes out.
+factors are smaller, and are kept as they are. So are those of a quantised input, which the product would make larger,
+and those of the losses one-vs-all and negative sampling: fastText ranks their labels by a table of 512 steps, so that
+the rounding of a product can decide which label comes out.
 """
 
 from __future__ import annotations
@@ -38,9 +39,10 @@ def import_fasttext(path: str | Path, *, multilabel: bool = False, fold: bool | 
     of the documents.
 
     fold  whether input and output are multiplied once, here; None: of the losses softmax and hs, where there are no
-          more labels than dimensions. Decisions are the same either way but, of ova and ns, for a text in some 50,000
-          whose best output lies at a step of fastText's table. Outputs that are not folded are fastText's to the last
-          bit; folded ones differ by the rounding of its 32 bits, in probabilities by up to 3e-6 where texts are long.
+          more labels than dimensions and the input is not quantised. Decisions are the same either way but for ties of
+          fastText's 32 bits (a text in some millions) and, of ova and ns, for a text in some 50,000 whose best output
+          lies at a step of its table. Outputs that are not folded are fastText's to the last bit; folded ones differ by
+          the rounding of its 32 bits, in probabilities by up to 3e-6 where texts are long.
     """
     file = read_fasttext_file(path)
     try:
@@ -61,7 +63,7 @@ def fasttext_model(file: FastTextFile, *, multilabel: bool = False, fold: bool |
     names, prefix = _class_names(file.labels)
     classes = sorted_classes(names)
     place = {label: i for i, label in enumerate(classes)}
-    folds = (len(names) <= file.settings["dim"] and file.loss not in TABLE_LOSSES) if fold is None else fold
+    folds = _is_better_folded(file) if fold is None else fold
     scorer = _scorer(file, np.array([place[name] for name in names], np.int64), prefix, folds)
     decision: Decision = Thresholds((0.0,) * len(classes)) if multilabel else Argmax()
     return FittedModel(
@@ -73,6 +75,12 @@ def fasttext_model(file: FastTextFile, *, multilabel: bool = False, fold: bool |
         token_rule=TokenRule(language=None, lowercase=False, min_length=1),
         vocabulary=Vocabulary(_distinct_words(file.words)),
     )
+
+
+def _is_better_folded(file: FastTextFile) -> bool:
+    """Whether one weight for each feature and label takes less room than the factors, and decides as they do."""
+    smaller = len(file.labels) <= file.settings["dim"] and not isinstance(file.input, QuantisedMatrix)
+    return smaller and file.loss not in TABLE_LOSSES
 
 
 def _class_names(labels: list[bytes]) -> tuple[list[str], str]:
