@@ -12,7 +12,11 @@ from unnaive.base.moved_modules import MOVED
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.py")]
 IMPORTS = re.compile(r"^(?:>>> )?from (unnaive[\w.]*) import ([\w, ]+)$", re.MULTILINE)
-DOORS = {"unnaive.spark": "pyspark", "unnaive.datatrove": "datatrove"}  # what a module at the root needs
+DOORS = {
+    "unnaive.spark": "pyspark",
+    "unnaive.datatrove": "datatrove",
+    "unnaive.mlflow": "mlflow",
+}  # what a module at the root needs
 IMPORTED = sorted({pair for page in PAGES for pair in IMPORTS.findall(page.read_text(encoding="utf-8"))})
 
 
@@ -46,5 +50,5 @@ def test_old_paths_are_the_new_modules_and_warn_once_by_name():
 def test_nothing_else_stands_at_the_root_of_the_package():
     source = ROOT / "src" / "unnaive"
     assert sorted(path.name for path in source.iterdir() if path.is_file()) == [
-        "__init__.py", "__main__.py", "datatrove.py", "fasttext.py", "py.typed", "spark.py",
+        "__init__.py", "__main__.py", "datatrove.py", "fasttext.py", "mlflow.py", "py.typed", "spark.py",
     ]  # fmt: skip
