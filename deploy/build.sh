@@ -3,7 +3,8 @@
 # with Python, buildah builds on it. Then it is run, as a user that does not own the volume too, and asked for its health.
 #   deploy/build.sh [OPTION OF buildah build …]      # such as --volume /etc/pip.conf:/etc/pip.conf:ro
 # Needs root, and the packages mmdebstrap, buildah and podman. SUITE is Debian's release, IMAGE the name of what is built, and
-# RUN_OPTIONS what podman needs to run it: inside another container, --isolation chroot here and RUN_OPTIONS=--cgroups=disabled.
+# RUN_OPTIONS what podman needs to run it. Where containers cannot be run, inside another one, --isolation chroot builds it and
+# RUN=chroot runs its commands in a chroot, by the image's user and with its volume.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 suite=${SUITE:-bookworm} image=${IMAGE:-localhost/unnaive} base=localhost/unnaive-base-${SUITE:-bookworm}
@@ -11,9 +12,10 @@ for tool in mmdebstrap buildah podman curl; do
   command -v "$tool" >/dev/null || { echo "build.sh needs $tool: apt-get install mmdebstrap buildah podman curl"; exit 2; }
 done
 work=$(mktemp -d)
-containers=()
+port=$((20000 + RANDOM % 10000))
+stop_serving() { pkill -TERM -f -- "serve .*--port $port" || true; } # the process inside, too, which a chroot does not end
 clean() {
-  for one in "${containers[@]}"; do podman rm --force "$one" >/dev/null 2>&1 || true; done
+  stop_serving
   rm -rf "$work"
 }
 trap clean EXIT
@@ -33,11 +35,17 @@ chown 10001 "$work/models"
 export UNNAIVE_TOKEN=${UNNAIVE_TOKEN:-$(od -An -N 24 -tx1 /dev/urandom | tr -d ' \n')}
 read -ra more <<<"${RUN_OPTIONS:-}"
 options=("${more[@]}" --network host --read-only --cap-drop ALL --security-opt no-new-privileges --env UNNAIVE_TOKEN)
-podman run --rm "${options[@]}" --volume "$work/models:/models" --entrypoint unnaive "$image" \
-  train /models/rows.csv --label label --model multinomial -o /models/default.model
-port=$((20000 + RANDOM % 10000))
-name=$(podman run --detach "${options[@]}" --volume "$work/models:/models" "$image" --port "$port" --allow-host name.example /models/default.model)
-containers+=("$name")
+if [ "${RUN:-podman}" = chroot ]; then
+  root=$(buildah from "$image")
+  in_image() { buildah run --isolation chroot --network host --env "UNNAIVE_TOKEN=$UNNAIVE_TOKEN" --volume "$work/models:/models" "$root" -- "$@"; }
+  serve() { in_image unnaive serve --host 0.0.0.0 "$@"; } # the image's entrypoint
+else
+  in_image() { podman run --rm "${options[@]}" --volume "$work/models:/models" --entrypoint "$1" "$image" "${@:2}"; }
+  serve() { podman run --rm "${options[@]}" --volume "$work/models:/models" "$image" "$@"; }
+fi
+in_image unnaive train /models/rows.csv --label label --model multinomial -o /models/default.model
+serve --port "$port" --allow-host name.example /models/default.model &
+serving=$!
 for _ in $(seq 300); do
   curl --silent --fail "http://127.0.0.1:$port/healthz" && break
   sleep 0.2
@@ -45,11 +53,12 @@ done
 curl --silent --fail -H "Host: name.example" -H "Authorization: Bearer $UNNAIVE_TOKEN" "http://127.0.0.1:$port/v1/models/default/teach" \
   -d '{"documents": [{"text": "goal ball", "label": "sport"}]}'
 echo
-podman exec "$name" python -c "import urllib.request; urllib.request.urlopen('http://127.0.0.1:$port/healthz')"
-podman stop --time 20 "$name" >/dev/null
+in_image python -c "import urllib.request; urllib.request.urlopen('http://127.0.0.1:$port/healthz')"
+stop_serving
+wait "$serving" || true
 chown -R 0 "$work/models"
 chmod 755 "$work/models"
-if podman run --rm "${options[@]}" --volume "$work/models:/models" "$image" 2>"$work/said"; then
+if serve /models/default.model 2>"$work/said"; then
   echo "a volume of another user was not refused" && exit 1
 fi
 grep -- "--user 0:" "$work/said"
