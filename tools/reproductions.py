@@ -4,6 +4,7 @@
     python tools/reproductions.py --run or-gate            measure a paper anew (its full run), then write both
     python tools/reproductions.py --run hierarchical:4.10  measure one table anew
     python tools/reproductions.py --run all --missing      measure only what has no figures yet
+    python tools/reproductions.py --draw                   draw the networks of the hierarchical thesis anew
 
 A table is written as soon as it is done. Bands, tolerances and reasons come from the TOML files of the papers. Their
 hash is kept with the figures: when they are changed afterwards, the marks are void until the next run. --records FOLDER
@@ -27,13 +28,25 @@ from unnaive.evaluation.papers.comparison import (
     count_marks,
     measure_table,
 )
+from unnaive.evaluation.papers.hierarchical import NETWORK_FIGURES
 from unnaive.evaluation.papers.render import tables_as_markdown
 from unnaive.evaluation.papers.runs import Measurement, PaperRun
 from unnaive.evaluation.papers.tables import Paper, paper_keys, read_paper
 from unnaive.evaluation.records import versions
+from unnaive.evaluation.reports.network_figures import tree_figure
+from unnaive.evaluation.reports.plots import save_figure
 
 DOCS = Path(__file__).parents[1] / "docs"
+DRAWN = "assets/hierarchical-figure-{number}.svg"  # of DOCS
 FIGURES, PAGE = DOCS / "reproductions.json", DOCS / "reproductions.md"
+THEIR_NETWORKS = {  # what section 4.2.2 of the thesis says of each, and whether ours is like it
+    "4.1": "In the thesis all parents of the class are hidden variables; in ours the word *trade* is a parent too.",
+    "4.2": "In the thesis *trade* and *tariffs* are parents of the class; in ours each is below a hidden variable.",
+    "4.3": "In the thesis one parent of the class is hidden and all others are words, and one hidden variable has two "
+    "hidden parents; so it is in ours.",
+    "4.4": "In the thesis words are clustered as a person would cluster them, and so are some of ours "
+    "(*semiconductor* with *semiconductors*, *u* with *s*).",
+}
 Figures = dict[str, dict[str, dict[str, Any]]]  # paper → table → "rules", their hash, and "figures"
 
 INTRODUCTION = """# The papers, ours beside theirs
@@ -111,9 +124,26 @@ def render_page(figures: Figures) -> str:
         lines.append(f"| [{paper.key}](#{paper.key}) | " + " | ".join(map(str, numbers)) + " |")
     sections = [
         f'<a id="{paper.key}"></a>\n\n{tables_as_markdown(paper, comparisons, PaperRun())}{_unmeasured(paper, figures)}'
+        + (f"\n{show_networks()}" if paper.key == "hierarchical" else "")
         for paper, comparisons in papers
     ]
     return "\n".join([INTRODUCTION, *lines, "", *sections, "", *count_tables(papers)])
+
+
+def draw_networks(run: PaperRun) -> None:
+    """Figures 4.1 to 4.4 of the hierarchical thesis, learnt and drawn as `unnaive inspect --network` draws them."""
+    for number, (title, learn) in NETWORK_FIGURES.items():
+        save_figure(tree_figure(learn(run), note=title), DOCS / DRAWN.format(number=number))
+
+
+def show_networks() -> str:
+    """The section of the page with the drawn networks, beside what the thesis says of its own."""
+    lines = ["### Figures 4.1 to 4.4. Networks of the class trade", ""]
+    lines += ["Learnt and drawn by `python tools/reproductions.py --draw`. Numbers are not printed in the thesis.", ""]
+    for number, (title, _) in NETWORK_FIGURES.items():
+        lines += [f"**Figure {number}.** {title}. {THEIR_NETWORKS[number]}", ""]
+        lines += [f"![Figure {number}: {title}]({DRAWN.format(number=number)})", ""]
+    return "\n".join(lines)
 
 
 def count_tables(papers: Sequence[tuple[Paper, list[TableComparison]]]) -> list[str]:
@@ -159,9 +189,12 @@ def main() -> None:
     parser.add_argument("--run", nargs="*", default=[], metavar="PAPER[:TABLE]", help="measure these; all for all")
     parser.add_argument("--missing", action="store_true", help="only tables without figures")
     parser.add_argument("--records", type=Path, help="folder of records of single splits")
+    parser.add_argument("--draw", action="store_true", help="draw the networks of the hierarchical thesis")
     parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
     run = PaperRun(jobs=given.jobs, records=given.records)
+    if given.draw:
+        draw_networks(run)
     for name in paper_keys() if given.run == ["all"] else given.run:
         key, _, number = name.partition(":")
         measure(key, number or None, run, missing=given.missing)

@@ -8,7 +8,7 @@ random, so that figures of networks are means over three seeds (one in a quick r
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -25,6 +25,7 @@ from unnaive.evaluation.papers.runs import Measurement, PaperRun, Runner
 from unnaive.evaluation.ranking import breakeven, weighted_mean
 from unnaive.evaluation.tally import class_sizes
 from unnaive.evaluation.trials import train_scorer
+from unnaive.linear.network import Network
 from unnaive.linear.selection import information_gain, top_k
 from unnaive.models.hierarchical.learner import TUNED, in_threads
 
@@ -248,6 +249,32 @@ def by_direction(kind: str) -> Runner:
     columns = {f"{family}-{kind.upper()}": (family, 30) for family in ("HNB", "HBN")}
     return partial(vary_alpha, kind=kind, columns=columns)
 
+
+def learn_network(run: PaperRun, kind: str, alpha: float | None = None, *, validation: bool = False) -> Network:
+    """The network of the class trade as the thesis learns it: figures 4.1 to 4.3, and with alpha = 0 figure 4.4.
+
+    The structure does not depend on the start of EM, and so not on the seed; the tables of the nodes do.
+    """
+    found, place = load_data(run), CLASSES.index("trade")
+    features = np.sort(ranked_features(run)[place][:30])
+    train, _ = split_rows(run, validation=validation)
+    model = network("HBN", kind, **({} if alpha is None else {"alpha": alpha}))
+    member = csr_array(found.Y[:, [place]])[train]
+    scorer: Any = train_scorer(model.model, found.X[:, features][train], member, seed=run.seed, **dict(model.settings))
+    learnt: Network = scorer.network(0, [found.vocabulary[one] for one in features], ["trade"])
+    return learnt
+
+
+# by the number of the figure: what it shows, and the function (run) that learns it
+NETWORK_FIGURES: dict[str, tuple[str, Callable[[PaperRun], Network]]] = {
+    "4.1": ("HBN-AVG for the class trade", partial(learn_network, kind="avg")),
+    "4.2": ("HBN-OR for the class trade", partial(learn_network, kind="or")),
+    "4.3": ("HBN-DEP for the class trade", partial(learn_network, kind="dep")),
+    "4.4": (
+        "HBN-DEP with alpha = 0 for the class trade, learnt on validation data's training part",
+        partial(learn_network, kind="dep", alpha=0.0, validation=True),
+    ),
+}
 
 TABLES: dict[str, Runner] = {
     "4.1": tune_settings,

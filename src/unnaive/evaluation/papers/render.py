@@ -16,7 +16,7 @@ from unnaive.evaluation.papers.comparison import (
     summary_line,
 )
 from unnaive.evaluation.papers.runs import PaperRun
-from unnaive.evaluation.papers.tables import Band, Paper, PublishedTable
+from unnaive.evaluation.papers.tables import Band, Paper, PublishedTable, Source
 from unnaive.evaluation.reports import page as html
 
 LEGEND = (
@@ -105,8 +105,12 @@ def band_sources(table: PublishedTable) -> list[str]:
     """A line for each source of this table's bands."""
     sources = [band.source for band in table.bands.values()]
     lines = [f"bands: {one.text} ({one.kind})" for one in dict.fromkeys(sources)]
-    widths = dict.fromkeys(table.tolerances.values())
-    lines += [f"± {width:g} around published values of some rows: {one.text} ({one.kind})" for width, one in widths]
+    widths: dict[Source, set[float]] = {}
+    for width, source in table.tolerances.values():
+        widths.setdefault(source, set()).add(width)
+    for source, several in widths.items():
+        span = " to ".join(f"{width:g}" for width in sorted({min(several), max(several)}))
+        lines.append(f"± {span} around published values of some rows: {source.text} ({source.kind})")
     for tolerance, words in ((table.tolerance, ""), (table.tolerance_in_spreads, " printed standard deviations")):
         if tolerance is not None:
             width, source = tolerance

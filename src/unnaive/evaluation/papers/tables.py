@@ -231,7 +231,8 @@ def _read_table(entry: dict[str, Any], sources: dict[str, Source]) -> PublishedT
             (row, column): (line[2], _named_source(entry["number"], line, 3, sources))
             for line in entry.get("tolerances", ())
             for row, column in _places(line[0], line[1], rows, columns)
-        },
+        }
+        | _breakeven_tolerances(entry, values, sources),
         reasons=_read_reasons(entry.get("reasons", ()), rows, columns),
         evidence={
             (row, column): (line[3], line[4])
@@ -253,6 +254,41 @@ def _read_tolerance(entry: dict[str, Any], name: str, sources: dict[str, Source]
     """A tolerance is written [width, name of its source]."""
     line = entry.get(name)
     return None if line is None else (line[0], _named_source(entry["number"], line, 1, sources))
+
+
+def _breakeven_tolerances(
+    entry: dict[str, Any], values: Figures, sources: dict[str, Source]
+) -> dict[CellPosition, tuple[float, Source]]:
+    """Two standard errors of every printed breakeven in %, from the test documents of its class.
+
+    At the breakeven point b is the share of the n documents of a class that are found, so that its variance is
+    b(1−b)/n. `breakeven_documents` has n by row; `breakeven_averages` names the rows of the micro average, weighted by
+    n, and of the macro average: their variances are the sums over classes, squares of the weights before each.
+
+    >>> noise = Source("noise", "b(1−b)/n")
+    >>> entry = {"rows": ["a", "mean"], "columns": ["NB"], "breakeven_documents": {"a": 100}, "number": "1"}
+    >>> entry |= {"breakeven_averages": {"macro": "mean"}, "breakeven_source": "n"}
+    >>> found = _breakeven_tolerances(entry, ((80.0,), (80.0,)), {"n": noise})
+    >>> [width for width, _ in found.values()]  # 2 · 100 · √(.8 · .2 / 100)
+    [8.0, 8.0]
+    """
+    sizes: dict[str, int] = entry.get("breakeven_documents", {})
+    if not sizes:
+        return {}
+    source = _named_source(entry["number"], [entry.get("breakeven_source")], 0, sources)
+    weights = {name: {name: 1.0} for name in sizes}
+    for kind, name in entry.get("breakeven_averages", {}).items():
+        total = sum(sizes.values())
+        weights[name] = {one: n / total if kind == "micro" else 1 / len(sizes) for one, n in sizes.items()}
+    found: dict[CellPosition, tuple[float, Source]] = {}
+    for place, column in enumerate(entry["columns"]):
+        printed = {row: line[place] for row, line in zip(entry["rows"], values, strict=True)}
+        shares = {name: value / 100 for name in sizes if (value := printed[name]) is not None}
+        for row, parts in weights.items():
+            if printed[row] is not None and parts.keys() <= shares.keys():
+                variance = sum(w * w * shares[one] * (1 - shares[one]) / sizes[one] for one, w in parts.items())
+                found[row, column] = (round(200 * math.sqrt(variance), 2), source)
+    return found
 
 
 def _read_band(number: str, line: list[Any], sources: dict[str, Source]) -> tuple[CellPosition, Band]:
