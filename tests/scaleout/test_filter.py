@@ -30,6 +30,8 @@ from unnaive.scaleout.filter.line_shards import LineShard
 from unnaive.scaleout.filter.run import filter_shard
 from unnaive.scaleout.filter.tally import FilterTally, tally_block
 
+pytestmark = pytest.mark.slow  # `make quick` stays under a minute
+
 GOOD = ["clear and useful prose about rivers", "a useful guide to rivers and lakes", "clear notes on lakes"]
 BAD = ["buy cheap pills now", "cheap cheap watches buy", "now buy the watches"]
 TEXTS = [*GOOD, *BAD, "useful pills", "", "a clear lake, cheap", "nothing known ççç"]

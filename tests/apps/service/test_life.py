@@ -22,6 +22,8 @@ from unnaive.classifier.receipts import model_hash
 
 from .conftest import WITH_TOKEN, options, tickets
 
+pytestmark = pytest.mark.slow  # `make quick` stays under a minute
+
 TEXTS, LABELS = ["good ball", "fair vote", "ball game", "vote law"] * 3, ["sport", "politics"] * 6
 Run = Callable[..., tuple[int, str, str]]  # a command: its exit code, stdout and stderr
 BALL, LAW = Document("frobnicator ball", ("sport",)), Document("law book", ("politics",))

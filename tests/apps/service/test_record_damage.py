@@ -18,6 +18,8 @@ from unnaive.apps.service.refused import Refused
 from unnaive.apps.service.served import ServedModel
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 
+pytestmark = pytest.mark.slow  # `make quick` stays under a minute
+
 TAUGHT = 15
 
 

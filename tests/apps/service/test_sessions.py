@@ -13,6 +13,8 @@ from unnaive.apps.service.sessions import LASTS, Sessions, read_local_secret
 
 from .conftest import TOKEN, WITH_TOKEN, options
 
+pytestmark = pytest.mark.slow  # `make quick` stays under a minute
+
 OWN = {"Origin": "http://testserver"}
 DOCUMENT = {"documents": [{"text": "frobnicator", "label": "bug"}]}
 

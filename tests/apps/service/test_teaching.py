@@ -18,6 +18,8 @@ from unnaive.data.text_hashes import TextHashes
 
 from .conftest import WITH_TOKEN, options
 
+pytestmark = pytest.mark.slow  # `make quick` stays under a minute
+
 BILL = {"text": "frobnicator charged twice", "label": "billing"}
 PATH = "/v1/models/tickets"
 
