@@ -14,6 +14,8 @@ from unnaive.classifier.receipt_schema import find_problem, read_receipt
 from unnaive.classifier.receipts import register_documents
 from unnaive.data.register import Register, make_key
 
+pytestmark = pytest.mark.slow  # `make quick` stays under a minute
+
 ROWS = [("good ball in the game", "sport"), ("fair vote for the law", "politics"), ("warm soup", "food")]
 HEAD = "text,label\n"
 SMALL = {"svm": "C=1.0", "knn": "k=3", "maxent": "max_iter=20", "tan": "features=6"}

@@ -21,6 +21,8 @@ from unnaive.apps.service.metrics import Metrics
 
 from .conftest import TOKEN, WITH_TOKEN, options
 
+pytestmark = pytest.mark.slow  # `make quick` stays under a minute
+
 
 @pytest.mark.parametrize(
     "host", ["evil.example", "[testserver].evil.example", "[testserver]", "testserver:80:80", "testserver@evil.example"]

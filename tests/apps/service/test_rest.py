@@ -17,6 +17,8 @@ from unnaive.apps.service.app import create_app
 
 from .conftest import WITH_TOKEN, options, tickets
 
+pytestmark = pytest.mark.slow  # `make quick` stays under a minute
+
 TEXT = "my invoice was charged twice"
 
 

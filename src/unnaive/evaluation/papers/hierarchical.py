@@ -258,7 +258,7 @@ def learn_network(run: PaperRun, kind: str, alpha: float | None = None, *, valid
     found, place = load_data(run), CLASSES.index("trade")
     features = np.sort(ranked_features(run)[place][:30])
     train, _ = split_rows(run, validation=validation)
-    model = network("HBN", kind, **({} if alpha is None else {"alpha": alpha}))
+    model = network("HBN", kind) if alpha is None else network("HBN", kind, alpha=alpha)
     member = csr_array(found.Y[:, [place]])[train]
     scorer: Any = train_scorer(model.model, found.X[:, features][train], member, seed=run.seed, **dict(model.settings))
     learnt: Network = scorer.network(0, [found.vocabulary[one] for one in features], ["trade"])
