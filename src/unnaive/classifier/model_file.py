@@ -117,6 +117,16 @@ def load_model(path: str | Path, *, mapped: bool = False) -> FittedModel:
         raise BadModel(f"{path}: the model in it is damaged ({_first_line(problem)}); train it again") from problem
 
 
+def as_fitted(model: Any) -> FittedModel:
+    """The FittedModel of a file, of a TextClassifier, or itself."""
+    if isinstance(model, (str, Path)):
+        return load_model(model)
+    fitted = getattr(model, "fitted_", model)
+    if not isinstance(fitted, FittedModel):
+        raise UnnaiveError(f"the model is a {type(model).__name__}; give a model file or a trained TextClassifier")
+    return fitted
+
+
 def _load(path: Path, mapped: bool) -> FittedModel:
     """The model. Every array is compared with its checksum, those of mapped models when they are first used."""
     found = _map(path)

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from unnaive.base.errors import MissingExtra, UnnaiveError
+from unnaive.base.errors import MissingExtra
 from unnaive.base.types import Label
-from unnaive.classifier.model_file import load_model
-from unnaive.learning.fitted import FittedModel
+from unnaive.classifier.model_file import as_fitted, load_model
 from unnaive.scaleout.filter.keep_rule import KeepRule, choose_keep_rule
 
 try:
@@ -63,11 +62,8 @@ class UnnaiveFilter(BaseFilter):  # type: ignore[misc]
         super().__init__(exclusion_writer, batch_size)
         self.save_score = save_score
         path = Path(model) if isinstance(model, (str, Path)) else None
-        fitted = load_model(path) if path is not None else getattr(model, "fitted_", model)
-        if not isinstance(fitted, FittedModel):
-            raise UnnaiveError(f"the model is a {type(model).__name__}; give a model file or a trained TextClassifier")
         rule, self.choice = choose_keep_rule(
-            fitted, keep, above=above, recall=recall, held_out=held_out, confidence=confidence
+            as_fitted(model), keep, above=above, recall=recall, held_out=held_out, confidence=confidence
         )  # fmt: skip
         self._path, self._keep, self._threshold = path, rule.keep, rule.threshold
         self._rule: KeepRule | None = rule.on_one_thread()  # a task has one core

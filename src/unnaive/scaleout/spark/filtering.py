@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from unnaive.base.errors import BadData
 from unnaive.base.types import Label
+from unnaive.classifier.model_file import as_fitted
 from unnaive.io.columns import join_names
 from unnaive.scaleout.filter.keep_rule import KeepRule, choose_keep_rule
 from unnaive.scaleout.spark.rows import as_buffer, check_text_type
-from unnaive.scaleout.spark.scoring import as_fitted, without_memory
+from unnaive.scaleout.spark.scoring import without_memory
 from unnaive.scaleout.spark.session import map_in_arrow, require_pyspark
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import pyarrow.compute as pc
 
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.base.types import Floats
-from unnaive.classifier.model_file import load_model
+from unnaive.classifier.model_file import as_fitted
 from unnaive.data.targets import label_sets
 from unnaive.io.columns import join_names
 from unnaive.learning.fitted import FittedModel
@@ -73,16 +72,6 @@ def transform(
         batch_scorer(shared, df.columns.index(text), prediction, probability, score),
         _schema(df, fitted, prediction, probability, score),
     )
-
-
-def as_fitted(model: Any) -> FittedModel:
-    """The FittedModel of a file, of a TextClassifier, or itself."""
-    if isinstance(model, (str, Path)):
-        return load_model(model)
-    fitted = getattr(model, "fitted_", model)
-    if not isinstance(fitted, FittedModel):
-        raise UnnaiveError(f"the model is a {type(model).__name__}; give a model file or a trained TextClassifier")
-    return fitted
 
 
 def without_memory(fitted: FittedModel) -> FittedModel:
