@@ -173,9 +173,13 @@ def hash_terms(terms: Sequence[str]) -> NDArray[np.uint32]:
     ['0x811c9dc5', '0xe40c292c']
     """
     codes = np.frombuffer("".join(terms).encode("utf-32-le"), "<u4")
-    sizes = np.array([len(term) for term in terms], np.int64)
+    return hash_runs(codes, np.array([len(term) for term in terms], np.int64))
+
+
+def hash_runs(codes: NDArray[np.uint32], sizes: NDArray[np.int64]) -> NDArray[np.uint32]:
+    """FNV-1a, 32 bits, of each run of `codes`, the first of which is the first sizes[0] of them (n_runs,)."""
     starts = np.cumsum(sizes) - sizes
-    hashes = np.full(len(terms), 0x811C9DC5, np.uint32)
+    hashes = np.full(len(sizes), 0x811C9DC5, np.uint32)
     for place in range(int(sizes.max(initial=0))):
         which = np.flatnonzero(sizes > place)
         hashes[which] = (hashes[which] ^ codes[starts[which] + place]) * np.uint32(0x01000193)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.classifier.export.c_header import DataSection, check_c, fill_slots, pack_sections
+from unnaive.classifier.export.c_header import DataSection, check_c, fill_slots, hash_runs, pack_sections
 from unnaive.classifier.export.conformance import TOLERANCE_OF_SINGLES, EngineAgreement
 from unnaive.classifier.export.fasttext import PortableFastText, stored_arrays
 from unnaive.models.fasttext.binary_file import LOSSES
@@ -94,13 +94,7 @@ def hash_tokens(tokens: list[bytes]) -> NDArray[np.uint32]:
     [3826002220, 3321057138]
     """
     content = np.frombuffer(b"".join(tokens), np.int8).astype(np.int32).view(np.uint32)
-    sizes = np.array([len(token) for token in tokens], np.int64)
-    starts = np.cumsum(sizes) - sizes
-    hashes = np.full(len(tokens), 2166136261, np.uint32)
-    for place in range(int(sizes.max(initial=0))):
-        which = np.flatnonzero(sizes > place)
-        hashes[which] = (hashes[which] ^ content[starts[which] + place]) * np.uint32(16777619)
-    return hashes
+    return hash_runs(content, np.array([len(token) for token in tokens], np.int64))
 
 
 def check_fasttext_c(folder: Path, lines: list[str]) -> list[EngineAgreement]:
