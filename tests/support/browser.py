@@ -51,6 +51,19 @@ def collect_problems(page: Any) -> list[str]:
     return problems
 
 
+@contextmanager
+def open_signed_in(browser: Any, address: str, token: str, *, width: int = 1000, allowed: str = "") -> Iterator[Any]:
+    """The service's page, opened with the token; an error if its console said anything without the word `allowed`."""
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    page = context.new_page()
+    page.problems = collect_problems(page)
+    page.goto(f"{address}#token={token}")
+    wait(page, "document.getElementById('version').textContent !== ''")
+    yield page
+    context.close()
+    assert [one for one in page.problems if not allowed or allowed not in one] == []
+
+
 def wait(page: Any, expression: str) -> None:
     """Until an expression is true; the browser's own waiting needs eval, which the page's policy forbids."""
     for _ in range(2400):  # two minutes, for a busy machine

@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra serve is not installed")
 
 from fastapi.testclient import TestClient
+from support.browser import open_browser
 
 from unnaive import TextClassifier
 from unnaive.apps.service.app import ServiceOptions, create_app
@@ -29,6 +30,13 @@ def tickets() -> tuple[list[str], list[str]]:
     """The built-in tickets and their queues."""
     corpus = load_tickets()
     return list(corpus.texts), [labels[0] for labels in corpus.labels]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, for the tests of a module."""
+    with open_browser() as opened:
+        yield opened
 
 
 @pytest.fixture(autouse=True)

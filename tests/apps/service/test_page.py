@@ -12,7 +12,7 @@ import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.browser import NEEDS_CHROMIUM, collect_problems, find_violations, open_browser, shoot, wait
+from support.browser import NEEDS_CHROMIUM, find_violations, open_signed_in, shoot, wait
 from support.serving import run_service
 
 from unnaive import TextClassifier
@@ -53,24 +53,11 @@ def server(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield running.address
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with open_browser() as browser:
-        yield browser
-
-
 @pytest.fixture
 def page(browser: Any, server: str) -> Iterator[Any]:
     """The page, opened with the token; a test fails if anything was written to the console as an error."""
-    context = browser.new_context(viewport={"width": 1100, "height": 900})
-    page = context.new_page()
-    problems = collect_problems(page)
-    page.goto(f"{server}#token={TOKEN}")
-    wait(page, "document.getElementById('version').textContent !== ''")
-    page.problems = problems
-    yield page
-    context.close()
-    assert problems == []
+    with open_signed_in(browser, server, TOKEN, width=1100) as page:
+        yield page
 
 
 def type_text(page: Any, text: str = TEXT) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
-from support.browser import NEEDS_CHROMIUM, collect_problems, find_violations, open_browser, shoot, wait
+from support.browser import NEEDS_CHROMIUM, collect_problems, find_violations, shoot, wait
 from support.serving import run_service
 
 from unnaive.curation.labelling.record import LabelRecord
@@ -30,12 +30,6 @@ def free_port() -> int:
         trial.bind(("127.0.0.1", 0))
         port: int = trial.getsockname()[1]
         return port
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with open_browser() as browser:
-        yield browser
 
 
 def open_page(browser: Any, address: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from support.browser import NEEDS_CHROMIUM, collect_problems, find_violations, open_browser, shoot, wait
+from support.browser import NEEDS_CHROMIUM, find_violations, open_signed_in, shoot, wait
 from support.serving import run_service
 
 from unnaive import TextClassifier
@@ -24,7 +24,7 @@ TAGS = (["red ball", "blue ball", "red vote"] * 3, [("red", "sport"), ("sport",)
 
 @pytest.fixture(scope="module")
 def server(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Three models: texts as classes, numbers as classes, several labels for a text."""
+    """Three models: texts as classes, numbers as classes, multilabel."""
     folder = tmp_path_factory.mktemp("teaching")
     first = folder / "tickets.model"
     first.write_bytes(trained.read_bytes())
@@ -37,24 +37,11 @@ def server(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield running.address
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with open_browser() as browser:
-        yield browser
-
-
 @pytest.fixture
 def page(browser: Any, server: str) -> Iterator[Any]:
     """The page, signed in; nothing may be written to the console but requests that were refused on purpose."""
-    context = browser.new_context(viewport={"width": 1000, "height": 900})
-    page = context.new_page()
-    problems = collect_problems(page)
-    page.goto(f"{server}#token={TOKEN}")
-    wait(page, "document.getElementById('version').textContent !== ''")
-    page.problems = problems
-    yield page
-    context.close()
-    assert [one for one in problems if "409" not in one] == []
+    with open_signed_in(browser, server, TOKEN, allowed="409") as page:
+        yield page
 
 
 def events(server: str, model: str = "tickets") -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.browser import NEEDS_CHROMIUM, collect_problems, find_violations, open_browser, shoot, wait
+from support.browser import NEEDS_CHROMIUM, find_violations, open_signed_in, shoot, wait
 from support.serving import run_service
 
 from unnaive import TextClassifier
@@ -34,24 +34,15 @@ def server(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield running.address.replace("0.0.0.0", "127.0.0.1")
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with open_browser() as browser:
-        yield browser
-
-
 @pytest.fixture
 def page(browser: Any, server: str) -> Iterator[Any]:
     """The page, signed in; a test fails if anything was written to the console, or asked of another host."""
-    context = browser.new_context(viewport={"width": 1000, "height": 900})
-    page = context.new_page()
-    problems, asked = collect_problems(page), set()
-    page.on("request", lambda one: asked.add(one.url.split("/")[2]) if one.url.startswith("http") else None)
-    page.goto(f"{server}#token={TOKEN}")
-    wait(page, "document.getElementById('version').textContent !== ''")
-    yield page
-    context.close()
-    assert problems == []
+    asked = set()
+    with open_signed_in(browser, server, TOKEN) as page:
+        page.on("request", lambda one: asked.add(one.url.split("/")[2]) if one.url.startswith("http") else None)
+        page.reload()
+        wait(page, "document.getElementById('version').textContent !== ''")
+        yield page
     assert asked == {server.split("/")[2]}
 
 
