@@ -149,7 +149,7 @@ class ColumnOptions:
     label: str | None = option("Column of labels.", metavar="COLUMN", more="Guessed where evident.")
     id: str | None = option("Column of the documents' names.", metavar="COLUMN", more="Guessed where evident.")
     separator: str | None = option(
-        "Separator of several labels in a cell, e.g. ; or list for cells such as ['a', 'b'].",
+        "Separator of the labels in a multilabel cell, e.g. ; or list for cells such as ['a', 'b'].",
         flags=("--label-separator",),
         more="A column of lists needs none.",
     )

@@ -37,7 +37,7 @@ export class Classes {
   hint(words) {
     const fresh = this.fresh(this.read(words));
     if (fresh.length) return `${fresh.join(", ")} will be a new class.`;
-    return this.multilabel ? "Several labels with ; between them." : "";
+    return this.multilabel ? "Separate the labels by a semicolon." : "";
   }
 }
 
