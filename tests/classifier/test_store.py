@@ -193,7 +193,7 @@ class TestWriting:
 
     def test_other_names_of_the_file_are_announced(self, saved, tmp_path):
         os.link(saved, tmp_path / "second")
-        with pytest.warns(UnnaiveWarning, match="had 1 other name .hard links., which still stand for the old file"):
+        with pytest.warns(UnnaiveWarning, match="had 1 other name .hard links., which still refer to the old file"):
             TextClassifier("multinomial").fit(TEXTS, LABELS).save(saved)
         assert (tmp_path / "second").read_bytes() != b""
 
