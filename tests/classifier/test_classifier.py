@@ -233,7 +233,7 @@ def test_forgetting_takes_words_and_classes_away():
     ("texts", "labels", "problem"),
     [
         (["curling"], ["sport"], "has never seen the term 'curling'"),
-        (["vote"], ["food"], "has no class 'food' but politics, sport"),
+        (["vote"], ["food"], "has no class 'food', only politics, sport"),
         (["vote"], ["sport"], "cannot be removed"),
         (["vote", "vote"], ["politics", "politics"], "cannot be removed"),
         (["ball goal", "vote"], ["sport", "politics"], "no document would be left"),

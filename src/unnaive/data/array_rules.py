@@ -74,7 +74,7 @@ class ArrayRule:
             finite = values[values != -np.inf]
             low, high = (finite.min().item(), finite.max().item()) if finite.size else (0.0, 0.0)
         if not (self.least <= low and high <= most):  # also true for NaN, since every comparison with NaN is false
-            return f"has values from {low} to {high}instead of from {self.least} to {most}"
+            return f"has values from {low} to {high} instead of from {self.least} to {most}"
         return None
 
 
@@ -117,7 +117,7 @@ def check_rules(arrays: Arrays, rules: Rules, **sizes: int) -> dict[str, int]:
     {'classes': 2, 'terms': 5, 'k': 2}
     >>> check_rules({"bias": np.zeros(2), "terms": np.array([4, 5])}, rules, classes=2, terms=5)
     Traceback (most recent call last):
-    ValueError: its terms has values from 4 to 5instead of from 0 to 4
+    ValueError: its terms has values from 4 to 5 instead of from 0 to 4
     >>> check_rules({"bias": np.zeros(2)}, rules, classes=2, terms=5)
     Traceback (most recent call last):
     ValueError: it has no terms

@@ -65,12 +65,12 @@ def _suits(X: Sparse, by_class: Sparse, weight: NDArray[Any], number: Any) -> bo
 def _native_sums(X: Sparse, by_class: Sparse, threads: int) -> ClassSums | None:
     """The sums by the native extension; None if a stored count is zero or a sum exceeds 32 bits."""
     threads = threads if X.nnz >= WORTH_THREADS else 1
-    sums = NATIVE.class_sums(
+    arrays = NATIVE.class_sums(
         X.indptr, X.indices, X.data, by_class.indptr, by_class.indices.astype(np.int32), X.shape[1], threads
     )  # fmt: skip
-    if sums is None:
+    if arrays is None:
         return None
-    ends, columns, sums, documents, terms, df = sums
+    ends, columns, sums, documents, terms, df = arrays
     shape, ends = (by_class.shape[0], X.shape[1]), ends.astype(X.indptr.dtype)
     class_terms, class_df = (csr_array((part, columns, ends), shape=shape) for part in (sums, documents))
     return ClassSums(class_terms, class_df, terms, df)

@@ -343,7 +343,7 @@ def check_known_classes(classes: Sequence[Label], known: Sequence[Label]) -> Non
 
     >>> check_known_classes(["eggs"], ["ham", "spam"])
     Traceback (most recent call last):
-    unnaive.base.errors.BadData: class 'eggs' is not among the 2 classes of the model (ham, spam); pass grow=True ...
+    unnaive.base.errors.BadData: class 'eggs' is not among the 2 classes of the model (ham, spam); pass grow=True...
     """
     among = set(known)
     new = [label for label in classes if label not in among]

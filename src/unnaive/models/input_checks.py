@@ -119,5 +119,5 @@ def check_model_classes(classes: list[Any], before: FittedModel) -> None:
     if unknown:
         raise BadData(
             f"classes={shorten_value(classes)} is not the same as on last call to partial_fit: class {unknown[0]!r} is "
-            f"none of the {len(before.classes)} that the model has; pass grow=True to add it"
+            f"not among the {len(before.classes)} classes of the model; pass grow=True to add it"
         )

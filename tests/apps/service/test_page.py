@@ -226,7 +226,7 @@ def test_the_card(page: Any, evaluation: dict[str, Any]) -> None:
     shown = page.inner_text("#card-body")
     assert "multinomial naive Bayes" in shown
     assert f"accuracy\n{evaluation['measures']['accuracy']:.3f}" in shown
-    assert f"Measured on {evaluation['documents']} documents" in shown
+    assert f"Evaluation on {evaluation['documents']} documents" in shown
     matrix = page.locator("[aria-label='Confusion matrix'] tbody tr").all()
     cells = [[int(one or 0) for one in row.locator("td").all_inner_texts()] for row in matrix]
     assert cells == evaluation["confusion"]["matrix"]
