@@ -186,7 +186,7 @@ def test_a_table_is_labelled_filtered_sorted_and_downloaded(page: Any, trained: 
     page.select_option("#filter-label", "billing")
     wait(page, f"document.getElementById('rows-words').textContent.startsWith('{expected.count('billing')} ')")
     page.select_option("#filter-label", "")
-    page.locator("#rows th button", has_text="Sure").click()
+    page.locator("#rows th button", has_text="Probability").click()
     shown = [float(one.strip("<> %")) for one in page.locator("#rows tbody td:nth-child(3)").all_inner_texts()]
     assert shown == sorted(shown, reverse=True)
     shoot(page, "table")
