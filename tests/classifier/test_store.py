@@ -524,7 +524,7 @@ class TestBadFiles:
         TextClassifier("hierarchical").fit(TEXTS, LABELS).save(path)
         rewrite(path, lambda arrays, about: arrays["scorer.n_features"].__setitem__(0, 2**25))
         tracemalloc.start()
-        with pytest.raises(BadModel, match="other sizes than its arrays"):
+        with pytest.raises(BadModel, match="the sizes of its networks do not match its arrays"):
             TextClassifier.load(path)
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
         tracemalloc.stop()

@@ -163,7 +163,7 @@ def test_the_first_call_needs_classes_or_grow(updatable, documents):
 
 def test_one_label_and_any_number_do_not_mix(updatable, documents):
     model = clone(updatable.estimator).fit(documents.X, documents.y)
-    with pytest.raises(BadData, match="keep to one label, or to any number"):
+    with pytest.raises(BadData, match="use one label, or label sets"):
         model.partial_fit(documents.X, documents.Y)
     with pytest.raises(BadData, match="labels mix int and str"):
         model.partial_fit(documents.X, np.arange(60) % 3, grow=True)
