@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from unnaive.models.svm.learner import LinearSVM as LinearSVM
     from unnaive.models.svm.nbsvm import NBSVM as NBSVM
     from unnaive.models.svm.nbsvm import PowerRatio as PowerRatio
+    from unnaive.models.svm.sharded import ShardedNBSVM as ShardedNBSVM
     from unnaive.models.tan import TreeAugmentedNB as TreeAugmentedNB
     from unnaive.models.trees import DecisionTree as DecisionTree
     from unnaive.models.word_clusters import WordClusterNB as WordClusterNB
