@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from unnaive.base.errors import UnnaiveWarning as UnnaiveWarning
     from unnaive.classifier.text_classifier import TextClassifier as TextClassifier
     from unnaive.data.counts import Counts as Counts
+    from unnaive.data.soft_labels import soft_labels as soft_labels
     from unnaive.evaluation.evaluate import evaluate as evaluate
     from unnaive.evaluation.experiments import compare as compare
     from unnaive.evaluation.report import report as report
@@ -64,6 +65,7 @@ _HOMES = {
     "compare": "unnaive.evaluation.experiments",
     "report": "unnaive.evaluation.report",
     "Counts": "unnaive.data.counts",
+    "soft_labels": "unnaive.data.soft_labels",
     "TokenRule": "unnaive.text.tokens",
     **dict.fromkeys(("Argmax", "TopK", "Thresholds", "Proportional"), "unnaive.learning.decisions"),
     **dict.fromkeys(
