@@ -89,6 +89,7 @@ class Model(Settings, Protocol):
     # the same for large amounts of text: see `token_rule_for`
     shorter_readings: ClassVar[tuple[dict[str, Any], ...]] = ()
     scorer_kinds: ClassVar[tuple[str, ...]] = ("linear",)  # the kinds of scorer it learns, as in model files
+    in_passes: ClassVar[bool] = False  # it learns in passes over the documents, which need not all be in memory
     poor_score: ClassVar[bool] = False  # fails scikit-learn's accuracy check on Gaussian blobs, which are not counts
 
     @classmethod
