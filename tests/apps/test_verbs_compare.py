@@ -78,7 +78,7 @@ def test_compare_of_a_file_takes_80_percent(run, tmp_path):
     [
         (("compare", "tickets", "--models", "oracle"), UnknownName, "no model called 'oracle'"),
         (("compare", "tickets", "--train-sizes", "ten"), UnnaiveError, "'ten' is no number"),
-        (("compare", "tickets", "--folds", "3", "--train-sizes", "5"), BadData, "one or the other"),
+        (("compare", "tickets", "--folds", "3", "--train-sizes", "5"), BadData, "give one of them"),
         ((*COMPARE, "--against", "svm"), UnknownName, "no model in this comparison called 'svm'"),
         (("reproduce", "bible"), UnknownName, "no paper called 'bible'"),
         (("plot", "absent.jsonl"), BadData, "absent.jsonl"),

@@ -50,13 +50,13 @@ MULTILABEL = (
     "aurc",
 )  # fmt: skip
 MANY_LABELS = ("precision@1", "precision@3", "precision@5", "psp@1", "psp@3", "psp@5")
-MANY = 100  # classes, above which what is among the best few says more than decisions do
+MANY = 100  # with more classes, the best few classes are more informative than decisions
 
 
 def evaluate(
     model: Any, texts: Any, labels: Any, *, name: str = "texts", ids: Sequence[str] | None = None
 ) -> Evaluation:
-    """Measure a trained model on labelled documents that it has not seen.
+    """Evaluate a trained model on labelled documents that it has not seen.
 
     Parameters
     ----------
@@ -67,9 +67,9 @@ def evaluate(
     labels : sequence
         A label for each document, or a collection of labels for each (multilabel).
     name : str, default="texts"
-        What reports call the data.
+        The name of the data in reports.
     ids : sequence of str or None, default=None
-        What reports call each document; None for their numbers.
+        The names of the documents in reports; None for their numbers.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def evaluate(
     raw = None
     if fitted.calibration is not None and fitted.scorer.probabilistic:
         raw = replace(fitted, calibration=None).probabilities(scores)
-    given = fitted.decide(scores)
+    assigned = fitted.decide(scores)
     return Evaluation(
         name=name,
         fitted=fitted,
@@ -104,7 +104,9 @@ def evaluate(
         Y=label_matrix(true_labels, (*known, *unknown)),
         scores=_add_columns(comparable_scores(fitted.scorer.link, scores), len(unknown), -np.inf),
         log_probabilities=fitted.log_probabilities(scores) if fitted.conformal is not None else None,
-        predictions=csr_array((given.data, given.indices, given.indptr), shape=(n_docs, len(known) + len(unknown))),
+        predictions=csr_array(
+            (assigned.data, assigned.indices, assigned.indptr), shape=(n_docs, len(known) + len(unknown))
+        ),
         probabilities=_add_columns(fitted.probabilities(scores), len(unknown), 0.0) if fitted.probabilistic else None,
         uncalibrated=None if raw is None else _add_columns(raw, len(unknown), 0.0),
         seconds=seconds,
@@ -115,7 +117,7 @@ def evaluate(
 class Mistake:
     """A document that got a class it does not have, or missed one that it has.
 
-    `confidence` is the probability of being wrong so, or where there are no probabilities the lead of the wrong score.
+    `confidence` is the probability of this error or, without probabilities, the lead of the wrong score.
     """
 
     row: int
@@ -128,12 +130,12 @@ class Mistake:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Predictions of a model for documents whose true labels are known; prints as a table of measures.
+    """Predictions of a model for documents with known labels; prints as a table of measures.
 
     Y, predictions: (n_docs, n_classes) 0/1 sparse; scores, probabilities: dense. `uncalibrated` are the probabilities
     before calibration, if there was one; `log_probabilities` those of the known classes, if there are conformal sets.
-    `unknown` classes, which the documents have and the model does not know, come last, score −∞ and are never given:
-    they count as the mistakes that they are. `seconds` is the time of scoring.
+    `unknown` are classes of the documents that the model does not know; they come last, score −∞ and are never
+    predicted, so they count as mistakes. `seconds` is the time of scoring.
     """
 
     name: str
@@ -158,17 +160,17 @@ class Evaluation:
 
     @lazy_property
     def model(self) -> str:
-        """The model and what is not default about it, on one line."""
+        """The model and its settings that are not default, on one line."""
         return describe_model(self.fitted)
 
     @property
     def n_terms(self) -> int:
-        """How many terms the model uses."""
+        """The number of terms that the model uses."""
         return self.fitted.scorer.n_terms
 
     @property
     def exclusive(self) -> bool:
-        """Whether every document has exactly one class, and is given one."""
+        """Whether every document has exactly one class, and is assigned one."""
         return single_labels(self.Y) is not None and single_labels(self.predictions) is not None
 
     @lazy_property
@@ -178,21 +180,23 @@ class Evaluation:
 
     @lazy_property
     def measures(self) -> dict[str, float]:
-        """The measures that apply, by name; those that are undefined here are left out."""
+        """The measures that apply, by name; undefined ones are omitted."""
         usual = SINGLE_LABEL if self.exclusive else MULTILABEL
         names = [find_measure(name) for name in (*usual, *(MANY_LABELS if len(self.classes) > MANY else ()))]
-        values = {one.name: one(self._input) for one in names if getattr(self._input, one.needs) is not None}
+        values = {
+            measure.name: measure(self._input) for measure in names if getattr(self._input, measure.needs) is not None
+        }
         return {name: value for name, value in values.items() if math.isfinite(value)}
 
     def measure(self, name: str) -> float:
-        """One measure by name; an error if the model has not what it needs."""
-        found = find_measure(name)
-        if found.needs == "propensities" and self._input.propensities is None:
+        """A measure by name; an error if the model lacks its input."""
+        measure = find_measure(name)
+        if measure.needs == "propensities" and self._input.propensities is None:
             raise BadData(
-                f"the measure {name!r} needs how many documents each class was learnt from, which this model has not "
+                f"the measure {name!r} needs the number of training documents of each class, which this model has not "
                 "kept; train it with its counts or documents"
             )
-        return found(self._input)
+        return measure(self._input)
 
     @lazy_property
     def _input(self) -> MeasureInput:
@@ -201,11 +205,11 @@ class Evaluation:
 
     @lazy_property
     def confusion(self) -> NDArray[np.int64]:
-        """Documents of true class i that were given class j (n_classes, n_classes)."""
+        """Documents of true class i that were assigned class j (n_classes, n_classes)."""
         return np.asarray(confusion(self.Y, self.predictions).toarray(), np.int64)
 
     def confused_pairs(self, limit: int = 10) -> list[tuple[str, str, int]]:
-        """(true, given, documents) of the classes that are confused most; empty for multilabel documents."""
+        """(true, predicted, documents) of the most confused classes; empty for multilabel documents."""
         if not self.exclusive:
             return []
         off = self.confusion - np.diag(np.diag(self.confusion))
@@ -227,7 +231,7 @@ class Evaluation:
         return [pooled, *each] if len(self.classes) > 1 else each
 
     def calibration(self) -> dict[str, Reliability]:
-        """The calibration curve, before and after calibration if there was one; none without probabilities."""
+        """The calibration curve, before and after calibration if there was one; empty without probabilities."""
         if self.probabilities is None:
             return {}
         if self.uncalibrated is None:
@@ -237,16 +241,16 @@ class Evaluation:
 
     @lazy_property
     def abstention(self) -> RiskCoverage | None:
-        """Accuracy as fewer documents are labelled, the surest first; None without probabilities."""
+        """Accuracy as a function of the share labelled, most certain documents first; None without probabilities."""
         if self.probabilities is None:
             return None
         confidence = given_confidence(self.probabilities, self.predictions)
         return risk_coverage(confidence, all_right(self.Y, self.predictions))
 
     def choose_abstention(self, accuracy: float, sureness: float = 0.9) -> AbstentionChoice | None:
-        """A probability to reject below so that the rest has this accuracy on new documents, with this confidence.
+        """A rejection threshold at which the remaining new documents have this accuracy, with this confidence.
 
-        Chosen on a random half of the documents, reported on the other; None where no probability can promise it.
+        It is chosen on a random half of the documents and reported on the other; None if there is no such threshold.
         """
         if self.probabilities is None:
             return None
@@ -254,34 +258,38 @@ class Evaluation:
         return choose_abstention(confidence, all_right(self.Y, self.predictions), accuracy, sureness=sureness)
 
     def coverage(self, confidence: float = 0.9) -> list[SetCoverage]:
-        """How sets with this confidence do, overall and by class; none where the model has no conformal scores."""
+        """The performance of prediction sets with this confidence, overall and by class.
+
+        Empty without conformal scores.
+        """
         if self.log_probabilities is None:
             return []
-        found, scores = [], self.fitted.conformal_scores()
+        results, scores = [], self.fitted.conformal_scores()
         for by_class in (False, True):
             inside = scores.accepted(self.log_probabilities, confidence, by_class=by_class)
-            found.append(set_coverage(inside, self.Y, confidence, by_class=by_class))
-        return found
+            results.append(set_coverage(inside, self.Y, confidence, by_class=by_class))
+        return results
 
     @lazy_property
     def drift(self) -> TrainingDrift | None:
-        """Whether these documents are like those that the model learnt from; None where that cannot be told."""
+        """Whether these documents are like the training documents; None if that cannot be tested."""
         return find_training_drift(self.fitted, self.documents, self.Y)
 
     def mistakes(self, limit: int = 10) -> list[Mistake]:
-        """The mistakes made with most confidence, one for each document."""
+        """The mistakes with the highest confidence, one for each document."""
         truth, given = indicator_matrix(self.Y), indicator_matrix(self.predictions)
         surprise = self._surprise(truth)
         off = csr_array(abs(truth - given))
         off.eliminate_zeros()
         rows, columns = off.nonzero()
         order = np.lexsort((columns, rows, -surprise[rows, columns]))
-        best = {int(rows[at]): int(columns[at]) for at in reversed(order)}  # the last one in is the worst of its row
+        # the last one entered is the worst of its row
+        best = {int(rows[at]): int(columns[at]) for at in reversed(order)}
         ranked = sorted(best.items(), key=lambda item: -surprise[item])[:limit]
         return [self._mistake(row, column, float(surprise[row, column])) for row, column in ranked]
 
     def _surprise(self, truth: Sparse) -> Floats:
-        """How sure the classifier was of each decision, were it wrong (n_docs, n_classes)."""
+        """The confidence in each decision, if it is wrong (n_docs, n_classes)."""
         sure = self.probabilities if self.probabilities is not None else self.scores
         true = truth.toarray() != 0
         if self.exclusive:  # the lead of a wrong class over the true one; a missed class is the same mistake
@@ -299,7 +307,7 @@ class Evaluation:
         return Mistake(row, names(indicator_matrix(self.predictions)), true, self.classes[column], missed, confidence)
 
     def explain_mistake(self, mistake: Mistake) -> Explanation | None:
-        """Why the mistake was made: the wrong class against the true one where there is just one of each."""
+        """An explanation of the mistake: the wrong class against the true one, if there is one of each."""
         labels = {str(label): label for label in self.fitted.classes}
         if mistake.wrong not in labels:
             return None
@@ -307,19 +315,19 @@ class Evaluation:
         return self.fitted.explain(self._document(mistake.row), labels[mistake.wrong], against=against)
 
     def text(self, row: int) -> str:
-        """The text of a document; empty where documents are rows of counts."""
+        """The text of a document; empty if documents are rows of counts."""
         document = self._document(row)
         return document if isinstance(document, str) else ""
 
     def document_name(self, row: int) -> str:
-        """What reports call a document."""
+        """The name of a document in reports."""
         return f"document {row + 1}" if self.ids is None else str(self.ids[row])
 
     def _document(self, row: int) -> Any:
         return self.documents[[row]] if self.fitted.token_rule is None else self.documents[row]
 
     def top_terms(self, limit: int = 10) -> dict[str, list[tuple[str, float]]]:
-        """The terms that speak most for each class; none for models where nobody can tell."""
+        """The strongest terms of each class; empty for models without such terms."""
         return {str(label): self.fitted.strongest_terms(label, limit) for label in self.fitted.classes}
 
     def render(self, format: str) -> str:
@@ -330,7 +338,7 @@ class Evaluation:
 
 
 def describe_model(fitted: FittedModel) -> str:
-    """The model and all that is not default about it, on one line.
+    """The model and all its settings that are not default, on one line.
 
     >>> from unnaive import TextClassifier
     >>> model = TextClassifier("multinomial", alpha=0.5, stem="porter").fit(["good ball", "fair vote"], [0, 1])
@@ -338,8 +346,12 @@ def describe_model(fitted: FittedModel) -> str:
     'multinomial naive Bayes, alpha=0.5, stem=porter'
     """
     spec = fitted.spec
-    training = {one.name: getattr(spec, one.name) for one in fields(TrainingSpec)[1:]}
-    changed = {one.name: training[one.name] for one in fields(TrainingSpec)[1:] if training[one.name] != one.default}
+    training = {field_.name: getattr(spec, field_.name) for field_ in fields(TrainingSpec)[1:]}
+    changed = {
+        field_.name: training[field_.name]
+        for field_ in fields(TrainingSpec)[1:]
+        if training[field_.name] != field_.default
+    }
     if isinstance(changed.get("optimise"), dict):
         changed["optimise"] = "costs"
     usual = TokenRule().to_dict()
@@ -349,7 +361,7 @@ def describe_model(fitted: FittedModel) -> str:
 
 
 def _class_propensities(fitted: FittedModel, n_unknown: int) -> Floats | None:
-    """By the documents that each class was learnt from; None where the model has not kept how many they were."""
+    """The propensities from the training documents of each class; None if the model has not kept their numbers."""
     if fitted.counts is not None:
         sizes, n_docs = fitted.counts.counts.class_docs, fitted.counts.counts.n_docs
     elif fitted.documents is not None:
@@ -360,5 +372,5 @@ def _class_propensities(fitted: FittedModel, n_unknown: int) -> Floats | None:
 
 
 def _add_columns(table: Floats, columns: int, value: float) -> Floats:
-    """The table with more columns on the right, filled with a value."""
+    """The table with columns of a constant value appended."""
     return table if not columns else np.hstack([table, np.full((len(table), columns), value)])
