@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import BadData
 from unnaive.base.types import Label, Sparse
+from unnaive.io.fields import one_document
 from unnaive.linear.documents import shown_part
 from unnaive.linear.scorer import Scorer
 from unnaive.text.scripts import character_spans, run_pattern
@@ -264,6 +265,8 @@ def explain_document(
        +0.69  good ×2
        -0.35  vote
     """
+    if fitted.token_rule is not None:
+        document = one_document(document, fitted.token_rule.fields)
     row, found, names = fitted.reader.read_one(document)
     # as `predict` scores: the kernel adds in another order than a product of matrices, and rounding breaks ties
     scores = fitted.scores(row if fitted.token_rule is None else [document])

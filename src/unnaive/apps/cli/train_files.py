@@ -41,6 +41,7 @@ def train_file(
     from unnaive.apps.cli.measuring import measure_holdout, measure_model
     from unnaive.apps.cli.output import read_as_trained, warn_about_learnt
     from unnaive.apps.cli.screen import reading_progress
+    from unnaive.apps.cli.source_fields import settle_fields
     from unnaive.apps.cli.train_summary import describe_training
     from unnaive.base.byte_sizes import parse_size
     from unnaive.classifier.model_file import check_writable, save
@@ -48,7 +49,9 @@ def train_file(
 
     limit = None if max_size is None else parse_size(max_size)
     check_writable(output)  # before minutes of work
-    recognise_mail(classifier, source)
+    source, classifier.fields = settle_fields(source)
+    if classifier.fields is None:
+        recognise_mail(classifier, source)
     spec = classifier.spec()  # likewise: an error if a setting is wrong
     start = time.perf_counter()
     source = replace(
