@@ -57,7 +57,8 @@ def encode_records(
     parts = []
     for name, kind in field_kinds(fields).items():
         if name not in columns:
-            raise BadData(f"{source} have no field {name!r}, which is a {kind}; they have {', '.join(columns)}")
+            there = ", ".join(columns) or "no fields"
+            raise BadData(f"there is no field {name!r} ({kind}) in {source}; there are {there}")
         parts.append(_encode_column(name, kind, columns[name]))
     return list(map("".join, zip(*parts, strict=True)))
 
@@ -234,11 +235,11 @@ def as_documents(values: Any, fields: Sequence[str] | None) -> list[str] | tuple
     """
     if fields is None:
         return as_texts(values)
-    columns = record_columns(values, fields)
+    columns = record_columns(values)
     return as_texts(values) if columns is None else encode_records(columns, fields)
 
 
-def record_columns(values: Any, fields: Iterable[str]) -> dict[str, Any] | None:
+def record_columns(values: Any) -> dict[str, Any] | None:
     """The columns of a table or of a list of dicts by name; None where they are no records."""
     if type(values).__name__ == "LazyFrame":
         raise BadData("records came as a LazyFrame; collect() it first")
@@ -250,7 +251,7 @@ def record_columns(values: Any, fields: Iterable[str]) -> dict[str, Any] | None:
             raise BadData(f"the fields differ in length: {', '.join(f'{name} {n}' for name, n in sizes.items())}")
         return {name: column.tolist() if hasattr(column, "tolist") else list(column) for name, column in values.items()}
     if isinstance(values, (list, tuple)) and values and isinstance(values[0], Mapping):
-        return _dict_columns(values, list(field_kinds(tuple(fields))))
+        return _dict_columns(values)
     return None
 
 
@@ -270,13 +271,13 @@ def _table_columns(table: Any) -> dict[str, Any]:
     return {str(name): table[name].tolist() for name in table.columns}
 
 
-def _dict_columns(records: Sequence[Any], names: list[str]) -> dict[str, Any]:
+def _dict_columns(records: Sequence[Any]) -> dict[str, Any]:
     """Dicts as columns; a field that a record lacks is an empty cell, one that all lack is no column."""
     for row, record in enumerate(records):
         if not isinstance(record, Mapping):
             raise BadData(f"record {row} is {type(record).__name__}, and others are dicts; give a dict for each")
     seen = dict.fromkeys(name for record in records for name in record)
-    return {name: [record.get(name) for record in records] for name in seen if name in names or not names}
+    return {name: [record.get(name) for record in records] for name in seen}
 
 
 def has_kinds(fields: Any) -> bool:
@@ -296,7 +297,7 @@ def guess_fields(names: Any, records: Any) -> dict[str, str]:
     >>> guess_fields(["age", "queue"], {"age": [1.5, 2.5, None], "queue": ["a", "b", "a"]})
     {'age': 'number', 'queue': 'category'}
     """
-    columns = record_columns(records, ())
+    columns = record_columns(records)
     if columns is None:
         raise BadData("fields are those of records; give a DataFrame, a list of dicts, or a dict of columns")
     wanted = list(columns) if names == "auto" else names
@@ -334,4 +335,4 @@ def one_document(document: Any, fields: Sequence[str] | None) -> Any:
     """One record, as a dict, encoded; anything else as it is."""
     if fields is None or not isinstance(document, Mapping):
         return document
-    return encode_records(record_columns([document], fields) or {}, fields, "the record")[0]
+    return encode_records(record_columns([document]) or {}, fields, "the record")[0]

@@ -11,6 +11,7 @@ sections of unknown fields are skipped, and what stands before the first section
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -181,6 +182,26 @@ def shown_record(text: str) -> str:
     if SECTION not in text:
         return text
     return "\n".join(f"{key}: {value}" if key else value for key, value in shown_values(text).items())
+
+
+def shown_spans(record: str, spans: Sequence[tuple[int, int, str]]) -> tuple[str, list[tuple[int, int, str]]]:
+    """What `shown_record` shows of a record, and its spans (start, end, term) in that.
+
+    >>> shown_spans("\\x1eto\\x1fyou\\x1eage\\x1f3\\x1f[2,4)", [(4, 7, "you"), (12, 13, "age=[2,4)")])
+    ('to: you\\nage: 3', [(4, 7, 'you'), (13, 14, 'age=[2,4)')])
+    """
+    lines, starts, moves, at, shown = [], [0], [0], 0, 0
+    for place, part in enumerate(record.split(SECTION)):
+        key, border, held = part.partition(UNIT) if place else ("", "", part)
+        if place or part:
+            value = held.partition(UNIT)[0]
+            lines.append(f"{key}: {value}" if place else value)
+            starts.append(at + len(key) + len(border))
+            moves.append(shown + len(lines[-1]) - len(value) - starts[-1])
+            shown += len(lines[-1]) + 1
+        at += len(part) + 1
+    places = ((start, end, moves[bisect_right(starts, start) - 1], term) for start, end, term in spans)
+    return "\n".join(lines), [(start + move, end + move, term) for start, end, move, term in places]
 
 
 def is_record(value: Any) -> bool:

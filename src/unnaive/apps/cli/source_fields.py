@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -22,8 +23,11 @@ MOSTLY_DIFFERENT = 0.9  # of the values of a category: it names the row
 LEAK = 0.99  # of the held-out labels that one column tells
 
 
-def settle_fields(source: DataFile) -> tuple[DataFile, tuple[str, ...] | None]:
+def settle_fields(source: DataFile, *, labelled: bool = True) -> tuple[DataFile, tuple[str, ...] | None]:
     """The source with its fields named, and the fields as a token rule has them; None where documents are texts."""
+    recorded = _recorded_fields(source)
+    if recorded is not None:
+        return source, recorded
     if source.fields != "auto" and not source.fixed_fields:
         return source, None
     if "-" in source.paths:
@@ -32,7 +36,7 @@ def settle_fields(source: DataFile) -> tuple[DataFile, tuple[str, ...] | None]:
         if not source.text:
             raise UnnaiveError("stdin with fields needs the columns of text by name; say --text NAME")
         return source, (*(f"{name}:{TEXT}" for name in source.text), *source.fixed_fields)
-    columns, rows = _look(source)
+    columns, rows = _look(source, labelled)
     kinds = field_kinds(columns.fields)
     if source.fields == "auto" and kinds:
         named = {*source.text, *columns.texts, *field_kinds(source.fixed_fields)}
@@ -45,12 +49,28 @@ def settle_fields(source: DataFile) -> tuple[DataFile, tuple[str, ...] | None]:
     return settled, tuple(f"{name}:{kind}" for name, kind in kinds.items())
 
 
-def _look(source: DataFile) -> tuple[Columns, list[tuple[Any, ...]]]:
+def _recorded_fields(source: DataFile) -> tuple[str, ...] | None:
+    """The fields of a record of labels; None where the source is none, or has texts."""
+    path = Path(source.paths[0])
+    if len(source.paths) > 1 or source.format not in (None, "sqlite") or not path.is_file():
+        return None
+    from unnaive.curation.labelling.record import LabelRecord, is_label_record
+
+    if not is_label_record(path):
+        return None
+    record = LabelRecord(path)
+    try:
+        return record.fields()
+    finally:
+        record.close()
+
+
+def _look(source: DataFile, labelled: bool) -> tuple[Columns, list[tuple[Any, ...]]]:
     """The columns of the first file, and its first rows: the fields' values, then the label's."""
     from unnaive.io.options import ReadLog
 
     how = replace(source.options, log=ReadLog(), on_read=None)
-    table, columns = next(replace(source, options=how).tables(labelled=True))
+    table, columns = next(replace(source, options=how).tables(labelled=labelled))
     if source.fields != "auto" or columns.label is None:
         return columns, []
     names = [*columns.inputs, columns.label]
