@@ -123,7 +123,7 @@ def test_every_other_verb(run, files):
         (["train", "new.csv", *TRAIN, "--category", "body", "-o", "x.model"], "named twice"),
         (["train", "new.csv", *TRAIN, "--fields", "none", "-o", "x.model"], "--fields none contradicts"),
         (["train", "new.csv", *TRAIN, "--message", "body", "-o", "x.model"], "message parts are read of texts"),
-        (["train", "new.csv", *TRAIN, "--category", "prodct", "-o", "x.model"], "did you mean 'product'"),
+        (["train", "new.csv", *TRAIN, "--category", "Product", "-o", "x.model"], "did you mean 'product'"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(run, files, command, sentence):

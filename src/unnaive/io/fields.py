@@ -130,7 +130,7 @@ def _number_units(value: Any, name: str) -> list[str]:
     >>> _number_units(3.5, "age"), _number_units("-1,000", "x")[0], _number_units(0, "x")
     (['[2,4)', '[3.5,4)', '[3.5,3.625)'], '(-1024,-512]', ['0'])
     """
-    number = parse_number(value)
+    number = read_number(value)
     if number is None:
         raise BadData(
             f"field {name!r} is a number, and a value of it is {str(value)[:40]!r}; mend it or leave it empty"
@@ -149,10 +149,10 @@ def _interval(number: float, parts: int) -> str:
     return f"[{low:.9g},{high:.9g})" if number > 0 else f"(-{high:.9g},-{low:.9g}]"
 
 
-def parse_number(value: Any) -> float | None:
+def read_number(value: Any) -> float | None:
     """The number that a cell holds; None if it holds none.
 
-    >>> [parse_number(value) for value in (True, "1,234.5", "3,5", "12 %", "$5", "many")]
+    >>> [read_number(value) for value in (True, "1,234.5", "3,5", "12 %", "$5", "many")]
     [1.0, 1234.5, 3.5, 12.0, 5.0, None]
     """
     if not isinstance(value, str):
@@ -319,7 +319,7 @@ def guess_kind(name: str, values: Sequence[Any]) -> str:
     if filled and all(isinstance(value, (date, datetime)) or hasattr(value, "timestamp") for value in filled):
         return "date"
     profile = profile_column(name, filled).kind
-    numbers = bool(filled) and all(parse_number(value) is not None for value in filled)
+    numbers = bool(filled) and all(read_number(value) is not None for value in filled)
     if numbers and profile != "flags":
         few = len(set(map(str, filled))) <= FEW_NUMBERS and all(map(_is_whole, filled))
         return "category" if profile == "labels" and few and len(filled) > 4 * FEW_NUMBERS else "number"
@@ -327,7 +327,7 @@ def guess_kind(name: str, values: Sequence[Any]) -> str:
 
 
 def _is_whole(value: Any) -> bool:
-    number = parse_number(value)
+    number = read_number(value)
     return number is not None and number.is_integer()
 
 

@@ -29,7 +29,7 @@ _BAD_UNIT = re.compile("[\x00-\x20\ud800-\udfff\ufffd]|^$")  # no term of the en
 _NO_KEY = re.compile(r"[\s\x00-\x1f\ud800-\udfff\ufffd:=]+")
 
 
-class Section(NamedTuple):
+class RecordSection(NamedTuple):
     """A stretch of a record: the key of its field, how it is read, where it starts in the record, and its text."""
 
     key: str
@@ -111,7 +111,7 @@ def own_keys(fields: tuple[str, ...] | None) -> list[str]:
     return [key for key, mode in section_modes(fields or ()).items() if mode in (OWN_ONLY, BOTH)]
 
 
-def sections(text: str, fields: tuple[str, ...]) -> Iterator[Section]:
+def sections(text: str, fields: tuple[str, ...]) -> Iterator[RecordSection]:
     """The sections of a record in order, those of unknown fields left out.
 
     >>> record = "\\x1esubject\\x1fhi\\x1eage\\x1f3\\x1f[2,4)"
@@ -121,17 +121,17 @@ def sections(text: str, fields: tuple[str, ...]) -> Iterator[Section]:
     modes = section_modes(fields)
     first, *rest = text.split(SECTION)
     if first:
-        yield Section("", SHARED, 0, first)
+        yield RecordSection("", SHARED, 0, first)
     at = len(first)
     for part in rest:
         key, border, held = part.partition(UNIT)
         mode = modes.get(key, SKIPPED) if border else SKIPPED
         if mode:
-            yield Section(key, mode, at + 1 + len(key) + 1, held)
+            yield RecordSection(key, mode, at + 1 + len(key) + 1, held)
         at += 1 + len(part)
 
 
-def fixed_terms(section: Section) -> list[tuple[int, int, str]]:
+def fixed_terms(section: RecordSection) -> list[tuple[int, int, str]]:
     """(start, end, term) of a fixed section's terms; all of them stand where its value for people does."""
     value, *units = section.text.split(UNIT)
     place = section.start, section.start + len(value)

@@ -32,7 +32,7 @@ from unnaive.text.scripts import (
     sign_pattern,
     sign_term,
 )
-from unnaive.text.sections import BOTH, FIXED, OWN_ONLY, TERMS, Section, fixed_terms, own_term, sections, split_term
+from unnaive.text.sections import BOTH, FIXED, OWN_ONLY, TERMS, RecordSection, fixed_terms, own_term, sections, split_term
 from unnaive.text.segmenters import segments
 from unnaive.text.token_rule import BORDERS, LONGEST_NGRAM, TokenRule
 
@@ -232,7 +232,7 @@ def spans(text: str, rule: TokenRule) -> list[Span]:
     return [(*places.original(start, end), term) for start, end, term in _terms(cleaned, rule)]
 
 
-def _section_spans(section: Section, rule: TokenRule) -> list[Span]:
+def _section_spans(section: RecordSection, rule: TokenRule) -> list[Span]:
     """The terms of one section of a record, with offsets into the record."""
     if section.mode == TERMS:
         return fixed_terms(section) if rule.analyzer != "char" else []

@@ -31,7 +31,7 @@ async def classify_texts(models: Models, body: bytes) -> bytes:
     """What a model says of the texts of a request, as JSON."""
     asked = bodies.parse(bodies.ClassifyRequest, body)
     model = models.find(asked.model)
-    texts = models.check_texts(read_documents(model.version.fitted, texts_of(asked)))
+    texts = models.check_texts(read_given(model.version.fitted, texts_of(asked)))
     scored = await models.score(model, texts, asked.top_k)
     if asked.explain or any(one is not None for one in (asked.confidence, asked.threshold, asked.unknown_rate)):
         results = await models.work(detailed_results, scored, texts, asked)
@@ -89,7 +89,7 @@ def texts_of(asked: bodies.ClassifyRequest) -> list[str | dict[str, Any]]:
     return [asked.text] if asked.text is not None else list(asked.texts or ())
 
 
-def read_documents(fitted: FittedModel, given: list[str | dict[str, Any]]) -> list[str]:
+def read_given(fitted: FittedModel, given: list[str | dict[str, Any]]) -> list[str]:
     """The texts of a request as the model reads them: objects are records with its fields."""
     if all(isinstance(one, str) for one in given):
         return given  # type: ignore[return-value]

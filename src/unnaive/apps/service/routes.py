@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 from unnaive.apps.service import bodies
 from unnaive.apps.service.answers import model_card, network_picture
 from unnaive.apps.service.changes import Change, Document
-from unnaive.apps.service.classify import classify_texts, read_documents
+from unnaive.apps.service.classify import classify_texts, read_given
 from unnaive.apps.service.effects import Effect, declares
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
@@ -232,7 +232,7 @@ def digest_of(kind: str, body: bytes) -> str:
 
 
 def _documents_of(models: Models, model: ServedModel, given: list[bodies.LabelledDocument]) -> tuple[Document, ...]:
-    texts = models.check_texts(read_documents(model.version.fitted, [one.text for one in given]))
+    texts = models.check_texts(read_given(model.version.fitted, [one.text for one in given]))
     return tuple(Document(text, _labels_of(one)) for text, one in zip(texts, given, strict=True))
 
 
