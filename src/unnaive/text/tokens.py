@@ -32,7 +32,17 @@ from unnaive.text.scripts import (
     sign_pattern,
     sign_term,
 )
-from unnaive.text.sections import BOTH, FIXED, OWN_ONLY, TERMS, RecordSection, fixed_terms, own_term, sections, split_term
+from unnaive.text.sections import (
+    BOTH,
+    FIXED,
+    OWN_ONLY,
+    TERMS,
+    RecordSection,
+    fixed_terms,
+    own_term,
+    sections,
+    split_term,
+)
 from unnaive.text.segmenters import segments
 from unnaive.text.token_rule import BORDERS, LONGEST_NGRAM, TokenRule
 
