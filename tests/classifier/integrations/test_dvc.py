@@ -70,16 +70,25 @@ def test_a_stage_is_skipped_and_a_model_comes_back_from_the_cache(dvc):
     assert model.read_bytes() == first
 
 
-def test_an_update_leaves_the_cache_alone_where_the_model_is_a_link_to_it(dvc):
+@pytest.mark.parametrize("kind", ["hardlink", "symlink"])
+def test_an_update_leaves_the_cache_alone_where_the_model_is_a_link_to_it(dvc, kind):
     project, run = dvc
-    run("config", "cache.type", "hardlink")
+    run("config", "cache.type", kind)
     run("repro")
     model = project / "tickets.model"
     first = model.read_bytes()
-    assert model.stat().st_nlink == 2
+    assert (model.is_symlink(), model.stat().st_nlink) == ((False, 2) if kind == "hardlink" else (True, 1))
     (project / "more.csv").write_text("text,label\nnew taxes,politics\n")
-    update = [sys.executable, "-m", "unnaive", "--quiet", "update", "tickets.model", "more.csv"]
-    subprocess.run(update, cwd=project, check=True, capture_output=True)
+    command = [sys.executable, "-m", "unnaive", "--quiet", "update", "tickets.model", "more.csv"]
+
+    def update():
+        return subprocess.run(command, cwd=project, check=False, capture_output=True, text=True)
+
+    if kind == "symlink":
+        refused = update()
+        assert (refused.returncode, "a link to a write-protected file" in refused.stderr) == (2, True)
+        run("unprotect", "tickets.model")
+    assert update().returncode == 0
     assert model.read_bytes() != first
     run("checkout", "--force")
     assert model.read_bytes() == first
