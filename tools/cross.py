@@ -6,8 +6,8 @@
 
 Modules come to lie in build/cross/TARGET as in a wheel; tools/emulated_tests.sh runs those for Linux on ARM here.
 Each is linked a first time against an empty library with the names of Python's C interface: a name that neither Python,
-the system nor the module has is an error here, as it would be where the module is loaded. Windows: headers and
-libraries of MinGW, so that this shows what the sources ask of the system, and CI builds with clang-cl.
+the system nor the module has is an error here, as it would be where the module is loaded. Windows: compiled, not
+linked; headers of MinGW, so that this shows what the sources ask of the system, and CI builds with clang-cl.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TARGETS = {
     "aarch64-linux-musl": ("aarch64-linux-musl", f"cpython-{PYTHON}-aarch64-linux-musl.so", []),
     "aarch64-macos": ("aarch64-macos.11.0", f"cpython-{PYTHON}-darwin.so", ["-undefined", "dynamic_lookup"]),
     "x86_64-macos": ("x86_64-macos.10.15", f"cpython-{PYTHON}-darwin.so", ["-undefined", "dynamic_lookup"]),
-    "x86_64-windows-gnu": ("x86_64-windows-gnu", f"cp{PYTHON}-win_amd64.pyd", []),
+    "x86_64-windows-gnu": ("x86_64-windows-gnu", "", []),
 }
 FLAGS = [
     "-std=c++17",
@@ -141,14 +141,8 @@ def python_names() -> list[str]:
 
 
 def python_library(target: str) -> Path:
-    """An empty library with the names of Python's C interface; for Windows the one that leads to python3xx.dll."""
+    """An empty library with the names of Python's C interface."""
     folder = BUILD / target
-    if "windows" in target:
-        exports, library = folder / "python.def", folder / f"libpython{PYTHON}.a"
-        exports.write_text(f"LIBRARY python{PYTHON}.dll\nEXPORTS\n" + "\n".join(python_names()) + "\n")
-        tool = [sys.executable, "-m", "ziglang", "dlltool", "-m", "i386:x86-64", "-d", str(exports), "-l", str(library)]
-        run(tool)
-        return library
     source, library = folder / "python.c", folder / ("libpython.dylib" if "macos" in target else "libpython.so")
     source.write_text("".join(f"char {name};\n" for name in python_names()))
     command = [sys.executable, "-m", "ziglang", "cc", "-target", TARGETS[target][0], "-w", "-shared"]
@@ -160,9 +154,6 @@ def link_module(parts: list[Path], target: str, module: Path) -> None:
     """Link a module, a first time with all names resolved."""
     command = [*compiler(target)[:7], "-shared", "-s", *map(str, parts)]
     library = python_library(target)
-    if "windows" in target:
-        run([*command, str(library), "-o", str(module)])
-        return
     strict = ["-Wl,-z,defs"] if "linux" in target else []
     trial = BUILD / target / "trial.so"
     run([*command, *strict, str(library), "-o", str(trial)])
@@ -198,7 +189,7 @@ def main() -> None:
     failures = 0
     for target in asked.target or TARGETS:
         (BUILD / target).mkdir(parents=True, exist_ok=True)
-        linked = not asked.no_link
+        linked = bool(TARGETS[target][1]) and not asked.no_link
         built, size, start = [], 0, time.monotonic()
         for name, room in modules().items():
             if asked.module and name not in asked.module:
