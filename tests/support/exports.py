@@ -6,13 +6,18 @@ from functools import lru_cache
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from unnaive import TextClassifier
 from unnaive.classifier.export.hard_texts import hard_texts
+from unnaive.data.word_vectors import WordVectors
 from unnaive.learning.fitted import FittedModel
 
 ENGLISH = [
     "refund", "invoice", "login", "password", "crash", "error", "report", "export", "feature", "price", "team", "the",
 ]  # fmt: skip
+
+VECTORS = WordVectors.of([*ENGLISH, "unseen", "goal"], np.random.default_rng(3).normal(size=(len(ENGLISH) + 2, 5)))
 
 # name → parameters of TextClassifier; every kind of weighting, link, calibration and decision is among them
 MODELS: dict[str, dict[str, Any]] = {
@@ -30,6 +35,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "nbsvm": {"model": "nbsvm"},
     "nbsvm-macro-f1": {"model": "nbsvm", "optimise": "macro-f1"},
     "auto": {"model": "auto"},
+    "auto-vectors": {"model": "auto", "vectors": VECTORS, "budget": "fast"},
 }
 MULTILABEL: dict[str, dict[str, Any]] = {
     "sets-auto": {"model": "auto"},
@@ -54,6 +60,7 @@ CASES = [
     ("nbsvm", "both"), ("nbsvm-macro-f1", "words"), ("auto", "words"), ("or-gate-platt", "turkish"), ("hos", "words"),
     ("rocchio-counts", "pairs"), ("sets-auto", "words"), ("sets-multinomial", "turkish"), ("sets-or-gate", "pairs"),
     ("sets-svm-platt", "characters"), ("sets-maxent", "both"),
+    ("auto-vectors", "stops"),
 ]  # fmt: skip  # every model and every rule at least once
 QUICK = [("multinomial", "words"), ("nbsvm", "both")]  # the others are slow tests
 

@@ -22,7 +22,7 @@ void add_tf_idf(const Csr<int64_t>& X, const int32_t* place, const double* idf, 
       cells.push_back({row, z});
     }
     if (squares > 0)
-      add_rows(cells.data(), static_cast<int64_t>(cells.size()), by_sum ? total : std::sqrt(squares), weights, sums.data(),
-               out + d * width, width);
+      add_rows(cells.data(), static_cast<int64_t>(cells.size()), by_sum ? total : std::sqrt(squares), weights,
+               sums.data(), out + d * width, width);
   }
 }

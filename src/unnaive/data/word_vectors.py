@@ -28,9 +28,9 @@ class WordVectors:
     Lengths are not kept: the vector of a word is `codes` (n_words, n_dims) divided by its length. Nothing here depends
     on training documents, so that a model over these vectors is updated and forgets exactly.
 
-    >>> vectors = WordVectors.of(["ball", "vote", "goal"], [[1.0, 0.0], [0.0, 2.0], [3.0, 0.1]])
+    >>> vectors = WordVectors.of(["ball", "vote", "goal"], [[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]])
     >>> vectors, vectors.units.round(2).tolist()
-    (WordVectors(3 words, 2 dimensions), [[1.0, 0.0], [0.0, 1.0], [1.0, 0.03]])
+    (WordVectors(3 words, 2 dimensions), [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     """
 
     words: Vocabulary

@@ -22,7 +22,8 @@ namespace wide_sums {
 namespace wide_sums = plain_sums;
 #endif
 
-// out += Σ_t z_t · weights[place_t] / length + bias with z_t = (1 + log n_t) · idf[place_t]; length is √Σ_t z_t² or Σ_t |z_t|
+// out += Σ_t z_t · weights[place_t] / length + bias with z_t = (1 + log n_t) · idf[place_t]; length is √Σ_t z_t² or Σ_t
+// |z_t|
 struct TfIdfPart {
   const int32_t* place;  // the row of weights of every column, −1 for none; null: every column is its own
   const double* idf;

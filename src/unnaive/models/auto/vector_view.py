@@ -24,6 +24,7 @@ from unnaive.text.backend import thread_count
 
 LEAST_SPREAD = 1e-6
 ROWS_AT_ONCE = 1 << 13  # documents whose means are made at a time
+STEP_BITS = 16  # of the steps of weights: 8 more are a multiple's
 RARITY = 3e-4  # share of all words: a word that is as frequent counts half as much as a rare one
 
 
@@ -92,13 +93,17 @@ class VectorView:
 def round_weights(weights: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Weights (n_classes, n_words) as whole multiples, of 8 bits, of a step for each class (n_classes,); the steps too.
 
+    Steps have so few digits that their multiples are exact in 32 bits.
+
     >>> weights, step = round_weights(np.array([[12.7, 0.04, -3.0]], np.float32))
     >>> weights.round(2), step.round(2)
-    (array([[12.7,  0. , -3. ]], dtype=float32), array([0.1], dtype=float32))
+    (array([[12.7,  0. , -3. ]], dtype=float32), array([0.1]))
     """
-    largest = np.abs(weights).max(axis=1, initial=0).astype(np.float32)
-    step = np.where(largest > 0, largest, np.float32(1.0)) / np.float32(LARGEST_CODE)
-    return np.rint(weights / step[:, None]).astype(np.int8) * step[:, None], step
+    largest = np.abs(weights).max(axis=1, initial=0).astype(np.float64)
+    part, power = np.frexp(np.where(largest > 0, largest, 1.0) / LARGEST_CODE)
+    step = np.ldexp(np.ceil(part * 2**STEP_BITS), power - STEP_BITS)
+    multiples = np.rint(weights / step[:, None])
+    return (multiples * step[:, None]).astype(np.float32), step
 
 
 def _means(weighting: Weighting, X: Sparse, units: Singles) -> Singles:
