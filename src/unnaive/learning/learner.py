@@ -27,6 +27,7 @@ class Learner(Protocol):
     takes_vectors: ClassVar[bool]
     keeps_choice: ClassVar[bool]
     imported: ClassVar[bool]
+    in_passes: ClassVar[bool]
     scorer_kinds: ClassVar[tuple[str, ...]]
 
     def check_settings(self) -> None:
