@@ -9,6 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from unnaive import TextClassifier
 from unnaive.classifier.export import c_header
 from unnaive.classifier.export.c_header import _named, _with_lengths, model_data
@@ -16,12 +18,15 @@ from unnaive.classifier.export.conformance import TOLERANCE, EngineAgreement, co
 from unnaive.classifier.export.engines import read_answers
 from unnaive.classifier.export.hard_texts import hard_texts
 from unnaive.classifier.export.portable import portable_model
+from unnaive.data.word_vectors import WordVectors
 from unnaive.learning.fitted import FittedModel
 
 COMPILER = shutil.which("gcc") or shutil.which("clang")
 ENGLISH = [
     "refund", "invoice", "login", "password", "crash", "error", "report", "export", "feature", "price", "team", "the",
 ]  # fmt: skip
+
+VECTORS = WordVectors.of([*ENGLISH, "unseen", "goal"], np.random.default_rng(3).normal(size=(len(ENGLISH) + 2, 5)))
 
 # name → parameters of TextClassifier; every kind of weighting, link, calibration and decision is among them
 MODELS: dict[str, dict[str, Any]] = {
@@ -39,6 +44,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "nbsvm": {"model": "nbsvm"},
     "nbsvm-macro-f1": {"model": "nbsvm", "optimise": "macro-f1"},
     "auto": {"model": "auto"},
+    "auto-vectors": {"model": "auto", "vectors": VECTORS, "budget": "fast"},
 }
 MULTILABEL: dict[str, dict[str, Any]] = {
     "sets-auto": {"model": "auto"},
@@ -63,6 +69,7 @@ CASES = [
     ("nbsvm", "both"), ("nbsvm-macro-f1", "words"), ("auto", "words"), ("or-gate-platt", "turkish"), ("hos", "words"),
     ("rocchio-counts", "pairs"), ("sets-auto", "words"), ("sets-multinomial", "turkish"), ("sets-or-gate", "pairs"),
     ("sets-svm-platt", "characters"), ("sets-maxent", "both"),
+    ("auto-vectors", "stops"),
 ]  # fmt: skip  # every model and every rule at least once
 QUICK = [("multinomial", "words"), ("nbsvm", "both")]  # the others are slow tests
 
