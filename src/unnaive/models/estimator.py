@@ -83,6 +83,7 @@ class Model(Settings, Protocol):
     generative: ClassVar[bool] = True
     takes_unlabelled: ClassVar[bool] = False  # it also learns from documents without a label
     takes_terms: ClassVar[bool] = False  # `learn` gets the names of the terms
+    takes_vectors: ClassVar[bool] = False  # `learn` gets vectors of the terms, if there are any
     keeps_choice: ClassVar[bool] = False  # it selects among candidates; `relearn` keeps the selection
     imported: ClassVar[bool] = False  # trained elsewhere and read from a file: it has no statistic
     token_rule_changes: ClassVar[dict[str, Any]] = {}  # defaults of TextClassifier's token rule for this model
