@@ -67,7 +67,7 @@ def save_ours(scorer, path):
 
 
 def top_ours(scorer, Z):
-    return scorer.top_classes(Z, TOP)[0]
+    return scorer.top_scores(Z, TOP).best(TOP)
 
 
 def train_omikuji(Z, Y, folder):
