@@ -12,7 +12,7 @@ from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.weighting import DOCUMENT_WEIGHTINGS, document_weighting
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
-from unnaive.models.label_tree.clustering import cluster_labels, label_centroids
+from unnaive.models.label_tree.clustering import cluster_labels, compact_columns, label_centroids
 from unnaive.models.label_tree.scorer import LabelTreeScorer
 from unnaive.models.svm.solver import squared_hinge
 from unnaive.text.backend import thread_count
@@ -46,7 +46,7 @@ class LabelTree(DocumentsModel):
     C: float = setting("How much a document on the wrong side costs.", default=1.0, above=0, below=np.inf)
     weights: str = setting("How documents are weighted.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)
     least_weight: float = setting("Weights nearer to 0 are left out.", default=0.01, at_least=0)
-    tol: float = setting("Largest violation of the optimality conditions.", default=0.01, above=0)
+    tol: float = setting("Largest violation of the optimality conditions.", default=0.1, above=0)
     random_state: int = setting("Seed of the clustering and of the order of documents.", default=0, at_least=0)
     n_jobs: int | None = setting(
         "Number of threads over classes, by default one for each core; results do not depend on it.", default=None
@@ -97,21 +97,23 @@ class LabelTree(DocumentsModel):
         bias = np.where(sizes == 0, -1.0, 1.0)  # a child with nothing to tell apart
         if not told_apart.any():
             return csr_array((n_children, Z.shape[1]), dtype=np.float32), bias
-        part = csr_array(Z[documents])
-        columns, compact = np.unique(part.indices, return_inverse=True)
-        part = csr_array(
-            (part.data, compact.ravel().astype(np.int32), part.indptr), shape=(len(documents), len(columns))
-        )
+        columns, part = compact_columns(csr_array(Z[documents]))
         found = squared_hinge(
             part, targets, C=self.C, weight=weight[documents], tol=self.tol, max_iter=MOST_PASSES,
             random_state=self.random_state, n_jobs=thread_count(self.n_jobs),
         )  # fmt: skip
-        kept = np.abs(found.weights) >= max(self.least_weight, np.finfo(np.float32).tiny)
-        kept[~told_apart] = False
-        ends = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int32)
-        cells = found.weights[kept].astype(np.float32), columns.astype(np.int32)[np.nonzero(kept)[1]], ends
-        W = csr_array(cells, shape=(n_children, Z.shape[1]))
+        found.weights[~told_apart] = 0.0
+        W = _sparse_rows(found.weights, max(self.least_weight, float(np.finfo(np.float32).tiny)))
+        W = csr_array((W.data, columns.astype(np.int32)[W.indices], W.indptr), shape=(n_children, Z.shape[1]))
         return W, np.where(told_apart, found.bias, bias)
+
+
+def _sparse_rows(weights: Floats, least: float) -> Sparse:
+    """The weights that are not nearer to 0 than `least`, of 32 bits; row by row, each while it is in the cache."""
+    columns = [np.flatnonzero(np.abs(row) >= least).astype(np.int32) for row in weights]
+    values = [row[kept].astype(np.float32) for row, kept in zip(weights, columns, strict=True)]
+    ends = np.concatenate([[0], np.cumsum([len(kept) for kept in columns])]).astype(np.int32)
+    return csr_array((np.concatenate(values), np.concatenate(columns), ends), shape=weights.shape)
 
 
 def group_numbers(n_labels: int, levels: int | None) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Self
@@ -25,10 +26,11 @@ from unnaive.data.array_rules import (
 from unnaive.data.arrays import csr_arrays, read_csr
 from unnaive.data.weighting import Weighting
 from unnaive.linear.scorer import Scorer
-from unnaive.linear.top_scores import TopScores
+from unnaive.linear.top_scores import TopScores, row_starts
 
 SLOPE = 3.0  # of the logistic curve that makes a probability of a margin: 1 on the right side is p = 0.95
 CELLS = 1 << 22  # pairs of a document and a label that are held at a time
+FEW, SOME = 64, 1000  # documents that are met term by term at a time, and how many of them in all
 FAR = 1.0  # how far labels that were never looked at stay behind the last that were
 
 
@@ -89,6 +91,8 @@ class LabelTreeScorer(Scorer):
         look at may reach the least of `above`.
         """
         rows = max(1, CELLS // (self.beam * max(int(sizes.max()) for sizes in self._family_sizes)))
+        if X.shape[0] <= SOME:
+            rows = self._few
         parts = [
             self._top_scores(csr_array(X[start : start + rows]), k, above, scale)
             for start in range(0, X.shape[0], rows)
@@ -151,10 +155,11 @@ class LabelTreeScorer(Scorer):
     def _walk(self, Z: Sparse) -> tuple[_Places, list[tuple[_Places, Ids]]]:
         """Documents at the leaves that they look at, and at the groups where they turned back, level by level."""
         n_docs = Z.shape[0]
+        margins = self._margins(Z)
         places = _Places(np.arange(n_docs), np.zeros(n_docs, np.int64), np.zeros(n_docs))
         behind, row = [], 0
         for level, (above, ends) in enumerate(self._steps()):
-            places = self._descend(Z, places, above, ends, row)
+            places = self._descend(margins, places, above, ends, row)
             if level < len(self.ends) - 1:
                 kept = _is_best(places, self.beam)
                 behind.append((places.take(~kept), ends))
@@ -162,7 +167,9 @@ class LabelTreeScorer(Scorer):
             row += len(ends) - 1
         return places, behind
 
-    def _descend(self, Z: Sparse, places: _Places, above: Ids, ends: Ids, row: int) -> _Places:
+    def _descend(
+        self, margins: Callable[[Ids, slice], Floats], places: _Places, above: Ids, ends: Ids, row: int
+    ) -> _Places:
         """The children of the nodes that documents are at, with log p of the paths to them."""
         first = np.searchsorted(ends, above)  # the first child of each node, and where the last one's children end
         by_node = np.argsort(places.nodes, kind="stable")
@@ -173,12 +180,40 @@ class LabelTreeScorer(Scorer):
             children = np.arange(first[node], first[node + 1])
             rows = slice(row + children[0], row + children[-1] + 1)
             documents = places.documents[at]
-            margins = (Z[documents] @ self.weights[rows].T).toarray() + self.bias[rows]
-            below = places.paths[at][:, None] + log_sigmoid(SLOPE * margins)
+            below = places.paths[at][:, None] + log_sigmoid(SLOPE * (margins(documents, rows) + self.bias[rows]))
             parts.append((np.repeat(documents, len(children)), np.tile(children, len(at)), below.ravel()))
         if not parts:  # no document
             return places
         return _Places(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+    def _margins(self, Z: Sparse) -> Callable[[Ids, slice], Floats]:
+        """What gives the margins of some documents, rows of Z, at some nodes (n_documents, n_nodes), but for the bias.
+
+        Of many documents, those that are at a node are multiplied with its weights. To single ones that costs as much
+        as all weights of the node, though they have few of its terms: their margins at all nodes are added up term by
+        term, from a copy of the weights that lies so.
+        """
+        n_docs, n_nodes = Z.shape[0], len(self.bias)
+        if n_docs > self._few:
+            return lambda documents, rows: np.asarray((Z[documents] @ self.weights[rows].T).toarray())
+        table = self._by_term
+        sizes = np.diff(table.indptr)[Z.indices]
+        starts = row_starts(sizes)
+        cells = np.arange(starts[-1]) + np.repeat(table.indptr[Z.indices] - starts[:-1], sizes)
+        document = np.repeat(np.repeat(np.arange(n_docs), np.diff(Z.indptr)), sizes)
+        added = table.data[cells] * np.repeat(Z.data, sizes)
+        found = np.bincount(document * n_nodes + table.indices[cells], added, minlength=n_docs * n_nodes)
+        return lambda documents, rows: found.reshape(n_docs, n_nodes)[documents, rows]
+
+    @property
+    def _few(self) -> int:
+        """How many documents are met term by term: margins at all nodes are held."""
+        return max(1, min(FEW, CELLS // len(self.bias)))
+
+    @lazy_property
+    def _by_term(self) -> Sparse:
+        """The weights term by term (n_terms, n_nodes)."""
+        return csr_array(self.weights.T)
 
     def strongest_terms(self, chosen: int, frequency: Floats | None, limit: int) -> list[tuple[int, float]]:
         """The terms of largest weight for the label against those of its group."""
