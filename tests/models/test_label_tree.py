@@ -67,7 +67,7 @@ def test_with_a_wide_beam_scores_are_sums_along_the_path():
 
 def test_labels_outside_the_beam_stay_behind_those_inside():
     X, labels = made_up(64, 200)
-    wide, narrow = (LabelTree(beam=beam).fit(X, labels) for beam in (64, 1))
+    wide, narrow = (LabelTree(levels=2, beam=beam).fit(X, labels) for beam in (64, 1))
     one, two = wide.scores(X[:50]), narrow.scores(X[:50])
     inside = two == one
     assert (inside.sum(axis=1) == 8).all()  # one of 8 groups, of 8 labels each

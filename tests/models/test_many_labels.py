@@ -44,13 +44,13 @@ def texts_and_labels(n_docs=240, seed=0):
 @pytest.fixture(scope="module")
 def multilabel():
     texts, labels = texts_and_labels()
-    return TextClassifier("label-tree", beam=2).fit(texts, labels).fitted_
+    return TextClassifier("label-tree", levels=2, beam=2).fit(texts, labels).fitted_
 
 
 @pytest.fixture(scope="module")
 def single():
     texts, labels = texts_and_labels()
-    return TextClassifier("label-tree", beam=2).fit(texts, [min(one) for one in labels]).fitted_
+    return TextClassifier("label-tree", levels=2, beam=2).fit(texts, [min(one) for one in labels]).fitted_
 
 
 DECISIONS = [
@@ -162,10 +162,10 @@ def test_classes_beyond_the_best_are_missed():
 
 def test_training_tunes_without_the_scores_of_all_classes(monkeypatch):
     texts, labels = texts_and_labels()
-    usual = TextClassifier("label-tree").fit(texts, labels)
+    usual = TextClassifier("label-tree", levels=2).fit(texts, labels)
     monkeypatch.setattr(top_tuning, "MOST_CELLS", 0)
     monkeypatch.setattr(LabelTreeScorer, "scores", None)  # nothing asks for them
-    model = TextClassifier("label-tree").fit(texts, labels)
+    model = TextClassifier("label-tree", levels=2).fit(texts, labels)
     assert model.fitted_.scorer.weights.nnz == usual.fitted_.scorer.weights.nnz
     assert isinstance(model.fitted_.decision, (Thresholds, TopK))
     found = model.predict(texts)
@@ -173,7 +173,7 @@ def test_training_tunes_without_the_scores_of_all_classes(monkeypatch):
     limit = file_size(model.fitted_, frozen=True) - 2000
     assert compress_model(model.fitted_, limit).bytes <= limit
     with pytest.raises(BadData, match="a calibration needs the scores of 240 held-out documents for all 40 classes"):
-        TextClassifier("label-tree", calibrate="temperature").fit(texts, labels)
+        TextClassifier("label-tree", levels=2, calibrate="temperature").fit(texts, labels)
 
 
 def test_evaluation_by_the_best_classes_agrees_with_that_by_all_scores(multilabel, single, monkeypatch):

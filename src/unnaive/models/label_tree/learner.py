@@ -18,6 +18,7 @@ from unnaive.models.svm.solver import squared_hinge
 from unnaive.text.backend import thread_count
 
 MOST_PASSES = 1000  # over the documents of a node
+MOST_WEIGHTS = 1 << 25  # weights, or dual variables, of the children that are learnt at once
 
 
 class LabelTree(DocumentsModel):
@@ -26,7 +27,10 @@ class LabelTree(DocumentsModel):
     Labels whose documents are alike are grouped by balanced k-means; a node tells its children apart with the squared
     hinge, one child against the rest, trained on the documents that have a label below it. At prediction a document
     goes down to the `beam` most likely groups. With n labels and two levels a document meets some 2√n classifiers in
-    the place of n. Prabhu, Kag, Harsola, Agrawal and Varma (2018), Parabel; Khandagale, Xiao and Babbar (2020), Bonsai.
+    the place of n. Fewer than 1,000 labels are not grouped: one level is one classifier for each label against the
+    rest, which is better where it can be afforded.
+
+    Prabhu, Kag, Harsola, Agrawal and Varma (2018), Parabel; Khandagale, Xiao and Babbar (2020), Bonsai.
 
     >>> model = LabelTree().fit([[3, 0, 0], [0, 2, 0], [0, 0, 1], [1, 0, 0]], ["a", "b", "c", "a"])
     >>> model.predict([[2, 0, 0], [0, 0, 3]]).tolist()
@@ -40,12 +44,12 @@ class LabelTree(DocumentsModel):
     poor_score = True
 
     levels: int | None = setting(
-        "Levels of the tree, labels included; None for 2, from 65,536 labels on 3.", default=None
+        "Levels of the tree, labels included; None for 1, from 1,000 labels on 2, from 65,536 on 3.", default=None
     )
     beam: int = setting("Groups of a level that a document looks into.", default=10, at_least=1)
     C: float = setting("How much a document on the wrong side costs.", default=1.0, above=0, below=np.inf)
     weights: str = setting("How documents are weighted.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)
-    least_weight: float = setting("Weights nearer to 0 are left out.", default=0.01, at_least=0)
+    least_weight: float = setting("Weights nearer to 0 are left out.", default=0.05, at_least=0)
     tol: float = setting("Largest violation of the optimality conditions.", default=0.1, above=0)
     random_state: int = setting("Seed of the clustering and of the order of documents.", default=0, at_least=0)
     n_jobs: int | None = setting(
@@ -98,14 +102,19 @@ class LabelTree(DocumentsModel):
         if not told_apart.any():
             return csr_array((n_children, Z.shape[1]), dtype=np.float32), bias
         columns, part = compact_columns(csr_array(Z[documents]))
-        found = squared_hinge(
-            part, targets, C=self.C, weight=weight[documents], tol=self.tol, max_iter=MOST_PASSES,
-            random_state=self.random_state, n_jobs=thread_count(self.n_jobs),
-        )  # fmt: skip
-        found.weights[~told_apart] = 0.0
-        W = _sparse_rows(found.weights, max(self.least_weight, float(np.finfo(np.float32).tiny)))
-        W = csr_array((W.data, columns.astype(np.int32)[W.indices], W.indptr), shape=(n_children, Z.shape[1]))
-        return W, np.where(told_apart, found.bias, bias)
+        least, rows = max(self.least_weight, float(np.finfo(np.float32).tiny)), []
+        step = children_at_once(*part.shape)
+        for start in range(0, n_children, step):
+            block = slice(start, start + step)
+            found = squared_hinge(
+                part, csr_array(targets[:, block]), C=self.C, weight=weight[documents], tol=self.tol,
+                max_iter=MOST_PASSES, random_state=self.random_state, n_jobs=thread_count(self.n_jobs),
+            )  # fmt: skip
+            found.weights[~told_apart[block]] = 0.0
+            rows.append(_sparse_rows(found.weights, least))
+            bias[block] = np.where(told_apart[block], found.bias, bias[block])
+        W = csr_array(vstack(rows, format="csr"))
+        return csr_array((W.data, columns.astype(np.int32)[W.indices], W.indptr), shape=(n_children, Z.shape[1])), bias
 
 
 def _sparse_rows(weights: Floats, least: float) -> Sparse:
@@ -116,13 +125,22 @@ def _sparse_rows(weights: Floats, least: float) -> Sparse:
     return csr_array((np.concatenate(values), np.concatenate(columns), ends), shape=weights.shape)
 
 
+def children_at_once(n_docs: int, n_terms: int) -> int:
+    """How many children of a node are learnt at a time: their weights and dual variables are held as dense numbers.
+
+    >>> children_at_once(1000, 10_000), children_at_once(60_000, 1_000_000), children_at_once(10, 10**9)
+    (1024, 32, 4)
+    """
+    return max(4, min(1024, MOST_WEIGHTS // max(n_docs, n_terms)) // 4 * 4)
+
+
 def group_numbers(n_labels: int, levels: int | None) -> list[int]:
     """How many groups each level above the labels has: powers of two, in like ratios.
 
-    >>> group_numbers(90, None), group_numbers(20_000, None), group_numbers(1_000_000, None), group_numbers(3, None)
-    ([8], [128], [64, 8192], [2])
+    >>> group_numbers(90, None), group_numbers(90, 2), group_numbers(20_000, None), group_numbers(1_000_000, None)
+    ([], [8], [128], [64, 8192])
     """
-    levels = levels or (2 if n_labels < 1 << 16 else 3)
+    levels = levels or (1 if n_labels < 1000 else 2 if n_labels < 1 << 16 else 3)
     bits = int(np.log2(max(n_labels, 1)))
     powers = dict.fromkeys(round(bits * level / levels + 1e-9) for level in range(1, levels))
     return [1 << power for power in powers if power]
