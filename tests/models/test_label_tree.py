@@ -14,6 +14,7 @@ from unnaive.evaluation.many_labels import precision_at, propensities, propensit
 from unnaive.linear.top_scores import TopScores
 from unnaive.models.label_tree.clustering import cluster_labels, label_centroids
 from unnaive.models.label_tree.learner import group_numbers
+from unnaive.models.label_tree.pruning import keep_largest
 from unnaive.models.label_tree.scorer import SLOPE, LabelTreeScorer, log_sigmoid
 
 
@@ -119,7 +120,12 @@ def test_a_tree_is_pruned_to_a_size():
     assert 0 < len(kept) < len(weights)
     assert np.abs(kept).min() >= np.sort(np.abs(weights))[-len(kept)]
     assert np.mean(small.fitted.predict(texts) == fitted.predict(texts)) > 0.9
-    with pytest.raises(UnnaiveError, match="without any weight; allow more"):
+    empty = file_size(replace(fitted, scorer=keep_largest(fitted.scorer, 0)), frozen=True)
+    smaller = compress_model(fitted, empty - 100)  # less than its terms take: those without a weight go
+    assert empty - 200 <= smaller.bytes <= empty - 100
+    assert smaller.terms < smaller.terms_before
+    assert smaller.fitted.predict(texts).shape == (200,)
+    with pytest.raises(UnnaiveError, match="with one weight; allow more"):
         compress_model(fitted, 100)
 
 

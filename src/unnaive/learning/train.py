@@ -216,13 +216,13 @@ def tune_by_part(
     rows: DocumentRows,
     tuning: str | None,
     *,
-    change: Callable[[Scorer], Scorer] | None = None,
+    change: Callable[[Scorer], tuple[Scorer, Ids]] | None = None,
     progress: ProgressCallback | None = None,
 ) -> FittedModel:
     """The model with the decision that the best classes of a held-out part of the documents give, one of N_FOLDS.
 
     Of so many classes that the scores of all would not fit. `change` makes of the scorer of the rest what became of the
-    model's.
+    model's: another one, and which of its columns that one reads.
     """
     spec, (n_docs, _) = fitted.spec, rows.X.shape
     if spec.calibration is not None:
@@ -236,7 +236,10 @@ def tune_by_part(
     inside, aside = next(split_folds(fold, N_FOLDS))
     total = Counts.of(rows.X, rows.targets.Y, rows.weight)
     scorer, held = _learn_without(spec, rows, total, inside, aside)
-    top = (scorer if change is None else change(scorer)).top_scores(held, TOP)
+    if change is not None:
+        scorer, columns = change(scorer)
+        held = held[:, columns]
+    top = scorer.top_scores(held, TOP)
     if top is None:
         raise RuntimeError("a scorer that scores all classes")
     return replace(fitted, decision=tune_top(tuning, top, rows.targets.Y[aside]))

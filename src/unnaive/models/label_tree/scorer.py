@@ -202,8 +202,9 @@ class LabelTreeScorer(Scorer):
         cells = np.arange(starts[-1]) + np.repeat(table.indptr[Z.indices] - starts[:-1], sizes)
         document = np.repeat(np.repeat(np.arange(n_docs), np.diff(Z.indptr)), sizes)
         added = table.data[cells] * np.repeat(Z.data, sizes)
-        found = np.bincount(document * n_nodes + table.indices[cells], added, minlength=n_docs * n_nodes)
-        return lambda documents, rows: found.reshape(n_docs, n_nodes)[documents, rows]
+        places = document * n_nodes + table.indices[cells]
+        found = np.asarray(np.bincount(places, added, minlength=n_docs * n_nodes), np.float64).reshape(n_docs, n_nodes)
+        return lambda documents, rows: np.asarray(found[documents, rows])
 
     @property
     def _few(self) -> int:
