@@ -18,7 +18,7 @@ from unnaive.models.svm.solver import squared_hinge
 from unnaive.text.backend import thread_count
 
 MOST_PASSES = 1000  # over the documents of a node
-MOST_WEIGHTS = 1 << 25  # weights, or dual variables, of the children that are learnt at once
+MOST_WEIGHTS = 1 << 22  # weights, or dual variables, of the children that are learnt at once: 32 MB
 
 
 class LabelTree(DocumentsModel):
@@ -69,8 +69,7 @@ class LabelTree(DocumentsModel):
         Z, labels = weighting.apply(X), csr_array(Y != 0)
         if not weight.all():  # a weight of zero is absence
             Z, labels, weight = Z[weight > 0], labels[weight > 0], weight[weight > 0]
-        centroids = label_centroids(Z, labels, weight)
-        order, ends = cluster_labels(centroids, group_numbers(Y.shape[1], self.levels), self.random_state)
+        order, ends = self._group(Z, labels, weight)
         leaf = np.empty(len(order), np.int64)
         leaf[order] = np.arange(len(order))
         by_leaf = csr_array((np.ones(labels.nnz), leaf[labels.indices], labels.indptr), shape=labels.shape)
@@ -90,6 +89,13 @@ class LabelTree(DocumentsModel):
         link = "softmax" if exclusive else "log-odds"
         return LabelTreeScorer(order, tuple(ends), weights, np.concatenate(biases), weighting, self.beam, link)
 
+    def _group(self, Z: Sparse, labels: Sparse, weight: Floats) -> tuple[Ids, list[Ids]]:
+        """The labels in the order of the leaves, and the groups of each level."""
+        groups = group_numbers(labels.shape[1], self.levels)
+        if not groups:
+            return np.arange(labels.shape[1]), [np.arange(labels.shape[1] + 1)]
+        return cluster_labels(label_centroids(Z, labels, weight), groups, self.random_state)
+
     def _split(self, Z: Sparse, membership: Sparse, children: slice, weight: Floats) -> tuple[Sparse, Floats]:
         """The hyperplanes (n_children, n_terms) of one node, and their biases, from the documents below it."""
         n_children = children.stop - children.start
@@ -102,19 +108,23 @@ class LabelTree(DocumentsModel):
         if not told_apart.any():
             return csr_array((n_children, Z.shape[1]), dtype=np.float32), bias
         columns, part = compact_columns(csr_array(Z[documents]))
-        least, rows = max(self.least_weight, float(np.finfo(np.float32).tiny)), []
-        step = children_at_once(*part.shape)
+        rows, step = [], children_at_once(*part.shape)
         for start in range(0, n_children, step):
             block = slice(start, start + step)
-            found = squared_hinge(
-                part, csr_array(targets[:, block]), C=self.C, weight=weight[documents], tol=self.tol,
-                max_iter=MOST_PASSES, random_state=self.random_state, n_jobs=thread_count(self.n_jobs),
-            )  # fmt: skip
-            found.weights[~told_apart[block]] = 0.0
-            rows.append(_sparse_rows(found.weights, least))
-            bias[block] = np.where(told_apart[block], found.bias, bias[block])
+            W, own = self._tell_apart(part, csr_array(targets[:, block]), weight[documents], told_apart[block])
+            rows.append(W)
+            bias[block] = np.where(told_apart[block], own, bias[block])
         W = csr_array(vstack(rows, format="csr"))
         return csr_array((W.data, columns.astype(np.int32)[W.indices], W.indptr), shape=(n_children, Z.shape[1])), bias
+
+    def _tell_apart(self, Z: Sparse, targets: Sparse, weight: Floats, told_apart: Any) -> tuple[Sparse, Floats]:
+        """The hyperplanes of some children, and their biases; without weights where nothing is told apart."""
+        found = squared_hinge(
+            Z, targets, C=self.C, weight=weight, tol=self.tol, max_iter=MOST_PASSES, random_state=self.random_state,
+            n_jobs=thread_count(self.n_jobs),
+        )  # fmt: skip
+        found.weights[~told_apart] = 0.0
+        return _sparse_rows(found.weights, max(self.least_weight, float(np.finfo(np.float32).tiny))), found.bias
 
 
 def _sparse_rows(weights: Floats, least: float) -> Sparse:
@@ -129,7 +139,7 @@ def children_at_once(n_docs: int, n_terms: int) -> int:
     """How many children of a node are learnt at a time: their weights and dual variables are held as dense numbers.
 
     >>> children_at_once(1000, 10_000), children_at_once(60_000, 1_000_000), children_at_once(10, 10**9)
-    (1024, 32, 4)
+    (416, 4, 4)
     """
     return max(4, min(1024, MOST_WEIGHTS // max(n_docs, n_terms)) // 4 * 4)
 
