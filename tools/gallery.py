@@ -28,6 +28,7 @@ ORDER = (  # from the first step on; title and script
     ("Forgetting", "forgetting"),
     ("In a scikit-learn pipeline", "in_a_pipeline"),
     ("Languages, mail and HTML", "languages"),
+    ("Records with fields", "fields"),
     ("Routing support mail", "support_mail"),
     ("Filing documents, as paperless-ngx does", "paperless"),
     ("A prompt router", "prompt_router"),
