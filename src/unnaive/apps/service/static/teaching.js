@@ -1,7 +1,7 @@
 // Teaching from the page: labels as the model has them, one request for one text, and undoing by the event it made.
 
 import { ask } from "./api.js";
-import { make, shownValue, watched } from "./shown.js";
+import { isEmpty, make, shownValue, watched } from "./shown.js";
 
 const sent = new Map(); // requests by what they teach, each with its key: a second press sends the very same again
 
@@ -46,7 +46,7 @@ const path = (name, verb) => `/v1/models/${encodeURIComponent(name)}/${verb}`;
 // Teach a text; what came of it, with a button that undoes it, appears in `place`.
 export async function teachDocument(name, text, words, classes, place, changed, newClasses = null) {
   const labels = classes.read(words);
-  if (text.trim() === "" || !labels.length) {
+  if (isEmpty(text) || !labels.length) {
     place.textContent = "Give a text and its label.";
     return;
   }
