@@ -23,6 +23,7 @@ from unnaive.classifier.hub_methods import HubMethods
 from unnaive.classifier.model_bytes import model_from_bytes
 from unnaive.classifier.model_file import load_model, save
 from unnaive.classifier.parameters import ModelParameters, named_parameters
+from unnaive.classifier.vector_files import read_vectors
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.register import Register
 from unnaive.data.targets import Targets, label_sets
@@ -116,6 +117,7 @@ class TextClassifier(HubMethods, FieldMethods, ModelParameters):
         decision: str | Decision | None = None,
         calibrate: str | bool | None = None,
         optimise: Any = None,
+        vectors: Any = None,
         class_weight: Any = None,
         n_jobs: int | None = None,
         random_state: int = 0,
@@ -146,6 +148,7 @@ class TextClassifier(HubMethods, FieldMethods, ModelParameters):
         self.decision = decision
         self.calibrate = calibrate
         self.optimise = optimise
+        self.vectors = vectors
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -370,7 +373,7 @@ class TextClassifier(HubMethods, FieldMethods, ModelParameters):
             spec.model.name, **_rule_parameters(rule), min_df=spec.min_df, select=spec.select, decision=spec.decision,
             calibrate=spec.calibrate, class_weight=spec.class_weight, random_state=spec.random_state,
             multilabel=fitted.multilabel or None, n_jobs=fitted.n_jobs, optimise=spec.optimise,
-            documents_limit=spec.documents_limit, **changed,
+            documents_limit=spec.documents_limit, vectors=spec.vectors, **changed,
         )  # fmt: skip
         made.fitted_ = fitted
         return made
@@ -444,6 +447,7 @@ class TextClassifier(HubMethods, FieldMethods, ModelParameters):
         spec = TrainingSpec(
             make_model(self.model, self._settings, **runtime), self.min_df, self.select, self.decision, self.calibrate,
             self.class_weight, self.random_state, read_optimise(self.optimise), self.documents_limit,
+            read_vectors(self.vectors),
         )  # fmt: skip
         check_spec(spec)
         return spec
