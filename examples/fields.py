@@ -1,5 +1,7 @@
 """Tickets with a subject, a product and an age: each field is evidence of its own, and the explanation says which."""
 
+import matplotlib.pyplot as plt
+
 from unnaive import TextClassifier
 
 KINDS = {"subject": "text", "body": "text", "product": "category", "age": "number"}
@@ -21,9 +23,14 @@ model = TextClassifier("nbsvm", fields=KINDS).fit(tickets, queues)
 ticket = {"subject": "Refund", "body": "please help", "product": "App", "age": 33}
 print(model.predict([ticket])[0])
 
-print(model.explain(ticket))
+why = model.explain(ticket)
+print(why)
 
-# a ticket may lack what it likes, and forgetting is exact
+plt.barh(list(why.by_field), list(why.by_field.values()))
+plt.xlabel(f"evidence for {why.label} by field")
+plt.show()
+
+# forgetting is exact
 never = TextClassifier("nbsvm", fields=KINDS).fit(tickets[:60], queues[:60])
 model.forget(tickets[60:], queues[60:])
 print((model.scores([ticket]) == never.scores([ticket])).all())
