@@ -188,8 +188,8 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint
 
 ## Measured
 
-By `benchmarks/scale.py`, which wrote this page: one core of a machine with {machine}; processor
-seconds, JSON lines to a model, made-up text of {length} words a document.
+By `benchmarks/scale.py`, which wrote this page: one core of a machine with {machine}, with other work
+going on; processor seconds, JSON lines to a model, made-up text of {length} words a document.
 
 - {rate:.0f} MB of text a second and core, or {documents:,.0f} documents of {document:,.0f} bytes, of 400,000 words
   in all; {fixed:.2f} s once.
