@@ -26,7 +26,7 @@ from unnaive.scaleout.streaming import Resources, stream_documents
 from unnaive.text.tokens import TokenRule
 
 GROWING = (40_000_000, 160_000_000)  # bytes of text whose vocabulary keeps growing
-MEMORY = 512 << 20
+MEMORY = 256 << 20
 LENGTH = 200  # words of a document
 WORDS = 400_000
 DOCUMENTS = 1_000_000_000
@@ -188,11 +188,11 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint
 
 ## Measured
 
-By `benchmarks/scale.py`, which wrote this page: one core of a machine with {machine}; processor
-seconds, JSON lines to a model, made-up text of {length} words a document.
+By `benchmarks/scale.py`, which wrote this page: one core of a machine with {machine},
+with other work going on; processor seconds, JSON lines to a model, made-up text of {length} words a document.
 
-- {rate:.0f} MB of text a second and core, or {documents:,.0f} documents of {document:,.0f} bytes, of 400,000 words
-  in all; {fixed:.2f} s once.
+- {rate:.0f} MB of text a second and core, or {documents:,.0f} documents of {document:,.0f} bytes, of 400,000 words in
+  all; {fixed:.2f} s once.
 - {slow:.0f} MB where the vocabulary keeps growing, ten new words in every document, with `--memory {memory}`: terms are
   then written, merged and left out. `sharded-nbsvm`, all of its passes: {shards:.1f} MB.
 - A run, which is what is sent or written where sums are merged: 24 bytes and its letters a term, 20 bytes a (class,
