@@ -8,7 +8,6 @@ from random import Random
 import pytest
 from support.exports import CASES, drawn_texts, fitted_case
 
-from unnaive.classifier.export import c_header
 from unnaive.classifier.export.c_header import _named, _with_lengths, model_data
 from unnaive.classifier.export.conformance import TOLERANCE, compare_answers, conformance_lines, conformance_texts
 from unnaive.classifier.export.engines import read_answers
@@ -22,15 +21,10 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory):
-    """The header, built with sanitizers: it is the same for all models."""
-    folder = tmp_path_factory.mktemp("built")
-    (folder / "unnaive.h").write_bytes((c_header.RUNTIME / "runtime.h.in").read_bytes())
-    (folder / "check.c").write_bytes((c_header.RUNTIME / "check.c.in").read_bytes())
-    flags = [*c_header.WARNINGS, *c_header.SANITIZERS, "-O1"]
-    subprocess.run([COMPILER, *flags, "check.c", "-o", "check", "-lm"], cwd=folder, check=True, capture_output=True)
-    return folder / "check"
+@pytest.fixture
+def program(built_header):
+    """The header, built."""
+    return built_header("runtime.h.in")
 
 
 def agree(program, fitted, texts, folder):

@@ -8,7 +8,6 @@ from random import Random
 import pytest
 from support.fasttext_files import KINDS, write_fasttext
 
-from unnaive.classifier.export import c_header
 from unnaive.classifier.export.c_header import _named, _with_lengths
 from unnaive.classifier.export.conformance import (
     TOLERANCE_OF_SINGLES,
@@ -56,15 +55,10 @@ def test_node_decides_and_scores_as_the_model_does(name, models, tmp_path):
         assert not found.tied_otherwise
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory):
-    """The header, built with sanitizers: it is the same for all models."""
-    folder = tmp_path_factory.mktemp("built")
-    (folder / "unnaive.h").write_bytes((c_header.RUNTIME / "fasttext.h.in").read_bytes())
-    (folder / "check.c").write_bytes((c_header.RUNTIME / "check.c.in").read_bytes())
-    flags = [*c_header.WARNINGS, *c_header.SANITIZERS, "-O1"]
-    subprocess.run([COMPILER, *flags, "check.c", "-o", "check", "-lm"], cwd=folder, check=True, capture_output=True)
-    return folder / "check"
+@pytest.fixture
+def program(built_header):
+    """The header, built."""
+    return built_header("fasttext.h.in")
 
 
 @NATIVE
