@@ -178,16 +178,17 @@ seconds, JSON lines to a model, made-up text of {length} words a document.
 ## Many labels
 
 By `benchmarks/label_tree_peers.py`: the same tf-idf rows for all three, one thread, processor time, one run on a busy
-machine (2 cores, Intel Xeon), as the packages come. Memory is that of training beyond the data. omikuji takes one document at a time; in
-brackets ours does too.
+machine (2 cores, Intel Xeon), as the packages come. Memory is that of training beyond the data. omikuji takes one
+document at a time; in brackets ours does too. First 30,000 made-up labels by Zipf's law, 60,000 documents; then
+Reuters-21578 with its 406 topics, places, people, organisations and exchanges, 13,197 documents.
 
-| 30,000 labels by Zipf's law (made up), 60,000 documents | P@1, 3, 5 | training | prediction | file | memory |
+| 30,000 labels | P@1, 3, 5 | training | prediction | file | memory |
 |---|---|---|---|---|---|
 | `label-tree` | 81.6, 36.8, 22.3 | 18.4 s | 0.53 ms (0.89) | 40 MB | 173 MB |
 | omikuji 0.5.2, three trees | 77.0, 33.0, 20.1 | 19.6 s | 3.48 ms | 256 MB | 633 MB |
 | napkinXC 0.7.2 | 65.6, 29.0, 18.3 | 37.5 s | 2.87 ms | 122 MB | 213 MB |
 
-| Reuters-21578 with its 406 topics, places, people, organisations and exchanges, 13,197 documents | P@1, 3, 5 | training | prediction | file | memory |
+| Reuters-21578 | P@1, 3, 5 | training | prediction | file | memory |
 |---|---|---|---|---|---|
 | `label-tree`, one level | 91.7, 55.2, 35.9 | 3.4 s | 0.05 ms (0.49) | 3.2 MB | 89 MB |
 | omikuji | 90.8, 54.7, 35.5 | 5.7 s | 0.46 ms | 7.1 MB | 119 MB |
@@ -207,8 +208,9 @@ The commands on 28,774 labels, 40,000 documents of made-up text, peak memory of 
 | `serve`: a text; 1,000 texts in a request | 182 MB; 203 MB | 1.7 ms; 270 ms |
 | `compress --max-size 12MB`, from 35 MB | 663 MB | 15.1 s |
 
-Where documents × labels are more than 33 million, thresholds are tuned on the 100 best labels of each held-out document,
-and `evaluate` gives the measures that need no more (P@k, PSP@k, F1 of decisions), not those of all scores (AUC, log-loss).
+Where documents × labels are more than 33 million, thresholds are tuned on the 100 best labels of each held-out
+document, and `evaluate` gives the measures that need no more (P@k, PSP@k, F1 of decisions), not those of all scores
+(AUC, log-loss).
 
 ## A billion documents
 

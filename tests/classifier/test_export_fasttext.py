@@ -6,6 +6,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+from support.exports import COMPILER, build_c_program
 from support.fasttext_files import KINDS, write_fasttext
 
 from unnaive.classifier.export.c_header import _named, _with_lengths
@@ -23,7 +24,6 @@ from unnaive.classifier.export.portable import CannotExport, portable_model
 from unnaive.models.fasttext.compressing import rounded
 from unnaive.models.fasttext.importing import import_fasttext
 
-COMPILER = shutil.which("gcc") or shutil.which("clang")
 NODE = pytest.mark.skipif(shutil.which("node") is None, reason="there is no Node.js on this machine")
 NATIVE = pytest.mark.skipif(COMPILER is None, reason="there is neither gcc nor clang on this machine")
 
@@ -55,10 +55,9 @@ def test_node_decides_and_scores_as_the_model_does(name, models, tmp_path):
         assert not found.tied_otherwise
 
 
-@pytest.fixture
-def program(built_header):
-    """The header, built."""
-    return built_header("fasttext.h.in")
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    return build_c_program(tmp_path_factory.mktemp("built"), "fasttext.h.in")
 
 
 @NATIVE

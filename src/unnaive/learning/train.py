@@ -34,6 +34,7 @@ from unnaive.learning.tuned_models import N_FOLDS, find_tuning, keeps_documents,
 from unnaive.learning.tuning import TUNINGS
 from unnaive.linear.scorer import Scorer
 from unnaive.linear.selection import check_select, select_terms
+from unnaive.text.token_rule import TokenRule
 
 DECISIONS = ("argmax", "untuned", *TUNINGS)
 FEWEST_HELD_OUT, FEW, SOME = 10, 1_500, 4_500  # documents: from which on any, fewer and one part are held out
@@ -53,6 +54,8 @@ def check_spec(spec: TrainingSpec) -> None:
         raise UnnaiveError(f"decision is {spec.decision!r}; give {', '.join(DECISIONS)} or a Decision")
     if spec.calibration is not None:
         choose([*FITS, "none"], spec.calibration, "calibration")
+    if spec.vectors is not None and not spec.model.takes_vectors:
+        raise UnnaiveError(f"{spec.model.title} takes no word vectors; they are a view of the model auto")
     if read_optimise(spec.optimise) not in (None, "accuracy") and spec.decision not in (None, "argmax"):
         raise UnnaiveError("both a decision and what to optimise by it were given; leave one of the two out")
 
@@ -84,6 +87,10 @@ def train(
     check_spec(spec)
     if isinstance(spec.optimise, dict):
         _check_costs(spec.optimise, data)
+    if spec.vectors is not None and data.multilabel:
+        raise UnnaiveError(
+            "word vectors are for documents with one label each; these are multilabel, so leave them out"
+        )
     if spec.model.statistic == "counts":
         return _learn_from_counts(data, spec, progress)
     if data.passes is not None:
@@ -159,7 +166,12 @@ def _learn(
     With `before`, its choice is held to.
     """
     check_some_labels(len(named.classes))
-    scorer, active = make_scorer(spec, named, rows, progress=progress, exclusive=not data.multilabel, before=before)
+    inner = spec
+    if spec.vectors is not None and rows is not None:
+        inner, rows = with_vector_words(spec, rows, data.token_rule)
+        wider = named.counts.grown(len(named.classes), rows.X.shape[1])
+        named = replace(named, vocabulary=rows.vocabulary, counts=wider)
+    scorer, active = make_scorer(inner, named, rows, progress=progress, exclusive=not data.multilabel, before=before)
     held_out: HeldOutScores | None = getattr(scorer, "held_out", None)
     if held_out is not None:
         held_out = HeldOutScores(*held_out)
@@ -169,14 +181,14 @@ def _learn(
         return fitted
     tuning = find_tuning(spec, rows.targets, data.token_rule is not None)
     if fitted.choice_kept:
-        held_out = hold_out_parts(spec, rows, before=before, progress=progress)
+        held_out = hold_out_parts(inner, rows, before=before, progress=progress)
         if held_out is not None or spec.calibration is None:
             return tune_choice(fitted, held_out, rows.targets, tuning)
     if held_out is None and (spec.calibration or tuning or spec.optimise == "macro-f1"):
         _check_some_can_be_held_out(rows.targets)
         if needs_top_scores(scorer, rows.X.shape[0]):
             return tune_by_part(fitted, rows, tuning, progress=progress)
-        held_out = _hold_out(spec, rows, progress)
+        held_out = _hold_out(inner, rows, progress)
     return tune_model(fitted, held_out, rows.targets, tuning)
 
 
@@ -328,7 +340,11 @@ def make_scorer(
     selecting = before is None and model.takes_terms and (spec.select is not None or spec.min_df > 1)
     if selecting:  # a model that holds documents out by itself selects terms inside of each fold, as at the end
         more |= {"terms": named.vocabulary, "active": active, "select": _selection(spec, named)}
-    elif active is not None:
+    if spec.vectors is not None and named.vocabulary is not None:  # its columns are all, though no document has them
+        vectors = spec.vectors.over(named.vocabulary)
+        more |= {"terms": named.vocabulary, "active": active, "vectors": vectors}
+        active = None
+    elif active is not None and not selecting:
         documents = documents[:, active]
     n_terms = documents.shape[1] if active is None else len(active)
     size = DataSize(documents.shape[0], n_terms, documents.nnz, targets.Y.shape[1])
@@ -344,6 +360,22 @@ def make_scorer(
     if used is None:
         return scorer, active
     return scorer.take_terms(used), used if active is None else active[used]
+
+
+def with_vector_words(
+    spec: TrainingSpec, rows: DocumentRows, rule: TokenRule | None
+) -> tuple[TrainingSpec, DocumentRows]:
+    """The documents with a column, empty or not, for every word with a vector; `spec` with vectors of these terms.
+
+    So words of new texts count, though no training document has them.
+    """
+    if spec.vectors is None or rows.vocabulary is None or rule is None:
+        return replace(spec, vectors=None), rows
+    vectors = spec.vectors.as_terms(rule)
+    vocabulary, _ = rows.vocabulary.union(vectors.words)
+    parts = rows.X.data, rows.X.indices, rows.X.indptr
+    X = csr_array(parts, shape=(rows.X.shape[0], len(vocabulary)))
+    return replace(spec, vectors=vectors), replace(rows, X=X, vocabulary=vocabulary)
 
 
 def _selection(spec: TrainingSpec, named: NamedCounts) -> Callable[[Sparse, Sparse, Floats | None], Ids]:

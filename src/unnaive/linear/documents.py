@@ -13,10 +13,10 @@ from unnaive.base.errors import BadData
 from unnaive.base.lazy import lazy_property
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Sparse
+from unnaive.io.fields import as_documents
 from unnaive.linear.linear import Linear
 from unnaive.linear.scorer import Scorer
 from unnaive.linear.top_scores import TopScores
-from unnaive.text.buffer import as_texts
 from unnaive.text.counting import BACKEND, TextCounter, TextScorer
 from unnaive.text.gram_units import find_kinds
 from unnaive.text.scoring import TfIdfTextScorer
@@ -160,7 +160,7 @@ class TextDocuments:
 
     def score_chunks(self, documents: Any) -> Iterator[Floats]:
         """Scores of some texts at a time, without a matrix where the model is linear in counts or in tf-idf."""
-        texts = as_texts(documents)
+        texts = as_documents(documents, self.rule.fields)
         step = chunk_size(self.scorer.n_classes)
         fused = self._fused or self._fused_tf_idf
         for start in range(0, len(texts), step):
@@ -169,6 +169,7 @@ class TextDocuments:
 
     def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
         """Scores of a few texts and how many mentions of terms each has, in one pass where it goes."""
+        documents = as_documents(documents, self.rule.fields)
         if self._fused:
             return self._fused.scores_and_known(documents, clear)
         if self._fused_tf_idf:
@@ -179,7 +180,7 @@ class TextDocuments:
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
         """By the fused scorer, where there is one; else by the scorer, where it need not score all classes."""
         if self._fused:
-            return self._fused.best(documents)
+            return self._fused.best(as_documents(documents, self.rule.fields))
         found = self.top_and_known(documents, 1)
         return None if found is None else found[0].best(1)[:, 0]
 
@@ -189,7 +190,7 @@ class TextDocuments:
         """By the scorer, where it need not score all classes; of many texts some at a time."""
         if type(self.scorer).top_scores is Scorer.top_scores:
             return None
-        texts, parts, known = as_texts(documents), [], [np.zeros(0, np.int64)]
+        texts, parts, known = as_documents(documents, self.rule.fields), [], [np.zeros(0, np.int64)]
         for start in range(0, len(texts), CHUNK_TEXTS):
             X = self._counter.count(texts[start : start + CHUNK_TEXTS])
             found = self.scorer.top_scores(X, k, above=above, scale=scale)
@@ -201,7 +202,8 @@ class TextDocuments:
 
     def known_terms(self, documents: Any) -> NDArray[np.int64]:
         """Counted by the vocabulary, which leaves out all other words."""
-        return self._fused.known_terms(documents) if self._fused else self._count_known(documents)
+        texts = as_documents(documents, self.rule.fields)
+        return self._fused.known_terms(texts) if self._fused else self._count_known(texts)
 
     def _count_known(self, texts: Any) -> NDArray[np.int64]:
         return self._sum_known(self._counter.count(texts))
