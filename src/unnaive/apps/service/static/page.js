@@ -1,4 +1,4 @@
-// The page: who is here, which model, which tab, and what each tab does when it is opened.
+// The page: session, model selection, tabs, and what each tab does when it is opened.
 
 import { ask } from "./api.js";
 import * as card from "./card.js";
