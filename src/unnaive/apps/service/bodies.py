@@ -164,6 +164,7 @@ class ModelSummary(BaseModel):
     title: str
     classes: int
     teachable: bool
+    fields: dict[str, str] | None = Field(None, description="Kinds of the fields of its records, by name; null: texts.")
 
 
 class ModelList(BaseModel):

@@ -186,6 +186,7 @@ def model_summary(model: ServedModel) -> dict[str, Any]:
     return {
         "name": model.name, "version": version.number, "model": spec.model.name, "title": spec.model.title,
         "classes": len(version.fitted.classes), "teachable": model.teachable,
+        "fields": None if version.fitted.token_rule is None else version.fitted.token_rule.field_kinds,
     }  # fmt: skip
 
 

@@ -14,6 +14,9 @@ export function make(tag, properties = {}, ...children) {
   return made;
 }
 
+// Whether there is nothing in a text, or in any field of a record.
+export const isEmpty = (text) => (typeof text === "string" ? [text] : Object.values(text)).every((one) => one.trim() === "");
+
 export function percent(share) {
   if (share > 0.999) return ">99.9 %";
   if (share < 0.001) return "<0.1 %";

@@ -73,7 +73,8 @@ export function startCorrecting(model, changed) {
   by("correct-form").addEventListener("submit", (event) => {
     event.preventDefault();
     if (!isSignedIn()) { askForToken(); return; }
-    watched(() => teachDocument(model(), by("text").value, by("correct-label").value, classes, by("corrected"),
+    const taught = typeof text === "string" ? by("text").value : text;
+    watched(() => teachDocument(model(), taught, by("correct-label").value, classes, by("corrected"),
       async () => { await readCard(model()); changed(); }));
   });
   const show = async (given) => {

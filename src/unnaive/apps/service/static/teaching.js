@@ -1,7 +1,7 @@
 // Teaching from the page: labels in the model's types, one request for each text, and undoing by event.
 
 import { ask } from "./api.js";
-import { make, shownValue, watched } from "./shown.js";
+import { isEmpty, make, shownValue, watched } from "./shown.js";
 
 const sent = new Map(); // requests by document, each with its key: a second press repeats the same request
 
@@ -46,7 +46,7 @@ const path = (name, verb) => `/v1/models/${encodeURIComponent(name)}/${verb}`;
 // Teach a text; the result and an undo button appear in `place`.
 export async function teachDocument(name, text, words, classes, place, changed, newClasses = null) {
   const labels = classes.read(words);
-  if (text.trim() === "" || !labels.length) {
+  if (isEmpty(text) || !labels.length) {
     place.textContent = "Enter a text and its label.";
     return;
   }

@@ -1,7 +1,7 @@
 // Classify one text: classes as bars, evidence for and against the selected class, and words that can be struck out.
 
 import { ask } from "./api.js";
-import { by, make, shownValue, valueOf, watched } from "./shown.js";
+import { by, isEmpty, make, shownValue, valueOf, watched } from "./shown.js";
 
 const WAIT = 120; // ms after the last key
 const MARKED = 20000; // characters whose evidence is shown; one button per word of a book would freeze the browser
@@ -15,12 +15,38 @@ let timer = 0;
 // `answered` is called with the text that was classified.
 export function start(names, answered = () => {}) {
   const again = () => refresh(names, again, answered);
-  by("text").addEventListener("input", () => {
+  const wait = () => {
     struck = [];
     clearTimeout(timer);
     timer = setTimeout(again, WAIT);
-  });
-  return { refresh: again };
+  };
+  by("text").addEventListener("input", wait);
+  if (by("fields")) by("fields").addEventListener("input", wait);
+  return { refresh: again, useFields };
+}
+
+// A form with the fields of a model's records, by kind; none for a model of texts, which has one box.
+export function useFields(kinds) {
+  const shown = JSON.stringify(kinds);
+  if (by("fields").dataset.kinds === shown) return;
+  by("fields").dataset.kinds = shown;
+  by("fields").hidden = kinds === null;
+  by("text").hidden = by("text-label").hidden = kinds !== null;
+  by("fields").replaceChildren(...Object.entries(kinds || {}).flatMap(([name, kind], number) => {
+    const id = `field-${number}`;
+    const text = !["category", "number", "date"].includes(kind);
+    const box = make(text ? "textarea" : "input", { id, dir: "auto", spellcheck: false, ...(text ? { rows: 2 } : {}) });
+    box.dataset.field = name;
+    return [make("label", { htmlFor: id }, text ? name : `${name} (${kind})`), box];
+  }));
+}
+
+const hasFields = () => Boolean(by("fields")) && !by("fields").hidden; // an exported page has no such form
+
+// What is to be classified: the text, or a record of the fields.
+function given() {
+  if (!hasFields()) return by("text").value;
+  return Object.fromEntries([...by("fields").querySelectorAll("[data-field]")].map((box) => [box.dataset.field, box.value]));
 }
 
 // The text with struck words blanked, so that character positions stay the same.
@@ -32,8 +58,8 @@ export function withoutStruck(text, places) {
 }
 
 async function refresh(names, again, answered) {
-  const text = by("text").value;
-  const empty = text.trim() === "";
+  const text = given();
+  const empty = isEmpty(text);
   by("try-empty").hidden = !empty;
   if (running) running.abort();
   if (empty) {
@@ -47,7 +73,7 @@ async function refresh(names, again, answered) {
   const found = await watched(() => Promise.all(names().map((name) => classify(name, text, signal))));
   if (signal.aborted) return; // a newer text is being classified
   if (found) {
-    const columns = found.map((one) => column(one, text, names, again));
+    const columns = found.map((one) => column(one, one.explanation.text ?? text, names, again));
     by("answers").replaceChildren(...columns.map((one) => one.shown));
     answered(text);
     await Promise.all(columns.map((one) => one.draw(signal)));
@@ -56,7 +82,7 @@ async function refresh(names, again, answered) {
 }
 
 async function classify(name, text, signal) {
-  const body = { text: withoutStruck(text, struck), model: name, top_k: null, explain: true };
+  const body = { text: typeof text === "string" ? withoutStruck(text, struck) : text, model: name, top_k: null, explain: true };
   if (chosen[name] !== undefined) body.label = chosen[name];
   const answer = await ask("/v1/classify", body, signal).catch((problem) => {
     if (problem.status !== 404 || body.label === undefined) throw problem;
@@ -177,6 +203,7 @@ export function split(parts, places) {
 }
 
 function strike(part, again) {
+  if (hasFields()) return; // a field is changed in its box
   const same = ([start, end]) => start === part.start && end === part.end;
   struck = part.struck ? struck.filter((one) => !same(one)) : [...struck, [part.start, part.end]];
   again();
