@@ -1,1 +1,1 @@
-"""What is wrong with labelled data: label errors, duplicates, leaks, classes, texts, drift."""
+"""Find problems in labelled data: label errors, duplicates, leaks, doubtful classes and texts, drift."""

@@ -1,4 +1,4 @@
-"""The audit: every question asked of the data, in one pass of counting; the answer is an Audit."""
+"""The audit: run all checks on the data after counting it once; the result is an Audit."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ from unnaive.text.vocabulary import Vocabulary
 FEWEST_FOR_ERRORS = 20  # documents
 TERMS_SHOWN = 5
 
-AuditProgress = Callable[[str, int, int], None]  # (what is being done, done, of how many)
+AuditProgress = Callable[[str, int, int], None]  # (stage, steps done, total steps)
 
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """How deep to look.
+    """The options of an audit.
 
-    fast       label errors by exact leave-one-out naive Bayes, in place of pooled models out of fold
-    threshold  Jaccard similarity of terms from which texts are near duplicates
-    most       label errors listed, at most
+    fast       find label errors by exact leave-one-out naive Bayes, instead of pooled models by cross-validation
+    threshold  Jaccard similarity of terms above which texts are near duplicates
+    most       maximum number of label errors listed
     """
 
     fast: bool = False
@@ -64,7 +64,7 @@ class AuditOptions:
 
 @dataclass(frozen=True)
 class Audit:
-    """What was found. `notes` tell what could not be looked for, and why."""
+    """The results. `notes` say which checks were not possible, and why."""
 
     name: str
     n_docs: int
@@ -87,9 +87,9 @@ def audit(
     tell: AuditProgress | None = None,
     kept: Unfinished | None = None,
 ) -> Audit:
-    """Ask everything of the data, what it shares with a test file, and how new texts differ from it.
+    """Run all checks on the data, compare it with a test file, and compare new texts with it.
 
-    `kept` has what an audit that was stopped had computed.
+    `kept` has the results of an interrupted audit.
 
     >>> data = AuditData.of(Corpus(["good ball", "good ball"], [("sport",), ("sport",)]))
     >>> found = audit(data, TokenRule(), AuditOptions())
@@ -157,7 +157,7 @@ def _why_not_errors(data: AuditData) -> str:
 
 
 def _too_large(X: Sparse, n_classes: int) -> str:
-    """Why folds are not possible, or nothing."""
+    """Why cross-validation is not possible; empty if it is."""
     if X.shape[0] * n_classes <= MOST_CELLS and X.shape[1] * n_classes <= MOST_WEIGHTS:
         return ""
     return f"{X.shape[0]:,} documents × {n_classes:,} classes are too many for folds"
@@ -166,7 +166,7 @@ def _too_large(X: Sparse, n_classes: int) -> str:
 def multilabel_errors(
     data: AuditData, X: Sparse, options: AuditOptions, say: AuditProgress, kept: Unfinished | None = None
 ) -> tuple[list[Finding], ErrorEstimate]:
-    """Findings on documents whose labels are doubtful, and about how many labels are wrong or missing."""
+    """Findings on documents with doubtful labels, and an estimate of how many labels are wrong or missing."""
     rows = np.flatnonzero(data.codes >= 0)
     evidence = multilabel_evidence(
         X[rows], label_table(data, rows), seed=options.seed,
@@ -178,7 +178,7 @@ def multilabel_errors(
 def label_evidence(
     data: AuditData, X: Sparse, options: AuditOptions, say: AuditProgress, kept: Unfinished | None = None
 ) -> tuple[Ids, LabelEvidence, LeaveOneOut]:
-    """(the labelled rows, how probable their labels are, the counts that name disagreeing terms)."""
+    """(the labelled rows, the probabilities of their labels, the counts that name disagreeing terms)."""
     rows = np.flatnonzero(data.codes >= 0)
     documents = X if len(rows) == X.shape[0] else X[rows]
     codes, n_classes = data.codes[rows], len(data.classes)
@@ -196,7 +196,7 @@ def label_evidence(
 def label_error_findings(
     data: AuditData, rows: Ids, evidence: LabelEvidence, model: LeaveOneOut, vocabulary: Vocabulary, most: int
 ) -> Iterator[Finding]:
-    """A finding for each document whose label is less probable than another, the least probable label first."""
+    """A finding for each document with a more probable label than its own, least probable labels first."""
     suspicion = evidence.suspicion
     for place in evidence.ranking()[:most].tolist():
         rival, given = int(evidence.rival[place]), int(evidence.given[place])
@@ -215,14 +215,14 @@ def label_error_findings(
 
 
 def disagreeing_terms(model: LeaveOneOut, place: int, rival: int, given: int, vocabulary: Vocabulary) -> list[str]:
-    """The terms of a document that speak most for the rival against the class given."""
+    """The terms of a document with the most evidence for the rival against the given class."""
     terms, evidence = model.term_evidence(place, rival, given)
     order = np.argsort(-evidence, kind="stable")[:TERMS_SHOWN]
     return [vocabulary[int(terms[k])] for k in order if evidence[k] > 0]
 
 
 def find_drift(data: AuditData, X: Sparse, counter: TextCounter, new: Corpus, *, seed: int = 0) -> Drift:
-    """New texts against the data: two-sample test, class shares, changed terms."""
+    """Compare new texts with the data: two-sample test, class shares, changed terms."""
     for name, n in ((data.name, len(data)), (new.name, len(new))):
         if n < FEWEST_TEXTS:
             raise BadData(

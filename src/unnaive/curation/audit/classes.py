@@ -1,4 +1,4 @@
-"""Classes that are too small, that are one class spelt twice, or that no classifier tells apart."""
+"""Classes that are too small, spelt in two ways, or confused by every classifier."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from unnaive.curation.audit.material import AuditData
 from unnaive.io.label_checks import PREFIX, missing_labels, prefixed_labels
 from unnaive.learning.intervals import wilson_interval
 
-FEWEST = 10  # documents of a class: with fewer neither learning nor measuring it means much
-SHORTEST_TYPO = 5  # characters: shorter names are one letter apart by nature
-# share of the documents of both whose label the model exchanges for the other's: lower end of the interval
+FEWEST = 10  # a class with fewer documents can hardly be learnt or evaluated
+SHORTEST_TYPO = 5  # characters; shorter names often differ by one letter
+# share of the documents of both classes that the model exchanges: lower end of the interval
 MERGE_FROM = 0.25
 
 
 def class_findings(data: AuditData) -> list[Finding]:
-    """Small classes, and labels that are spelt nearly alike; spellings of one label are one class."""
+    """Small classes, and labels with nearly the same spelling; spellings of one label count as one class."""
     sizes = Counter(label for names in data.labels for label in set(names))
     spellings = list(spelling_findings(sizes))
     for one in spellings:
@@ -32,7 +32,7 @@ def class_findings(data: AuditData) -> list[Finding]:
 
 
 def junk_labels(sizes: dict[str, int]) -> Iterator[Finding]:
-    """Labels that stand for no label, and those with fastText's prefix left in.
+    """Labels that mean a missing label, and labels with fastText's prefix.
 
     >>> [(one.kind, one.label, one.proposed) for one in junk_labels({"N/A": 3, "__label__sport": 2})]
     [('missing-label', 'N/A', ''), ('label-prefix', '__label__sport', 'sport')]
@@ -48,7 +48,7 @@ def junk_labels(sizes: dict[str, int]) -> Iterator[Finding]:
 
 
 def small_classes(sizes: dict[str, int]) -> Iterator[Finding]:
-    """Classes of fewer than ten documents; the smaller, the surer."""
+    """Classes of fewer than ten documents; smaller classes have a higher score."""
     for name, n in sorted(sizes.items(), key=lambda item: (item[1], item[0])):
         if n < FEWEST:
             reason = f"the class has {count_noun(n, 'document')}; below {FEWEST} it can hardly be learnt or measured"
@@ -56,7 +56,7 @@ def small_classes(sizes: dict[str, int]) -> Iterator[Finding]:
 
 
 def spelling_findings(sizes: dict[str, int]) -> Iterator[Finding]:
-    """Labels that are the same but for case, accents' encoding, spaces and punctuation; and those one letter apart.
+    """Labels that differ only in case, Unicode form, spaces or punctuation; and labels one letter apart.
 
     >>> [(one.kind, one.label, one.proposed) for one in spelling_findings({"Billing": 2, "billing": 9, "biling": 1})]
     [('label-spelling', 'Billing', 'billing'), ('label-typo', 'biling', 'billing')]
@@ -91,9 +91,10 @@ def plain_spelling(name: str) -> str:
 
 
 def typo_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs one letter apart: one letter more, another letter, or two exchanged; not where only digits differ.
+    """Pairs one letter apart: one letter more, another letter, or two swapped; pairs that differ only in digits are
+    omitted.
 
-    Names that share a form with one letter left out are compared: linear in the number of names.
+    Only names that become equal when one letter is removed are compared, so the time is linear in the number of names.
 
     >>> typo_pairs(["refund", "refnud", "refunds", "group1", "group2"])
     [('refnud', 'refund'), ('refund', 'refunds')]
@@ -127,10 +128,10 @@ def _one_edit(one: str, other: str) -> bool:
 
 
 def confused_classes(evidence: LabelEvidence, classes: Sequence[str]) -> list[Finding]:
-    """Pairs of classes whose documents a model that has not seen them gives to the other, both ways.
+    """Pairs of classes whose documents are exchanged, in both directions, by a model that has not seen them.
 
-    The share is that of both classes' documents which are exchanged; a pair is named if the lower end of its 95 %
-    interval is a quarter or more, and each of the two loses documents to the other.
+    The share counts the exchanged documents of both classes; a pair is reported if the lower end of its 95 %
+    interval is at least a quarter, and each of the two loses documents to the other.
     """
     rows = np.flatnonzero(evidence.judged)
     sizes = np.bincount(evidence.given[rows], minlength=len(classes))

@@ -1,4 +1,4 @@
-"""Accepted findings as changes of rows: which to drop, which to relabel, which labels to rename."""
+"""Turn accepted findings into changes of rows: rows to drop or relabel, labels to rename."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from unnaive.io.corpus import Labels
 
 @dataclass
 class Changes:
-    """What to do to which rows, by their numbers from 1 on.
+    """Changes by row number, from 1 on.
 
-    dropped    rows to leave out
-    relabelled row → the label to give it
-    renamed    label → the label to put in its place everywhere
-    expected   row → the label that it has by the findings, for all rows that are dropped or relabelled
+    dropped    rows to remove
+    relabelled row → its new label
+    renamed    label → its new name in all rows
+    expected   row → its label according to the findings, for all rows that are dropped or relabelled
     """
 
     dropped: set[int] = field(default_factory=set)
@@ -29,11 +29,11 @@ class Changes:
 
     @property
     def last_row(self) -> int:
-        """The highest row that is spoken of."""
+        """The highest row number that occurs."""
         return max(self.expected, default=0)
 
     def labels(self, row: int, labels: Labels, *, several: bool = False) -> Labels | None:
-        """The labels of a row as they are to be; None if it is left out. `several`: the data is multilabel.
+        """The new labels of a row; None if it is dropped. `several`: the data is multilabel.
 
         >>> Changes(renamed={"Spam": "spam"}).labels(1, ("Spam",)), Changes(dropped={1}).labels(1, ("spam",))
         (('spam',), None)
@@ -62,7 +62,7 @@ class Changes:
 
 
 def plan_changes(corrections: Iterable[Correction], *, kinds: Collection[str] = (), min_score: float = 0.0) -> Changes:
-    """The changes that accepted findings ask for; those of `kinds` from `min_score` on are accepted too.
+    """The changes requested by accepted findings; those of `kinds` with at least `min_score` are accepted too.
 
     A row that is to be dropped needs no label; a row that two findings give different labels is an error.
 

@@ -1,4 +1,4 @@
-"""Texts that come twice, or nearly so: inside the data, with differing labels, and between training and test."""
+"""Texts that occur twice, or nearly so: within the data, with different labels, and between training and test."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from unnaive.curation.audit.minhash import Pairs, similar_pairs
 from unnaive.data.text_hashes import hash_texts
 from unnaive.io.corpus import Corpus
 
-FEWEST_TERMS = 5  # of a document: shorter ones are alike by chance
+FEWEST_TERMS = 5  # terms of a document; shorter ones are alike by chance
 TRAIN, TEST = "train", "test"
 
 
 def duplicate_findings(data: AuditData, X: Sparse, *, threshold: float = 0.8, seed: int = 0) -> list[Finding]:
-    """Exact and near duplicates, with the same and with differing labels, and leaks between training and test part."""
+    """Exact and near duplicates, with the same and with different labels, and leaks between training and test part."""
     hashes = hash_texts(data.texts)
-    # an empty text is a finding of its own
+    # an empty text has a finding of its own
     hashes = np.where(np.diff(X.indptr) > 0, hashes, np.arange(len(hashes), dtype=np.uint64))
     found = list(_exact(data, exact_groups(hashes)))
     found += _near(data, near_pairs(X, hashes, threshold=threshold, seed=seed))
@@ -30,7 +30,7 @@ def duplicate_findings(data: AuditData, X: Sparse, *, threshold: float = 0.8, se
 
 
 def exact_groups(hashes: np.ndarray) -> list[Ids]:
-    """The rows of each text that comes more than once, in order.
+    """The rows of each text that occurs more than once, in order.
 
     >>> exact_groups(np.array([7, 5, 7, 6]))
     [array([0, 2])]
@@ -41,7 +41,7 @@ def exact_groups(hashes: np.ndarray) -> list[Ids]:
 
 
 def near_pairs(X: Sparse, hashes: np.ndarray, *, threshold: float, seed: int = 0) -> Pairs:
-    """Pairs of different texts of five terms or more that share most of them; of equal texts the first stands for all.
+    """Pairs of different texts of at least five terms that share most of them; the first of equal texts represents all.
 
     X (n_docs, n_terms), hashes (n_docs,) of the texts.
     """
@@ -73,7 +73,7 @@ def _exact(data: AuditData, groups: Sequence[Ids]) -> Iterator[Finding]:
 
 
 def _conflicts(data: AuditData, group: Ids, labels: Counter[tuple[str, ...]]) -> Iterator[Finding]:
-    """One finding for each row whose label is not the most frequent; where none is, one for the first row."""
+    """One finding for each row whose label is not the most frequent; in a tie, one for the first row."""
     names = ", ".join(f"{'; '.join(names) or 'none'} ({n})" for names, n in labels.most_common(5))
     (best, n), (_, second) = labels.most_common(2)
     clear = n > second and len(best) == 1
@@ -87,7 +87,7 @@ def _conflicts(data: AuditData, group: Ids, labels: Counter[tuple[str, ...]]) ->
 
 
 def _near(data: AuditData, pairs: Pairs) -> Iterator[Finding]:
-    """For each group of near duplicates, one finding for each row but the first, about its most similar partner."""
+    """For each group of near duplicates, one finding for each row but the first, with its most similar partner."""
     for first, second, similarity in _closest(pairs):
         shares = f"{100 * similarity:.0f} % of its terms are those of row {data.numbers[first]}"
         parts = {data.part(first), data.part(second)}
@@ -119,7 +119,10 @@ def _closest(pairs: Pairs) -> Iterator[tuple[int, int, float]]:
 def leaks_between(
     data: AuditData, X: Sparse, test: Corpus, theirs: Sparse, *, threshold: float = 0.8, seed: int = 0
 ) -> list[Finding]:
-    """Rows of the data whose text, or nearly it, is in a test file: X (n_docs, n_terms), theirs (n_test, n_terms)."""
+    """Rows of the data whose text, or nearly the same, is in a test file.
+
+    X (n_docs, n_terms), theirs (n_test, n_terms).
+    """
     first = {hashed: row for row, hashed in reversed(list(enumerate(hash_texts(test.texts).tolist())))}
     own = hash_texts(data.texts)
     there = np.diff(X.indptr) > 0

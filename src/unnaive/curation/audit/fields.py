@@ -1,10 +1,9 @@
-"""What gives the label away beside the text itself: columns of the table, and lines of boilerplate in the texts.
+"""Find leaks of the label outside the text proper: columns of the table, and boilerplate lines in the texts.
 
-The test is the same for both: naive Bayes on the column, or on the lines, alone, judged on each document by the model
-without it (leave_one_out.py). What is right far more often than guessing the largest class holds evidence of the label
-in one place. Lines are grouped by what stands before a colon, as in the headers of mail. A field that most texts have
-is made by a machine, so there any evidence is named that is more than chance; and a field, or a recurring line without
-a colon, that stands in one class nearly always.
+The test is the same for both: leave-one-out naive Bayes on the column, or on the lines, alone (leave_one_out.py). If it
+is right far more often than predicting the largest class, the label leaks there. Lines are grouped by the text before a
+colon, as in mail headers. A field that most texts have was written by a machine, so any evidence beyond chance is
+reported there; also reported are fields, and recurring lines without a colon, that occur almost only in one class.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from unnaive.learning.intervals import wilson_interval
 from unnaive.text.counting import TextCounter
 from unnaive.text.sections import is_record
 
-FEWEST_DOCUMENTS = 20  # that have the field
-ABOVE_GUESSING = 0.15  # how much more often right than guessing, at the lower end of the interval
+FEWEST_DOCUMENTS = 20  # minimum number of documents with the field
+ABOVE_GUESSING = 0.15  # minimum gain of accuracy over predicting the largest class, at the lower end of the interval
 SURE_COLUMN = 0.9
 FIELD = re.compile(r"^([A-Za-z][A-Za-z0-9-]{1,30}): ?(.*)$")
 DIGITS = re.compile(r"\d+")
@@ -40,7 +39,10 @@ ALPHA = 0.01
 
 @dataclass(frozen=True)
 class FieldPower:
-    """How well a field alone tells the label: right of n documents that have it, against guessing the largest class."""
+    """How well a field alone predicts the label.
+
+    `right` of n documents that have it, against predicting the largest class.
+    """
 
     n: int
     right: int
@@ -48,22 +50,22 @@ class FieldPower:
 
     @property
     def low(self) -> float:
-        """The lower end of the 95 % interval of the share that is right."""
+        """The lower end of the 95 % interval of the accuracy."""
         return wilson_interval(self.right, self.n)[0]
 
     @property
     def accuracy(self) -> float:
-        """The share that is right."""
+        """The share of right predictions."""
         return self.right / max(self.n, 1)
 
     @property
     def tells(self) -> bool:
-        """Whether that is clearly more than guessing."""
+        """Whether that is clearly better than predicting the largest class."""
         return self.n >= FEWEST_DOCUMENTS and self.low > self.guess + ABOVE_GUESSING * (1 - self.guess)
 
 
 def field_power(values: Sequence[str], codes: Ids, n_classes: int, *, whole: bool = False) -> FieldPower:
-    """How well values tell the classes `codes`, by leave-one-out naive Bayes; `whole` takes each value as one word.
+    """How well values predict the classes `codes`, by leave-one-out naive Bayes; `whole` treats each value as one word.
 
     >>> power = field_power(["a"] * 10 + ["b"] * 10, np.repeat([0, 1], 10), 2, whole=True)
     >>> power.right, power.guess
@@ -80,7 +82,7 @@ def field_power(values: Sequence[str], codes: Ids, n_classes: int, *, whole: boo
 
 
 def column_findings(data: AuditData) -> list[Finding]:
-    """Columns beside text and label that tell the label by themselves."""
+    """Columns besides text and label that predict the label by themselves."""
     found = []
     rows = np.flatnonzero(data.codes >= 0)
     codes = data.codes[rows]
@@ -108,7 +110,7 @@ def _cell(value: Any) -> str:
 
 
 def _readings(values: list[str], codes: Ids) -> Iterator[tuple[tuple[list[str], Ids], bool]]:
-    """The values as categories and as words; numbers with many values in twenty bins as well."""
+    """The values as categories and as words; numbers with many values also in twenty bins."""
     yield (values, codes), True
     yield (values, codes), False
     if len(set(values)) > BINS:
@@ -122,7 +124,7 @@ def _readings(values: list[str], codes: Ids) -> Iterator[tuple[tuple[list[str], 
 
 
 def boilerplate_findings(data: AuditData) -> list[Finding]:
-    """Header fields whose values tell the label, and recurring lines that stand in one class nearly always."""
+    """Header fields whose values predict the label, and recurring lines that occur almost only in one class."""
     rows = [int(row) for row in np.flatnonzero(data.codes >= 0)]
     fields: dict[str, dict[int, str]] = defaultdict(dict)
     lines: dict[str, set[int]] = defaultdict(set)
@@ -141,13 +143,13 @@ def boilerplate_findings(data: AuditData) -> list[Finding]:
 
 
 def _field_findings(data: AuditData, fields: dict[str, dict[int, str]]) -> Iterator[Finding]:
-    """Fields whose values tell the label, those of most texts whose values tell anything, those of one class."""
+    """Fields that predict the label well, fields of most texts that predict it at all, and fields of one class."""
     from scipy.stats import binom
 
     common = sorted((name for name in fields if len(fields[name]) >= FEWEST_DOCUMENTS), key=lambda n: -len(fields[n]))
     common = common[:MOST_FIELDS]
     powers = {name: _value_power(data, fields[name]) for name in common}
-    # the best of three readings is judged, hence three times the chance of one
+    # the best of three readings is tested, hence the factor three
     chances = [min(3 * float(binom.sf(one.right - 1, one.n, one.guess)), 1.0) for one in powers.values()]
     sure = dict(zip(common, (p < ALPHA for p in holm(chances)), strict=True))
     n_labelled = int(np.sum(data.codes >= 0))
@@ -174,12 +176,12 @@ def _value_power(data: AuditData, values: dict[int, str]) -> FieldPower:
 
 
 def _percent(share: float) -> str:
-    """Two digits below ten, where a whole number would hide a difference."""
+    """Two digits below ten, where an integer would hide a difference."""
     return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.1f} %"
 
 
 def _line_findings(data: AuditData, lines: dict[str, set[int]]) -> Iterator[Finding]:
-    """Lines of 20 texts or more; those that stand in the very same texts, such as a signature's, are one finding."""
+    """Lines of at least 20 texts; lines of the same texts, such as a signature, are one finding."""
     blocks: dict[tuple[int, ...], list[str]] = defaultdict(list)
     for line, rows in lines.items():
         if len(rows) >= FEWEST_DOCUMENTS:
@@ -188,7 +190,10 @@ def _line_findings(data: AuditData, lines: dict[str, set[int]]) -> Iterator[Find
 
 
 def _one_class_findings(data: AuditData, blocks: dict[tuple[int, ...], list[str]]) -> Iterator[Finding]:
-    """Lines, by the documents that have them, nine in ten of one class; by the exact test of that class's share."""
+    """Lines, by the documents that have them, of which nine in ten are in one class.
+
+    By the exact test of that class share.
+    """
     from scipy.stats import hypergeom
 
     sizes = np.bincount(data.codes[data.codes >= 0], minlength=len(data.classes))

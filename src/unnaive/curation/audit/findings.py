@@ -1,4 +1,7 @@
-"""A finding is one thing that may be wrong with the data: what, where, why, and what to do; and its row of a table."""
+"""A finding is a possible problem in the data: what, where, why, and what to do.
+
+It is one row of the findings table.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,14 @@ YES, NO = "yes", "no"
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of finding: its title, what to do about it, and whether `clean` may apply it unless told otherwise."""
+    """A kind of finding: its title, what to do about it, and whether `clean` applies it by default."""
 
     title: str
     advice: str
     accepted: bool = False
 
 
-# In the order in which they are shown.
+# in display order
 KINDS = {
     "label-error": Kind("Suspected label errors", "read the text; if the proposed label is right, accept"),
     "duplicate-conflict": Kind(
@@ -80,16 +83,16 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that may be wrong.
+    """One possible problem.
 
     kind      a name in KINDS
     reason    one sentence with the evidence
     action    "drop" the row, "relabel" it as `proposed`, or only "look"; done by `unnaive clean` if accepted
-    row       the number of the row it is about, from 1 on in the order of the data; 0 if it is about no single row
-    id        what the data calls that document
-    label     the label it is about
-    proposed  the label proposed in its place
-    score     how sure, from 0 to 1; findings of a kind come by it, the surest first
+    row       the row number, from 1 in the order of the data; 0 if it is not about a single row
+    id        the name of the document in the data
+    label     the label in question
+    proposed  the proposed label
+    score     the confidence, from 0 to 1; findings of a kind are sorted by it
     others    rows it was compared with
     text      the start of the text
     """
@@ -136,20 +139,20 @@ COLUMNS = tuple(Finding("empty-text", "").to_dict())
 
 
 def sort_findings(findings: Iterable[Finding]) -> list[Finding]:
-    """By kind in the order of KINDS, then the surest first, then by row."""
+    """Sort by kind in the order of KINDS, then by descending score, then by row."""
     place = {kind: number for number, kind in enumerate(KINDS)}
     return sorted(findings, key=lambda one: (place[one.kind], -one.score, one.row))
 
 
 def count_kinds(findings: Iterable[Finding]) -> dict[str, int]:
-    """How many findings there are of each kind that has some, in the order of KINDS."""
+    """The number of findings of each kind that has some, in the order of KINDS."""
     counted = Counter(one.kind for one in findings)
     return {kind: counted[kind] for kind in KINDS if counted[kind]}
 
 
 @dataclass(frozen=True)
 class Correction:
-    """A row of a findings file as `clean` reads it: the kind, whether it is accepted, and what it asks for."""
+    """A row of a findings file as `clean` reads it: the kind, whether it is accepted, and the requested change."""
 
     kind: str
     accepted: bool
@@ -161,7 +164,7 @@ class Correction:
 
 
 def read_corrections(rows: Iterable[Mapping[str, Any]], name: str) -> list[Correction]:
-    """The rows of a findings file; the column `accept` may say yes or no, y or n, 1 or 0, true or false, or nothing.
+    """Read a findings file; the column `accept` may be yes or no, y or n, 1 or 0, true or false, or empty.
 
     >>> found = read_corrections([Finding("empty-text", "the text is empty", "drop", row=3).to_dict()], "findings.csv")
     >>> found[0].accepted, found[0].action, found[0].row
@@ -201,7 +204,7 @@ def _correction(row: dict[str, str], where: str) -> Correction:
 
 
 def _without_mark(cell: str) -> str:
-    """The cell without the ' that was put before it lest a spreadsheet take it for a formula."""
+    """The cell without the ' that protects spreadsheets from formulas."""
     return cell[1:] if cell[:1] == "'" and not cell[1:2].isalnum() else cell
 
 

@@ -1,8 +1,8 @@
-"""Which labels are probably wrong: how likely each document's label is to a model that has not seen the document.
+"""Find probable label errors: the probability of each document's label by a model that has not seen the document.
 
-Two depths. `out_of_fold_evidence` trains two of auto's members, softmax regression and NB-SVM, on folds, several times
-over, and pools their calibrated log-probabilities. `leave_one_out_evidence` takes exact leave-one-out scores of naive
-Bayes from counts: one pass, and never documents × classes in memory. Both rank by log p(given label).
+There are two methods. `out_of_fold_evidence` cross-validates two of auto's members, softmax regression and NB-SVM,
+several times, and pools their calibrated log-probabilities. `leave_one_out_evidence` computes exact leave-one-out
+scores of naive Bayes from counts: one pass, without documents × classes in memory. Both rank by log p(given label).
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from unnaive.models.held_out_scores import nbsvm_scores, softmax_scores
 FoldProgress = Callable[[int, int], None]  # (done, of how many)
 
 N_FOLDS = 5
-REPEATS = 3  # foldings whose log-probabilities are averaged: what one fold happens to lack, another has
-MOST_CELLS = 60_000_000  # documents × classes that folds may hold; above that, leave-one-out is the way
+REPEATS = 3  # repetitions of the cross-validation whose log-probabilities are averaged
+MOST_CELLS = 60_000_000  # documents × classes that cross-validation may hold; beyond that, leave-one-out is used
 MOST_WEIGHTS = 200_000_000  # classes × terms, likewise
-FEWEST_SURE = 200  # documents by which the number of errors is estimated, or a tenth if that is more
-SAMPLE = 2_000  # documents by which the temperature of leave-one-out scores is fitted
-ABSENT = -50.0  # log-score of a class that a fold's training part lacks
+FEWEST_SURE = 200  # minimum number of documents for estimating the number of errors, or a tenth if that is more
+SAMPLE = 2_000  # documents for fitting the temperature of leave-one-out scores
+ABSENT = -50.0  # log-score of a class that is missing in a fold's training part
 
 
 @dataclass(frozen=True, eq=False)
 class LabelEvidence:
     """For each document, by a model that has not seen it (all n_docs,).
 
-    given      the class that it has
+    given      its class
     rival      the most probable other class
     log_given  log p of its class        log_rival  log p of the rival
-    judged     False where nothing can be said: no known terms, or no other document of its class
+    judged     False if no statement is possible: no known terms, or no other document of its class
     """
 
     given: Ids
@@ -53,16 +53,16 @@ class LabelEvidence:
 
     @property
     def suspicion(self) -> Floats:
-        """1 − p(given), 0 where nothing can be said."""
+        """1 − p(given); 0 if no statement is possible."""
         return np.where(self.judged, -np.expm1(self.log_given), 0.0)
 
     @property
     def disagrees(self) -> NDArray[np.bool_]:
-        """Whether the rival is the more probable class."""
+        """Whether the rival is more probable than the given class."""
         return self.judged & (self.log_rival > self.log_given)
 
     def ranking(self) -> Ids:
-        """The documents on which model and label disagree, the least probable label first."""
+        """The documents on which model and label disagree, least probable labels first."""
         rows = np.flatnonzero(self.disagrees)
         return rows[np.argsort(self.log_given[rows], kind="stable")]
 
@@ -73,8 +73,8 @@ def out_of_fold_evidence(
 ) -> LabelEvidence:  # fmt: skip
     """Evidence from calibrated out-of-fold probabilities, pooled over two models and three foldings.
 
-    X (n_docs, n_terms) counts, targets (n_docs,). Each model's scores get the temperature of least log-loss; the mean
-    of the log-probabilities gets one more. `kept` has the folds that an earlier run finished, and gets those of this.
+    X (n_docs, n_terms) counts, targets (n_docs,). Each model's scores get the temperature of lowest log-loss; the mean
+    of the log-probabilities gets another one. `kept` stores finished folds across runs.
     """
     codes = np.asarray(targets, np.int64)
     Y = one_label_matrix(codes, n_classes)
@@ -125,7 +125,7 @@ def _evidence(codes: Ids, log_p: Floats, judged: NDArray[np.bool_]) -> LabelEvid
 
 
 def leave_one_out_evidence(model: LeaveOneOut, *, seed: int = 0, progress: FoldProgress | None = None) -> LabelEvidence:
-    """Evidence from exact leave-one-out scores, tempered; a block of documents × classes is held at a time.
+    """Evidence from exact leave-one-out scores with a temperature; only a block of documents × classes is in memory.
 
     >>> from scipy.sparse import csr_array
     >>> X = csr_array([[1, 1, 0], [1, 1, 0], [0, 1, 1], [0, 1, 1], [1, 1, 0]])    # the last looks like the first two
@@ -156,9 +156,10 @@ def _sample_temperature(model: LeaveOneOut, rows: Ids, seed: int) -> Temperature
 
 @dataclass(frozen=True)
 class ErrorEstimate:
-    """About how many labels are wrong, with a 95 % interval of what disagrees with models where they are surest.
+    """An estimate of the number of wrong labels, with a 95 % interval of the disagreements where models are most
+    certain.
 
-    What models surely get wrong is in it: the upper end holds the number of wrong labels, the lower one need not.
+    Mistakes of certain models are included: the upper end covers the number of wrong labels, the lower end need not.
     """
 
     number: float
@@ -167,20 +168,20 @@ class ErrorEstimate:
 
 
 def estimate_errors(evidence: LabelEvidence) -> ErrorEstimate:
-    """How many labels are wrong, from the documents that the model is surest of."""
+    """The number of wrong labels, estimated from the documents about which the model is most certain."""
     rows = np.flatnonzero(evidence.judged)
     sure = np.maximum(evidence.log_given, evidence.log_rival)[rows]
     return count_errors(sure, evidence.disagrees[rows])
 
 
 def count_errors(sure: Floats, wrong: NDArray[np.bool_]) -> ErrorEstimate:
-    """How many labels are wrong: n · k/m, where k of the m that the model is surest of are other than it says.
+    """The number of wrong labels: n · k/m, where the model disagrees with k of the m labels it is most certain about.
 
-    `sure` is how sure the model is of its answer, whatever the label; `wrong` whether the label is another (both
-    (n,)); m is a tenth of n, and 200 at least. Where a model is surest it is right, so what disagrees there is the
-    labels: counting all disagreements would count the model's mistakes on hard documents as errors of the data. That
-    supposes that labels are wrong as often on easy documents as on hard ones; if people err more often on hard ones,
-    there are more errors than this. The interval is Wilson's of k/m.
+    `sure` is the confidence of the model in its answer, whatever the label; `wrong` whether the label differs (both
+    (n,)); m is a tenth of n, and at least 200. Where a model is most certain it is right, so a disagreement there is a
+    label error: counting all disagreements would count the model's mistakes on difficult documents as errors of the
+    data. This assumes that labels are wrong equally often on easy and difficult documents; if people err more often on
+    difficult ones, there are more errors. The interval is Wilson's of k/m.
 
     >>> wrong = np.zeros(1000, bool)
     >>> wrong[[3, 50, 120, 180]] = True             # 4 of the 200 surest; what is doubtful does not count

@@ -1,4 +1,4 @@
-"""What an audit looks at: texts, labels, row numbers, the part that each row is of, and the table's other columns."""
+"""The input of an audit: texts, labels, row numbers, the part of each row, and the other columns of the table."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from unnaive.curation.audit.findings import LOOK, Finding
 from unnaive.io.corpus import Corpus, Labels
 from unnaive.text.sections import shown_record
 
-EXCERPT = 160  # characters of a text that a finding shows
+EXCERPT = 160  # characters of a text shown in a finding
 
 
 @dataclass(frozen=True, eq=False)
 class AuditData:
-    """Labelled documents with all that the data says of them.
+    """Labelled documents with all columns of the data.
 
-    numbers  the number of each document's row in the data, from 1 on
+    numbers  the row number of each document in the data, from 1
     split    "train" or "test" for each, or None
     columns  the other columns of the table by name, one value for each document
-    same     labels that stand for another, which is only spelt differently
+    same     labels that are only another spelling of a label
     """
 
     texts: Sequence[str]
@@ -57,7 +57,7 @@ class AuditData:
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
-        """The distinct labels, sorted; of several spellings one."""
+        """The distinct labels, sorted; one of several spellings."""
         return tuple(sorted({self.same.get(label, label) for names in self.labels for label in names}))
 
     @cached_property
@@ -68,11 +68,11 @@ class AuditData:
         return np.fromiter((place[names[0]] if names else -1 for names in self.labels), np.int64, len(self.labels))
 
     def spelt(self, row: Any) -> Labels:
-        """The labels of a document, each in the one spelling that stands for all."""
+        """The labels of a document, each in its main spelling."""
         return tuple(dict.fromkeys(self.same.get(label, label) for label in self.labels[int(row)]))
 
     def part(self, row: Any) -> str:
-        """The part that a document is of; "" where the data has no parts."""
+        """The part of a document; "" if the data has no parts."""
         return "" if self.split is None else self.split[int(row)]
 
     def finding(
@@ -86,7 +86,7 @@ class AuditData:
         score: float = 1.0,
         others: Sequence[Any] = (),
     ) -> Finding:
-        """A finding about one document, and perhaps others, by their places here."""
+        """A finding about one document, and optionally others, by their indices here."""
         row = int(row)
         return Finding(
             kind,

@@ -1,8 +1,8 @@
 """Pairs of documents that share most of their terms: MinHash signatures, LSH buckets, then the exact similarity.
 
-The similarity is Jaccard's: terms in both over terms in either. The chance that the smallest hash of two sets is the
-same is their similarity (Broder 1997). A signature of 64 such minima is cut into 16 bands of 4; documents that share a
-band are candidates, and each candidate is then compared exactly, so that what is reported is never below the threshold.
+The similarity is Jaccard's: terms in both over terms in either. The probability that the minimal hash of two sets is
+the same is their similarity (Broder 1997). A signature of 64 such minima is divided into 16 bands of 4; documents that
+share a band are candidates, and candidates are compared exactly, so no reported pair is below the threshold.
 A pair of similarity s is missed with probability (1 − s⁴)¹⁶: 0.02 % at 0.8, 1.2 % at 0.7, 10.9 % at 0.6.
 """
 
@@ -17,8 +17,8 @@ from scipy.sparse import csr_array
 from unnaive.base.types import Floats, Ids, Sparse
 
 BANDS, ROWS = 16, 4
-BLOCK_ENTRIES = 1 << 17  # entries of X hashed at a time: what fits the processor's cache
-LARGE_BUCKET = 64  # documents: in larger ones each is compared with its next neighbours only
+BLOCK_ENTRIES = 1 << 17  # entries of X hashed at a time, so that they fit the processor's cache
+LARGE_BUCKET = 64  # documents; in larger buckets each is compared only with its next neighbours
 PAIR_BLOCK = 1 << 16
 
 
@@ -35,7 +35,7 @@ class Pairs:
 
 
 def similar_pairs(X: Sparse, *, threshold: float = 0.8, seed: int = 0) -> Pairs:
-    """The pairs of documents X (n_docs, n_terms) whose sets of terms have a Jaccard similarity from `threshold` on.
+    """The pairs of documents X (n_docs, n_terms) whose sets of terms have at least the Jaccard similarity `threshold`.
 
     Documents without terms are similar to none.
 

@@ -1,4 +1,4 @@
-"""The HTML page of an audit: what was found, by kind, with the reason and what to do; and drift."""
+"""The HTML page of an audit: findings by kind, with the reason and what to do; and drift."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from unnaive.curation.audit.findings import KINDS, Finding, count_kinds
 from unnaive.evaluation.drift import Drift
 from unnaive.evaluation.reports import page as html
 
-SHOWN = 100  # findings of a kind; the CSV has all
-OPEN = 20  # of which so many are shown at once, the others behind a line that opens them
+SHOWN = 100  # findings of a kind on the page; the CSV has all
+OPEN = 20  # findings shown immediately; the others are collapsed
 
 
 def audit_page(found: Audit) -> str:
@@ -29,7 +29,7 @@ def audit_page(found: Audit) -> str:
 
 
 def summary_section(found: Audit, kinds: dict[str, int]) -> str:
-    """Tiles with the number of each kind, the estimate of wrong labels, and what could not be looked for."""
+    """Tiles with the number of each kind, the estimate of wrong labels, and which checks were not possible."""
     tiles = html.tiles((KINDS[kind].title, f"{n:,}") for kind, n in kinds.items())
     sentences = [*found.notes]
     if not kinds:
@@ -40,7 +40,7 @@ def summary_section(found: Audit, kinds: dict[str, int]) -> str:
 
 
 def error_sentence(found: Audit) -> str:
-    """The estimate of the number of wrong labels, in words."""
+    """The estimate of the number of wrong labels in a sentence."""
     errors = found.errors
     if errors is None:
         return ""
@@ -59,7 +59,7 @@ def _capital(sentence: str) -> str:
 
 
 def kind_section(kind: str, findings: Sequence[Finding]) -> str:
-    """The findings of a kind as a table, the surest first."""
+    """The findings of a kind as a table, by descending score."""
     shown, rest = findings[:OPEN], findings[OPEN:SHOWN]
     note = html.page_note(escape(_capital(KINDS[kind].advice)))
     more = html.collapsible(f"{len(rest)} more", findings_table(kind, rest)) if rest else ""
@@ -69,7 +69,7 @@ def kind_section(kind: str, findings: Sequence[Finding]) -> str:
 
 
 def findings_table(kind: str, findings: Iterable[Finding]) -> str:
-    """A row for each finding; columns that none of them fills are left out."""
+    """A row for each finding; empty columns are omitted."""
     findings = list(findings)
     cells = {
         "row": [f"{one.row:,}" if one.row else "" for one in findings],
@@ -86,7 +86,7 @@ def findings_table(kind: str, findings: Iterable[Finding]) -> str:
 
 
 def _name(one: Finding) -> str:
-    """What the data calls it, where that says more than the row number."""
+    """The name of the document, if it says more than the row number."""
     return "" if one.id == str(one.row) else html.breakable(one.id)
 
 
@@ -97,7 +97,7 @@ def drift_section(drift: Drift) -> str:
 
 
 def drift_sentence(drift: Drift) -> str:
-    """The two-sample test in words."""
+    """The two-sample test in a sentence."""
     test = drift.test
     verdict = "differ" if test.differs else "cannot be told apart"
     return (
@@ -124,9 +124,9 @@ def _share_table(drift: Drift) -> str:
     ]
     head = ("class", "old share", "new share", "95 % interval", "p", "")
     note = html.page_note(
-        "Estimated by EM on the shares, which takes it that texts of a class are as they were. The interval is that of "
+        "Estimated by EM, which assumes that texts within a class have not changed. The interval is that of "
         "the share among these new texts; p, corrected for the number of classes (Holm), is of the test that the share "
-        "is the same where old and new texts come from."
+        "is the same in both sources."
     )
     return html.headed("Class shares", note + html.table(head, rows, label="Class shares, old and new"))
 

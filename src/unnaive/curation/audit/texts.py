@@ -1,4 +1,4 @@
-"""Texts that hold nothing to learn from, or that are of another script or language than the rest."""
+"""Texts without anything to learn from, or in another script or language than most."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an audit that was stopped had computed: scores of folds in files, from which the same audit goes on."""
+"""Intermediate results of an interrupted audit: scores of folds in files, from which the same audit continues."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import numpy as np
 from unnaive.base.atomic_files import replacing
 from unnaive.base.types import Floats, Sparse
 
-PATIENCE = 5.0  # seconds of work before anything is written: a short audit needs none of it
+PATIENCE = 5.0  # seconds of work before anything is written; a short audit writes nothing
 
 
 class Unfinished:
-    """A folder with the scores of every fold that was finished; it is there only while an audit is not.
+    """A folder with the scores of every finished fold; it exists only until the audit is complete.
 
-    The names of the files hold a digest of documents, labels and seed, so that scores of other data are never taken.
+    File names contain a digest of documents, labels and seed, so that scores of other data are never used.
 
     >>> import tempfile
     >>> from scipy.sparse import csr_array
@@ -44,9 +44,9 @@ class Unfinished:
         self._digest, self._started = digest.hexdigest()[:24], time.monotonic()
 
     def scores(self, name: str, shape: tuple[int, int], compute: Callable[[], Floats]) -> Floats:
-        """The scores called `name` (n_docs, n_classes), from their file or computed now and kept."""
+        """The scores called `name` (n_docs, n_classes), read from their file, or computed and stored."""
         path = self.folder / f"{self._digest}-{name}.npy"
-        with suppress(OSError, ValueError, EOFError):  # a file that is damaged is as good as none
+        with suppress(OSError, ValueError, EOFError):  # a damaged file is ignored
             found = np.load(path, allow_pickle=False)
             if found.shape == shape and found.dtype == np.float64:
                 return np.asarray(found)
@@ -60,11 +60,11 @@ class Unfinished:
 
     @property
     def number(self) -> int:
-        """How many folds of this data are kept."""
+        """The number of stored folds of this data."""
         return len(list(self.folder.glob(f"{self._digest}-*.npy"))) if self._digest else 0
 
     def remove(self) -> None:
-        """All of it, since the audit is finished; files of others in the folder stay, and so does the folder then."""
+        """Remove the files after the audit; other files in the folder, and then the folder too, are kept."""
         for path in self.folder.glob("*-*.npy"):
             path.unlink(missing_ok=True)
         with suppress(OSError):

@@ -1,1 +1,1 @@
-"""From a pile of texts to labelled ones: what to ask next, what was answered, when to stop."""
+"""Labelling texts: what to ask next, the record of answers, when to stop."""

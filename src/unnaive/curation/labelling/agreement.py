@@ -1,4 +1,4 @@
-"""How far people agree, beyond what chance would give: Cohen's kappa on the texts that two of them labelled."""
+"""Agreement between people beyond chance: Cohen's kappa on the texts that two of them labelled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unnaive.curation.labelling.record import IMPORTED, LabelRecord
 
 @dataclass(frozen=True)
 class Agreement:
-    """Two people: texts that both labelled, on how many they agree, and kappa; None where it says nothing."""
+    """Two people: texts that both labelled, the number of agreements, and kappa; None if it is undefined."""
 
     people: tuple[str, str]
     texts: int
@@ -22,9 +22,9 @@ class Agreement:
 
 
 def cohen_kappa(one: Sequence[Any], two: Sequence[Any]) -> float | None:
-    """(p_o − p_e) / (1 − p_e): agreement seen, and agreement expected if both drew from their own shares of classes.
+    """(p_o − p_e) / (1 − p_e): observed agreement, and agreement expected by chance from the class shares of both.
 
-    None where both gave one and the same class throughout (p_e = 1), or gave none. Cohen (1960).
+    None if both gave the same single class throughout (p_e = 1), or no labels. Cohen (1960).
 
     >>> cohen_kappa(["a", "a", "b", "b"], ["a", "b", "b", "b"])    # p_o = 3/4, p_e = 1/2·1/4 + 1/2·3/4 = 1/2
     0.5
@@ -41,7 +41,7 @@ def cohen_kappa(one: Sequence[Any], two: Sequence[Any]) -> float | None:
 def agreements(record: LabelRecord) -> list[Agreement]:
     """Every two people who labelled a text in common; a set of labels counts as one answer.
 
-    Labels that came with the texts are nobody's, and left out.
+    Labels that came with the texts belong to nobody and are left out.
     """
     labels: dict[str, dict[int, tuple[str, ...]]] = {}
     for text, who, kind, given in record.votes():

@@ -1,12 +1,12 @@
-"""Which text to ask about next, and why it.
+"""Choose the next text to ask about.
 
-One question in ten is drawn at random, whatever the model thinks: these are the sample that the running accuracy is
-measured on. The first twenty are random too, while there is nothing to be uncertain about. All others go to one of the
-texts whose two most probable classes are closest by the linear model: one in fifty, at random. Where that has to be
-naive Bayes (linear.py says when), scores are divided by √length, since margins else only find short texts, and it is
-one in ten. Texts much like one of the last ten asked are passed over, and as long as a class has no text yet, every
-second question goes to the text that is least like anything labelled. Where labelling starts from a model, the first
-twenty go to texts that are unlike all of its classes, if there are any: they may be of a new one.
+One question in ten is drawn at random: the running accuracy is measured on this sample. The first twenty are also
+random, before there is a model. Every other question is drawn from the 2 % of texts with the smallest margin between
+the two most probable classes of the linear model. If naive Bayes must be used instead (linear.py says when), scores are
+divided by √length, since margins would otherwise only find short texts, and 10 % are used. Texts similar to one of the
+last ten are skipped, and while a class has no text yet, every second question is the text least similar to all labelled
+ones. If labelling starts from a model, the first twenty questions are texts unlike all of its classes, if there are
+any: they may belong to a new class.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from unnaive.base.types import Ids
 from unnaive.curation.labelling.linear import LinearLearner
 from unnaive.curation.labelling.pool import TextPool
 
-FIRST = 20  # questions at random before the model is asked
+FIRST = 20  # random questions before the model is used
 RANDOM_SHARE = 0.1
-ALIKE = 0.8  # Jaccard coefficient from which two texts are near-duplicates
-RECENT = 10  # texts that the next one may not be a near-duplicate of
-UNSURE = 50  # questions go to one of the n/50 texts with the smallest margins
-UNSURE_BAYES = 10  # the same by naive Bayes, whose smallest margins are mostly odd texts
-NOVEL = 0.99  # texts that are more unlike the classes of a model than 99 % of its own held-out ones are asked first
-SAMPLE = 10_000  # texts, drawn at random, whose margins are looked at
-CANDIDATES = 50  # texts that are looked at for that, the best first
+ALIKE = 0.8  # Jaccard similarity above which two texts are near duplicates
+RECENT = 10  # recent texts that the next one may not be a near duplicate of
+UNSURE = 50  # questions are drawn from the n/50 texts with the smallest margins
+UNSURE_BAYES = 10  # the same for naive Bayes, whose smallest margins are mostly unusual texts
+NOVEL = 0.99  # texts less like the classes of a model than 99 % of its held-out texts are asked first
+SAMPLE = 10_000  # random texts whose margins are computed
+CANDIDATES = 50  # candidates compared with recent texts, best first
 
 WAYS = ("mixed", "random", "uncertain", "similar")
 
 
 @dataclass(frozen=True)
 class Strategy:
-    """How texts are chosen.
+    """The query strategy.
 
-    way           "mixed", the default; "random"; "uncertain", margins alone
-    first         questions at random before anything else
-    random_share  of the questions after these; 0.1 is one in ten
-    seed          of all that is random: the same answers get the same questions
+    way           "mixed", the default; "random"; "uncertain", margins only
+    first         random questions before anything else
+    random_share  share of random questions after these; 0.1 is one in ten
+    seed          random seed: the same answers give the same questions
     """
 
     way: str = "mixed"
@@ -68,21 +68,21 @@ class Question:
 class Asked:
     """What the choice depends on besides the pool.
 
-    closed  texts not to ask about: answered, skipped, or shown to somebody else
-    recent  the texts asked last, the latest at the end
+    closed  texts not to ask about: answered, skipped, or shown to another person
+    recent  the texts asked last, latest at the end
     number  questions answered so far
     """
 
     closed: Collection[int] = ()
     recent: Sequence[int] = ()
     number: int = 0
-    among: Ids | None = field(default=None, repr=False)  # only these, such as those that a search found
+    among: Ids | None = field(default=None, repr=False)  # only these texts, such as search results
 
 
 def next_question(
     pool: TextPool, asked: Asked, strategy: Strategy | None = None, learner: LinearLearner | None = None
 ) -> Question | None:
-    """The next question; None if no text is left. `learner` has the linear model; naive Bayes is asked without it.
+    """The next question; None if no text is left. `learner` has the linear model; without it naive Bayes is used.
 
     >>> pool = TextPool(["good ball", "fair vote", "ball game"])
     >>> next_question(pool, Asked(closed=[0, 2])), next_question(pool, Asked(closed=[0, 1, 2]))
@@ -92,7 +92,7 @@ def next_question(
     left = open_texts(pool, asked)
     if not len(left):
         return None
-    if asked.among is not None:  # found by somebody who looked for them: never part of the random sample
+    if asked.among is not None:  # search results are never part of the random sample
         found = _pick(pool, left, -pool.ranking().margin[left], asked.recent) if _any_known(pool) else int(left[0])
         return Question(found, "search")
     draw = np.random.default_rng([strategy.seed, asked.number])
@@ -117,7 +117,7 @@ def next_question(
 
 
 def more_like(pool: TextPool, label: str, asked: Asked) -> Question | None:
-    """The text that is most likely of a class: how to find more of a rare one; None if no text is left."""
+    """The text most likely to be of a class, to find more of a rare one; None if no text is left."""
     left = open_texts(pool, asked)
     if label not in pool.classes or not len(left):
         return None
@@ -141,19 +141,19 @@ def _any_known(pool: TextPool) -> bool:
 
 
 def _novel_texts(pool: TextPool, left: Ids) -> Ids:
-    """Those that are unlike all classes of the model that labelling started from; none without one."""
+    """Texts unlike all classes of the model that labelling started from; empty without one."""
     return left[pool.novelty[left] > NOVEL] if len(pool.novelty) else left[:0]
 
 
 def _has_start(pool: TextPool) -> bool:
-    """Whether every class is known from keywords or from a model before any label."""
+    """Whether every class has keywords or comes from a model, before any label."""
     return bool(pool.classes) and all(label in pool.prior_scores or label in pool.hinted for label in pool.classes)
 
 
 def _draw(
     pool: TextPool, left: Ids, margin: NDArray[np.floating], part: int, recent: Sequence[int], draw: np.random.Generator
 ) -> int:
-    """One of the n/part texts that the model is least sure of, at random: the least sure of all are much alike."""
+    """A random one of the n/part texts with the lowest certainty; the least certain ones are much alike."""
     few = max(1, len(left) // part)
     unsure = np.sort(left[np.argpartition(margin, few - 1)[:few]])
     found = _first_unlike(pool, draw.permutation(unsure)[:CANDIDATES].tolist(), recent)
@@ -161,7 +161,7 @@ def _draw(
 
 
 def _pick(pool: TextPool, left: Ids, value: np.ndarray, recent: Sequence[int]) -> int:
-    """The text of the highest value that is no near-duplicate of a recent one; of equals the first."""
+    """The text of the highest value that is not a near duplicate of a recent one; the first in a tie."""
     few = min(CANDIDATES, len(left))
     best = np.argpartition(-value, few - 1)[:few]
     order = best[np.lexsort((left[best], -value[best]))]
@@ -170,6 +170,6 @@ def _pick(pool: TextPool, left: Ids, value: np.ndarray, recent: Sequence[int]) -
 
 
 def _first_unlike(pool: TextPool, candidates: list[int], recent: Sequence[int]) -> int | None:
-    """The first that is no near-duplicate of a recent text; None if each is one."""
+    """The first candidate that is not a near duplicate of a recent text; None if all are."""
     near = list(recent)[-RECENT:]
     return next((one for one in candidates if pool.similarity(one, near) < ALIKE), None)

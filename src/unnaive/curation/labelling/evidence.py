@@ -1,4 +1,4 @@
-"""The explanation of a suggestion: what each term of a text of the pool adds to the score of a class."""
+"""The explanation of a suggestion: the contribution of each term of a text to the score of a class."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def explain_terms(
     pool: TextPool, text: int, label: str, columns: NDArray[np.integer], values: Floats, base: float,
     probability: float | None,
 ) -> Explanation:  # fmt: skip
-    """base + Σ values, by term and with the places in the text; `columns` are the terms of `values` (n_terms,)."""
+    """base + Σ values, by term and with positions in the text; `columns` are the terms of `values` (n_terms,)."""
     found: dict[str, list[tuple[int, int]]] = {}
     shown, places = pool.texts[text], spans(pool.texts[text], pool.rule)
     if is_record(shown):

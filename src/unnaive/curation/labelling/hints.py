@@ -1,4 +1,4 @@
-"""Keywords of each class to begin with, before any label: `--hints hints.toml`."""
+"""Keywords of each class to start with, before any label: `--hints hints.toml`."""
 
 from __future__ import annotations
 

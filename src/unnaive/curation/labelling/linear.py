@@ -1,15 +1,14 @@
-"""A linear model of the labels so far, which asks and suggests once there are fifty of them.
+"""A linear model of the labels so far, used for asking and suggesting from fifty labels on.
 
-Naive Bayes learns a label in no time, but what it learns from texts that were asked about is skewed: they are not a
-sample of their classes, and it takes them for one. A support vector machine only needs to know where the border runs,
-which is where the questions are. So from fifty labels on, texts are asked about by the margin between the two most
-probable classes of
+Naive Bayes learns a label immediately, but texts that were selected by uncertainty are not a random sample of their
+classes, as it assumes. A support vector machine only needs the decision boundary, which is where the questions are. So
+from fifty labels on, questions are selected by the margin between the two most probable classes of
 
     score[c, d] = w_c·z_d + b_c,   z tf-idf of the pool, rows of length 1
 
-with (w_c, b_c) the least squared hinge loss of class c against the rest. p(c|d) is a softmax of scores over a
-temperature (multilabel: a logistic line), fitted on folds. The model is fitted anew every ten labels, on the first 10·k
-texts that have one: a function of the labels, so that undo leaves no trace.
+where (w_c, b_c) minimise the squared hinge loss of class c against the rest. p(c|d) is a softmax of scores over a
+temperature (multilabel: a logistic function), fitted by cross-validation. The model is refitted every ten labels, on
+the first 10·k labelled texts: a function of the labels, so that undo leaves no trace.
 """
 
 from __future__ import annotations
@@ -31,12 +30,13 @@ from unnaive.learning.explain import Explanation
 from unnaive.learning.fit_calibration import fit_temperature
 from unnaive.models.svm.solver import squared_hinge
 
-FEWEST = 50  # labelled texts before there is a linear model: with fewer, naive Bayes is the more accurate
+FEWEST = 50  # labelled texts before there is a linear model; with fewer, naive Bayes is more accurate
 EVERY = 10  # labels between two fits
-GROWTH = 1.5  # times as many labels from one fit of the temperature to the next: it takes folds, and changes slowly
+# growth factor of labels between two fits of the temperature, which needs cross-validation and changes slowly
+GROWTH = 1.5
 N_FOLDS = 5
-MOST_AT_ONCE = 20_000  # texts of a pool whose margins are all kept; of a larger pool those of a sample are made anew
-TOL = 0.1  # LIBLINEAR's own; a smaller one changes no margin that matters here
+MOST_AT_ONCE = 20_000  # texts of a pool whose margins are all kept; for a larger pool those of a sample are recomputed
+TOL = 0.1  # LIBLINEAR's default; a smaller value changes no margin that matters here
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +71,10 @@ class HeldOutTexts(NamedTuple):
 
 
 class LinearLearner:
-    """The linear model of a pool, fitted when it is due; `model` is None while naive Bayes has to do.
+    """The linear model of a pool, fitted when it is due; `model` is None while naive Bayes is used.
 
-    That is: fewer than fifty labels, fewer than two classes, or a model to start from, whose scores are then used.
+    That is the case with fewer than fifty labels, fewer than two classes, or a model to start from, whose scores are
+    used.
 
     >>> pool = TextPool(["good ball", "fair vote"] * 30)
     >>> for text in range(50):
@@ -92,7 +93,7 @@ class LinearLearner:
 
     @property
     def model(self) -> LinearModel | None:
-        """The model of the labels so far; None while there are too few."""
+        """The model of the labels so far; None if there are too few."""
         key = self._labels(len(self.pool.labels) // EVERY * EVERY)
         if key is None:
             return None
@@ -120,7 +121,7 @@ class LinearLearner:
         return self._held_out[1]
 
     def temperature(self) -> Temperature:
-        """What turns scores into calibrated probabilities."""
+        """The temperature that turns scores into calibrated probabilities."""
         number = FEWEST
         while number * GROWTH <= len(self.pool.labels):
             number = int(number * GROWTH)
@@ -174,7 +175,7 @@ class LinearLearner:
         return {classes[place]: float(shares[place]) for place in order}
 
     def explain(self, text: int, label: str, probability: float | None = None) -> Explanation:
-        """What each term of a text adds to the score of a class, above the mean of the classes."""
+        """The contribution of each term of a text to the score of a class, relative to the mean of the classes."""
         model = self.model
         if model is None or label not in model.classes:
             return self.pool.explain(text, label, probability)
@@ -208,7 +209,7 @@ def fit_linear(pool: TextPool, texts: Sequence[int], classes: Sequence[str] | No
 
 
 def held_out_scores(pool: TextPool, texts: Sequence[int], classes: tuple[str, ...]) -> HeldOutTexts:
-    """Scores of labelled texts, each by a model of the folds that it is not in."""
+    """Scores of labelled texts by cross-validation."""
     rows = np.sort(np.asarray(texts, np.int64))
     scores = np.full((len(rows), len(classes)), -np.inf)  # stays where a fold lacks the class
     for fold in range(N_FOLDS):

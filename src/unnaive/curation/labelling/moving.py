@@ -1,4 +1,7 @@
-"""Labels to tables and other tools and from them: CSV, JSONL, Parquet, Prodigy's JSONL and Label Studio's JSON."""
+"""Export labels to tables and other tools, and import them.
+
+CSV, JSONL, Parquet, Prodigy's JSONL, Label Studio's JSON.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +27,9 @@ Vote = tuple[str, str, tuple[str, ...], str]  # and who gave them
 
 
 def export_labels(record: LabelRecord, path: Path, form: str | None = None) -> int:
-    """Write all labels that stand to a file, whole or not at all; how many texts there are.
+    """Write all current labels to a file, atomically; return the number of texts.
 
-    form  a format of tables, "prodigy" or "label-studio"; by default what the name ends in, .json for Label Studio
+    form  a table format, "prodigy" or "label-studio"; by default from the file name, .json for Label Studio
     """
     if form is None:
         form = LABEL_STUDIO if split_ending(path)[0] == ".json" else written_format(path)
@@ -90,9 +93,9 @@ def _label_studio_tasks(rows: Sequence[LabelledText]) -> list[dict[str, Any]]:
 
 
 def import_labels(record: LabelRecord, path: Path, form: str | None = None) -> tuple[int, int]:
-    """Take over labels of texts that are in the record, word for word: (labels taken, texts that it does not have).
+    """Import labels of identical texts in the record: (labels imported, texts that the record does not have).
 
-    Every annotator of the other tool votes under the name that it has there.
+    Every annotator of the other tool votes under the same name.
     """
     found = list(_read(check_exists(path), form))
     places: dict[str, list[int]] = {}

@@ -1,12 +1,12 @@
-"""The texts to be labelled, counted once, and what the labels so far say of each: all scored anew at every label.
+"""The pool of texts to label, counted once, and the scores of all texts, updated with every label.
 
-The model is multinomial naive Bayes on the presence of terms with Jelinek–Mercer smoothing, and the corpus it smooths
-with is the whole pool, labelled or not. So the score of a class depends on that class's documents alone:
+The model is multinomial naive Bayes on the presence of terms with Jelinek–Mercer smoothing, and the corpus for
+smoothing is the whole pool, labelled or not. So the score of a class depends only on that class's documents:
 
     evidence[c, d] = Σ_{t in d} log p(t|c)/p(t|D),   p(t|c) = (1 − β) n_ct / n_c• + β p(t|D)
 
-and a label changes one row of `evidence`, by one sparse product. Every number is a function of which texts have which
-labels and of nothing else: whatever is undone leaves no trace, to the last bit.
+and a label changes one row of `evidence`, by one sparse product. Every number depends only on the current labels, so an
+undone label leaves no trace, bit for bit.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 
 BETA = 0.7
-HINT_DOCUMENTS = 3  # a keyword counts as much as being in so many documents of its class
-TEMPERED = 2000  # labelled texts that the temperature is fitted on, at most
+HINT_DOCUMENTS = 3  # a keyword counts like this many documents of its class that contain it
+TEMPERED = 2000  # maximum number of labelled texts for fitting the temperature
 TEMPERATURES = np.geomspace(0.05, 20.0, 41)
 
 Floats32 = NDArray[np.float32]
