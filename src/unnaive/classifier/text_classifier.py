@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -13,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.byte_sizes import parse_size
-from unnaive.base.errors import UnknownName, UnnaiveError, UnnaiveWarning
+from unnaive.base.errors import UnknownName, UnnaiveError
 from unnaive.base.protocol import NO_PROBABILITIES, available_if
 from unnaive.base.settings import document_settings, unknown_setting
 from unnaive.base.types import Floats, Label, Predictions, ProgressCallback
 from unnaive.classifier.compress import compress_model
-from unnaive.classifier.field_methods import FieldMethods
 from unnaive.classifier.hub_methods import HubMethods
 from unnaive.classifier.model_bytes import model_from_bytes
 from unnaive.classifier.model_file import load_model, save
 from unnaive.classifier.parameters import ModelParameters, named_parameters
+from unnaive.classifier.reading_methods import ReadingMethods, count_chars, rule_parameters
 from unnaive.classifier.vector_files import read_vectors
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.register import Register
@@ -46,14 +45,13 @@ from unnaive.learning.update import (
     remake_model,
 )
 from unnaive.models.catalogue import find_model, make_model
-from unnaive.text.buffer import TextBuffer
 from unnaive.text.token_rule import OPTIONS, TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
 MODEL_FILE = "_model_file"  # in a state: what was learnt, as bytes
 
 
-class TextClassifier(HubMethods, FieldMethods, ModelParameters):
+class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
     """A text classifier of the Bayesian family; a scikit-learn estimator whose X is raw texts.
 
     Counts, or counted documents where a model learns from those, are kept for the whole vocabulary, and `min_df` and
@@ -177,7 +175,7 @@ class TextClassifier(HubMethods, FieldMethods, ModelParameters):
         """
         self._find_fields(texts)
         documents = self._documents(texts)
-        rule = self.token_rule_of(lambda: n_chars if n_chars is not None else _count_chars(documents))
+        rule = self.token_rule_of(lambda: n_chars if n_chars is not None else count_chars(documents))
         return TrainingData.of_texts(
             documents, labels, rule, multilabel=self.multilabel, sample_weight=sample_weight, n_jobs=self.n_jobs,
             unlabelled=find_model(self.model).takes_unlabelled,
@@ -370,7 +368,7 @@ class TextClassifier(HubMethods, FieldMethods, ModelParameters):
             raise UnnaiveError("this model was trained on counts, not on texts; use its estimator")
         changed = {name: value for name, value in spec.model.changed_settings().items() if name not in cls._named}
         made = cls(
-            spec.model.name, **_rule_parameters(rule), min_df=spec.min_df, select=spec.select, decision=spec.decision,
+            spec.model.name, **rule_parameters(rule), min_df=spec.min_df, select=spec.select, decision=spec.decision,
             calibrate=spec.calibrate, class_weight=spec.class_weight, random_state=spec.random_state,
             multilabel=fitted.multilabel or None, n_jobs=fitted.n_jobs, optimise=spec.optimise,
             documents_limit=spec.documents_limit, vectors=spec.vectors, **changed,
@@ -398,44 +396,7 @@ class TextClassifier(HubMethods, FieldMethods, ModelParameters):
         """The terms in use (n_terms,), as scikit-learn's vectorizers name it."""
         return np.array(self._fitted().reader.term_names, dtype=object)
 
-    # How texts are read and the model is trained.
-
-    @property
-    def token_rule(self) -> TokenRule:
-        """How texts are read; what the size of the data has changed about it stays so until the next fit."""
-        usual, fitted = self._rule_for(0), self.__dict__.get("fitted_")
-        if fitted is None or fitted.token_rule == usual:
-            return usual
-        shorter = [self._rule_with(changes) for changes in find_model(self.model).shorter_readings]
-        return fitted.token_rule if fitted.token_rule in shorter else usual
-
-    def token_rule_of(self, count_chars: Callable[[], float]) -> TokenRule:
-        """How texts with so many characters are read, which need not be counted if that makes no difference.
-
-        The budget of `auto` may be too small to read them by characters, or by pairs of words; a warning says so.
-        """
-        usual, changes = self._rule_for(0), find_model(self.model).token_rule_for
-        if changes(self._settings, 0) == changes(self._settings, np.inf):
-            return usual
-        n_chars = count_chars()
-        rule = self._rule_for(n_chars)
-        if rule != usual:
-            pairs = rule.ngrams == usual.ngrams
-            warnings.warn(
-                f"the budget leaves no time to read {n_chars / 1e6:,.0f} MB of text by "
-                f"{'characters, so words and pairs' if pairs else 'pairs of words and by characters, so words'} alone "
-                "are read",
-                UnnaiveWarning,
-                stacklevel=4,
-            )
-        return rule
-
-    def _rule_for(self, n_chars: float) -> TokenRule:
-        return self._rule_with(find_model(self.model).token_rule_for(self._settings, n_chars))
-
-    def _rule_with(self, changes: dict[str, Any]) -> TokenRule:
-        given = {name: getattr(self, name) for name in TokenRule.field_names()}
-        return TokenRule(**given | {"fields": self._known_fields()}).with_defaults_changed(changes)
+    # How the model is trained.
 
     def spec(self) -> TrainingSpec:
         """The model and how it is trained, checked."""
@@ -490,10 +451,6 @@ class TextClassifier(HubMethods, FieldMethods, ModelParameters):
         self._check_same_rule(before)
         return replace(before, spec=spec, token_rule=rule, n_jobs=self.n_jobs)
 
-    def _check_same_rule(self, before: FittedModel) -> None:
-        if self.token_rule != before.token_rule:
-            raise UnnaiveError("what was counted depends on how texts were read; to read them otherwise, fit again")
-
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
 
@@ -503,11 +460,6 @@ class TextClassifier(HubMethods, FieldMethods, ModelParameters):
             classifier_tags=ClassifierTags(multi_label=True),
             input_tags=InputTags(one_d_array=True, two_d_array=False, string=True),
         )
-
-
-def _count_chars(texts: Any) -> int:
-    """How many characters there are, or bytes where texts lie in a buffer."""
-    return len(texts.blob) if isinstance(texts, TextBuffer) else sum(map(len, texts))
 
 
 def _changed_register(
@@ -526,9 +478,3 @@ def _changed_text_hashes(before: FittedModel, change: str, texts: Any, sample_we
         return None
     changed: TextHashes = getattr(before.text_hashes, change)(texts)
     return changed
-
-
-def _rule_parameters(rule: TokenRule) -> dict[str, Any]:
-    """The rule as parameters of TextClassifier."""
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in rule.to_dict().items()}
-    return values | ({} if rule.field_kinds is None else {"fields": rule.field_kinds})

@@ -1,0 +1,75 @@
+"""How TextClassifier reads texts: the token rule of its parameters, of its model and of the size of the data."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from unnaive.base.errors import UnnaiveError, UnnaiveWarning
+from unnaive.classifier.field_methods import FieldMethods
+from unnaive.learning.fitted import FittedModel
+from unnaive.models.catalogue import find_model
+from unnaive.text.buffer import TextBuffer
+from unnaive.text.token_rule import TokenRule
+
+
+class ReadingMethods(FieldMethods):
+    """What TextClassifier does about the options of reading."""
+
+    model: str
+    _settings: dict[str, Any]
+
+    @property
+    def token_rule(self) -> TokenRule:
+        """How texts are read; what the size of the data has changed about it stays so until the next fit."""
+        usual, fitted = self._rule_for(0), self.__dict__.get("fitted_")
+        if fitted is None or fitted.token_rule == usual:
+            return usual
+        shorter = [self._rule_with(changes) for changes in find_model(self.model).shorter_readings]
+        return fitted.token_rule if fitted.token_rule in shorter else usual
+
+    def token_rule_of(self, count_chars: Callable[[], float]) -> TokenRule:
+        """How texts with so many characters are read, which need not be counted if that makes no difference.
+
+        The budget of `auto` may be too small to read them by characters, or by pairs of words; a warning says so.
+        """
+        usual, changes = self._rule_for(0), find_model(self.model).token_rule_for
+        if changes(self._settings, 0) == changes(self._settings, np.inf):
+            return usual
+        n_chars = count_chars()
+        rule = self._rule_for(n_chars)
+        if rule != usual:
+            pairs = rule.ngrams == usual.ngrams
+            warnings.warn(
+                f"the budget leaves no time to read {n_chars / 1e6:,.0f} MB of text by "
+                f"{'characters, so words and pairs' if pairs else 'pairs of words and by characters, so words'} alone "
+                "are read",
+                UnnaiveWarning,
+                stacklevel=4,
+            )
+        return rule
+
+    def _rule_for(self, n_chars: float) -> TokenRule:
+        return self._rule_with(find_model(self.model).token_rule_for(self._settings, n_chars))
+
+    def _rule_with(self, changes: dict[str, Any]) -> TokenRule:
+        given = {name: getattr(self, name) for name in TokenRule.field_names()}
+        return TokenRule(**given | {"fields": self._known_fields()}).with_defaults_changed(changes)
+
+    def _check_same_rule(self, before: FittedModel) -> None:
+        if self.token_rule != before.token_rule:
+            raise UnnaiveError("what was counted depends on how texts were read; to read them otherwise, fit again")
+
+
+def count_chars(texts: Any) -> int:
+    """How many characters there are, or bytes where texts lie in a buffer."""
+    return len(texts.blob) if isinstance(texts, TextBuffer) else sum(map(len, texts))
+
+
+def rule_parameters(rule: TokenRule) -> dict[str, Any]:
+    """The rule as parameters of TextClassifier."""
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in rule.to_dict().items()}
+    return values | ({} if rule.field_kinds is None else {"fields": rule.field_kinds})
