@@ -59,15 +59,20 @@ def measure_drift(fitted: FittedModel, scores: Floats) -> DriftGauge | None:
 
     It can where classes exclude each other, the model has probabilities and knows how many documents of each class it
     learnt. The share of a class is the mean of its probability, which counts neither doubtful nor wrong labels as they
-    are given. It is as good as the probabilities are calibrated: without any drift it is off by what they are off on
-    the mean, and a change of the shares shows somewhat smaller than it is. EM on the shares would undo the latter and
-    multiply the former, since a model file has no held-out documents to correct the mean of each class by; `audit
-    --against` has.
+    are given. Held-out documents of training had a mean too (`ConformalScores.mean_p`), which probabilities that are off
+    keep apart from the share: only what recent texts differ from that is added to the share learnt. Without held-out
+    documents it is as good as the probabilities are. A change of the shares shows somewhat smaller than it is; EM on
+    the shares would undo that, and multiply what is off: `audit --against` has the documents to do it with.
     """
     kept = fitted.statistic
     if kept is None or fitted.multilabel or not fitted.probabilistic or len(scores) < FEWEST:
         return None
-    learnt = np.asarray(kept.class_docs, np.float64)
-    if scores.shape[1] != len(learnt) or not learnt.sum() > 0:
+    class_docs = np.asarray(kept.class_docs, np.float64)
+    if scores.shape[1] != len(class_docs) or not class_docs.sum() > 0:
         return None
-    return DriftGauge(learnt / learnt.sum(), fitted.probabilities(scores).mean(axis=0), len(scores))
+    learnt, recent = class_docs / class_docs.sum(), fitted.probabilities(scores).mean(axis=0)
+    usual = None if fitted.conformal is None else fitted.conformal.mean_p
+    if usual is not None:
+        recent = np.maximum(learnt + recent - usual, 0.0)
+        recent /= recent.sum()
+    return DriftGauge(learnt, recent, len(scores))
