@@ -86,7 +86,7 @@ class ConformalScores:
     several   of multilabel documents with more than one label, the largest −log p of them, so that a set holds all;
               None for documents that have one label each, and in files in which `overall` is of all documents
     novelty   of every document, how unlike all classes it is (novelty.py); None where that cannot be told
-    mean_p    the mean of p of each class over all documents (n_classes,): what it is in new documents if nothing changed;
+    mean_p    the mean of p of each class over all documents (n_classes,), which new documents have if nothing changed;
               None for multilabel documents, and in files from before it was kept
 
     Documents with several labels have the larger scores, and are the fewer: sets made by the scores of all documents

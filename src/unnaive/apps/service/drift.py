@@ -58,11 +58,11 @@ def measure_drift(fitted: FittedModel, scores: Floats) -> DriftGauge | None:
     """The drift of texts with these scores; None where it cannot be told.
 
     It can where classes exclude each other, the model has probabilities and knows how many documents of each class it
-    learnt. The share of a class is the mean of its probability, which counts neither doubtful nor wrong labels as they
-    are given. Held-out documents of training had a mean too (`ConformalScores.mean_p`), which probabilities that are off
-    keep apart from the share: only what recent texts differ from that is added to the share learnt. Without held-out
-    documents it is as good as the probabilities are. A change of the shares shows somewhat smaller than it is; EM on
-    the shares would undo that, and multiply what is off: `audit --against` has the documents to do it with.
+    learnt. The share of a class is the mean of its probability, so that doubtful texts count for several classes.
+    Probabilities may be off on the mean: by how much is seen on held-out documents of training, whose mean the model
+    keeps (`ConformalScores.mean_p`), and taken off. Without held-out documents the share is as good as the
+    probabilities. A change of the shares shows somewhat smaller than it is; EM on the shares would undo that, and needs
+    the documents that `audit --against` has.
     """
     kept = fitted.statistic
     if kept is None or fitted.multilabel or not fitted.probabilistic or len(scores) < FEWEST:
