@@ -25,6 +25,7 @@ class Learner(Protocol):
     takes_terms: ClassVar[bool]
     keeps_choice: ClassVar[bool]
     imported: ClassVar[bool]
+    in_passes: ClassVar[bool]
     scorer_kinds: ClassVar[tuple[str, ...]]
 
     def check_settings(self) -> None:

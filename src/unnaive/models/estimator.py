@@ -88,6 +88,7 @@ class Model(Settings, Protocol):
     token_rule_changes: ClassVar[dict[str, Any]] = {}  # how TextClassifier reads texts for it, where not told otherwise
     shorter_readings: ClassVar[tuple[dict[str, Any], ...]] = ()  # the same where there is much text: `token_rule_for`
     scorer_kinds: ClassVar[tuple[str, ...]] = ("linear",)  # of the scorers that it learns, as model files name them
+    in_passes: ClassVar[bool] = False  # learns from documents in passes that need not hold all of them
     poor_score: ClassVar[bool] = False  # fails scikit-learn's accuracy check on Gaussian blobs, which are no counts
 
     @classmethod

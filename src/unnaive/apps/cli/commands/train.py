@@ -68,6 +68,14 @@ def train(
     calibrate: Annotated[str | None, command_option(TRAINING["calibrate"], LEARNING)] = None,
     optimise: Annotated[str | None, READ, command_option(TRAINING["optimise"], LEARNING)] = None,
     class_weight: Annotated[str | None, command_option(TRAINING["class_weight"], LEARNING)] = None,
+    soft_labels: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="Columns of probabilities in place of labels, one for each label, e.g. p_good or 'p_*'.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
     test: Annotated[
         list[str] | None,
         READ,
@@ -166,13 +174,14 @@ def train(
     spark = SparkEngine.asked(engine, master, ship)
     if spark is not None:
         others = {"--holdout": holdout is not None, "--register": register, "--max-size": max_size}
+        others |= {"--soft-labels": bool(soft_labels)}
         spark.refuse("train", others | {"--memory": memory, "--checkpoint": checkpoint, "--cache": cache})
         summary = train_on_spark(spark, classifier, source, output, test=test, frozen=frozen)
     else:
         limits = LargeDataOptions(memory, checkpoint, checkpoint_every, cache, output.absolute().parent)
         summary = train_file(
             classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish, max_size=max_size,
-            limits=limits,
+            soft=soft_labels or (), limits=limits,
         )  # fmt: skip
     if as_json:
         echo(visible_json(summary))
