@@ -178,6 +178,14 @@ def test_em_step_never_lowers_the_likelihood():
     assert all(later >= earlier - 1e-9 for earlier, later in pairwise(values))
 
 
+def test_classes_that_are_all_too_small_to_be_shown_have_no_shares():
+    """Of three classes of 15 documents only the sum could be told, 1 on both sides: rounding called it changed."""
+    rng = np.random.default_rng(0)
+    codes = np.repeat(np.arange(3), 15)
+    old, new = (csr_array(rng.poisson(0.3, (45, 40)) + 3 * (np.arange(40) == codes[:, None])) for _ in range(2))
+    assert class_shares(old, codes, ["a", "b", "c"], new) == ()
+
+
 def test_exact_p_is_twice_the_smaller_tail_of_fisher():
     """Of several terms at once, two of them with the same numbers."""
     before, after = np.array([0, 3, 12, 7, 20, 3]), np.array([5, 9, 2, 7, 0, 9])
