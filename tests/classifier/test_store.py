@@ -193,7 +193,7 @@ class TestWriting:
 
     def test_other_names_of_the_file_are_announced(self, saved, tmp_path):
         os.link(saved, tmp_path / "second")
-        with pytest.warns(UnnaiveWarning, match="had 1 other name .hard links., which still stand for the old file"):
+        with pytest.warns(UnnaiveWarning, match="had 1 other name .hard links., which still refer to the old file"):
             TextClassifier("multinomial").fit(TEXTS, LABELS).save(saved)
         assert (tmp_path / "second").read_bytes() != b""
 
@@ -222,6 +222,14 @@ class TestWriting:
         TextClassifier("multinomial").fit(["xylophone", "law"], ["a", "b"]).save(link)
         assert link.is_symlink()
         assert TextClassifier.load(saved).classes_.tolist() == ["a", "b"]
+
+    def test_a_write_protected_file_is_not_replaced_through_a_link(self, saved, tmp_path):
+        link, before = tmp_path / "link", saved.read_bytes()
+        link.symlink_to(saved)
+        saved.chmod(0o444)
+        with pytest.raises(UnnaiveError, match="is a link to a write-protected file"):
+            TextClassifier("multinomial").fit(["xylophone", "law"], ["a", "b"]).save(link)
+        assert saved.read_bytes() == before
 
     def test_other_files_are_not_overwritten(self, tmp_path):
         data = tmp_path / "data.csv"
@@ -524,7 +532,7 @@ class TestBadFiles:
         TextClassifier("hierarchical").fit(TEXTS, LABELS).save(path)
         rewrite(path, lambda arrays, about: arrays["scorer.n_features"].__setitem__(0, 2**25))
         tracemalloc.start()
-        with pytest.raises(BadModel, match="other sizes than its arrays"):
+        with pytest.raises(BadModel, match="the sizes of its networks do not match its arrays"):
             TextClassifier.load(path)
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
         tracemalloc.stop()

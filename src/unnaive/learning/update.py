@@ -63,6 +63,8 @@ def merge_models(fitted: FittedModel, *others: FittedModel, **changes: Any) -> F
     for other in others:
         _refuse_other_reading(fitted, other)
         _warn_about_other_settings(fitted.spec, other.spec)
+        if fitted.spec.vectors != other.spec.vectors:
+            raise UnnaiveError("models with different word vectors cannot be merged; train both with the same")
         more = kept_statistic(other, "be merged")
         refuse_mixed_labels(total.classes, more.classes)
         total = _added(total, more, fitted)
@@ -150,7 +152,7 @@ def refuse_mixed_labels(classes: Any, others: Any) -> None:
 
     >>> refuse_mixed_labels(["ham", "spam"], [1])
     Traceback (most recent call last):
-    unnaive.base.errors.BadData: labels mix int and str; make them all one kind, for instance with str
+    unnaive.base.errors.BadData: labels mix int and str; convert them to one type, for instance with str
     """
     if classes and others:
         sorted_classes((classes[0], others[0]))

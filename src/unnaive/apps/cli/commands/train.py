@@ -67,6 +67,7 @@ def train(
     decision: Annotated[str | None, command_option(TRAINING["decision"], LEARNING)] = None,
     calibrate: Annotated[str | None, command_option(TRAINING["calibrate"], LEARNING)] = None,
     optimise: Annotated[str | None, READ, command_option(TRAINING["optimise"], LEARNING)] = None,
+    vectors: Annotated[str | None, READ, command_option(TRAINING["vectors"], LEARNING)] = None,
     class_weight: Annotated[str | None, command_option(TRAINING["class_weight"], LEARNING)] = None,
     soft_labels: Annotated[
         list[str] | None,
@@ -164,7 +165,7 @@ def train(
     parameters: dict[str, Any] = words | {
         "model": choose_model(model, alpha, smoothing), "min_df": min_df, "select": parse_select(select),
         "decision": decision, "calibrate": calibrate, "n_jobs": threads, "random_state": seed, "optimise": optimise,
-        "class_weight": class_weight, "documents_limit": parse_size(documents_limit),
+        "class_weight": class_weight, "vectors": vectors, "documents_limit": parse_size(documents_limit),
     }  # fmt: skip
     parameters |= parse_settings(settings or [])
     parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
