@@ -5,8 +5,9 @@
     python tools/statistics_suite.py --draws 50 --rows shares   only rows whose key begins so
     python tools/statistics_suite.py --draws 200 --hours 2      stop after so long; those with the fewest draws go first
 
-Draws are kept every minute, and a run goes on where another stopped. (The module is not called statistics, since
-scripts beside it would then import it in the place of Python's own.)
+Draws are kept every minute, and a run goes on where another stopped. Several may run at once, of different collections
+or rows: each writes its own draws into what the others wrote. At the end processor seconds for a draw are printed. (The
+module is not called statistics, since scripts beside it would then import it in the place of Python's own.)
 """
 
 from __future__ import annotations
@@ -23,13 +24,16 @@ from statistics_label_rows import LABEL_ROWS
 from statistics_model_rows import MODEL_ROWS
 from statistics_rows import COLLECTIONS, DRIFT_ROWS, Row, collection
 
+from unnaive.base.atomic_files import replacing
 from unnaive.base.errors import BadData
+from unnaive.base.system import locked_for_replacing
 from unnaive.evaluation.records import versions
 
 DOCS = Path(__file__).parents[1] / "docs"
 ROWS = (*DRIFT_ROWS, *MODEL_ROWS, *LABEL_ROWS)
 FIGURES, PAGE = DOCS / "statistics.json", DOCS / "statistics.md"
 Draws = dict[str, dict[str, list[float | None]]]  # row → collection → one value for each seed
+Costs = dict[str, dict[str, list[float]]]  # row → collection → processor seconds of each draw
 LEVEL = 0.05  # of all cells of the page together
 SAVE_EVERY = 60.0  # seconds
 STEP = 10  # draws that are made of everything before any gets more
@@ -54,8 +58,19 @@ def read_draws() -> Draws:
     return draws
 
 
-def write_draws(draws: Draws) -> None:
-    """The draws, one line for each row and collection."""
+def write_draws(draws: Draws, rows: Sequence[Row], names: Sequence[str]) -> None:
+    """Keep the draws of these rows and collections; others stay as they are in the file."""
+    with locked_for_replacing(FIGURES):
+        kept = read_draws()
+        for row in rows:
+            own = {name: values for name, values in draws[row.key].items() if name in names}
+            kept.setdefault(row.key, {}).update(own)
+        with replacing(FIGURES, "w", encoding="utf-8") as file:
+            file.write(describe_draws(kept))
+
+
+def describe_draws(draws: Draws) -> str:
+    """The draws as JSON, one line for each row and collection."""
     lines = [
         f"  {json.dumps(key)}: {{\n"
         + ",\n".join(f"   {json.dumps(name)}: {json.dumps(values)}" for name, values in sorted(cells.items()))
@@ -63,16 +78,17 @@ def write_draws(draws: Draws) -> None:
         for key, cells in sorted(draws.items())
     ]
     made = json.dumps(versions(), sort_keys=True)
-    FIGURES.write_text(f'{{\n "versions": {made},\n "draws": {{\n' + ",\n".join(lines) + "\n }\n}\n", encoding="utf-8")
+    return f'{{\n "versions": {made},\n "draws": {{\n' + ",\n".join(lines) + "\n }\n}\n"
 
 
-def run(draws: Draws, rows: Sequence[Row], names: Sequence[str], n_draws: int, hours: float = np.inf) -> None:
-    """Simulate what is missing and keep it, for so many hours at most.
+def run(draws: Draws, rows: Sequence[Row], names: Sequence[str], n_draws: int, hours: float = np.inf) -> Costs:
+    """Simulate what is missing and keep it, for so many hours at most; what each row cost.
 
     By rounds of STEP draws, so that those with few come first. Within a round the seeds of a collection are the outer
-    loop: rows that need the same samples or models share them.
+    loop: rows that need the same samples or models share them, and the first of them bears what they cost.
     """
     stop, saved = time.monotonic() + 3600 * hours, time.monotonic()
+    costs: Costs = {}
     for up_to in range(STEP, n_draws + STEP, STEP):
         for name in names:
             try:
@@ -86,16 +102,34 @@ def run(draws: Draws, rows: Sequence[Row], names: Sequence[str], n_draws: int, h
                 for row, values in cells:
                     if len(values) != seed or seed >= row.most or values[:FIRST] == [None] * FIRST:
                         continue
+                    began = time.process_time()
                     value = row.simulate(data, seed)
+                    costs.setdefault(row.key, {}).setdefault(name, []).append(time.process_time() - began)
                     values.append(None if value is None else round(value, 4))
                     made += 1
                 if time.monotonic() > min(stop, saved + SAVE_EVERY):
-                    write_draws(draws)
+                    write_draws(draws, rows, names)
                     saved = time.monotonic()
                     if saved > stop:
-                        return
+                        return costs
             print(f"{name}, up to {up_to}: {made} draws in {time.process_time() - started:.1f} s", flush=True)
-    write_draws(draws)
+    write_draws(draws, rows, names)
+    return costs
+
+
+def describe_costs(costs: Costs) -> str:
+    """A table: processor seconds for a draw of each row and collection, the median of those made.
+
+    >>> print(describe_costs({"shares": {"tickets": [0.1, 0.3, 0.2]}}))
+    row                       tickets
+    shares                       0.20
+    """
+    names = list(dict.fromkeys(name for cells in costs.values() for name in cells))
+    lines = ["row".ljust(24) + "".join(f" {name[:8]:>8}" for name in names)]
+    for key, cells in costs.items():
+        shown = (f"{np.median(cells[name]):8.2f}" if name in cells else f"{'–':>8}" for name in names)
+        lines.append(key.ljust(24) + "".join(f" {one}" for one in shown))
+    return "\n".join(lines)
 
 
 def describe(values: Sequence[float | None]) -> str:
@@ -188,8 +222,8 @@ def main() -> None:
     draws = read_draws()
     rows = [row for row in ROWS if row.key.startswith(tuple(asked.rows))]
     if asked.draws:
-        run(draws, rows, asked.collections, asked.draws, asked.hours)
-    PAGE.write_text(make_page(draws), encoding="utf-8")
+        print(describe_costs(run(draws, rows, asked.collections, asked.draws, asked.hours)))
+    PAGE.write_text(make_page(read_draws()), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,13 @@ from scipy.sparse import csr_array
 from unnaive import TextClassifier
 from unnaive.data import shared_passages
 from unnaive.data.folds import block_folds, fold_strata, rarest_classes, shuffle_blocks
-from unnaive.data.shared_passages import PAIRS_IN_COMMON, TERMS_IN_COMMON, SharedPassages, find_shared_passages
+from unnaive.data.shared_passages import (
+    PAIRS_IN_COMMON,
+    TERMS_IN_COMMON,
+    SharedPassages,
+    find_copies,
+    find_shared_passages,
+)
 from unnaive.evaluation.evaluate import evaluate
 from unnaive.models.auto.report import report_lines
 from unnaive.text.counting import TextCounter
@@ -45,6 +51,18 @@ def test_by_hand():
     assert pairs_of(find_shared_passages(X, np.zeros(4, np.int64))) == [(0, 1, 6)]
     assert pairs_of(find_shared_passages(X, np.array([0, 1, 0, 0]))) == []  # documents of two classes
     assert find_shared_passages(X, np.zeros(4, np.int64)).count_documents() == 2
+
+
+def test_copies_of_common_words_are_found():
+    """Six texts of the same five common words, of two classes; rare words alone would not tell; four words are few."""
+    texts = ["where is my new card", "my new card is where"] * 3 + ["my new card is"] * 2
+    group = np.array([0, 0, 0, 1, 1, 0, 0, 0])
+    for rule in ({}, {"ngrams": (1, 2)}, {"analyzer": "both"}):
+        X, vocabulary = counted([*texts, *texts], **rule)
+        found = find_copies(X[:8], group, vocabulary)
+        assert pairs_of(found) == [(0, 1, 5), (0, 2, 5), (0, 5, 5), (3, 4, 5)]
+    assert pairs_of(found + found) == sorted(2 * pairs_of(found))
+    assert found.groups().tolist() == [0, 0, 0, 1, 1, 0, 2, 3]
 
 
 @pytest.mark.parametrize("ngrams", [(1, 1), (1, 2)])

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Ids, Sparse
+from unnaive.data.count_tables import row_hashes
 from unnaive.data.products import take_columns
 from unnaive.data.weighting import document_frequency
 from unnaive.text.gram_units import find_kinds
@@ -23,6 +24,7 @@ RARE_DF = 5, 20  # a rare term is in at most 1/50 of the documents; this limit i
 # two documents share a passage if they have this many rare terms in common, and this share of the smaller one's
 PAIRS_IN_COMMON = 10, 0.6  # if pairs of words are compared
 TERMS_IN_COMMON = 5, 0.5  # if single terms are compared because there are no pairs
+COPY_TERMS = 5  # minimum number of distinct words of a copy: many people write "thanks, that works"
 MOST_CELLS = 20_000_000  # of the documents × documents table: 160 MB; common terms are dropped until it fits
 
 
@@ -34,6 +36,14 @@ class SharedPassages:
     first: Ids
     second: Ids
     shared: Ids
+
+    def __add__(self, other: SharedPassages) -> SharedPassages:
+        """The pairs of both, of the same documents."""
+        first, second, shared = (
+            np.concatenate(parts)
+            for parts in ((self.first, other.first), (self.second, other.second), (self.shared, other.shared))
+        )
+        return SharedPassages(self.n_docs, first, second, shared)
 
     def count_documents(self) -> int:
         """The number of documents that share a passage with another."""
@@ -105,6 +115,32 @@ def find_shared_passages(X: Sparse, group: Ids, terms: Sequence[str] | Vocabular
     first, second, shared = first[kept], second[kept], shared[kept]
     kept = shared >= share * np.minimum(sizes[first], sizes[second])
     return SharedPassages(X.shape[0], first[kept], second[kept], shared[kept])
+
+
+def find_copies(X: Sparse, group: Ids, terms: Sequence[str] | Vocabulary | None = None) -> SharedPassages:
+    """Pairs of documents X (n_docs, n_terms) of the same `group` with the same words: the first and each later one.
+
+    However common the words are; short texts have no rare ones. Documents of fewer than COPY_TERMS are nobody's copies.
+
+    >>> X = csr_array([[1, 1, 1, 1, 1, 0], [2, 1, 1, 1, 1, 0], [0, 1, 0, 0, 0, 3]])
+    >>> found = find_copies(X, np.array([0, 0, 0]))
+    >>> found.first.tolist(), found.second.tolist(), found.shared.tolist()
+    ([0], [1], [5])
+    """
+    X = csr_array(X)
+    if terms is not None:
+        is_gram, is_pair = find_kinds(terms)
+        words = np.flatnonzero(~is_gram & ~is_pair)
+        X = take_columns(X, words) if len(words) else X
+    if not X.has_sorted_indices:
+        X = X.sorted_indices()
+    sizes = np.diff(X.indptr)
+    rows = np.flatnonzero(sizes >= COPY_TERMS)
+    hashes = row_hashes(X, slice(0, X.shape[0]), values=False)[rows, 0] + np.asarray(group, np.uint64)[rows]
+    _, earliest, number = np.unique(hashes, return_index=True, return_inverse=True)
+    first = rows[earliest[number]]
+    later = first != rows
+    return SharedPassages(X.shape[0], first[later], rows[later], sizes[rows[later]])
 
 
 def _columns_to_compare(

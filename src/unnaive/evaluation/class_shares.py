@@ -54,7 +54,8 @@ def class_shares(
     """The class shares in new (n_new, n_terms), from old (n_old, n_terms) with classes `codes` (n_old,).
 
     This assumes that texts within a class have not changed. Classes with fewer than FEWEST_SHOWN old documents are
-    reported as one row, their sum; there are no rows if fewer than two classes can be learnt.
+    reported as one row, their sum; there are no rows if fewer than two classes can be learnt, or
+    if no class has that many documents.
 
     Every document is scored by the one of N_FOLDS models that has learnt neither it nor a related document, from the
     terms of that model's training documents: so held-out old and new documents are exchangeable if nothing changed.
@@ -64,13 +65,13 @@ def class_shares(
     """
     learnt, kept = pool_rare(np.asarray(codes, np.int64), len(classes))
     n_learnt = int(learnt.max(initial=-1)) + 1
-    if n_learnt < 2:
+    sizes = np.bincount(learnt, minlength=n_learnt)
+    shown, names = _rows(sizes, kept, classes)
+    if n_learnt < 2 or len(names) < 2:  # one row would be the sum of all, whose share is 1
         return ()
     scores, new_scores, weights = _fold_scores(old, learnt, n_learnt, new, seed)
     slope, bias = fit_slope_and_bias(scores, learnt, n_learnt)
     p_old, p_new = (np.exp(log_softmax(slope * one + bias)) for one in (scores, new_scores))
-    sizes = np.bincount(learnt, minlength=n_learnt)
-    shown, names = _rows(sizes, kept, classes)
     estimate = estimate_shares(p_old, learnt, p_new, shown, weights)
     p_values = change_p(p_old, p_new, shown, weights)
     # every class may be among those shown, so all are counted

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unnaive.base.sparse import csr_array
 from unnaive.base.types import Ids, Sparse
-from unnaive.data.shared_passages import find_shared_passages
+from unnaive.data.shared_passages import SharedPassages, find_copies, find_shared_passages
 from unnaive.data.weighting import presence
 
-COPY_TERMS = 5  # minimum number of distinct terms of a copy: many people write "thanks, that works"
 COPY_SIMILARITY = 0.8  # Jaccard similarity of terms above which documents that share a passage are copies
 
 
@@ -36,33 +34,18 @@ def find_related(X: Sparse) -> RelatedDocuments:
 
     Documents of fewer than COPY_TERMS terms are not copies of any other.
 
+    >>> from scipy.sparse import csr_array
     >>> X = csr_array([[1, 1, 1, 1, 1, 0], [2, 1, 1, 1, 1, 0], [0, 1, 0, 0, 0, 3]])   # two have the same terms
     >>> find_related(X).copies.tolist()
     [0, 0, 1]
     """
     X = presence(X, np.int32)
     X.sort_indices()
-    n_docs = X.shape[0]
-    first, second = _same_terms(X)
-    shared = find_shared_passages(X, np.zeros(n_docs, np.int64))
+    one_group = np.zeros(X.shape[0], np.int64)
+    same, shared = find_copies(X, one_group), find_shared_passages(X, one_group)
     near = _similarity(X, shared.first, shared.second) >= COPY_SIMILARITY
-    copies = _link(n_docs, np.concatenate([first, shared.first[near]]), np.concatenate([second, shared.second[near]]))
-    related = _link(n_docs, np.concatenate([first, shared.first]), np.concatenate([second, shared.second]))
-    return RelatedDocuments(copies, related)
-
-
-def _same_terms(X: Sparse) -> tuple[Ids, Ids]:
-    """Pairs (the first document with these terms, another one)."""
-    seen: dict[bytes, int] = {}
-    pairs = []
-    for row in range(X.shape[0]):
-        terms = X.indices[X.indptr[row] : X.indptr[row + 1]]
-        if len(terms) >= COPY_TERMS:
-            earliest = seen.setdefault(terms.tobytes(), row)
-            if earliest != row:
-                pairs.append((earliest, row))
-    table = np.array(pairs, np.int64).reshape(-1, 2)
-    return table[:, 0], table[:, 1]
+    alike = SharedPassages(X.shape[0], shared.first[near], shared.second[near], shared.shared[near])
+    return RelatedDocuments((same + alike).groups(), (same + shared).groups())
 
 
 def _similarity(X: Sparse, first: Ids, second: Ids) -> np.ndarray:
@@ -70,13 +53,6 @@ def _similarity(X: Sparse, first: Ids, second: Ids) -> np.ndarray:
     both = np.asarray(X[first].multiply(X[second]).sum(axis=1)).ravel()
     sizes = np.diff(X.indptr)
     return np.asarray(both / np.maximum(sizes[first] + sizes[second] - both, 1))
-
-
-def _link(n_docs: int, first: Ids, second: Ids) -> Ids:
-    from scipy.sparse.csgraph import connected_components
-
-    graph = csr_array((np.ones(len(first), np.int8), (first, second)), shape=(n_docs, n_docs))
-    return np.asarray(connected_components(graph, directed=False)[1], np.int64)
 
 
 def group_folds(strata: Ids, group: Ids, n_folds: int, *, seed: int = 0) -> Ids:
@@ -106,6 +82,7 @@ def group_folds(strata: Ids, group: Ids, n_folds: int, *, seed: int = 0) -> Ids:
 def first_of_copies(X: Sparse) -> Ids:
     """The rows of X (n_docs, n_terms) without later copies of earlier ones, ascending.
 
+    >>> from scipy.sparse import csr_array
     >>> first_of_copies(csr_array([[1, 1, 1, 1, 1, 0], [2, 1, 1, 1, 1, 0], [0, 1, 0, 0, 0, 3]])).tolist()
     [0, 2]
     """

@@ -113,9 +113,8 @@ def _against_sums(fitted: FittedModel, kept: NamedCounts, documents: Any, Y: Spa
     first = first_of_copies(new)
     after, once = document_frequency(new[first]), rows[first]
     had = np.asarray(before.toarray(), np.int64).ravel()
-    tail = fisher_p(n_old, len(once))
     there = np.flatnonzero(had + after)
-    p_words = min(holm([tail(int(had[t]), int(after[t])) for t in there]), default=1.0)
+    p_words = min(holm(fisher_p(n_old, len(once), had[there], after[there]).tolist()), default=1.0)
     sizes = np.asarray(counts.class_docs, np.int64)
     return TrainingDrift(p_words, _share_p(sizes, n_old, _class_sizes(Y[once], len(sizes)), len(once)))
 
@@ -158,9 +157,9 @@ def _share_p(old: NDArray[np.int64], n_old: int, new: NDArray[np.int64], n_new: 
     >>> round(_share_p(np.array([1, 3]), 4, np.array([4, 0, 0]), 4), 4)     # 2 · 1/14, twice for two classes
     0.2857
     """
-    tail = fisher_p(n_old, n_new)
     before = np.append(old, np.zeros(len(new) - len(old), np.int64))
-    return min(holm([tail(int(a), int(b)) for a, b in zip(before, new, strict=True) if a + b]), default=1.0)
+    there = np.flatnonzero(before + new)
+    return min(holm(fisher_p(n_old, n_new, before[there], new[there]).tolist()), default=1.0)
 
 
 def _sample(n: int, rng: np.random.Generator) -> Ids:

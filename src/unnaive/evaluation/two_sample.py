@@ -93,14 +93,14 @@ def permutation_p(Z: Sparse, is_new: Ids, related: RelatedDocuments, *, seed: in
     _, first, unit, weight = np.unique(
         2 * related.copies + is_new, return_index=True, return_inverse=True, return_counts=True
     )
-    sums = csr_array((np.ones(len(unit)), (unit, np.arange(len(unit)))), shape=(len(first), len(unit))) @ Z
-    labels, group = is_new[first].astype(np.float64), related.related[first]
+    sums = csr_array(csr_array((np.ones(len(unit)), (unit, np.arange(len(unit)))), shape=(len(first), len(unit))) @ Z)
+    labels, tables = is_new[first].astype(np.float64), groups_by_size(related.related[first])
     rng = np.random.default_rng(seed)
     observed, at_least, done = None, 1, 0
     while done < PERMUTATIONS:
         n = min(BATCH, PERMUTATIONS - done)
-        drawn = np.column_stack([labels, *(shuffle_groups(labels, group, rng) for _ in range(n))])
-        distance = _mean_distance(csr_array(sums), weight.astype(np.float64), drawn)
+        drawn = np.column_stack([labels, *(shuffle_groups(labels, tables, rng) for _ in range(n))])
+        distance = _mean_distance(sums, weight.astype(np.float64), drawn)
         observed = distance[0]
         at_least += int(np.sum(distance[1:] >= observed * (1 - 1e-9)))
         done += n
@@ -116,20 +116,28 @@ def _mean_distance(sums: Sparse, weight: Floats, labels: Floats) -> Floats:
     return distance
 
 
-def shuffle_groups(labels: NDArray[np.float64], group: Ids, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Exchange the labels (n_units,) of whole groups between groups of equal size, and shuffle them inside each group.
+def groups_by_size(group: Ids) -> list[Ids]:
+    """A table (n_groups, size) of the units of each group, for every size of groups; `group` (n_units,).
 
-    >>> labels = np.array([1.0, 0.0, 0.0, 1.0, 1.0])                # a pair of new ones is still a pair
-    >>> shuffle_groups(labels, np.array([0, 1, 2, 3, 3]), np.random.default_rng(0))[3:].tolist()
-    [1.0, 1.0]
+    >>> [table.tolist() for table in groups_by_size(np.array([0, 1, 2, 3, 3]))]
+    [[[0], [1], [2]], [[3, 4]]]
     """
     size = np.bincount(group)[group]
     order = np.lexsort((group, size))
+    return [order[size[order] == n].reshape(-1, n) for n in np.unique(size).tolist()]
+
+
+def shuffle_groups(labels: NDArray[np.float64], tables: Sequence[Ids], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Labels (n_units,) with those of whole groups exchanged between groups of equal size, and shuffled inside of each.
+
+    >>> labels = np.array([1.0, 0.0, 0.0, 1.0, 1.0])                # a pair of new ones is still a pair
+    >>> shuffle_groups(labels, groups_by_size(np.array([0, 1, 2, 3, 3])), np.random.default_rng(0))[3:].tolist()
+    [1.0, 1.0]
+    """
     shuffled = np.empty_like(labels)
-    for n in np.unique(size).tolist():
-        rows = order[size[order] == n]
-        table = rng.permutation(labels[rows].reshape(-1, n))
-        shuffled[rows] = (table if n == 1 else rng.permuted(table, axis=1)).ravel()
+    for units in tables:
+        exchanged = rng.permutation(labels[units])
+        shuffled[units] = exchanged if units.shape[1] == 1 else rng.permuted(exchanged, axis=1)
     return shuffled
 
 

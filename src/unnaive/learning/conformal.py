@@ -86,6 +86,8 @@ class ConformalScores:
     several   of multilabel documents with more than one label, the largest −log p of them, so that a set holds all;
               None for documents that have one label each, and in files in which `overall` is of all documents
     novelty   of every document, how unlike all classes it is (novelty.py); None where that cannot be told
+    mean_p    the mean of p of each class over all documents (n_classes,), which new documents have if nothing changed;
+              None for multilabel documents, and in files from before it was kept
 
     Documents with several labels have the larger scores, and are the fewer: sets made by the scores of all documents
     together would hold all labels of 9 of 10 documents, but of those with several labels only of 6 or 7. So there are
@@ -96,6 +98,7 @@ class ConformalScores:
     by_class: tuple[Ladder, ...]
     several: Ladder | None = None
     novelty: Ladder | None = None
+    mean_p: Floats | None = None
 
     @property
     def n_documents(self) -> int:
@@ -107,8 +110,8 @@ class ConformalScores:
         """From log-probabilities (n_docs, n_classes) by models that had not seen the documents, and their labels Y.
 
         >>> held_out = ConformalScores.of(np.log([[0.9, 0.1], [0.6, 0.4]]), np.array([[1, 0], [0, 1]]))
-        >>> np.exp(-held_out.overall.values).round(3)
-        array([0.9, 0.4])
+        >>> np.exp(-held_out.overall.values).round(3), held_out.mean_p
+        (array([0.9, 0.4]), array([0.75, 0.25]))
         """
         truth, columns = csr_array(Y), csc_array(Y)
         rows = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
@@ -121,7 +124,8 @@ class ConformalScores:
         n_labels = np.diff(truth.indptr)
         several = Ladder.of(worst[n_labels > 1], MOST) if multilabel else None
         unlike = None if novelty is None else Ladder.of(novelty, MOST)
-        return cls(Ladder.of(worst[n_labels == 1] if multilabel else worst, MOST), tuple(each), several, unlike)
+        mean = None if multilabel else np.exp(log_p).mean(axis=0).astype(np.float32).astype(np.float64)
+        return cls(Ladder.of(worst[n_labels == 1] if multilabel else worst, MOST), tuple(each), several, unlike, mean)
 
     def accepted(self, log_p: Floats, confidence: float, *, by_class: bool = False) -> Any:
         """Which classes are in the set of each document, bool (n_docs, n_classes); none may be.
@@ -185,6 +189,8 @@ class ConformalScores:
         if self.novelty is not None:
             arrays["novelty"] = self.novelty.values.astype(np.float32)
             about["novelty"] = self.novelty.n
+        if self.mean_p is not None:
+            arrays["mean_p"] = self.mean_p.astype(np.float32)
         return arrays, about
 
     @classmethod
@@ -205,6 +211,7 @@ class ConformalScores:
             tuple(ladders),
             None if several is None else _read_ladder(settings["several"], several, MOST, whole=True),
             None if novelty is None else _read_ladder(settings["novelty"], novelty, MOST, whole=True),
+            _read_means(arrays.get("mean_p"), n_classes),
         )
 
 
@@ -235,6 +242,15 @@ def _read_ladder(n: Any, values: Any, most: int, *, whole: bool = False) -> Ladd
     if not sound or not bool(np.all(own >= 0)) or not bool(np.all(own[1:] >= own[:-1])):
         raise ValueError("its held-out scores are no rising numbers from 0")
     return Ladder(n, own.astype(np.float64))
+
+
+def _read_means(values: Any, n_classes: int) -> Floats | None:
+    """Means of probabilities from a file, None where it has none; an error where they are no shares."""
+    if values is None:
+        return None
+    if values.dtype != np.float32 or values.shape != (n_classes,) or not bool(np.all((values >= 0) & (values <= 1))):
+        raise ValueError("its means of held-out probabilities are no shares, or not one for each class")
+    return np.asarray(values, np.float64)
 
 
 def describe_sets(

@@ -19,7 +19,7 @@ from unnaive.data.folds import block_folds, fold_strata, folds, out_of_fold, shu
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.sample_weights import class_sample_weight, several_labels_refused
-from unnaive.data.shared_passages import find_shared_passages
+from unnaive.data.shared_passages import find_copies, find_shared_passages
 from unnaive.data.targets import Targets
 from unnaive.data.training_data import DocumentRows, TrainingData, check_classes
 from unnaive.io.corpus import check_some_labels
@@ -482,10 +482,10 @@ def _learn_without(
 def _fold_like_new(rows: DocumentRows, n_folds: int) -> Ids:
     """A fold for each document (n_docs,) whose model meets it as it meets a new one.
 
-    What quotes a document is held out with it, and of a rare class what chance takes.
+    What quotes or copies a document is held out with it, and of a rare class what chance takes.
     """
     strata, pooled = fold_strata(rows.targets.Y)
-    passages = find_shared_passages(rows.X, strata, rows.vocabulary)
+    passages = find_shared_passages(rows.X, strata, rows.vocabulary) + find_copies(rows.X, strata, rows.vocabulary)
     order = passages.order()
     if pooled >= 0:
         order = shuffle_blocks(order, passages.groups(), strata == pooled)

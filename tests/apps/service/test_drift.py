@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -48,14 +49,21 @@ def test_where_drift_cannot_be_told() -> None:
     assert measure_drift(several, several.scores(texts)) is None
 
 
-def test_shares_are_the_mean_of_the_probabilities() -> None:
-    """What is off in the probabilities stays as it is: EM on the shares would multiply it."""
+def test_shares_are_the_mean_of_the_probabilities_less_what_they_are_off() -> None:
+    """Held-out documents tell how far off they are; without any the mean stands as it is, far from the true shares."""
     texts, labels = tickets()
     fitted = TextClassifier("multinomial", calibrate=True).fit(texts[:600], labels[:600]).fitted_
     scores = fitted.scores(texts[600:])
+    mean = fitted.probabilities(scores).mean(axis=0)
     drift = measure_drift(fitted, scores)
     assert drift is not None
-    assert drift.recent == pytest.approx(fitted.probabilities(scores).mean(axis=0))
+    assert drift.recent == pytest.approx(drift.learnt + mean - fitted.conformal.mean_p, abs=1e-9)
+    bare = measure_drift(replace(fitted, conformal=None), scores)
+    assert bare is not None
+    assert bare.recent == pytest.approx(mean)
+    truth = np.array([labels[600:].count(label) for label in fitted.classes]) / len(labels[600:])
+    off, off_without = (np.abs(one.recent - truth).sum() / 2 for one in (drift, bare))
+    assert off < off_without / 2
 
 
 def metric(client: TestClient, name: str) -> float | None:

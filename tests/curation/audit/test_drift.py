@@ -10,7 +10,7 @@ from scipy.stats import fisher_exact
 from unnaive.evaluation.class_shares import class_shares, estimate_shares, new_priors
 from unnaive.evaluation.drift import changed_terms, fisher_p
 from unnaive.evaluation.related_documents import find_related, first_of_copies, group_folds
-from unnaive.evaluation.two_sample import area, shuffle_groups, two_sample_test
+from unnaive.evaluation.two_sample import area, groups_by_size, shuffle_groups, two_sample_test
 from unnaive.models.held_out_scores import nbsvm_scores, softmax_scores
 from unnaive.text.vocabulary import Vocabulary
 
@@ -83,7 +83,7 @@ def test_relabelling_keeps_how_many_of_a_group_are_new():
     rng = np.random.default_rng(0)
     seen = set()
     for _ in range(3000):
-        shuffled = shuffle_groups(labels, group, rng)
+        shuffled = shuffle_groups(labels, groups_by_size(group), rng)
         assert shuffled[:3].sum() == 2
         assert sorted(shuffled[3:9].reshape(3, 2).sum(axis=1)) == [0, 1, 2]
         assert shuffled[9:].sum() == 1
@@ -178,11 +178,23 @@ def test_em_step_never_lowers_the_likelihood():
     assert all(later >= earlier - 1e-9 for earlier, later in pairwise(values))
 
 
-@pytest.mark.parametrize(("before", "after"), [(0, 5), (3, 9), (12, 2), (7, 7), (20, 0)])
-def test_exact_p_is_twice_the_smaller_tail_of_fisher(before, after):
-    table = [[after, 25 - after], [before, 40 - before]]
-    tails = [fisher_exact(table, alternative=side).pvalue for side in ("less", "greater")]
-    assert fisher_p(40, 25)(before, after) == pytest.approx(min(1.0, 2 * min(tails)))
+def test_classes_that_are_all_too_small_to_be_shown_have_no_shares():
+    """Of three classes of 15 documents only the sum could be told, 1 on both sides: rounding called it changed."""
+    rng = np.random.default_rng(0)
+    codes = np.repeat(np.arange(3), 15)
+    old, new = (csr_array(rng.poisson(0.3, (45, 40)) + 3 * (np.arange(40) == codes[:, None])) for _ in range(2))
+    assert class_shares(old, codes, ["a", "b", "c"], new) == ()
+
+
+def test_exact_p_is_twice_the_smaller_tail_of_fisher():
+    """Of several terms at once, two of them with the same numbers."""
+    before, after = np.array([0, 3, 12, 7, 20, 3]), np.array([5, 9, 2, 7, 0, 9])
+    expected = []
+    for old, new in zip(before.tolist(), after.tolist(), strict=True):
+        table = [[new, 25 - new], [old, 40 - old]]
+        tails = [fisher_exact(table, alternative=side).pvalue for side in ("less", "greater")]
+        expected.append(min(1.0, 2 * min(tails)))
+    assert fisher_p(40, 25, before, after) == pytest.approx(expected)
 
 
 def test_changed_terms_are_named_with_shares_and_corrected_p():

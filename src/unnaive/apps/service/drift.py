@@ -61,15 +61,20 @@ def measure_drift(fitted: FittedModel, scores: Floats) -> DriftGauge | None:
     """The drift of texts with these scores; None if it cannot be estimated.
 
     This needs exclusive classes, probabilities, and the number of documents of each class learnt. The share of a class
-    is estimated by its mean probability, so doubtful labels count in part. The estimate is as good as the calibration:
-    without drift it is off by the mean calibration error, and a change of shares appears somewhat smaller than it is.
-    EM on the shares would correct the latter but amplify the former, since a model file has no held-out documents to
-    correct the mean of each class; `audit --against` has them.
+    is estimated by its mean probability, so doubtful labels count in part. The mean is corrected by its error on the
+    held-out documents of training (`ConformalScores.mean_p`); without held-out documents it is as good as the
+    calibration. A change of shares appears somewhat smaller than it is; EM on the shares would correct that, but needs
+    the documents, which `audit --against` has.
     """
     kept = fitted.statistic
     if kept is None or fitted.multilabel or not fitted.probabilistic or len(scores) < FEWEST:
         return None
-    learnt = np.asarray(kept.class_docs, np.float64)
-    if scores.shape[1] != len(learnt) or not learnt.sum() > 0:
+    class_docs = np.asarray(kept.class_docs, np.float64)
+    if scores.shape[1] != len(class_docs) or not class_docs.sum() > 0:
         return None
-    return DriftGauge(learnt / learnt.sum(), fitted.probabilities(scores).mean(axis=0), len(scores))
+    learnt, recent = class_docs / class_docs.sum(), fitted.probabilities(scores).mean(axis=0)
+    usual = None if fitted.conformal is None else fitted.conformal.mean_p
+    if usual is not None:
+        recent = np.maximum(learnt + recent - usual, 0.0)
+        recent /= recent.sum()
+    return DriftGauge(learnt, recent, len(scores))
