@@ -161,7 +161,7 @@ class TestAuto:
             terms=terms, select=None if select is None else choose,
         )  # fmt: skip
         whole = next(one for one in find_views(X, terms, N_CLASSES) if one.name == view)
-        assert all(len(columns[view]) < len(whole.columns) for columns in search.fold_columns)
+        assert all(len(views[view].columns) < len(whole.columns) for views in search.fold_views)
         scores = {one: np.empty((len(splits[1].held_out), N_CLASSES)) for one in CANDIDATES}
         search._score_split(whole, 1, scores)
         for one in CANDIDATES:
@@ -205,7 +205,7 @@ class TestAuto:
             terms=terms,
         )
         view = next(one for one in find_views(X, terms, 2) if one.name == "characters")
-        assert not any("characters" in columns for columns in search.fold_columns)
+        assert not any("characters" in views for views in search.fold_views)
         scores = np.ones((len(splits[0].held_out), 2))
         search._score_split(view, 0, {CANDIDATES[0]: scores})
         assert not scores.any()

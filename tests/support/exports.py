@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from functools import lru_cache
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 
 from unnaive import TextClassifier
+from unnaive.classifier.export import c_header
+from unnaive.classifier.export.c_header import _named, _with_lengths, model_data
+from unnaive.classifier.export.conformance import TOLERANCE, EngineAgreement, compare_answers
+from unnaive.classifier.export.engines import read_answers
 from unnaive.classifier.export.hard_texts import hard_texts
+from unnaive.classifier.export.portable import portable_model
 from unnaive.data.word_vectors import WordVectors
 from unnaive.learning.fitted import FittedModel
 
+COMPILER = shutil.which("gcc") or shutil.which("clang")
 ENGLISH = [
     "refund", "invoice", "login", "password", "crash", "error", "report", "export", "feature", "price", "team", "the",
 ]  # fmt: skip
@@ -83,3 +92,21 @@ def drawn_texts(fitted: FittedModel, n: int, seed: int) -> list[str]:
     """Hard texts that have terms of the model in them."""
     terms = [] if fitted.vocabulary is None else fitted.vocabulary.terms
     return list(hard_texts(terms[:: max(1, len(terms) // 2000)], n, seed=seed))
+
+
+def build_c_program(folder: Path) -> Path:
+    """The header, built with sanitizers: it is the same for all models."""
+    (folder / "unnaive.h").write_bytes((c_header.RUNTIME / "runtime.h.in").read_bytes())
+    (folder / "check.c").write_bytes((c_header.RUNTIME / "check.c.in").read_bytes())
+    flags = [*c_header.WARNINGS, *c_header.SANITIZERS, "-O1"]
+    subprocess.run([COMPILER, *flags, "check.c", "-o", "check", "-lm"], cwd=folder, check=True, capture_output=True)
+    return folder / "check"
+
+
+def run_c_program(program: Path, fitted: FittedModel, lines: list[str], folder: Path) -> EngineAgreement:
+    """How the program agrees with the lines of a conformance file."""
+    (folder / "model.bin").write_bytes(model_data(portable_model(fitted)))
+    command = [program, folder / "model.bin"]
+    done = subprocess.run(command, input=_with_lengths(lines), capture_output=True, check=True)
+    answers = [_named(answer, fitted.classes) for answer in read_answers(done.stdout.decode())]
+    return compare_answers("c", TOLERANCE, lines, answers)

@@ -13,9 +13,9 @@ from unnaive.base.errors import BadData
 from unnaive.base.lazy import lazy_property
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Sparse
+from unnaive.io.fields import as_documents
 from unnaive.linear.linear import Linear
 from unnaive.linear.scorer import Scorer
-from unnaive.text.buffer import as_texts
 from unnaive.text.counting import BACKEND, TextCounter, TextScorer
 from unnaive.text.gram_units import find_kinds
 from unnaive.text.scoring import TfIdfTextScorer
@@ -147,7 +147,7 @@ class TextDocuments:
 
     def score_chunks(self, documents: Any) -> Iterator[Floats]:
         """Scores of some texts at a time, without a matrix where the model is linear in counts or in tf-idf."""
-        texts = as_texts(documents)
+        texts = as_documents(documents, self.rule.fields)
         step = chunk_size(self.scorer.n_classes)
         fused = self._fused or self._fused_tf_idf
         for start in range(0, len(texts), step):
@@ -156,6 +156,7 @@ class TextDocuments:
 
     def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
         """Scores of a few texts and how many mentions of terms each has, in one pass where it goes."""
+        documents = as_documents(documents, self.rule.fields)
         if self._fused:
             return self._fused.scores_and_known(documents, clear)
         if self._fused_tf_idf:
@@ -165,9 +166,9 @@ class TextDocuments:
 
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
         """By the fused scorer, where there is one; else by the scorer, where it need not score all classes."""
+        texts, best = as_documents(documents, self.rule.fields), [np.zeros(0, np.int64)]
         if self._fused or type(self.scorer).top_classes is Scorer.top_classes:
-            return self._fused.best(documents) if self._fused else None
-        texts, best = as_texts(documents), [np.zeros(0, np.int64)]
+            return self._fused.best(texts) if self._fused else None
         for start in range(0, len(texts), CHUNK_TEXTS):
             found = self.scorer.top_classes(self._counter.count(texts[start : start + CHUNK_TEXTS]), 1)
             if found is None:
@@ -177,7 +178,8 @@ class TextDocuments:
 
     def known_terms(self, documents: Any) -> NDArray[np.int64]:
         """Counted by the vocabulary, which leaves out all other words."""
-        return self._fused.known_terms(documents) if self._fused else self._count_known(documents)
+        texts = as_documents(documents, self.rule.fields)
+        return self._fused.known_terms(texts) if self._fused else self._count_known(texts)
 
     def _count_known(self, texts: Any) -> NDArray[np.int64]:
         return self._sum_known(self._counter.count(texts))

@@ -141,7 +141,9 @@ def which_are_grams(vocabulary: Vocabulary) -> NDArray[np.bool_]:
     array([ True, False])
     """
     blob, offsets = vocabulary.to_arrays()
-    first = np.append(blob, np.uint8(0))[offsets[:-1]]
+    if not len(blob):
+        return np.zeros(len(offsets) - 1, np.bool_)
+    first = blob[np.minimum(offsets[:-1], len(blob) - 1)]
     return np.asarray((first == ord(GRAM)) & (np.diff(offsets) > 0))
 
 
@@ -153,5 +155,7 @@ def find_kinds(terms: Sequence[str] | Vocabulary) -> tuple[NDArray[np.bool_], ND
     """
     vocabulary = terms if isinstance(terms, Vocabulary) else Vocabulary(terms)
     blob, offsets = vocabulary.to_arrays()
-    spaces = np.concatenate([[0], np.cumsum(blob == ord(" "))])
-    return which_are_grams(vocabulary), spaces[offsets[1:]] > spaces[offsets[:-1]]
+    spaces = np.flatnonzero(blob == ord(" "))
+    is_several = np.zeros(len(offsets) - 1, np.bool_)
+    is_several[np.searchsorted(offsets, spaces, side="right") - 1] = True
+    return which_are_grams(vocabulary), is_several

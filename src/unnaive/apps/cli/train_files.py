@@ -47,6 +47,7 @@ def train_file(
     from unnaive.apps.cli.measuring import measure_holdout, measure_model
     from unnaive.apps.cli.output import read_as_trained, warn_about_learnt
     from unnaive.apps.cli.screen import reading_progress
+    from unnaive.apps.cli.source_fields import settle_fields
     from unnaive.apps.cli.train_summary import describe_training
     from unnaive.base.byte_sizes import parse_size
     from unnaive.classifier.model_file import check_writable, save
@@ -54,7 +55,9 @@ def train_file(
 
     limit = None if max_size is None else parse_size(max_size)
     check_writable(output)  # before minutes of work
-    recognise_mail(classifier, source)
+    source, classifier.fields = settle_fields(source)
+    if classifier.fields is None:
+        recognise_mail(classifier, source)
     spec = classifier.spec()  # likewise: an error if a setting is wrong
     if soft:
         check_soft_labels(spec, {"--holdout": holdout, "--register": finish, "--max-size": max_size})

@@ -18,7 +18,7 @@ from unnaive.data.targets import single_labels
 from unnaive.data.weighting import Weighting, presence
 from unnaive.models.naive_bayes import ComplementNB
 from unnaive.models.svm.nbsvm import log_count_ratio
-from unnaive.models.svm.solver import softmax, squared_hinge
+from unnaive.models.svm.solver import SolverDocuments, softmax, squared_hinge
 from unnaive.text.backend import thread_count
 
 NEVER = -1e6  # the bias of a class without documents
@@ -79,6 +79,11 @@ class Training:
         return single_labels(self.Y)
 
     @lazy_property
+    def documents(self) -> SolverDocuments:
+        """The weighted documents as the solvers read them."""
+        return SolverDocuments.of(self.Z)
+
+    @lazy_property
     def sums(self) -> Counts:
         """Sums of weighted documents; 1 + log n of a fraction of a word may be below 0, and counts as 0."""
         Z = self.Z if not self.Z.nnz or self.Z.data.min() >= 0 else self.Z.maximum(0.0)
@@ -91,8 +96,14 @@ class Training:
         return log_count_ratio(Counts.of(present, self.Y, self.weight, threads=self.n_jobs), 1.0)
 
     def complement(self, alpha: float) -> Floats:
-        """Weights of complement naive Bayes, centred over the classes (n_classes, n_terms)."""
-        weights = ComplementNB(alpha=alpha).rule(self.sums).weights()
+        """Weights of complement naive Bayes, centred over the classes (n_classes, n_terms).
+
+        What a term has in all classes is left out, since centring would take it away.
+        """
+        linear = ComplementNB(alpha=alpha).rule(self.sums)
+        weights: Floats = linear.sparse_weights.toarray()
+        if linear.class_offset is not None:
+            weights += linear.class_offset[:, None]
         weights -= weights.mean(axis=0)
         return weights
 
@@ -151,10 +162,11 @@ def _power(data: Training, alpha: float) -> Weights:
 def _maxent(data: Training, C: float, strength: float, alpha: float) -> Weights:
     """Softmax with the L2 prior centred on `strength` times complement naive Bayes."""
     prior = data.complement(alpha)
-    prior *= strength
+    if strength != 1:
+        prior *= strength
     found = softmax(
-        data.Z, data.targets, data.n_classes, C=C, prior=prior, weight=data.weight, tol=data.tol,
-        max_iter=MOST_PASSES, random_state=data.random_state, progress=data.progress,
+        data.documents, data.targets, data.n_classes, C=C, prior=prior, weight=data.weight, tol=data.tol,
+        max_iter=MOST_PASSES, random_state=data.random_state, progress=data.progress, single=True,
     )  # fmt: skip
     return found.weights, found.bias
 
@@ -183,8 +195,8 @@ def _hinge(data: Training, C: float, scale: Floats | None) -> Weights:
     own = scale[1:] if mirrored and scale is not None else scale
     tol = data.tol if data.Z.shape[0] < MANY else 10 * data.tol
     found = squared_hinge(
-        data.Z, Y, C=C, scale=own, weight=data.weight, tol=tol, max_iter=MOST_PASSES,
-        random_state=data.random_state, n_jobs=data.n_jobs,
+        data.documents, Y, C=C, scale=own, weight=data.weight, tol=tol, max_iter=MOST_PASSES,
+        random_state=data.random_state, n_jobs=data.n_jobs, single=True,
     )  # fmt: skip
     if mirrored:
         return np.vstack([-found.weights, found.weights]), np.concatenate([-found.bias, found.bias])

@@ -169,8 +169,8 @@ class CandidateSearch:
         return Judged(accuracy, pool_log_loss(scale * scores, truth), scale)
 
     @lazy_property
-    def fold_columns(self) -> list[dict[str, Ids]]:
-        """The columns of each view, by its name, that the training documents of each split give."""
+    def fold_views(self) -> list[dict[str, View]]:
+        """The views, by their names, that the training documents of each split give."""
         kinds = None if self.terms is None else find_kinds(self.terms)
         found = []
         for split in self.splits:
@@ -179,7 +179,7 @@ class CandidateSearch:
                 weight = None if self.weight is None else self.weight[split.train]
                 columns = self.select(inside, one_label_matrix(self.targets[split.train], self.n_classes), weight)
             views = select_views(inside, self.terms, self.n_classes, columns, kinds)
-            found.append({one.name: one.columns for one in views})
+            found.append({one.name: one for one in views})
         return found
 
     def _score_split(self, view: View, number: int, scores: dict[Candidate, Floats]) -> None:
@@ -188,17 +188,20 @@ class CandidateSearch:
             self._score_vectors(number, self.vectors, scores)
             return
         split = self.splits[number]
-        columns = self.fold_columns[number].get(view.name, np.zeros(0, np.int64))
-        inside = take_columns(self.X[split.train], columns)
+        own = self.fold_views[number].get(view.name)
+        if own is None:  # a view that the training documents have no column of adds nothing
+            for found in scores.values():
+                found[:] = 0.0
+            return
+        inside = take_columns(self.X[split.train], own.columns)
         weight = None if self.weight is None else self.weight[split.train]
-        weighting = tf_idf(inside, weight)
+        weighting = tf_idf(inside, weight, own.df)
         Y = one_label_matrix(self.targets[split.train], self.n_classes)
         data = Training.of(inside, weighting, Y, weight, tol=TOL, random_state=self.random_state, n_jobs=self.n_jobs)
-        Z = weight_rows(weighting, take_columns(self.X[split.held_out], columns))
+        Z = weight_rows(weighting, take_columns(self.X[split.held_out], own.columns))
         for one, found in scores.items():
             self.on_candidate(view.name, one.family)
-            # a view that the training documents have no column of adds nothing
-            found[:] = member_scores(fit_family(one.family, one.settings, data), Z) if len(columns) else 0.0
+            found[:] = member_scores(fit_family(one.family, one.settings, data), Z)
 
     def _score_vectors(self, number: int, vectors: TermVectors, scores: dict[Candidate, Floats]) -> None:
         """The same on word vectors, which held-out documents have as new ones have: of words new to training, too."""

@@ -47,16 +47,41 @@ namespace wide {
 namespace wide = plain;
 #endif
 
-template <typename Value>
-HingeLoops<Value> hinge_loops() {
-  if (has_avx2()) return {wide::hinge_pass<Value>, wide::hinge_value<Value>};
-  return {plain::hinge_pass<Value>, plain::hinge_value<Value>};
+template <typename Value, typename Vector>
+HingeLoops<Value, Vector> hinge_loops() {
+  if (has_avx2()) return {wide::hinge_pass<Value, Vector>, wide::hinge_value<Value, Vector>};
+  return {plain::hinge_pass<Value, Vector>, plain::hinge_value<Value, Vector>};
 }
 
-template <typename Value>
-SoftmaxLoops<Value> softmax_loops() {
-  if (has_avx2()) return {wide::add_scores<Value>, wide::softmax_pass<Value>, wide::softmax_total<Value>};
-  return {plain::add_scores<Value>, plain::softmax_pass<Value>, plain::softmax_total<Value>};
+template <typename Value, typename Vector>
+SoftmaxLoops<Value, Vector> softmax_loops() {
+  if (has_avx2())
+    return {wide::add_scores<Value, Vector>, wide::softmax_pass<Value, Vector>, wide::softmax_total<Value, Vector>};
+  return {plain::add_scores<Value, Vector>, plain::softmax_pass<Value, Vector>, plain::softmax_total<Value, Vector>};
+}
+
+template <typename Value, typename Vector, class Watcher>
+void solve_hinge(const HingeProblem<Value>& problem, int64_t n_threads, const HingeResult& result, Monitor& monitor,
+                 const Watcher& watch) {
+  constexpr int64_t kCount = kCountOf<Vector>;
+  const auto solve_block = [&](int64_t block) {
+    HingeSolver<Value, Vector> solver(problem, block * kCount);
+    solver.solve(hinge_loops<Value, Vector>(), monitor);
+    if (!monitor.stop) solver.write(hinge_loops<Value, Vector>(), result);
+    monitor.solved += std::min<int64_t>(kCount, problem.n_classes - block * kCount);
+  };
+  run_jobs((problem.n_classes + kCount - 1) / kCount, static_cast<int>(n_threads), monitor, solve_block, watch);
+}
+
+template <typename Value, typename Vector, class Watcher>
+void solve_softmax(const SoftmaxProblem<Value>& problem, SoftmaxResult& result, Monitor& monitor,
+                   const Watcher& watch) {
+  const auto solve_all = [&](int64_t) {
+    SoftmaxSolver<Value, Vector> solver(problem, softmax_loops<Value, Vector>());
+    solver.solve(monitor);
+    if (!monitor.stop) solver.write(result);
+  };
+  run_jobs(1, 1, monitor, solve_all, watch);
 }
 
 template <typename T>
@@ -116,16 +141,22 @@ const double* checked_table(const std::optional<Table>& table, int64_t rows, int
   return table->data();
 }
 
+// Documents as the solvers read them, for as many problems as one likes.
 template <typename Value>
-Documents<Value> documents_of(const Vector<int64_t>& starts, const Vector<int32_t>& terms, const Vector<Value>& values,
-                              int64_t n_terms) {
+struct CompactRows {
+  Documents<Value> documents;
+  int64_t n_terms;
+};
+
+template <typename Value>
+CompactRows<Value> compact_rows(Vector<int64_t> starts, Vector<int32_t> terms, Vector<Value> values, int64_t n_terms) {
   require(starts.size() >= 1, "indptr is empty");
   require(terms.size() == values.size(), "indices and data have different lengths");
   require(n_terms >= 0 && n_terms <= INT32_MAX, "the number of columns is not within 0 … 2^31 - 1");
   const Rows<Value> rows{starts.data(), terms.data(), values.data(), static_cast<int64_t>(starts.size()) - 1};
   nb::gil_scoped_release free;
   check_rows(rows, static_cast<int64_t>(terms.size()), n_terms);
-  return compact(rows, n_terms);
+  return {compact(rows, n_terms), n_terms};
 }
 
 // Ctrl-C, and a call of progress(passes, violation, solved classes) whenever there was another pass.
@@ -149,12 +180,11 @@ class Watch {
 };
 
 template <typename Value>
-nb::tuple hinge(Vector<int64_t> starts, Vector<int32_t> terms, Vector<Value> values, int64_t n_terms,
-                Vector<int64_t> label_starts, Vector<int32_t> labels, int64_t n_classes, Vector<double> penalty,
-                std::optional<Table> scale, std::optional<Table> start, double tol, int64_t max_iter, uint64_t seed,
-                int64_t n_threads, std::optional<nb::callable> progress) {
-  const Documents<Value> documents = documents_of(starts, terms, values, n_terms);
-  const int64_t n_docs = documents.size();
+nb::tuple hinge(const CompactRows<Value>& rows, Vector<int64_t> label_starts, Vector<int32_t> labels, int64_t n_classes,
+                Vector<double> penalty, std::optional<Table> scale, std::optional<Table> start, double tol,
+                int64_t max_iter, uint64_t seed, int64_t n_threads, std::optional<nb::callable> progress, bool single) {
+  const Documents<Value>& documents = rows.documents;
+  const int64_t n_terms = rows.n_terms, n_docs = documents.size();
   check_common(penalty, n_docs, tol, max_iter, n_threads);
   require(n_classes >= 0 && n_classes <= INT32_MAX, "the number of classes is not within 0 … 2^31 - 1");
   require(static_cast<int64_t>(label_starts.size()) == n_docs + 1, "there is not one row of labels for each document");
@@ -183,25 +213,21 @@ nb::tuple hinge(Vector<int64_t> starts, Vector<int32_t> terms, Vector<Value> val
   const Watch watch(monitor, progress);
   {
     nb::gil_scoped_release free;
-    const auto solve_block = [&](int64_t block) {
-      HingeSolver<Value> solver(problem, block * kLanes);
-      solver.solve(hinge_loops<Value>(), monitor);
-      if (!monitor.stop) solver.write(hinge_loops<Value>(), result);
-      monitor.solved += std::min<int64_t>(kLanes, n_classes - block * kLanes);
-    };
-    run_jobs((n_classes + kLanes - 1) / kLanes, static_cast<int>(n_threads), monitor, solve_block, watch);
+    if (single)
+      solve_hinge<Value, Eight>(problem, n_threads, result, monitor, watch);
+    else
+      solve_hinge<Value, Four>(problem, n_threads, result, monitor, watch);
   }
   return nb::make_tuple(weights.table(), bias.vector(), alpha.table(), n_iter.vector(), objective.vector(),
                         gap.vector(), converged.vector());
 }
 
 template <typename Value>
-nb::tuple softmax(Vector<int64_t> starts, Vector<int32_t> terms, Vector<Value> values, int64_t n_terms,
-                  Vector<int32_t> targets, int64_t n_classes, Vector<double> penalty, std::optional<Table> prior,
-                  Vector<double> prior_bias, std::optional<Table> start, double tol, int64_t max_iter, uint64_t seed,
-                  std::optional<nb::callable> progress) {
-  const Documents<Value> documents = documents_of(starts, terms, values, n_terms);
-  const int64_t n_docs = documents.size();
+nb::tuple softmax(const CompactRows<Value>& rows, Vector<int32_t> targets, int64_t n_classes, Vector<double> penalty,
+                  std::optional<Table> prior, Vector<double> prior_bias, std::optional<Table> start, double tol,
+                  int64_t max_iter, uint64_t seed, std::optional<nb::callable> progress, bool single) {
+  const Documents<Value>& documents = rows.documents;
+  const int64_t n_terms = rows.n_terms, n_docs = documents.size();
   check_common(penalty, n_docs, tol, max_iter, 1);
   require(n_classes >= 1 && n_classes <= INT32_MAX / 2, "the number of classes is not within 1 … 2^30 - 1");
   require(static_cast<int64_t>(targets.size()) == n_docs, "there is not one target for each document");
@@ -228,32 +254,37 @@ nb::tuple softmax(Vector<int64_t> starts, Vector<int32_t> terms, Vector<Value> v
   const Watch watch(monitor, progress);
   {
     nb::gil_scoped_release free;
-    const auto solve_all = [&](int64_t) {
-      SoftmaxSolver<Value> solver(problem, softmax_loops<Value>());
-      solver.solve(monitor);
-      if (!monitor.stop) solver.write(result);
-    };
-    run_jobs(1, 1, monitor, solve_all, watch);
+    if (single)
+      solve_softmax<Value, Eight>(problem, result, monitor, watch);
+    else
+      solve_softmax<Value, Four>(problem, result, monitor, watch);
   }
   return nb::make_tuple(weights.table(), bias.vector(), alpha.table(), result.n_iter, result.value.loss,
                         result.value.penalty, result.value.gap, result.converged);
 }
 
 // Arrays must have the right type: a conversion would hide a mistake, and cost a copy.
+template <typename Value>
+void define_rows(nb::module_& m, const char* name) {
+  const auto exact = nb::arg().noconvert();
+  nb::class_<CompactRows<Value>>(m, name);
+  m.def("compact_rows", &compact_rows<Value>, exact, exact, exact, nb::arg());
+}
+
 template <typename Function>
 void define_hinge(nb::module_& m, Function function) {
   const auto exact = nb::arg().noconvert();
   const auto table = nb::arg().noconvert().none();
-  m.def("hinge", function, exact, exact, exact, nb::arg(), exact, exact, nb::arg(), exact, table, table, nb::arg(),
-        nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+  m.def("hinge", function, nb::arg(), exact, exact, nb::arg(), exact, table, table, nb::arg(), nb::arg(), nb::arg(),
+        nb::arg(), nb::arg().none(), nb::arg());
 }
 
 template <typename Function>
 void define_softmax(nb::module_& m, Function function) {
   const auto exact = nb::arg().noconvert();
   const auto table = nb::arg().noconvert().none();
-  m.def("softmax", function, exact, exact, exact, nb::arg(), exact, nb::arg(), exact, table, exact, table, nb::arg(),
-        nb::arg(), nb::arg(), nb::arg().none());
+  m.def("softmax", function, nb::arg(), exact, nb::arg(), exact, table, exact, table, nb::arg(), nb::arg(), nb::arg(),
+        nb::arg().none(), nb::arg());
 }
 
 }  // namespace unnaive
@@ -262,6 +293,8 @@ NB_MODULE(_dual, m) {
   set_leak_report();
   m.def("set_folder",
         [](const std::string& folder, size_t least) { unnaive::ScratchFiles::instance().set_folder(folder, least); });
+  unnaive::define_rows<float>(m, "CompactRows32");
+  unnaive::define_rows<double>(m, "CompactRows64");
   unnaive::define_hinge(m, &unnaive::hinge<float>);
   unnaive::define_hinge(m, &unnaive::hinge<double>);
   unnaive::define_softmax(m, &unnaive::softmax<float>);

@@ -1,8 +1,9 @@
-// Four one-vs-rest squared hinge problems side by side: set up, passes until they converge, results. The algorithm is
-// that of LIBLINEAR (Hsieh et al. 2008, A dual coordinate descent method for large-scale linear SVM), with three
+// Several one-vs-rest squared hinge problems side by side: set up, passes until they converge, results. The algorithm
+// is that of LIBLINEAR (Hsieh et al. 2008, A dual coordinate descent method for large-scale linear SVM), with three
 // additions: steps are over-relaxed (Mangasarian and Musicant 1999), a violation that is small next to the largest of
 // the last pass is left alone, and a document in which nothing moved sits out the next pass.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -16,6 +17,7 @@
 namespace unnaive {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double kRelaxation = 1.3;      // 1 is plain coordinate descent; 20 Newsgroups takes 20 % fewer passes so
 constexpr double kWorthwhile = 0.05;     // share of the last pass's range of gradients below which nothing is moved
 constexpr int64_t kBetweenChecks = 256;  // documents between two looks at the stop flag
@@ -41,19 +43,22 @@ struct HingeResult {
   bool* converged;
 };
 
-template <typename Value>
+template <typename Value, typename Vector>
 struct HingeLoops {
-  void (*pass)(HingeBlock<Value>&, const int32_t*, int64_t);
-  void (*value)(const HingeBlock<Value>&, const double*, Lanes&, Lanes&);
+  void (*pass)(HingeBlock<Value, Vector>&, const int32_t*, int64_t);
+  void (*value)(const HingeBlock<Value, Vector>&, const double*, double*, double*);
 };
 
-template <typename Value>
+template <typename Value, typename Vector>
 class HingeSolver {
  public:
+  using Number = NumberOf<Vector>;
+  static constexpr int kCount = kCountOf<Vector>;
+
   HingeSolver(const HingeProblem<Value>& problem, int64_t first_class)
       : problem_(problem),
         first_(first_class),
-        count_(static_cast<int>(std::min<int64_t>(kLanes, problem.n_classes - first_class))),
+        count_(static_cast<int>(std::min<int64_t>(kCount, problem.n_classes - first_class))),
         weights_(problem.documents.n_terms()),
         items_(problem.documents.size()),
         active_(problem.documents.size()),
@@ -71,12 +76,12 @@ class HingeSolver {
     for (int c = 0; c < count_; ++c) wake(c);
   }
 
-  void solve(const HingeLoops<Value>& loops, Monitor& monitor) {
+  void solve(const HingeLoops<Value, Vector>& loops, Monitor& monitor) {
     Random random(problem_.seed, static_cast<uint64_t>(first_));
     for (passes_ = 1; passes_ <= problem_.max_iter && block_.open; ++passes_) {
       choose_documents();
       random.shuffle(order_);
-      for (int c = 0; c < kLanes; ++c) block_.high[c] = block_.low[c] = 0, block_.visited[c] = 0;
+      for (int c = 0; c < kCount; ++c) block_.high[c] = block_.low[c] = 0, block_.visited[c] = 0;
       const auto size = static_cast<int64_t>(order_.size());
       for (int64_t i = 0; i < size && !monitor.stop; i += kBetweenChecks)
         loops.pass(block_, order_.data() + i, std::min(kBetweenChecks, size - i));
@@ -86,20 +91,24 @@ class HingeSolver {
     }
   }
 
-  void write(const HingeLoops<Value>& loops, const HingeResult& out) const {
-    Lanes objective{}, gap{};
-    loops.value(block_, problem_.penalty.data(), objective, gap);
+  // In single precision nobody asks for the values of problems that have converged, and a pass is saved.
+  void write(const HingeLoops<Value, Vector>& loops, const HingeResult& out) const {
+    double objective[kCount], gap[kCount];
+    std::fill_n(objective, kCount, kUnknown);
+    std::fill_n(gap, kCount, kUnknown);
+    if (kCount == kLanes || block_.open) loops.value(block_, problem_.penalty.data(), objective, gap);
     for (int c = 0; c < count_; ++c) {
       double* row = out.weights + (first_ + c) * problem_.n_terms;
       for (size_t t = 0; t < weights_.size(); ++t) row[problem_.documents.names[t]] = weights_[t].of[c];
       for (const Entry& entry : problem_.documents.alone) {
-        const HingeItem& item = items_[entry.document];
-        row[entry.term] = item.alpha[c] * item.sign[c] * entry.value * square_of_scale(c, entry.term);
+        const HingeItem<Vector>& item = items_[entry.document];
+        row[entry.term] =
+            static_cast<double>(item.alpha[c]) * item.sign[c] * entry.value * square_of_scale(c, entry.term);
       }
       for (size_t d = 0; d < items_.size(); ++d) out.alpha[d * problem_.n_classes + first_ + c] = items_[d].alpha[c];
       out.bias[first_ + c] = block_.bias.of[c];
-      out.objective[first_ + c] = objective.of[c];
-      out.gap[first_ + c] = gap.of[c];
+      out.objective[first_ + c] = objective[c];
+      out.gap[first_ + c] = gap[c];
       out.n_iter[first_ + c] = n_iter_[c];
       out.converged[first_ + c] = !(block_.open >> c & 1u);
     }
@@ -117,22 +126,24 @@ class HingeSolver {
     if (!problem_.scale) return;
     scale_.resize(weights_.size());
     for (int c = 0; c < count_; ++c)
-      for (size_t t = 0; t < scale_.size(); ++t) scale_[t].of[c] = square_of_scale(c, problem_.documents.names[t]);
+      for (size_t t = 0; t < scale_.size(); ++t)
+        scale_[t].of[c] = static_cast<Number>(square_of_scale(c, problem_.documents.names[t]));
   }
 
   void set_items() {
     const Rows<Value> rows = problem_.documents.rows();
     for (const Entry& entry : problem_.documents.alone)
       for (int c = 0; c < count_; ++c)
-        items_[entry.document].diagonal[c] += entry.value * entry.value * square_of_scale(c, entry.term);
+        items_[entry.document].diagonal[c] +=
+            static_cast<Number>(entry.value * entry.value * square_of_scale(c, entry.term));
     for (int64_t d = 0; d < rows.size; ++d) {
-      HingeItem& item = items_[d];
-      Four squares = item.diagonal + 1;
+      HingeItem<Vector>& item = items_[d];
+      Vector squares = item.diagonal + Number{1};
       if (problem_.scale)
         for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k)
-          squares += scale_[rows.terms[k]].of * square_of(rows.values[k]);
+          squares += scale_[rows.terms[k]].of * static_cast<Number>(square_of(rows.values[k]));
       else
-        squares += problem_.documents.squares[d];
+        squares += static_cast<Number>(problem_.documents.squares[d]);
       for (int c = 0; c < count_; ++c) {
         if (!std::isfinite(squares[c])) throw std::invalid_argument("the squared length of a document overflows");
         item.sign[c] = -1;
@@ -140,8 +151,9 @@ class HingeSolver {
       for (int64_t k = problem_.label_starts[d]; k < problem_.label_starts[d + 1]; ++k)
         if (const int64_t c = problem_.labels[k] - first_; c >= 0 && c < count_) item.sign[c] = 1;
       if (!(problem_.penalty[d] > 0)) continue;
-      item.diagonal += 0.5 / problem_.penalty[d];
-      item.step = kRelaxation / (squares + 0.5 / problem_.penalty[d]);
+      const auto ridge = static_cast<Number>(0.5 / problem_.penalty[d]);
+      item.diagonal += ridge;
+      item.step = static_cast<Number>(kRelaxation) / (squares + ridge);
       ++n_live_;
     }
   }
@@ -151,11 +163,12 @@ class HingeSolver {
     const Rows<Value> rows = problem_.documents.rows();
     for (int64_t d = 0; d < rows.size; ++d) {
       if (!(problem_.penalty[d] > 0)) continue;
-      for (int c = 0; c < count_; ++c) items_[d].alpha[c] = problem_.start[d * problem_.n_classes + first_ + c];
-      const Four multiple = items_[d].alpha * items_[d].sign;
+      for (int c = 0; c < count_; ++c)
+        items_[d].alpha[c] = static_cast<Number>(problem_.start[d * problem_.n_classes + first_ + c]);
+      const Vector multiple = items_[d].alpha * items_[d].sign;
       block_.bias.of += multiple;
       for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k) {
-        Four change = multiple * static_cast<double>(rows.values[k]);
+        Vector change = multiple * static_cast<Number>(rows.values[k]);
         if (problem_.scale) change *= scale_[rows.terms[k]].of;
         weights_[rows.terms[k]].of += change;
       }
@@ -206,10 +219,10 @@ class HingeSolver {
   const int count_;
   int64_t n_live_ = 0;  // documents with a weight above 0
   int32_t passes_ = 0;
-  int32_t n_iter_[kLanes] = {};
-  HingeBlock<Value> block_{};
-  LongVector<Lanes> weights_, scale_;
-  LongVector<HingeItem> items_;
+  int32_t n_iter_[kCount] = {};
+  HingeBlock<Value, Vector> block_{};
+  LongVector<LanesOf<Vector>> weights_, scale_;
+  LongVector<HingeItem<Vector>> items_;
   LongVector<uint8_t> active_, resting_;
   LongVector<int32_t> order_;
 };

@@ -1,12 +1,13 @@
-// One pass of dual coordinate descent over documents, for four binary problems at once. Included as _dual_row_loops.h.
+// One pass of dual coordinate descent over documents, for several binary problems at once. Included as
+// _dual_row_loops.h.
 
 // The document's dual variables move towards their minimum; `change` is by how much its multiple in the weights does.
 // False if nothing moved.
-template <typename Value>
-inline bool move_alpha(HingeBlock<Value>& block, int64_t d, Four score, Four& change) {
-  HingeItem& item = block.items[d];
+template <typename Value, typename Vector>
+inline bool move_alpha(HingeBlock<Value, Vector>& block, int64_t d, Vector score, Vector& change) {
+  HingeItem<Vector>& item = block.items[d];
   bool moved = false;
-  for (int c = 0; c < kLanes; ++c) {
+  for (int c = 0; c < kCountOf<Vector>; ++c) {
     if (!(block.active[d] & block.open & (1u << c))) continue;
     const double gradient = item.sign[c] * score[c] - 1 + item.diagonal[c] * item.alpha[c];
     const bool at_zero = item.alpha[c] == 0;
@@ -20,7 +21,7 @@ inline bool move_alpha(HingeBlock<Value>& block, int64_t d, Four score, Four& ch
     if (violation < block.low[c]) block.low[c] = violation;
     if ((violation < 0 ? -violation : violation) <= block.ignore_below[c]) continue;
     const double wanted = item.alpha[c] - item.step[c] * gradient;
-    const double alpha = wanted > 0 ? wanted : 0;
+    const auto alpha = static_cast<NumberOf<Vector>>(wanted > 0 ? wanted : 0);
     change[c] = (alpha - item.alpha[c]) * item.sign[c];
     item.alpha[c] = alpha;
     moved = true;
@@ -28,15 +29,15 @@ inline bool move_alpha(HingeBlock<Value>& block, int64_t d, Four score, Four& ch
   return moved;
 }
 
-template <typename Value>
-void hinge_pass(HingeBlock<Value>& block, const int32_t* order, int64_t count) {
+template <typename Value, typename Vector>
+void hinge_pass(HingeBlock<Value, Vector>& block, const int32_t* order, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     if (i + kAhead < count) {
       prefetch_row(block.rows, order[i + kAhead]);
       __builtin_prefetch(block.items + order[i + kAhead]);
     }
     const int64_t d = order[i];
-    Four change = four(0);
+    Vector change{};
     const bool moved = move_alpha(block, d, block.bias.of + row_product(block.rows, d, block.weights), change);
     block.resting[d] = !moved;
     if (!moved) continue;
@@ -48,26 +49,27 @@ void hinge_pass(HingeBlock<Value>& block, const int32_t* order, int64_t count) {
   }
 }
 
-// sign·score of one document, its own entries included
-template <typename Value>
-inline Four hinge_margin(const HingeBlock<Value>& block, int64_t d, double penalty) {
-  const HingeItem& item = block.items[d];
-  const Four score = block.bias.of + row_product(block.rows, d, block.weights);
-  return item.sign * score + (item.diagonal - 0.5 / penalty) * item.alpha;
-}
-
-// Primal value and duality gap: ½‖w‖² = ½ Σ α·margin needs no weights, and the dual is Σα − ½‖w‖² − Σ α²/(4·penalty)
-template <typename Value>
-void hinge_value(const HingeBlock<Value>& block, const double* penalty, Lanes& objective, Lanes& gap) {
-  Four squares = four(0), loss = four(0), dual = four(0);
+// Primal value and duality gap of each problem: ½‖w‖² = ½ Σ α·margin needs no weights, and the dual is
+// Σα − ½‖w‖² − Σ α²/(4·penalty). The margin is sign·score, the document's own entries included.
+template <typename Value, typename Vector>
+void hinge_value(const HingeBlock<Value, Vector>& block, const double* penalty, double* objective, double* gap) {
+  constexpr int kCount = kCountOf<Vector>;
+  double squares[kCount] = {}, loss[kCount] = {}, dual[kCount] = {};
   for (int64_t d = 0; d < block.rows.size; ++d) {
     if (!(penalty[d] > 0)) continue;
-    const Four alpha = block.items[d].alpha, margin = hinge_margin(block, d, penalty[d]);
-    const Four slack = margin < 1 ? 1 - margin : four(0);
-    squares += 0.5 * alpha * margin;
-    loss += penalty[d] * slack * slack;
-    dual += alpha - alpha * alpha * (0.25 / penalty[d]);
+    const HingeItem<Vector>& item = block.items[d];
+    const Vector score = block.bias.of + row_product(block.rows, d, block.weights);
+    for (int c = 0; c < kCount; ++c) {
+      const double alpha = item.alpha[c];
+      const double margin = item.sign[c] * score[c] + (item.diagonal[c] - 0.5 / penalty[d]) * alpha;
+      const double slack = margin < 1 ? 1 - margin : 0;
+      squares[c] += 0.5 * alpha * margin;
+      loss[c] += penalty[d] * slack * slack;
+      dual[c] += alpha - alpha * alpha * (0.25 / penalty[d]);
+    }
   }
-  objective.of = squares + loss;
-  gap.of = squares + loss - (dual - squares);
+  for (int c = 0; c < kCount; ++c) {
+    objective[c] = squares[c] + loss[c];
+    gap[c] = squares[c] + loss[c] - (dual[c] - squares[c]);
+  }
 }

@@ -1,5 +1,5 @@
-// Products of one document with weights of four classes, or of `width` times four. Included once for each processor,
-// inside a namespace: no include guard, and nothing from the standard library.
+// Products of one document with weights of as many classes as there are lanes, or `width` times as many. Included once
+// for each processor, inside a namespace: no include guard, and nothing from the standard library.
 
 constexpr int64_t kAhead = 2;          // documents between a prefetch and its use
 constexpr int64_t kEntriesAhead = 32;  // entries between a prefetch of their weights and its use
@@ -23,66 +23,89 @@ inline int32_t later_term(const Rows<Value>& rows, int64_t k, int64_t end) {
 }
 
 // Two sums that alternate: an addition need not wait for the one before.
-template <typename Value>
-inline Four row_product(const Rows<Value>& rows, int64_t d, const Lanes* weights) {
-  Four even = four(0), odd = four(0);
+template <typename Value, typename Vector>
+inline Vector row_product(const Rows<Value>& rows, int64_t d, const LanesOf<Vector>* weights) {
+  using Number = NumberOf<Vector>;
+  Vector even{}, odd{};
   int64_t k = rows.starts[d];
   const int64_t end = rows.starts[d + 1];
   for (; k + 1 < end; k += 2) {
     __builtin_prefetch(weights + later_term(rows, k, end));
     __builtin_prefetch(weights + later_term(rows, k + 1, end));
-    even += weights[rows.terms[k]].of * static_cast<double>(rows.values[k]);
-    odd += weights[rows.terms[k + 1]].of * static_cast<double>(rows.values[k + 1]);
+    even += weights[rows.terms[k]].of * static_cast<Number>(rows.values[k]);
+    odd += weights[rows.terms[k + 1]].of * static_cast<Number>(rows.values[k + 1]);
   }
-  if (k < end) even += weights[rows.terms[k]].of * static_cast<double>(rows.values[k]);
+  if (k < end) even += weights[rows.terms[k]].of * static_cast<Number>(rows.values[k]);
   return even + odd;
 }
 
-template <typename Value>
-inline void add_row(const Rows<Value>& rows, int64_t d, Four change, Lanes* weights) {
+template <typename Value, typename Vector>
+inline void add_row(const Rows<Value>& rows, int64_t d, Vector change, LanesOf<Vector>* weights) {
   for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k)
-    weights[rows.terms[k]].of += change * static_cast<double>(rows.values[k]);
+    weights[rows.terms[k]].of += change * static_cast<NumberOf<Vector>>(rows.values[k]);
 }
 
-template <typename Value>
-inline void add_scaled_row(const Rows<Value>& rows, int64_t d, Four change, const Lanes* scale, Lanes* weights) {
+template <typename Value, typename Vector>
+inline void add_scaled_row(const Rows<Value>& rows, int64_t d, Vector change, const LanesOf<Vector>* scale,
+                           LanesOf<Vector>* weights) {
   const int64_t end = rows.starts[d + 1];
   for (int64_t k = rows.starts[d]; k < end; ++k) {
     __builtin_prefetch(scale + later_term(rows, k, end));
     const int32_t t = rows.terms[k];
-    weights[t].of += change * scale[t].of * static_cast<double>(rows.values[k]);
+    weights[t].of += change * scale[t].of * static_cast<NumberOf<Vector>>(rows.values[k]);
+  }
+}
+
+// Sums start at what is in `out`, or, in single precision, at 0 and are added to it in the end.
+inline Four sum_from(const Lanes* out, Four) { return out->of; }
+inline Eight sum_from(const Lanes*, Eight) { return Eight{}; }
+inline void put_sum(Lanes* out, Four sum) { out->of = sum; }
+inline void put_sum(Lanes* out, Eight sum) {
+  for (int c = 0; c < kLanes; ++c) out[0].of[c] += sum[c], out[1].of[c] += sum[kLanes + c];
+}
+// From double precision to that of the weights.
+inline void put_change(LanesOf<Four>* out, const Lanes* change) { out->of = change->of; }
+inline void put_change(LanesOf<Eight>* out, const Lanes* change) {
+  for (int c = 0; c < kLanes; ++c) {
+    out->of[c] = static_cast<float>(change[0].of[c]);
+    out->of[kLanes + c] = static_cast<float>(change[1].of[c]);
   }
 }
 
 // N vectors from `weights` on, rows of `width`; the sums stay in registers.
-template <int N, typename Value>
-inline void add_products(const Rows<Value>& rows, int64_t d, const Lanes* weights, int64_t width, Lanes* out) {
-  Four sums[N];
-  for (int v = 0; v < N; ++v) sums[v] = out[v].of;
+template <int N, typename Value, typename Vector>
+inline void add_products(const Rows<Value>& rows, int64_t d, const LanesOf<Vector>* weights, int64_t width,
+                         Lanes* out) {
+  constexpr int kFours = kCountOf<Vector> / kLanes;
+  Vector sums[N];
+  for (int v = 0; v < N; ++v) sums[v] = sum_from(out + v * kFours, Vector{});
   const int64_t end = rows.starts[d + 1];
   for (int64_t k = rows.starts[d]; k < end; ++k) {
-    const Lanes *row = weights + rows.terms[k] * width, *later = weights + later_term(rows, k, end) * width;
+    const LanesOf<Vector>*row = weights + rows.terms[k] * width, *later = weights + later_term(rows, k, end) * width;
     for (int v = 0; v < N; v += 2) __builtin_prefetch(later + v);
-    const double value = static_cast<double>(rows.values[k]);
+    const auto value = static_cast<NumberOf<Vector>>(rows.values[k]);
     for (int v = 0; v < N; ++v) sums[v] += row[v].of * value;
   }
-  for (int v = 0; v < N; ++v) out[v].of = sums[v];
+  for (int v = 0; v < N; ++v) put_sum(out + v * kFours, sums[v]);
 }
 
-template <typename Value>
-inline void add_row_products(const Rows<Value>& rows, int64_t d, const Lanes* weights, int64_t width, Lanes* out) {
+template <typename Value, typename Vector>
+inline void add_row_products(const Rows<Value>& rows, int64_t d, const LanesOf<Vector>* weights, int64_t width,
+                             Lanes* out) {
+  constexpr int kFours = kCountOf<Vector> / kLanes;
   int64_t v = 0;
-  for (; v + 8 <= width; v += 8) add_products<8>(rows, d, weights + v, width, out + v);
-  if (width - v >= 4) add_products<4>(rows, d, weights + v, width, out + v), v += 4;
-  if (width - v >= 2) add_products<2>(rows, d, weights + v, width, out + v), v += 2;
-  if (width - v >= 1) add_products<1>(rows, d, weights + v, width, out + v);
+  for (; v + 8 <= width; v += 8) add_products<8>(rows, d, weights + v, width, out + v * kFours);
+  if (width - v >= 4) add_products<4>(rows, d, weights + v, width, out + v * kFours), v += 4;
+  if (width - v >= 2) add_products<2>(rows, d, weights + v, width, out + v * kFours), v += 2;
+  if (width - v >= 1) add_products<1>(rows, d, weights + v, width, out + v * kFours);
 }
 
-template <typename Value>
-inline void add_row_to_all(const Rows<Value>& rows, int64_t d, const Lanes* change, int64_t width, Lanes* weights) {
+template <typename Value, typename Vector>
+inline void add_row_to_all(const Rows<Value>& rows, int64_t d, const LanesOf<Vector>* change, int64_t width,
+                           LanesOf<Vector>* weights) {
   for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k) {
-    Lanes* row = weights + rows.terms[k] * width;
-    const double value = static_cast<double>(rows.values[k]);
+    LanesOf<Vector>* row = weights + rows.terms[k] * width;
+    const auto value = static_cast<NumberOf<Vector>>(rows.values[k]);
     for (int64_t v = 0; v < width; ++v) row[v].of += change[v].of * value;
   }
 }

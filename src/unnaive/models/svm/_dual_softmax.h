@@ -40,22 +40,27 @@ struct SoftmaxResult {
   bool converged;
 };
 
-template <typename Value>
+template <typename Value, typename Vector>
 struct SoftmaxLoops {
-  void (*add_scores)(const Rows<Value>&, const Lanes*, int64_t, Lanes*);
-  void (*pass)(SoftmaxState<Value>&, const int32_t*, int64_t);
-  SoftmaxValue (*value)(const SoftmaxState<Value>&);
+  void (*add_scores)(const Rows<Value>&, const LanesOf<Vector>*, int64_t, Lanes*);
+  void (*pass)(SoftmaxState<Value, Vector>&, const int32_t*, int64_t);
+  SoftmaxValue (*value)(const SoftmaxState<Value, Vector>&);
 };
 
-template <typename Value>
+template <typename Value, typename Vector>
 class SoftmaxSolver {
  public:
-  SoftmaxSolver(const SoftmaxProblem<Value>& problem, const SoftmaxLoops<Value>& loops)
+  using Number = NumberOf<Vector>;
+  static constexpr int kCount = kCountOf<Vector>;
+
+  SoftmaxSolver(const SoftmaxProblem<Value>& problem, const SoftmaxLoops<Value, Vector>& loops)
       : problem_(problem),
         loops_(loops),
-        width_((problem.n_classes + kLanes - 1) / kLanes),
+        weights_width_((problem.n_classes + kCount - 1) / kCount),
+        width_(weights_width_ * (kCount / kLanes)),
         n_docs_(problem.documents.size()),
-        weights_(problem.documents.n_terms() * width_),
+        weights_(problem.documents.n_terms() * weights_width_),
+        change_(weights_width_),
         bias_(width_),
         posterior_(n_docs_ * width_),
         room_(4 * width_),
@@ -71,6 +76,7 @@ class SoftmaxSolver {
     Lanes* room = room_.data();
     state_ = {problem.documents.rows(),
               width_,
+              weights_width_,
               problem.targets.data(),
               problem.penalty.data(),
               own_.data(),
@@ -87,7 +93,8 @@ class SoftmaxSolver {
               room,
               room + width_,
               room + 2 * width_,
-              room + 3 * width_};
+              room + 3 * width_,
+              change_.data()};
   }
 
   void solve(Monitor& monitor) {
@@ -112,7 +119,7 @@ class SoftmaxSolver {
       double* row = out.weights + c * problem_.n_terms;
       for (int64_t t = 0; problem_.prior && t < problem_.n_terms; ++t)
         row[t] = problem_.prior[c * problem_.n_terms + t];
-      for (size_t t = 0; t < documents.names.size(); ++t) row[documents.names[t]] += lane(weights_, t, c);
+      for (size_t t = 0; t < documents.names.size(); ++t) row[documents.names[t]] += weight(t, c);
       for (const Entry& entry : documents.alone) row[entry.term] += multiple(entry.document, c) * entry.value;
       out.bias[c] = problem_.prior_bias[c] + lane(bias_, 0, c);
     }
@@ -127,6 +134,10 @@ class SoftmaxSolver {
  private:
   double lane(const LongVector<Lanes>& table, int64_t row, int64_t c) const {
     return table[row * width_ + c / kLanes].of[c % kLanes];
+  }
+  double weight(int64_t term, int64_t c) const { return weights_[term * weights_width_ + c / kCount].of[c % kCount]; }
+  void put_weight(LongVector<LanesOf<Vector>>& table, int64_t term, int64_t c, double value) {
+    table[term * weights_width_ + c / kCount].of[c % kCount] = static_cast<Number>(value);
   }
   void put(LongVector<Lanes>& table, int64_t row, int64_t c, double value) {
     table[row * width_ + c / kLanes].of[c % kLanes] = value;
@@ -146,11 +157,11 @@ class SoftmaxSolver {
   }
 
   void add_prior_scores() {
-    LongVector<Lanes> prior(weights_.size());
+    LongVector<LanesOf<Vector>> prior(weights_.size());
     for (int64_t c = 0; c < problem_.n_classes; ++c)
       for (int64_t t = 0; t < problem_.documents.n_terms(); ++t)
-        put(prior, t, c, problem_.prior[c * problem_.n_terms + problem_.documents.names[t]]);
-    loops_.add_scores(problem_.documents.rows(), prior.data(), width_, offset_.data());
+        put_weight(prior, t, c, problem_.prior[c * problem_.n_terms + problem_.documents.names[t]]);
+    loops_.add_scores(problem_.documents.rows(), prior.data(), weights_width_, offset_.data());
     for (const Entry& entry : problem_.documents.alone)
       for (int64_t c = 0; c < problem_.n_classes; ++c) {
         const double weight = problem_.prior[c * problem_.n_terms + entry.term];
@@ -195,12 +206,14 @@ class SoftmaxSolver {
     if (!problem_.start) return;  // posteriors of 1 for the own class: no document is in the weights
     const Rows<Value> rows = problem_.documents.rows();
     LongVector<Lanes> times(width_);
+    LongVector<LanesOf<Vector>> changes(weights_width_);
     for (int64_t d = 0; d < n_docs_; ++d) {
       for (int64_t c = 0; c < problem_.n_classes; ++c) put(times, 0, c, multiple(d, c));
+      for (int64_t c = 0; c < problem_.n_classes; ++c) put_weight(changes, 0, c, multiple(d, c));
       for (int64_t v = 0; v < width_; ++v) bias_[v].of += times[v].of;
       for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k)
-        for (int64_t v = 0; v < width_; ++v)
-          weights_[rows.terms[k] * width_ + v].of += times[v].of * static_cast<double>(rows.values[k]);
+        for (int64_t v = 0; v < weights_width_; ++v)
+          weights_[rows.terms[k] * weights_width_ + v].of += changes[v].of * static_cast<Number>(rows.values[k]);
     }
   }
 
@@ -225,13 +238,14 @@ class SoftmaxSolver {
   }
 
   const SoftmaxProblem<Value>& problem_;
-  const SoftmaxLoops<Value> loops_;
-  const int64_t width_, n_docs_;
+  const SoftmaxLoops<Value, Vector> loops_;
+  const int64_t weights_width_, width_, n_docs_;
   int32_t passes_ = 0;
   bool converged_ = false;
   SoftmaxValue value_;
-  SoftmaxState<Value> state_{};
-  LongVector<Lanes> weights_, bias_, posterior_, room_, offset_;
+  SoftmaxState<Value, Vector> state_{};
+  LongVector<LanesOf<Vector>> weights_, change_;
+  LongVector<Lanes> bias_, posterior_, room_, offset_;
   LongVector<double> own_, norm_, violation_, loss_;
   LongVector<uint8_t> resting_;
   LongVector<int32_t> order_;

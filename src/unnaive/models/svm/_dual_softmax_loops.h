@@ -4,18 +4,18 @@
 #include "../../base/_exp_four.h"
 
 // scores = bias + prior's + weights·document; an entry that is the document's own has weight penalty·(1[y] − posterior)
-template <typename Value>
-inline void softmax_scores(const SoftmaxState<Value>& s, int64_t d) {
+template <typename Value, typename Vector>
+inline void softmax_scores(const SoftmaxState<Value, Vector>& s, int64_t d) {
   const Lanes *offset = s.offset + d * s.offset_stride, *posterior = s.posterior + d * s.width;
   const double own = s.own[d] * s.penalty[d];
   for (int64_t v = 0; v < s.width; ++v) s.scores[v].of = s.bias[v].of + offset[v].of - own * posterior[v].of;
   s.scores[s.targets[d] / kLanes].of[s.targets[d] % kLanes] += own;
-  add_row_products(s.rows, d, s.weights, s.width, s.scores);
+  add_row_products(s.rows, d, s.weights, s.weights_width, s.scores);
 }
 
 // logs and moved: the logarithm of the softmax of the scores, and itself. Returns log Σ exp score.
-template <typename Value>
-inline double softmax_of_scores(const SoftmaxState<Value>& s) {
+template <typename Value, typename Vector>
+inline double softmax_of_scores(const SoftmaxState<Value, Vector>& s) {
   Four highest = s.scores[0].of;
   for (int64_t v = 1; v < s.width; ++v) highest = s.scores[v].of > highest ? s.scores[v].of : highest;
   double top = highest[0];
@@ -32,8 +32,8 @@ inline double softmax_of_scores(const SoftmaxState<Value>& s) {
 
 // Σ (p − q)²/q ≥ KL(p‖q), p the posterior and q the softmax of the scores: the document's part of the gap / penalty.
 // Bounded, so that one document far off does not make all others look converged.
-template <typename Value>
-inline double divergence(const SoftmaxState<Value>& s, const Lanes* posterior) {
+template <typename Value, typename Vector>
+inline double divergence(const SoftmaxState<Value, Vector>& s, const Lanes* posterior) {
   Four sum = four(0);
   for (int64_t v = 0; v < s.width; ++v) {
     const Four apart = posterior[v].of - s.moved[v].of;
@@ -43,8 +43,8 @@ inline double divergence(const SoftmaxState<Value>& s, const Lanes* posterior) {
 }
 
 // A step of Newton's method for log p + Q·p = target − λ, Σp = 1, in log p and λ. Returns Σ|change of p|.
-template <typename Value>
-inline double newton_step(const SoftmaxState<Value>& s, double Q) {
+template <typename Value, typename Vector>
+inline double newton_step(const SoftmaxState<Value, Vector>& s, double Q) {
   Four sum = four(0), slopes = four(0), rest = four(0);
   for (int64_t v = 0; v < s.width; ++v) {
     const Four p = s.moved[v].of, slope = p / (1 + Q * p);
@@ -65,8 +65,8 @@ inline double newton_step(const SoftmaxState<Value>& s, double Q) {
 }
 
 // The posterior that minimises the dual with all other documents fixed, into `moved`.
-template <typename Value>
-inline void best_posterior(const SoftmaxState<Value>& s, const Lanes* posterior, double Q) {
+template <typename Value, typename Vector>
+inline void best_posterior(const SoftmaxState<Value, Vector>& s, const Lanes* posterior, double Q) {
   constexpr int kMost = 50;  // 23 were the most that Q from 1e-6 to 1e6 and scores up to ±1000 took
   for (int64_t v = 0; v < s.width; ++v) s.target[v].of = s.scores[v].of + Q * posterior[v].of;
   double first = newton_step(s, Q), last = first;
@@ -77,14 +77,15 @@ inline void best_posterior(const SoftmaxState<Value>& s, const Lanes* posterior,
   for (int64_t v = 0; v < s.width; ++v) s.moved[v].of *= scale;
 }
 
-// Adds the scores of all documents by a table of weights, (n_docs, width).
-template <typename Value>
-void add_scores(const Rows<Value>& rows, const Lanes* weights, int64_t width, Lanes* out) {
-  for (int64_t d = 0; d < rows.size; ++d) add_row_products(rows, d, weights, width, out + d * width);
+// Adds the scores of all documents by a table of weights, (n_docs, width in fours).
+template <typename Value, typename Vector>
+void add_scores(const Rows<Value>& rows, const LanesOf<Vector>* weights, int64_t width, Lanes* out) {
+  constexpr int kFours = kCountOf<Vector> / kLanes;
+  for (int64_t d = 0; d < rows.size; ++d) add_row_products(rows, d, weights, width, out + d * width * kFours);
 }
 
-template <typename Value>
-void softmax_pass(SoftmaxState<Value>& s, const int32_t* order, int64_t count) {
+template <typename Value, typename Vector>
+void softmax_pass(SoftmaxState<Value, Vector>& s, const int32_t* order, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     if (i + kAhead < count) prefetch_row(s.rows, order[i + kAhead]);
     const int64_t d = order[i];
@@ -103,13 +104,15 @@ void softmax_pass(SoftmaxState<Value>& s, const int32_t* order, int64_t count) {
       s.bias[v].of += change;
       s.target[v].of = change;
     }
-    add_row_to_all(s.rows, d, s.target, s.width, s.weights);
+    constexpr int kFours = kCountOf<Vector> / kLanes;
+    for (int64_t v = 0; v < s.weights_width; ++v) put_change(s.change + v, s.target + v * kFours);
+    add_row_to_all(s.rows, d, s.change, s.weights_width, s.weights);
   }
 }
 
 // Part of a document in loss, ½‖W − W0‖² and gap: penalty·KL(posterior‖softmax)
-template <typename Value>
-inline SoftmaxValue softmax_value(const SoftmaxState<Value>& s, int64_t d) {
+template <typename Value, typename Vector>
+inline SoftmaxValue softmax_value(const SoftmaxState<Value, Vector>& s, int64_t d) {
   const Lanes *posterior = s.posterior + d * s.width, *offset = s.offset + d * s.offset_stride;
   const int y = s.targets[d];
   softmax_scores(s, d);
@@ -124,8 +127,8 @@ inline SoftmaxValue softmax_value(const SoftmaxState<Value>& s, int64_t d) {
   return {penalty * (log_sum - lane_of(s.scores, y)), 0.5 * penalty * squares, penalty * gap};
 }
 
-template <typename Value>
-SoftmaxValue softmax_total(const SoftmaxState<Value>& s) {
+template <typename Value, typename Vector>
+SoftmaxValue softmax_total(const SoftmaxState<Value, Vector>& s) {
   SoftmaxValue sum;
   for (int64_t d = 0; d < s.rows.size; ++d) {
     if (!(s.penalty[d] > 0)) continue;

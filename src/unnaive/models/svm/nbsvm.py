@@ -28,10 +28,15 @@ def log_count_ratio(counts: Counts, alpha: float) -> Floats:
            [0.75, 1.5 ]])
     """
     refuse_full_table(counts.n_classes, counts.n_terms, "the log-count ratio")
-    inside = counts.class_terms.toarray() + alpha
-    outside = counts.terms - inside + 2 * alpha
-    ratio: Floats = np.log(inside) - np.log(outside)
-    ratio += np.log(outside.sum(axis=1, keepdims=True)) - np.log(inside.sum(axis=1, keepdims=True))
+    cells = counts.class_terms
+    totals, smoothing = np.asarray(cells.sum(axis=1), np.float64), alpha * counts.n_terms
+    of_class = np.log(counts.terms.sum() - totals + smoothing) - np.log(totals + smoothing)
+    unseen = np.log(alpha) - np.log(counts.terms + alpha)
+    ratio: Floats = unseen + of_class[:, None]
+    # most terms are in few classes: the logarithms of the others are those of the term
+    seen = np.log(cells.data + alpha) - np.log(counts.terms[cells.indices] - cells.data + alpha)
+    rows = np.repeat(np.arange(counts.n_classes), np.diff(cells.indptr))
+    ratio[rows, cells.indices] = seen + of_class[rows]
     return ratio
 
 

@@ -18,7 +18,7 @@ from unnaive.base.types import Floats, Sparse
 
 SolverProgress = Callable[[int, float, int], None]
 
-BLOCK = 4  # classes that share the order of documents
+BLOCK, SINGLE_BLOCK = 4, 8  # classes that share the order of documents; in single precision
 RELAXATION = 1.3
 WORTHWHILE = 0.05  # share of the last pass's range of gradients below which nothing is moved
 NEGLIGIBLE = 0.05  # share of the mean violation below which the softmax leaves a document alone
@@ -56,11 +56,13 @@ class Random:
         return order
 
 
+def compact_rows(starts: NDArray[np.int64], terms: NDArray[np.int32], values: NDArray[Any], n_terms: int) -> Sparse:
+    """The documents as the functions below read them."""
+    return _documents(values, terms, starts, n_terms)
+
+
 def hinge(
-    starts: NDArray[np.int64],
-    terms: NDArray[np.int32],
-    values: NDArray[Any],
-    n_terms: int,
+    Z: Sparse,
     label_starts: NDArray[np.int64],
     labels: NDArray[np.int32],
     n_classes: int,
@@ -72,10 +74,10 @@ def hinge(
     seed: int,
     n_threads: int,
     progress: SolverProgress | None,
+    single: bool,
 ) -> tuple[Any, ...]:
-    """As the native `hinge`; `n_threads` is of no use here."""
-    Z = _documents(values, terms, starts, n_terms)
-    n_docs = Z.shape[0]
+    """As the native `hinge`; `n_threads` is of no use here, and all is in double precision."""
+    n_docs, n_terms = Z.shape
     pattern = csr_array((np.ones(len(labels)), labels, label_starts), shape=(n_docs, n_classes))
     solution: tuple[Any, ...] = (
         np.zeros((n_classes, n_terms)),
@@ -87,8 +89,9 @@ def hinge(
         np.zeros(n_classes, np.bool_),
     )
     passes = 0
-    for first in range(0, n_classes, BLOCK):
-        block = slice(first, min(first + BLOCK, n_classes))
+    size = SINGLE_BLOCK if single else BLOCK
+    for first in range(0, n_classes, size):
+        block = slice(first, min(first + size, n_classes))
         signs = np.where(pattern[:, block].toarray() > 0, 1.0, -1.0)
         squared_scale = None if scale is None else scale[block].T ** 2
         problem = _Hinge(Z, signs, penalty, squared_scale, None if start is None else start[:, block])
@@ -197,10 +200,7 @@ class _Hinge:
 
 
 def softmax(
-    starts: NDArray[np.int64],
-    terms: NDArray[np.int32],
-    values: NDArray[Any],
-    n_terms: int,
+    Z: Sparse,
     targets: NDArray[np.int32],
     n_classes: int,
     penalty: Floats,
@@ -211,9 +211,9 @@ def softmax(
     max_iter: int,
     seed: int,
     progress: SolverProgress | None,
+    single: bool,
 ) -> tuple[Any, ...]:
     """As the native `softmax`."""
-    Z = _documents(values, terms, starts, n_terms)
     problem = _Softmax(Z, targets, n_classes, penalty, prior, prior_bias, start)
     n_iter, converged = problem.solve(tol, max_iter, Random(seed, 0), progress)
     weights = problem.weights.T + (0.0 if prior is None else prior)
