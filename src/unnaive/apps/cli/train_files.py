@@ -76,6 +76,7 @@ def train_file(
         data = open_large_data(stack, classifier, spec, watched, limits or LargeDataOptions(), needs_corpus)
         if soft:
             data, n_docs = _count_soft_labels(classifier, watched, soft)
+            bar.rename(learning.format(count_noun(n_docs, "document")))
         elif data is None:
             corpus, multilabel = _read_corpus(classifier, watched)
             if holdout is not None:
@@ -86,7 +87,7 @@ def train_file(
             data = _count_corpus(classifier, corpus, watched, multilabel)
         else:
             n_docs = data.n_docs
-        bar.rename(learning.format(count_noun(n_docs, "document")))
+            bar.rename(learning.format(count_noun(n_docs, "document")))
         fitted = train(data, spec, progress=bar.event)
         measured |= {"out_of_core": data.report} if data.report else {}
         if corpus is not None and spec.model.keeps_choice:

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from unnaive.apps.service import bodies
-from unnaive.apps.service.batching import Scored
+from unnaive.apps.service.batching import Scored, TopScored
 from unnaive.apps.service.guard import Application, Scope, Send
 from unnaive.apps.service.inflating import Receive
 from unnaive.apps.service.models import Models
@@ -32,7 +32,10 @@ async def classify_texts(models: Models, body: bytes) -> bytes:
     asked = bodies.parse(bodies.ClassifyRequest, body)
     model = models.find(asked.model)
     texts = models.check_texts(read_given(model.version.fitted, texts_of(asked)))
-    scored = await models.score(model, texts, asked.top_k)
+    if asked.top_k is None or asked.confidence is not None or asked.unknown_rate is not None:
+        scored: Scored | TopScored = await models.score(model, texts, asked.top_k)
+    else:
+        scored = await models.find_top(model, texts, asked.top_k)
     if asked.explain or any(one is not None for one in (asked.confidence, asked.threshold, asked.unknown_rate)):
         results = await models.work(detailed_results, scored, texts, asked)
     else:
@@ -99,16 +102,16 @@ def read_given(fitted: FittedModel, given: list[str | dict[str, Any]]) -> list[s
     return [one_document(one, fields) for one in given]
 
 
-def detailed_results(scored: Scored, texts: list[str], asked: bodies.ClassifyRequest) -> bytes:
+def detailed_results(scored: Scored | TopScored, texts: list[str], asked: bodies.ClassifyRequest) -> bytes:
     """What the model says of each text where more is wanted than the best classes."""
     version = scored.version
     if asked.threshold is not None and not version.fitted.probabilistic:
         raise Refused(409, "this model has scores and no probabilities, so there is no threshold; use top_k")
     results: list[dict[str, Any]] = plain_rows(scored.answers, asked.top_k, asked.threshold)
-    if asked.confidence is not None:
+    if asked.confidence is not None and isinstance(scored, Scored):
         for one, labels in zip(results, label_sets_at(version, scored.scores, asked.confidence), strict=True):
             one["set"] = labels
-    if asked.unknown_rate is not None:
+    if asked.unknown_rate is not None and isinstance(scored, Scored):
         mark_unknown(results, version, scored.scores, asked.unknown_rate)
     if asked.explain:
         for label in (asked.label, asked.against):

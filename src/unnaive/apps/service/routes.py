@@ -20,7 +20,6 @@ from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
 from unnaive.apps.service.openapi_examples import LINES as LINES_EXAMPLE
 from unnaive.apps.service.refused import Refused, refuse_mistake
-from unnaive.apps.service.rendering import render_rows
 from unnaive.apps.service.served import ServedModel
 from unnaive.base.errors import UnnaiveError
 
@@ -285,9 +284,9 @@ async def answer_lines(models: Models, model: ServedModel, lines: list[bytes], t
         except Refused as problem:
             problems[number] = str(problem)
             texts[number:] = [""]
-    scored = await models.score(model, texts)
+    scored = await models.find_top(model, texts, top_k)
     more = {"model": model.name, "version": scored.version.number}  # which may change while a stream goes on
-    rows = render_rows(scored.version, scored.scores, top_k, b"\n", more).joined(0, len(texts)).split(b"\n")
+    rows = scored.render(b"\n", more).joined(0, len(texts)).split(b"\n")
     for number, sentence in problems.items():
         rows[number] = orjson.dumps({"error": sentence})
     return b"\n".join(rows) + b"\n"

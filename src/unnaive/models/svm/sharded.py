@@ -55,7 +55,7 @@ class ShardedNBSVM(HingeModel):
     in_passes = True
 
     alpha: float = setting("Added to every count of the ratio.", default=1.0, above=0)
-    shard_size: int = setting("Documents in a shard, on average.", default=16_384, at_least=1)
+    shard_size: int = setting("Documents in a shard, on average.", default=8192, at_least=1)
     tol: float = setting("Largest violation of the optimality conditions.", default=1e-2, above=0)
     max_iter: int = setting("Passes over the documents of a shard, at most.", default=100, at_least=1)
 
@@ -200,30 +200,43 @@ class ShardTask:
         documents  in order
         mean       of the first round; its solution of this shard is found again and taken off
         """
-        Z = self.weighting.apply(documents.X)
-        columns, places = np.unique(Z.indices, return_inverse=True)
-        compact = csr_array((Z.data, places.ravel().astype(np.int32), Z.indptr), shape=(Z.shape[0], len(columns)))
-        shard = _Shard(compact, csr_array(documents.Y), documents.weight, self.ratio(columns), n_jobs)
+        shard = self._weigh(documents, n_jobs)
+        n_classes = len(self.class_docs)
+        if not len(shard.weight):
+            return ShardSolution(shard.columns, np.zeros((n_classes, 0)), *np.zeros((2, n_classes)))
         share = shard.class_docs() / np.maximum(self.class_docs, 1e-300)
-        weights, bias, gain = np.zeros((len(share), len(columns))), np.zeros(len(share)), np.zeros(len(share))
-        if not len(documents.weight):
-            return ShardSolution(columns, weights, bias, gain)
+        weights, bias = self._minimise(shard, slice(0, n_classes))
+        weights, bias = weights * share[:, None], bias * share
         if mean is None:
-            weights, bias = self._minimise(shard, slice(0, len(share)))
-            return ShardSolution(columns, weights * share[:, None], bias * share, gain)
-        own = self.solve(documents, None, n_jobs)
+            return ShardSolution(shard.columns, weights, bias, np.zeros(n_classes))
+        return self._correct(shard, mean, Hyperplanes(weights, bias), share)
+
+    def _weigh(self, documents: ShardDocuments, n_jobs: int) -> _Shard:
+        """The documents weighted, over the columns that they have."""
+        Z = self.weighting.apply(documents.X)
+        seen = np.zeros(Z.shape[1], np.bool_)
+        seen[Z.indices] = True
+        columns = np.flatnonzero(seen)
+        places = np.cumsum(seen, dtype=np.int32) - np.int32(1)
+        compact = csr_array((Z.data, places[Z.indices], Z.indptr), shape=(Z.shape[0], len(columns)))
+        return _Shard(compact, csr_array(documents.Y), documents.weight, columns, self.ratio(columns), n_jobs)
+
+    def _correct(self, shard: _Shard, mean: Hyperplanes, own: Hyperplanes, share: Floats) -> ShardSolution:
+        """The second round: what the shard makes of the mean of the others, which is `mean` without its `own` part."""
+        weights, bias, gain = np.zeros(own.weights.shape), np.zeros(len(share)), np.zeros(len(share))
         rest = np.where(share < MOST_SHARE, 1 / np.maximum(1 - share, 1 - MOST_SHARE), 0.0)
         for first in range(0, len(share), CLASSES_AT_ONCE):
             classes = slice(first, min(first + CLASSES_AT_ONCE, len(share)))
             others = Hyperplanes(
-                (mean.weights[classes][:, columns] - own.weights[classes]) * rest[classes, None],
+                (mean.weights[classes][:, shard.columns] - own.weights[classes]) * rest[classes, None],
                 (mean.bias[classes] - own.bias[classes]) * rest[classes],
             )
             found, bias[classes] = self._minimise(shard.with_scores(others, classes), classes)
-            weights[classes], gain[classes] = found[:, : len(columns)], np.diagonal(found[:, len(columns) :])
+            n_columns = len(shard.columns)
+            weights[classes], gain[classes] = found[:, :n_columns], np.diagonal(found[:, n_columns:])
         gain *= share * rest
         weights = weights * share[:, None] - own.weights * gain[:, None]
-        return ShardSolution(columns, weights, bias * share - own.bias * gain, gain)
+        return ShardSolution(shard.columns, weights, bias * share - own.bias * gain, gain)
 
     def _minimise(self, shard: _Shard, classes: slice) -> tuple[Floats, Floats]:
         """Weights (n_classes, n_columns) and bias (n_classes,) with the least squared hinge, of some classes."""
@@ -243,6 +256,7 @@ class _Shard:
     Z: Sparse
     Y: Sparse
     weight: Floats
+    columns: Ids
     ratio: Floats
     n_jobs: int
 
