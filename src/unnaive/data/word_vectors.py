@@ -82,7 +82,9 @@ class WordVectors:
         >>> vectors.as_terms(TokenRule()).words.terms
         ['ball']
         """
-        counter = TextCounter(replace(rule, analyzer="word", ngrams=(1, 1), message=None, html=False), threads=1)
+        counter = TextCounter(
+            replace(rule, analyzer="word", ngrams=(1, 1), message=None, html=False, fields=None), threads=1
+        )
         counts = counter.count(self.words.terms, grow=True)
         single = np.flatnonzero((np.diff(counts.indptr) == 1) & (np.asarray(counts.sum(axis=1)).ravel() == 1))
         terms, places = np.unique(counts.indices[counts.indptr[single]], return_index=True)

@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 
 from unnaive.curation.labelling.asking import Asked, Strategy, next_question
-from unnaive.curation.labelling.linear import EVERY, FEWEST, LinearLearner, fit_linear, held_out_scores
+from unnaive.curation.labelling.linear import (
+    EVERY,
+    FEWEST,
+    FEWEST_WITH_VECTORS,
+    LinearLearner,
+    fit_linear,
+    held_out_scores,
+)
 from unnaive.curation.labelling.pool import TextPool
+from unnaive.data.word_vectors import WordVectors
 
 from .test_pool import random_texts
 
@@ -142,3 +150,25 @@ def test_questions_go_to_the_least_sure() -> None:
         question = next_question(pool, Asked(range(FEWEST), (), number), Strategy("uncertain"), learner)
         assert question is not None
         assert learner.margins(np.array([question.text]))[0] <= border
+
+
+def test_word_vectors_are_weighed_beside_words_and_explained_by_words() -> None:
+    names = ["ball", "goal", "vote", "law", "sun", "rain"]
+    vectors = WordVectors.of(names, np.repeat(np.eye(3), 2, axis=0) + 0.1 * np.arange(18).reshape(6, 3) / 18)
+    texts = ["ball here", "goal now", "vote here", "law now"] * 10
+    pool = TextPool([*texts, "sun ball", "keeper", "goal law"], ["sport", "politics"], vectors=vectors)
+    for text in range(FEWEST_WITH_VECTORS):
+        pool.set_labels(text, ["sport" if text % 4 < 2 else "politics"])
+    learner = LinearLearner(pool)
+    model = learner.model
+    assert model is not None
+    assert pool.documents.shape == (43, len(pool.vocabulary) + 3)
+    np.testing.assert_array_equal(pool.weighted(pool.X[:7]).toarray(), pool.documents[:7].toarray())
+    scores = model.scores(pool.documents)
+    for text in range(36, 43):
+        why = learner.explain(text, "sport")
+        assert {one.term for one in why.evidence} <= set(pool.texts[text].split())
+        assert why.base + sum(one.value for one in why.evidence) == pytest.approx(why.score)
+        place = model.classes.index("sport")
+        assert why.score == pytest.approx(scores[text, place] - scores[text].mean(), abs=1e-5)
+    assert TextPool(["nothing known"], vectors=vectors).dense is None

@@ -10,18 +10,28 @@ from unnaive.apps.cli.screen import Progress, console, echo, plain_table
 from unnaive.base.errors import count_noun
 from unnaive.base.visible_text import visible_json
 from unnaive.curation.labelling.simulate import WAYS, LabellingCurve, seed_sign_test, simulate
+from unnaive.data.word_vectors import WordVectors
 from unnaive.io.corpus import Corpus
 from unnaive.io.datafiles import DataFile
 
 
-def run_simulation(data: DataFile, *, labels: int, seeds: int, seed: int, html: Path | None, as_json: bool) -> None:
+def run_simulation(
+    data: DataFile, *, labels: int, seeds: int, seed: int, html: Path | None, as_json: bool,
+    vectors: WordVectors | None = None,
+) -> None:  # fmt: skip
     """Read the data, replay the labelling, and print the result; the plot goes to a page."""
     make_output_folders([html])
     corpus = read_corpus(data, None)
     pool, test = split_corpus(corpus, seed)
     with Progress("simulating", len(WAYS) * seeds) as bar:
         curves = simulate(
-            pool, test, labels=min(labels, len(pool) // 2), seeds=seeds, seed=seed, progress=lambda *_: bar.advance(1)
+            pool,
+            test,
+            labels=min(labels, len(pool) // 2),
+            seeds=seeds,
+            seed=seed,
+            progress=lambda *_: bar.advance(1),
+            vectors=vectors,
         )
     summary = describe_curves(curves)
     if html is not None:

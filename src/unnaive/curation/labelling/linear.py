@@ -2,7 +2,8 @@
 
 Naive Bayes learns a label immediately, but texts that were selected by uncertainty are not a random sample of their
 classes, as it assumes. A support vector machine only needs the decision boundary, which is where the questions are. So
-from fifty labels on, questions are selected by the margin between the two most probable classes of
+from fifty labels on (thirty with word vectors), questions are selected by the margin between the two most probable
+classes of
 
     score[c, d] = w_c·z_d + b_c,   z tf-idf of the pool, rows of length 1
 
@@ -31,6 +32,7 @@ from unnaive.learning.fit_calibration import fit_temperature
 from unnaive.models.svm.solver import squared_hinge
 
 FEWEST = 50  # labelled texts before there is a linear model; with fewer, naive Bayes is more accurate
+FEWEST_WITH_VECTORS = 30  # the same with word vectors, which cover words that no labelled text has
 EVERY = 10  # labels between two fits
 # growth factor of labels between two fits of the temperature, which needs cross-validation and changes slowly
 GROWTH = 1.5
@@ -86,6 +88,7 @@ class LinearLearner:
 
     def __init__(self, pool: TextPool) -> None:
         self.pool = pool
+        self.fewest = FEWEST if pool.dense is None else FEWEST_WITH_VECTORS
         self._fitted: tuple[object, LinearModel] | None = None
         self._held_out: tuple[object, HeldOutTexts] | None = None
         self._temperature: tuple[object, Temperature] | None = None
@@ -104,7 +107,7 @@ class LinearLearner:
     def _labels(self, number: int) -> tuple[tuple[str, ...], list[tuple[int, tuple[str, ...]]]] | None:
         """The classes and the first so many labels, which a model is fitted on; None if they are too few."""
         pool = self.pool
-        if pool.prior_scores or number < FEWEST:
+        if pool.prior_scores or number < self.fewest:
             return None
         chosen = list(pool.labels.items())[:number]
         seen = {label for _, labels in chosen for label in labels}
@@ -122,7 +125,7 @@ class LinearLearner:
 
     def temperature(self) -> Temperature:
         """The temperature that turns scores into calibrated probabilities."""
-        number = FEWEST
+        number = self.fewest
         while number * GROWTH <= len(self.pool.labels):
             number = int(number * GROWTH)
         key = self._labels(min(number, len(self.pool.labels)))
@@ -183,8 +186,17 @@ class LinearLearner:
         weights, bias = model.weights[model.place[documents.indices]], model.bias
         mean = 0.0 if self.pool.multilabel else weights.mean(axis=1)
         base = float(bias[chosen] - (0.0 if self.pool.multilabel else bias.mean()))
-        values = documents.data * (weights[:, chosen] - mean)
-        return explain_terms(self.pool, text, label, documents.indices, values, base, probability)
+        leads, columns = weights[:, chosen] - mean, documents.indices
+        values = documents.data * leads
+        if self.pool.dense is not None:
+            is_term = columns < self.pool.X.shape[1]
+            words, shares, more = self.pool.dense.word_values(self.pool.X[[text]], leads[~is_term])
+            total = np.zeros(self.pool.X.shape[1])
+            total[columns[is_term]] = values[is_term]
+            total[words] += shares
+            columns = columns[is_term]
+            values, base = total[columns], base + more
+        return explain_terms(self.pool, text, label, columns, values, base, probability)
 
 
 def fit_linear(pool: TextPool, texts: Sequence[int], classes: Sequence[str] | None = None) -> LinearModel:

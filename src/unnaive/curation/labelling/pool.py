@@ -20,7 +20,9 @@ from scipy.sparse import csr_array
 
 from unnaive.base.errors import BadData
 from unnaive.base.types import Floats, Ids, Sparse
+from unnaive.curation.labelling.dense_columns import DenseColumns
 from unnaive.curation.labelling.evidence import explain_terms
+from unnaive.data.word_vectors import WordVectors
 from unnaive.learning.explain import Explanation
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
@@ -59,6 +61,7 @@ class TextPool:
     def __init__(
         self, texts: Sequence[str], classes: Iterable[str] = (), *, rule: TokenRule | None = None, beta: float = BETA,
         multilabel: bool = False, hints: Mapping[str, Sequence[str]] | None = None, threads: int | None = None,
+        vectors: WordVectors | None = None,
     ) -> None:  # fmt: skip
         self.texts, self.multilabel, self.beta = texts, multilabel, beta
         self.rule = rule or TokenRule()
@@ -73,6 +76,7 @@ class TextPool:
         self.labels: dict[int, tuple[str, ...]] = {}
         self._hints = {label: self._hint_counts(words) for label, words in (hints or {}).items()}
         self._idf = 1 + np.log((len(self) + 1) / (df + 1))
+        self.dense = None if vectors is None else DenseColumns.of(self.X, self.vocabulary, vectors, self.rule)
         self.documents = self.weighted(self.X)  # what the linear model learns from
         self._rows: list[set[int]] = []
         self._evidence: list[Floats32] = []
@@ -329,11 +333,15 @@ class TextPool:
         return {label: self.weighted(row) for label, row in rows.items()}
 
     def weighted(self, X: Sparse) -> Sparse:
-        """Documents, given as the presence of terms, as tf-idf: 1 + log((N + 1)/(df + 1)), rows of length 1."""
+        """Documents, given as the presence of terms, as tf-idf: 1 + log((N + 1)/(df + 1)), rows of length 1.
+
+        Where there are word vectors, their means are further columns.
+        """
         values = self._idf[X.indices]
         squares = np.bincount(np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), values**2, minlength=X.shape[0])
         values = values / np.sqrt(np.repeat(squares, np.diff(X.indptr)))
-        return csr_array((values, X.indices, X.indptr), shape=X.shape)
+        weighted = csr_array((values, X.indices, X.indptr), shape=X.shape)
+        return weighted if self.dense is None else self.dense.beside(weighted, X)
 
 
 def _presence(counts: csr_array) -> Sparse:

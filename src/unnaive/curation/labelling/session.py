@@ -20,6 +20,7 @@ from unnaive.curation.labelling.asking import Asked, Question, Strategy, more_li
 from unnaive.curation.labelling.linear import LinearLearner
 from unnaive.curation.labelling.pool import TextPool
 from unnaive.curation.labelling.record import ANSWERS, IMPORTED, LabelRecord, RecordedAnswer
+from unnaive.data.word_vectors import WordVectors
 from unnaive.learning.explain import Explanation
 from unnaive.text.sections import shown_record
 from unnaive.text.tokens import TokenRule
@@ -59,18 +60,25 @@ class Labelling:
     double  the share of questions, where several people label, that another person has answered already: agreement
             is measured on them
     again   ask about skipped texts again
+    vectors of words, whose means the linear model sees beside the words
     """
 
     def __init__(
         self, record: LabelRecord, *, strategy: Strategy | None = None,
         hints: Mapping[str, Sequence[str]] | None = None, double: float = DOUBLE_SHARE, again: bool = False,
-        threads: int | None = None,
+        threads: int | None = None, vectors: WordVectors | None = None,
     ) -> None:  # fmt: skip
         self.record, self.strategy, self.double, self.again = record, strategy or Strategy(), double, again
         rule = TokenRule(language=record.setting("language") or "en", fields=record.fields())
         self._hinted = list(hints or {})
         self.pool = TextPool(
-            record.texts(), record.classes(), rule=rule, multilabel=record.multilabel, hints=hints, threads=threads
+            record.texts(),
+            record.classes(),
+            rule=rule,
+            multilabel=record.multilabel,
+            hints=hints,
+            threads=threads,
+            vectors=vectors,
         )
         self.learner = LinearLearner(self.pool)
         self.names = record.names()

@@ -17,6 +17,7 @@ from unnaive.base.types import Floats, Sparse
 from unnaive.curation.labelling.asking import Asked, Strategy, next_question
 from unnaive.curation.labelling.linear import LinearLearner
 from unnaive.curation.labelling.pool import TextPool
+from unnaive.data.word_vectors import WordVectors
 from unnaive.io.corpus import Corpus
 from unnaive.text.counting import TextCounter
 
@@ -56,7 +57,7 @@ class LabellingCurve:
 
 def simulate(
     pool_corpus: Corpus, test_corpus: Corpus, *, labels: int = 500, seeds: int = 10, ways: Sequence[str] = WAYS,
-    seed: int = 0, progress: Callable[[str, int], None] | None = None,
+    seed: int = 0, progress: Callable[[str, int], None] | None = None, vectors: WordVectors | None = None,
 ) -> list[LabellingCurve]:  # fmt: skip
     """Curves of the ways of asking. The texts are counted once; every seed draws its own random questions."""
     if any(len(one) != 1 for one in (*pool_corpus.labels, *test_corpus.labels)):
@@ -65,7 +66,7 @@ def simulate(
     if labels < STEP:
         raise BadData(f"{len(pool_corpus)} texts are too few for a simulation; give at least {STEP}")
     truth = [one[0] for one in pool_corpus.labels]
-    pool = TextPool(list(pool_corpus.texts), sorted(set(truth)))
+    pool = TextPool(list(pool_corpus.texts), sorted(set(truth)), vectors=vectors)
     test = _counted(pool, test_corpus)
     right = np.array([one[0] for one in test_corpus.labels], object)
     points = tuple(range(STEP, labels + 1, STEP))

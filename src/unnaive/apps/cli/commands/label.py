@@ -57,6 +57,11 @@ def label(
     model: Annotated[
         Path | None, READ, typer.Option(help="Model file to start from.", rich_help_panel=ASKING, show_default=False)
     ] = None,
+    vectors: Annotated[
+        Path | None,
+        READ,
+        typer.Option(metavar="FILE", help="Word vectors that the model sees beside the words.", rich_help_panel=ASKING),
+    ] = None,
     random_share: Annotated[
         float,
         typer.Option(
@@ -139,14 +144,18 @@ def label(
 
     The same command goes on where it stopped; unnaive train labels.db learns from the labels.
     """
+    from unnaive.classifier.vector_files import read_vectors
     from unnaive.curation.labelling.asking import Strategy
     from unnaive.curation.labelling.hints import read_hints
     from unnaive.curation.labelling.session import Labelling
 
+    known = read_vectors(vectors)
     if simulate is not None:
         from unnaive.apps.labelling.simulation import run_simulation
 
-        run_simulation(read_like([simulate]), labels=labels, seeds=seeds, seed=seed, html=html, as_json=as_json)
+        run_simulation(
+            read_like([simulate]), labels=labels, seeds=seeds, seed=seed, html=html, as_json=as_json, vectors=known
+        )
         return
     keywords = None if hints is None else read_hints(hints)
     record = open_record(source, output, split_list(classes or ""), multilabel=multilabel)
@@ -154,7 +163,12 @@ def label(
         _move(record, export, import_, to)
         return
     labelling = Labelling(
-        record, strategy=Strategy(random_share=random_share, seed=seed), hints=keywords, double=double, again=again
+        record,
+        strategy=Strategy(random_share=random_share, seed=seed),
+        hints=keywords,
+        double=double,
+        again=again,
+        vectors=known,
     )
     if model is not None:
         start_from(labelling, model)
