@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass
-from threading import Event
+from dataclasses import dataclass, field
+from threading import Event, get_ident
 from typing import Any
 
 import numpy as np
@@ -52,16 +52,18 @@ def refit(
     views = [(view, [one for one in recipe["members"] if one["view"] == view.name])
              for view in find_views(X, terms, Y.shape[1])]  # fmt: skip
     tell = tell or WorkTeller()
-    tell.expect(sum(_Told(tell, view, X.shape[0]).work(one, len(seen)) for view, members in views for one in members))
+    tell.expect(
+        sum(_Told(tell, view, X.shape[0], stop).work(one, len(seen)) for view, members in views for one in members)
+    )
     for view, members in views:
         if members:
             documents = take_columns(X, view.columns)
             weighting = tf_idf(documents, sample_weight, view.df)
+            told = _Told(tell, view, X.shape[0], stop)
             same: dict[str, Any] = {
-                "tol": TOL, "random_state": random_state, "n_jobs": n_jobs, "listen": lambda: _raise_if(stop)
+                "tol": TOL, "random_state": random_state, "n_jobs": n_jobs, "listen": told.listen
             }  # fmt: skip
             found, offset = None, np.zeros(len(seen))
-            told = _Told(tell, view, X.shape[0])
             for most in sorted({one.get("documents", X.shape[0]) for one in members}):
                 own = [one for one in members if one.get("documents", X.shape[0]) == most]
                 rows = _rows_to_learn_from(ordered, most, random_state)
@@ -70,7 +72,7 @@ def refit(
                 else:
                     weight = None if sample_weight is None else sample_weight[rows]
                     data = Training.of(csr_array(documents[rows]), weighting, csr_array(ordered[rows]), weight, **same)
-                part, level = _fit_members(own, data, stop, told)
+                part, level = _fit_members(own, data, told)
                 found, offset = part if found is None else found + part, offset + level
             weights = np.zeros((len(bias), len(view.columns)), np.float32)
             weights[seen] = found
@@ -102,6 +104,8 @@ class _Told:
     tell: WorkTeller
     view: View
     n_docs: int
+    stop: Event
+    running: dict[int, tuple[str, float]] = field(default_factory=dict)  # what each thread does, and its work
 
     def work(self, member: Recipe, n_classes: int) -> float:
         """Estimated processor seconds of fitting a member."""
@@ -110,13 +114,25 @@ class _Told:
 
     def fit(self, member: Recipe, data: Training) -> Weights:
         """The weights of a member, told of before and after."""
-        self.tell(f"fitting {FAMILIES[member['family']].title} on {self.view.name}")
+        title, work = (
+            f"fitting {FAMILIES[member['family']].title} on {self.view.name}",
+            self.work(member, data.n_classes),
+        )
+        self.running[get_ident()] = title, work
+        self.tell(title)
         found = fit_family(member["family"], member["settings"], data)
-        self.tell.finish(self.work(member, data.n_classes))
+        self.tell.finish(work)
         return found
 
+    def listen(self, share: float) -> None:
+        """How far the solver of this thread is; stops it where another thread was stopped."""
+        if self.stop.is_set():
+            raise KeyboardInterrupt
+        title, work = self.running[get_ident()]
+        self.tell.advance(title, share * work)
 
-def _fit_members(members: list[Recipe], data: Training, stop: Event, told: _Told) -> Weights:
+
+def _fit_members(members: list[Recipe], data: Training, told: _Told) -> Weights:
     """The sum of the members. Hinges take all threads; what has one, the softmax foremost, goes on beside them.
 
     An interrupt comes to this thread, which stops the other.
@@ -143,15 +159,10 @@ def _fit_members(members: list[Recipe], data: Training, stop: Event, told: _Told
             try:
                 (total, bias), (more, more_bias) = fit(hinges), waiting.result()
             except BaseException:
-                stop.set()
+                told.stop.set()
                 raise
     total += more
     return total, bias + more_bias
-
-
-def _raise_if(stop: Event) -> None:
-    if stop.is_set():
-        raise KeyboardInterrupt
 
 
 def count_classes(Y: Sparse) -> int:
