@@ -1,9 +1,10 @@
-"""How large exports are, and how fast they label one text after another: js, c and onnx beside the kernel.
+"""How large exports are, and how fast they label one text after another: js, c, onnx and SQLite beside the kernel.
 
-python benchmarks/export_speed.py [--texts N]
+python benchmarks/export_speed.py [--texts N] [--rounds N]
 
-Processor time of one text at a time, the best of five runs, and the ratio to the kernel called from Python; models are
-trained on the built-in tickets.
+All take turns, round by round, in processor time; a ratio is the median over rounds of a target's time of a text over
+that of the classifier, and of the kernel alone, called from Python with one text. The kernel alone gives scores; all
+others decide too. Models of the built-in tickets, and of 20 Newsgroups where it is found, whose messages are longer.
 """
 
 from __future__ import annotations
@@ -15,15 +16,23 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
 from unnaive import TextClassifier
-from unnaive.classifier.export import c_header
+from unnaive.base.errors import UnnaiveError
 from unnaive.classifier.export.folders import export_model
-from unnaive.classifier.export.onnx_target import open_session
+from unnaive.classifier.export.portable import CannotExport
+from unnaive.classifier.export.sql_engines import run_sqlite
+from unnaive.io.collections import load
+from unnaive.io.corpus import Corpus
 from unnaive.io.tickets import load_tickets
+from unnaive.linear.linear import Linear
+from unnaive.text.counting import TextScorer
 
 NODE = """
 import { readFileSync } from "node:fs";
@@ -31,7 +40,7 @@ import { pathToFileURL } from "node:url";
 const { classify } = await import(pathToFileURL(process.argv[1]));
 const texts = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const times = [];
-for (let run = 0; run < 5; run++) {
+for (let run = 0; run < 4; run++) {
   const before = process.cpuUsage();
   for (const text of texts) classify(text);
   const { user, system } = process.cpuUsage(before);
@@ -62,7 +71,7 @@ int main(int n, char **arguments) {
   unnaive_answer answer = {scores, p, malloc(model.n_classes), 0, 0, 0};
   size_t room = unnaive_scratch_size(&model, bytes); void *scratch = calloc(room, 1);
   double best = 1e9;
-  for (int run = 0; run < 5; run++) {
+  for (int run = 0; run < 4; run++) {
     clock_t before = clock(); size_t done = 0;
     for (char *at = texts; at < texts + bytes; at += strlen(at) + 1, done++)
       unnaive_classify(&model, at, strlen(at), scratch, room, &answer);
@@ -74,81 +83,139 @@ int main(int n, char **arguments) {
 """
 
 
-def kernel_time(classifier: TextClassifier, texts: list[str]) -> float:
-    """Processor seconds of one text in Python, one call each."""
-    best = float("inf")
-    for _ in range(5):
-        before = time.process_time()
-        for text in texts:
-            classifier.scores([text])
-        best = min(best, (time.process_time() - before) / len(texts))
-    return best
+FILES = {
+    "js": ["model.js"],
+    "c": ["unnaive.h", "model.bin"],
+    "onnx": ["model.onnx"],
+    "sql": ["sqlite-tables.sql", "sqlite-label.sql"],
+}
+CLASSIFIER, KERNEL = "the classifier, one call a text", "the kernel alone, one call a text"
 
 
 def main() -> None:
     """Print a row for each model and target."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--texts", type=int, default=275)
-    n_texts = parser.parse_args().texts
-    corpus = load_tickets()
-    train, test = corpus.part("train"), list(corpus.part("test").texts)[:n_texts]
-    print("| model | target | bytes | gzipped | µs a text | of the kernel's |\n|---|---|---|---|---|---|")
-    for name in ("multinomial", "nbsvm", "auto"):
-        model = TextClassifier(name, n_jobs=1).fit(list(train.texts), [labels[0] for labels in train.labels])
-        own = kernel_time(model, test)
-        print(f"| {name} | Python, one call a text | | | {own * 1e6:.0f} | 1 |")
-        with tempfile.TemporaryDirectory() as place:
-            folder = Path(place)
-            (folder / "texts.json").write_text(json.dumps(test))
-            (folder / "texts.bin").write_bytes(b"".join(text.encode() + b"\0" for text in test))
-            for target in ("js", "c", "onnx"):
-                show(name, target, folder, own, *run(model, target, folder, test))
+    parser.add_argument("--rounds", type=int, default=5)
+    asked = parser.parse_args()
+    print("| texts, model | target | bytes | gzipped | µs a text | of the classifier's | of the kernel's |")
+    print("|---|---|---|---|---|---|---|")
+    for name, corpus, models in collections():
+        train, test = corpus.part("train"), list(corpus.part("test").texts)
+        texts = [text.replace("\0", " ") for text in test[:: max(1, len(test) // asked.texts)]][: asked.texts]
+        for model in models:
+            classifier = TextClassifier(model, n_jobs=1).fit(list(train.texts), [one[0] for one in train.labels])
+            with tempfile.TemporaryDirectory() as folder:
+                show(f"{name}, {model}", Path(folder), *measure(classifier, texts, Path(folder), asked.rounds))
 
 
-def onnx_time(file: Path, texts: list[str]) -> float:
-    """Processor seconds of one text in onnxruntime with one thread, one call each."""
-    session, best = open_session(file.read_bytes()), float("inf")
-    for _ in range(5):
+def collections() -> list[tuple[str, Corpus, tuple[str, ...]]]:
+    """(name, texts, models) of what is there."""
+    found = [("tickets", load_tickets(), ("multinomial", "nbsvm", "auto"))]
+    try:
+        found.append(("20 Newsgroups", load("20newsgroups"), ("multinomial", "nbsvm")))
+    except UnnaiveError as problem:
+        print(f"{problem}\n")
+    return found
+
+
+def measure(
+    classifier: TextClassifier, texts: list[str], folder: Path, rounds: int
+) -> tuple[dict[str, list[float]], list[str]]:
+    """(processor seconds of a text by target, one entry a round; the targets that were exported)."""
+    (folder / "texts.json").write_text(json.dumps(texts))
+    (folder / "texts.bin").write_bytes(b"".join(text.encode() + b"\0" for text in texts))
+    runs: dict[str, Callable[[], float]] = {
+        CLASSIFIER: lambda: best_of(lambda: [classifier.predict_proba([text]) for text in texts], len(texts)),
+    }
+    scorer = kernel_alone(classifier)
+    if scorer is not None:
+        runs[KERNEL] = lambda: best_of(lambda: [scorer.scores([text]) for text in texts], len(texts))
+    for target, prepare in (("js", prepare_js), ("c", prepare_c), ("onnx", prepare_onnx), ("sql", prepare_sqlite)):
+        try:
+            export_model(classifier.fitted_, target, folder / target)
+        except CannotExport:
+            continue
+        run = prepare(folder, texts)
+        if run is not None:
+            runs[target] = run
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(rounds):
+        for name, run in runs.items():
+            times[name].append(run())
+    return times, [name for name in runs if name in FILES]
+
+
+def kernel_alone(classifier: TextClassifier) -> TextScorer | None:
+    """The kernel with the weights of a naive Bayes model, without all that a classifier is beside it."""
+    model, linear = classifier.fitted_, classifier.fitted_.scorer
+    if model.spec.model.name != "multinomial" or not isinstance(linear, Linear):
+        return None
+    return TextScorer(model.token_rule, model.vocabulary, np.asarray(linear.weights()), bias=linear.bias, threads=1)
+
+
+def best_of(work: Callable[[], object], n_texts: int, runs: int = 4) -> float:
+    """Processor seconds of a text: the best of some runs, as the programs in C and JavaScript have it."""
+    best = float("inf")
+    for _ in range(runs):
         before = time.process_time()
-        for text in texts:
-            session.run(["label", "scores"], {"text": np.array([text], dtype=object)})
-        best = min(best, (time.process_time() - before) / len(texts))
-    return best
+        work()
+        best = min(best, time.process_time() - before)
+    return best / n_texts
 
 
-def run(model: TextClassifier, target: str, folder: Path, texts: list[str]) -> tuple[float, Path]:
-    """(processor seconds of a text, the file that holds the model)."""
-    export_model(model.fitted_, target, folder / target)
-    if target == "onnx":
-        file = folder / target / "model.onnx"
-        return onnx_time(file, texts), file
-    if target == "js":
-        file = folder / target / "model.js"
-        command = [
-            shutil.which("node") or "node",
-            "--input-type=module",
-            "-e",
-            NODE,
-            str(file),
-            str(folder / "texts.json"),
-        ]
-    else:
-        file, program = folder / target / "model.bin", folder / "speed"
-        (folder / "speed.c").write_text(C)
-        compiler = shutil.which("gcc") or "cc"
-        subprocess.run(
-            [compiler, "-O2", "-I", str(folder / target), str(folder / "speed.c"), "-o", str(program), "-lm"],
-            check=True,
-        )
-        command = [str(program), str(file), str(folder / "texts.bin")]
-    return float(subprocess.run(command, capture_output=True, check=True).stdout), file
+def run_number(command: list[str]) -> float:
+    """The number that a program prints."""
+    return float(subprocess.run(command, capture_output=True, check=True).stdout)
 
 
-def show(name: str, target: str, folder: Path, own: float, seconds: float, file: Path) -> None:
-    """A row of the table."""
-    content = file.read_bytes() + (b"" if target != "c" else (c_header.RUNTIME / "runtime.h.in").read_bytes())
-    sizes = f"{len(content):,} | {len(gzip.compress(content)):,}"
-    print(f"| {name} | {target} | {sizes} | {seconds * 1e6:.0f} | {seconds / own:.2f} |")
+def prepare_js(folder: Path, texts: list[str]) -> Callable[[], float] | None:
+    """Node with the module, all texts one after another."""
+    node = shutil.which("node")
+    if node is None:
+        return None
+    command = [node, "--input-type=module", "-e", NODE, str(folder / "js" / "model.js"), str(folder / "texts.json")]
+    return lambda: run_number(command)
+
+
+def prepare_c(folder: Path, texts: list[str]) -> Callable[[], float] | None:
+    """A program of the header, likewise."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        return None
+    (folder / "speed.c").write_text(C)
+    build = [compiler, "-O2", "-I", str(folder / "c"), str(folder / "speed.c"), "-o", str(folder / "speed"), "-lm"]
+    subprocess.run(build, check=True)
+    command = [str(folder / "speed"), str(folder / "c" / "model.bin"), str(folder / "texts.bin")]
+    return lambda: run_number(command)
+
+
+def prepare_onnx(folder: Path, texts: list[str]) -> Callable[[], float] | None:
+    """onnxruntime with one thread, one call a text, for at most 50 of them."""
+    if not find_spec("onnxruntime"):
+        return None
+    from unnaive.classifier.export.onnx_target import open_session
+
+    session = open_session((folder / "onnx" / "model.onnx").read_bytes())
+    asked = [{"text": np.array([text], dtype=object)} for text in texts[:: max(1, len(texts) // 50)]]
+    return lambda: best_of(lambda: [session.run(["label", "scores"], one) for one in asked], len(asked), runs=1)
+
+
+def prepare_sqlite(folder: Path, texts: list[str]) -> Callable[[], float]:
+    """SQLite, all texts in one query, loading of the tables included."""
+    return lambda: best_of(lambda: run_sqlite(folder / "sql", texts), len(texts), runs=1)
+
+
+def show(name: str, folder: Path, times: dict[str, list[float]], targets: list[str]) -> None:
+    """The rows of a model."""
+    for target, taken in times.items():
+        sizes = " | "
+        if target in targets:
+            content = b"".join((folder / target / file).read_bytes() for file in FILES[target])
+            sizes = f"{len(content):,} | {len(gzip.compress(content)):,}"
+        pairs = (zip(taken, times[base], strict=True) if base in times else () for base in (CLASSIFIER, KERNEL))
+        ratios = " | ".join(f"{median(ratios):.2f}" if (ratios := [a / b for a, b in pair]) else "" for pair in pairs)
+        print(f"| {name} | {target} | {sizes} | {median(taken) * 1e6:.1f} | {ratios} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -15,15 +15,18 @@ import time
 from pathlib import Path
 
 import numpy as np
+from one_pass_memory import write as write_growing
 
 from unnaive import TextClassifier
 from unnaive.data.accumulator import Accumulator
 from unnaive.data.run_folders import merge_folders, write_run
 from unnaive.io.datafiles import DataFile
 from unnaive.learning import train as training
-from unnaive.scaleout.streaming import stream_documents
+from unnaive.scaleout.streaming import Resources, stream_documents
 from unnaive.text.tokens import TokenRule
 
+GROWING = (40_000_000, 160_000_000)  # bytes of text whose vocabulary keeps growing
+MEMORY = 512 << 20
 LENGTH = 200  # words of a document
 WORDS = 400_000
 DOCUMENTS = 1_000_000_000
@@ -53,11 +56,24 @@ def timed(function):
     return time.process_time() - began, found
 
 
-def train(path):
+def train(path, model="multinomial", memory=None):
     """A model of a file, on one thread."""
-    classifier = TextClassifier("multinomial", n_jobs=1)
-    with stream_documents(DataFile(str(path)), classifier.token_rule, n_jobs=1) as data:
+    classifier = TextClassifier(model, n_jobs=1)
+    ways = {"resources": Resources(memory, path.parent), "second_pass": model == "sharded-nbsvm"}
+    with stream_documents(DataFile(str(path)), classifier.token_rule, n_jobs=1, **ways) as data:
         return training.train(data, classifier.spec())
+
+
+def measure_growing(folder, model):
+    """Bytes a processor second where each document has ten words that no other has, with MEMORY bytes of memory."""
+    seconds, sizes = [], []
+    for size in GROWING:
+        path = folder / f"growing-{size}.jsonl"
+        if not path.exists():
+            write_growing(path, size)
+        sizes.append(path.stat().st_size)
+        seconds.append(timed(lambda path=path: train(path, model, MEMORY))[0])
+    return (sizes[1] - sizes[0]) / (seconds[1] - seconds[0])
 
 
 def measure(folder, n_docs, n_classes, seed):
@@ -109,10 +125,11 @@ def main():
         checked = measure(folder, 48_000, 20, 5)
         predicted = fixed + checked["bytes"] / rate
         sizes, merge_seconds = measure_merge(folder)
+        growing = {model: measure_growing(folder, model) for model in ("multinomial", "sharded-nbsvm")}
     off = checked["seconds"] / predicted - 1
     formula = [run_bytes(terms, letters, cells) / n_bytes for terms, cells, letters, n_bytes in sizes]
     merge_rate = sum(n_bytes for *_, n_bytes in sizes) / merge_seconds
-    text = page(rate, fixed, checked, predicted, off, sizes, formula, merge_rate)
+    text = page(rate, fixed, checked, predicted, off, sizes, formula, merge_rate, growing)
     print(text)
     if options.write is not None:
         options.write.write_text(text, encoding="utf-8")
@@ -140,10 +157,17 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint
   outgrow it are written as sorted runs and merged at the end, exactly; with 500M and terms of up to three words the
   whole program took 315 MB. Only where the model itself does not fit, terms are left out: all those of fewer than d
   documents, with the smallest d for which it fits. The rule looks at the sums alone, so the order of documents is
-  irrelevant; the summary says d and how many terms. With `--memory` or `--checkpoint` the model
-  keeps no hashes of its texts (8 bytes a document).
+  irrelevant; the summary says d and how many terms. That holds for every model: one that learns from documents reads
+  them a second time, over the terms that are left. With `--checkpoint` the model keeps no hashes of its texts (8 bytes
+  a document).
 - **Interruptions.** `--checkpoint FOLDER` records the sums every `--checkpoint-every` (256M of text). The same command
   goes on from there, also after kill -9. Rows before it are read again, not counted.
+- **`sharded-nbsvm`** is NB-SVM for more text than memory, in three passes. The first counts, which fixes terms, idf
+  and naive Bayes ratios. In the second documents are dealt to shards of some 8,192 by a hash of their terms, and each
+  shard is a support vector machine by itself; the third corrects the mean of the others shard by shard, and the model
+  is the mean of these. Files are read twice, and shards lie on disk. With `--memory`, or from 256 MB of input on,
+  memory is that of the weights and of one shard. In memory, from files in any order and [on Spark](spark.md) the model
+  has the same weights, to the bit; up to 8,192 documents it is `nbsvm`.
 - **Models of documents** (maximum entropy, NB-SVM, higher-order smoothing, `auto`, and thresholds of multilabel data):
   with `--memory` or `--cache`, or from 256 MB of input on (`auto`: 32 MB), documents are counted once into a matrix on
   disk, 8 bytes an entry, checksummed, which learners get as a memory map. `--cache FOLDER` keeps it for the next model
@@ -167,7 +191,10 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint
 By `benchmarks/scale.py`, which wrote this page: one core of a machine with {machine}; processor
 seconds, JSON lines to a model, made-up text of {length} words a document.
 
-- {rate:.0f} MB of text a second and core, or {documents:,.0f} documents of {document:,.0f} bytes; {fixed:.2f} s once.
+- {rate:.0f} MB of text a second and core, or {documents:,.0f} documents of {document:,.0f} bytes, of 400,000 words
+  in all; {fixed:.2f} s once.
+- {slow:.0f} MB where the vocabulary keeps growing, ten new words in every document, with `--memory {memory}`: terms are
+  then written, merged and left out. `sharded-nbsvm`, all of its passes: {shards:.1f} MB.
 - A run, which is what is sent or written where sums are merged: 24 bytes and its letters a term, 20 bytes a (class,
   term) pair that was seen. For a run of {terms:,} terms and {cells:,} pairs that is {share:.0f} % of what was written.
 - Merging runs: {merge_rate:.0f} MB a second and core.
@@ -178,34 +205,39 @@ seconds, JSON lines to a model, made-up text of {length} words a document.
 
     seconds = bytes / (rate · cores) + log₂ cores · bytes of two runs / merge rate
 
+The rate is that of a vocabulary that keeps growing, as that of a crawl does; beside it that of words that come back.
+
 Computed by `benchmarks/scale.py`. Assumed:
 {document:,.0f} bytes a document, JSON lines, {classes} classes, {vocabulary:,} terms in the end and three
 classes for each on average, so that a run of all of it has {run:.1f} GB; reading is not the bottleneck (each core needs
-{rate:.0f} MB/s); every core has a run as large as the last one, which is the worst case, and pairs of runs are merged
+{slow:.0f} MB/s); every core has a run as large as the last one, which is the worst case, and pairs of runs are merged
 in a tree.
 
-| cores | counting | merging | together | bytes moved |
-|---|---|---|---|---|
+| cores | counting | with few terms | merging | together | `sharded-nbsvm` | bytes moved |
+|---|---|---|---|---|---|---|
 {table}
 
-Beyond some hundred cores merging is what takes time: fewer and larger parts help there.
+Beyond some hundred cores merging is what takes time: fewer and larger parts help there. `sharded-nbsvm` is reckoned by
+its rate alone, without what a cluster moves.
 """
 
 
-def page(rate, fixed, checked, predicted, off, sizes, formula, merge_rate):
+def page(rate, fixed, checked, predicted, off, sizes, formula, merge_rate, growing):
     """docs/scale.md."""
     document = checked["bytes"] / checked["documents"]
     run = run_bytes(VOCABULARY, 9 * VOCABULARY, 3 * VOCABULARY)
+    slow, shards = growing["multinomial"], growing["sharded-nbsvm"]
     rows = []
     for cores in CORES:
-        counting, merging = DOCUMENTS * document / rate / cores, np.log2(cores) * 2 * run / merge_rate
-        times = " | ".join(hours(seconds) for seconds in (counting, merging, counting + merging))
+        counting, often, learning = (DOCUMENTS * document / one / cores for one in (slow, rate, shards))
+        merging = np.log2(cores) * 2 * run / merge_rate
+        times = " | ".join(hours(seconds) for seconds in (counting, often, merging, counting + merging, learning))
         rows.append(f"| {cores:,} | {times} | {cores * run / 1e9:,.0f} GB |")
     return PAGE.format(
         machine=machine(), length=LENGTH, rate=rate / 1e6, documents=rate / document, document=document, fixed=fixed,
         terms=sizes[0][0], cells=sizes[0][1], share=100 * formula[0], merge_rate=merge_rate / 1e6, predicted=predicted,
         checked=checked["bytes"] / 1e6, took=checked["seconds"], off=100 * off, classes=CLASSES, vocabulary=VOCABULARY,
-        run=run / 1e9, table="\n".join(rows),
+        run=run / 1e9, slow=slow / 1e6, shards=shards / 1e6, memory=f"{MEMORY >> 20}M", table="\n".join(rows),
     )  # fmt: skip
 
 

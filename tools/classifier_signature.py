@@ -43,7 +43,9 @@ def constructor() -> str:
 
 
 def annotation(one: Setting) -> str:
-    """The type of a parameter: where a tuple of any length is kept, any sequence may come."""
+    """The type of a parameter: where a tuple of any length is kept, any sequence may come, and for fields a dict."""
+    if one.name == "fields":
+        return "Mapping[str, str] | Sequence[str] | None"
     return one.annotation.replace("tuple[str, ...]", "Sequence[str]")
 
 

@@ -5,8 +5,9 @@
     python tools/cross.py --target x86_64-windows-gnu
 
 Modules come to lie in build/cross/TARGET as in a wheel; tools/emulated_tests.sh runs those for Linux on ARM here.
-Windows: objects are compiled, not linked, since Python's import library is not at hand; headers of MinGW, so that this
-shows what the sources ask of the system, and CI builds with clang-cl.
+Each is linked a first time against an empty library with the names of Python's C interface: a name that neither Python,
+the system nor the module has is an error here, as it would be where the module is loaded. Windows: compiled, not
+linked; headers of MinGW, so that this shows what the sources ask of the system, and CI builds with clang-cl.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "cross"
+PYTHON = "{}{}".format(*sys.version_info[:2])
 # the compiler's name of a target, how files of modules end there, and options of the linker
 TARGETS = {
-    "aarch64-linux-gnu": ("aarch64-linux-gnu.2.28", "aarch64-linux-gnu.so", ["-shared"]),
-    "x86_64-linux-musl": ("x86_64-linux-musl", "x86_64-linux-musl.so", ["-shared"]),
-    "aarch64-linux-musl": ("aarch64-linux-musl", "aarch64-linux-musl.so", ["-shared"]),
-    "aarch64-macos": ("aarch64-macos.11.0", "darwin.so", ["-bundle", "-undefined", "dynamic_lookup"]),
-    "x86_64-macos": ("x86_64-macos.10.15", "darwin.so", ["-bundle", "-undefined", "dynamic_lookup"]),
+    "aarch64-linux-gnu": ("aarch64-linux-gnu.2.28", f"cpython-{PYTHON}-aarch64-linux-gnu.so", []),
+    "x86_64-linux-musl": ("x86_64-linux-musl", f"cpython-{PYTHON}-x86_64-linux-musl.so", []),
+    "aarch64-linux-musl": ("aarch64-linux-musl", f"cpython-{PYTHON}-aarch64-linux-musl.so", []),
+    "aarch64-macos": ("aarch64-macos.11.0", f"cpython-{PYTHON}-darwin.so", ["-undefined", "dynamic_lookup"]),
+    "x86_64-macos": ("x86_64-macos.10.15", f"cpython-{PYTHON}-darwin.so", ["-undefined", "dynamic_lookup"]),
     "x86_64-windows-gnu": ("x86_64-windows-gnu", "", []),
 }
 FLAGS = [
@@ -133,20 +135,45 @@ def compile_module(name: str, room: str, target: str) -> Path:
     return made
 
 
+def python_names() -> list[str]:
+    """The names of Python's C interface, as nanobind lists them for the linker of macOS."""
+    return re.findall(r"^-U _(\w+)", (nanobind() / "cmake/darwin-ld-cpython.sym").read_text(), re.MULTILINE)
+
+
+def python_library(target: str) -> Path:
+    """An empty library with the names of Python's C interface."""
+    folder = BUILD / target
+    source, library = folder / "python.c", folder / ("libpython.dylib" if "macos" in target else "libpython.so")
+    source.write_text("".join(f"char {name};\n" for name in python_names()))
+    command = [sys.executable, "-m", "ziglang", "cc", "-target", TARGETS[target][0], "-w", "-shared"]
+    run([*command, str(source), "-o", str(library)])
+    return library
+
+
+def link_module(parts: list[Path], target: str, module: Path) -> None:
+    """Link a module, a first time with all names resolved."""
+    command = [*compiler(target)[:7], "-shared", "-s", *map(str, parts)]
+    library = python_library(target)
+    strict = ["-Wl,-z,defs"] if "linux" in target else []
+    trial = BUILD / target / "trial.so"
+    run([*command, *strict, str(library), "-o", str(trial)])
+    trial.unlink()
+    run([*command, *TARGETS[target][2], "-o", str(module)])
+
+
 def build_module(name: str, room: str, target: str) -> Path:
     """Compile and link one module; nanobind itself is compiled once for a target."""
     made = compile_module(name, room, target)
-    folder, (_, ending, link) = BUILD / target, TARGETS[target]
+    folder = BUILD / target
     library = folder / "nanobind.o"
     if not library.exists():
         part = folder / "nanobind.part.o"
         source = str(nanobind() / "src/nb_combined.cpp")
         run([*compiler(target), "-w", "-fno-strict-aliasing", "-c", source, "-o", str(part)])
         part.replace(library)
-    version = "cpython-{}{}".format(*sys.version_info[:2])
-    module = folder / "unnaive" / room / f"{name}.{version}-{ending}"
+    module = folder / "unnaive" / room / f"{name}.{TARGETS[target][1]}"
     module.parent.mkdir(parents=True, exist_ok=True)
-    run([*compiler(target)[:7], *link, "-s", str(made), str(library), "-o", str(module)])
+    link_module([made, library], target, module)
     return module
 
 
@@ -162,7 +189,7 @@ def main() -> None:
     failures = 0
     for target in asked.target or TARGETS:
         (BUILD / target).mkdir(parents=True, exist_ok=True)
-        linked = bool(TARGETS[target][2]) and not asked.no_link
+        linked = bool(TARGETS[target][1]) and not asked.no_link
         built, size, start = [], 0, time.monotonic()
         for name, room in modules().items():
             if asked.module and name not in asked.module:

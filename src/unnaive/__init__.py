@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from unnaive.base.errors import UnnaiveWarning as UnnaiveWarning
     from unnaive.classifier.text_classifier import TextClassifier as TextClassifier
     from unnaive.data.counts import Counts as Counts
+    from unnaive.data.soft_labels import soft_labels as soft_labels
     from unnaive.evaluation.evaluate import evaluate as evaluate
     from unnaive.evaluation.experiments import compare as compare
     from unnaive.evaluation.report import report as report
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from unnaive.models.svm.learner import LinearSVM as LinearSVM
     from unnaive.models.svm.nbsvm import NBSVM as NBSVM
     from unnaive.models.svm.nbsvm import PowerRatio as PowerRatio
+    from unnaive.models.svm.sharded import ShardedNBSVM as ShardedNBSVM
     from unnaive.models.tan import TreeAugmentedNB as TreeAugmentedNB
     from unnaive.models.trees import DecisionTree as DecisionTree
     from unnaive.models.word_clusters import WordClusterNB as WordClusterNB
@@ -63,6 +65,7 @@ _HOMES = {
     "compare": "unnaive.evaluation.experiments",
     "report": "unnaive.evaluation.report",
     "Counts": "unnaive.data.counts",
+    "soft_labels": "unnaive.data.soft_labels",
     "TokenRule": "unnaive.text.tokens",
     **dict.fromkeys(("Argmax", "TopK", "Thresholds", "Proportional"), "unnaive.learning.decisions"),
     **dict.fromkeys(

@@ -431,7 +431,7 @@ class TestCommandLine:
         assert all(re.search(", (class|round) [0-9]+( of (at most )?[0-9,]+)?$", title) for title, *_ in shown[1:-1])
         # the others are done in one go; two words make no hidden node for the hierarchical naive Bayes model
         loops = {"maxent", "svm", "nbsvm", "hierarchical", "honb", "superparent", "selective", "diagnostic"}
-        loops.add("label-tree")
+        loops |= {"label-tree", "sharded-nbsvm"}
         assert (len(shown) > 2) == (model in loops)
         if model in ("svm", "nbsvm"):
             assert all(0 <= done <= total for _, done, total in shown[1:-1])

@@ -6,16 +6,13 @@ import subprocess
 from random import Random
 
 import pytest
-from support.exports import CASES, drawn_texts, fitted_case
+from support.exports import CASES, COMPILER, build_c_program, drawn_texts, fitted_case, run_c_program
 
-from unnaive.classifier.export import c_header
-from unnaive.classifier.export.c_header import _named, _with_lengths, model_data
-from unnaive.classifier.export.conformance import TOLERANCE, compare_answers, conformance_lines, conformance_texts
-from unnaive.classifier.export.engines import read_answers
+from unnaive.classifier.export.c_header import _with_lengths, model_data
+from unnaive.classifier.export.conformance import conformance_lines, conformance_texts
 from unnaive.classifier.export.folders import check_export, export_model
 from unnaive.classifier.export.portable import portable_model
 
-COMPILER = shutil.which("gcc") or shutil.which("clang")
 pytestmark = [
     pytest.mark.slow,  # sanitized code takes seconds to build
     pytest.mark.skipif(COMPILER is None, reason="there is neither gcc nor clang on this machine"),
@@ -24,39 +21,13 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    """The header, built with sanitizers: it is the same for all models."""
-    folder = tmp_path_factory.mktemp("built")
-    (folder / "unnaive.h").write_bytes((c_header.RUNTIME / "runtime.h.in").read_bytes())
-    (folder / "check.c").write_bytes((c_header.RUNTIME / "check.c.in").read_bytes())
-    flags = [*c_header.WARNINGS, *c_header.SANITIZERS, "-O1"]
-    subprocess.run([COMPILER, *flags, "check.c", "-o", "check", "-lm"], cwd=folder, check=True, capture_output=True)
-    return folder / "check"
-
-
-def agree(program, fitted, texts, folder):
-    """How the program agrees with the model on some texts."""
-    (folder / "model.bin").write_bytes(model_data(portable_model(fitted)))
-    lines = conformance_lines(fitted, texts)
-    command = [program, folder / "model.bin"]
-    done = subprocess.run(command, input=_with_lengths(lines), capture_output=True, check=True)
-    answers = [_named(answer, fitted.classes) for answer in read_answers(done.stdout.decode())]
-    return compare_answers("c", TOLERANCE, lines, answers)
+    return build_c_program(tmp_path_factory.mktemp("built"))
 
 
 @pytest.mark.parametrize(("model", "rule"), CASES)
 def test_decisions_and_scores_are_those_of_the_model(model, rule, program, tmp_path):
     fitted = fitted_case(model, rule)
-    found = agree(program, fitted, conformance_texts(fitted), tmp_path)
-    assert found.good, found.sentence() + repr(found.example)
-
-
-@pytest.mark.parametrize(
-    ("model", "rule", "seed"),
-    [("multinomial", "turkish", 21), ("nbsvm", "both", 22), ("sets-auto", "words", 23), ("rocchio", "characters", 24)],
-)
-def test_a_hundred_thousand_drawn_texts(model, rule, seed, program, tmp_path):
-    fitted = fitted_case(model, rule)
-    found = agree(program, fitted, drawn_texts(fitted, 25_000, seed), tmp_path)
+    found = run_c_program(program, fitted, conformance_lines(fitted, conformance_texts(fitted)), tmp_path)
     assert found.good, found.sentence() + repr(found.example)
 
 

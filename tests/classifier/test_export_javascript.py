@@ -8,9 +8,8 @@ import pytest
 from support.browser import NEEDS_CHROMIUM, collect_problems, open_browser, wait
 from support.exports import CASES, QUICK, drawn_texts, fitted_case
 
-from unnaive.classifier.export.conformance import TOLERANCE, compare_answers, conformance_lines
+from unnaive.classifier.export.conformance import TOLERANCE, compare_answers
 from unnaive.classifier.export.folders import check_export, export_model
-from unnaive.classifier.export.javascript import check_javascript
 from unnaive.text.tokens import spans
 
 NODE = shutil.which("node")
@@ -45,19 +44,6 @@ def test_decisions_and_scores_are_those_of_the_model(model, rule, tmp_path):
     assert found.good, found.sentence() + repr(found.example)
     assert found.texts == 400
     assert found.largest < TOLERANCE
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("model", "rule", "seed"),
-    [("multinomial", "turkish", 11), ("nbsvm", "both", 12), ("sets-auto", "words", 13), ("rocchio", "characters", 14)],
-)
-def test_a_hundred_thousand_drawn_texts(model, rule, seed, tmp_path):
-    fitted = fitted_case(model, rule)
-    export_model(fitted, "js", tmp_path / "out")
-    lines = conformance_lines(fitted, drawn_texts(fitted, 25_000, seed))
-    (found,) = check_javascript(tmp_path / "out", lines)
-    assert found.good, found.sentence() + repr(found.example)
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,7 @@ def test_five_thousand_drawn_texts_in_sqlite(tmp_path):
         ("nbsvm", "both", "reads character n-grams too"),
         ("multinomial", "turkish", "symbols"),
         ("maxent-platt", "words", "no platt calibration"),
+        ("auto-vectors", "words", "weigh terms in different ways"),
     ],
 )
 def test_what_sql_cannot_express_is_refused_in_a_sentence(model, rule, words):

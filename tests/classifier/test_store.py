@@ -223,6 +223,14 @@ class TestWriting:
         assert link.is_symlink()
         assert TextClassifier.load(saved).classes_.tolist() == ["a", "b"]
 
+    def test_a_write_protected_file_is_not_replaced_through_a_link(self, saved, tmp_path):
+        link, before = tmp_path / "link", saved.read_bytes()
+        link.symlink_to(saved)
+        saved.chmod(0o444)
+        with pytest.raises(UnnaiveError, match="is a link to a write-protected file"):
+            TextClassifier("multinomial").fit(["xylophone", "law"], ["a", "b"]).save(link)
+        assert saved.read_bytes() == before
+
     def test_other_files_are_not_overwritten(self, tmp_path):
         data = tmp_path / "data.csv"
         data.write_text("text,label\n")

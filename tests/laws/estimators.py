@@ -43,6 +43,8 @@ CASES = [
     Case(unnaive.MaxEnt(solver="gis", early_stopping=False), {"prior": LEARNED}),
     Case(unnaive.LinearSVM(tol=1e-11)),  # so that the order of documents is irrelevant to the last digits
     Case(unnaive.NBSVM(tol=1e-11)),
+    Case(unnaive.ShardedNBSVM(tol=1e-11)),
+    Case(unnaive.ShardedNBSVM(shard_size=5, tol=1e-11)),
     Case(unnaive.LabelTree(tol=1e-11), {"prior": LEARNED}),
     Case(unnaive.PowerRatio()),
     Case(

@@ -14,9 +14,9 @@ MILLION = 10**6
 # what learns class by class, or holds numbers for every class
 LIMITED = (
     "hierarchical", "hierarchical-naive-bayes", "tan", "superparent", "diagnostic", "selective", "svm", "nbsvm",
-    "maxent", "tree",
+    "sharded-nbsvm", "maxent", "tree",
 )  # fmt: skip
-HINGES = ("auto", "svm", "nbsvm")
+HINGES = ("auto", "svm", "nbsvm", "sharded-nbsvm")
 DOCUMENTS_OF_THEIR_OWN = DataSize(MILLION, 50, 3 * MILLION, MILLION)  # a million documents, each of its own class
 COLUMNS_OF_FEW_DOCUMENTS = DataSize(20, 50, 500, MILLION)  # a sparse Y with a million columns
 NEWSGROUPS, REUTERS = DataSize(18_846, 150_000, 2_500_000, 20), DataSize(10_788, 30_000, 600_000, 90)

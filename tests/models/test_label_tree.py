@@ -11,8 +11,10 @@ from unnaive.base.errors import BadData, BadModel, UnnaiveError
 from unnaive.classifier.compress import compress_model, file_size
 from unnaive.evaluation.evaluate import evaluate
 from unnaive.evaluation.many_labels import precision_at, propensities, propensity_scored_precision_at
+from unnaive.linear.top_scores import TopScores
 from unnaive.models.label_tree.clustering import cluster_labels, label_centroids
 from unnaive.models.label_tree.learner import group_numbers
+from unnaive.models.label_tree.pruning import keep_largest
 from unnaive.models.label_tree.scorer import SLOPE, LabelTreeScorer, log_sigmoid
 
 
@@ -66,7 +68,7 @@ def test_with_a_wide_beam_scores_are_sums_along_the_path():
 
 def test_labels_outside_the_beam_stay_behind_those_inside():
     X, labels = made_up(64, 200)
-    wide, narrow = (LabelTree(beam=beam).fit(X, labels) for beam in (64, 1))
+    wide, narrow = (LabelTree(levels=2, beam=beam).fit(X, labels) for beam in (64, 1))
     one, two = wide.scores(X[:50]), narrow.scores(X[:50])
     inside = two == one
     assert (inside.sum(axis=1) == 8).all()  # one of 8 groups, of 8 labels each
@@ -83,12 +85,15 @@ def test_the_best_labels_without_all_scores_are_those_by_all_scores(levels, beam
         tree = LabelTree(levels=levels, beam=beam).fit(X, labels)
         scorer, scores = tree.fitted_.scorer, tree.scores(X)
         order = np.argsort(-scores, axis=1, kind="stable")
-        for k in (1, 3, 5):
-            classes, values = scorer.top_classes(X, k)
-            np.testing.assert_array_equal(classes, order[:, :k])
-            np.testing.assert_array_equal(values, np.take_along_axis(scores, order[:, :k], 1))
-        assert scorer.top_classes(X, n_labels + 1) is None
-        assert scorer.top_classes(X[:0], 1)[0].shape == (0, 1)
+        above = np.quantile(scores, 0.9) + np.linspace(-1, 1, n_labels)
+        low = np.full(n_labels, scores.min())  # labels that were not looked at reach it: all are scored
+        for k, limits in ((1, None), (5, None), (n_labels + 1, None), (2, above), (2, low)):
+            expected, top = TopScores.of(scores, k, limits, 0.5), scorer.top_scores(X, k, above=limits, scale=0.5)
+            for name in ("starts", "classes", "scores"):
+                np.testing.assert_array_equal(getattr(top, name), getattr(expected, name))
+            np.testing.assert_allclose(top.log_total, expected.log_total, rtol=1e-12)
+        np.testing.assert_array_equal(scorer.top_scores(X, 3).best(3), order[:, :3])
+        assert scorer.top_scores(X[:0], 1).best(1).shape == (0, 1)
         if not several:
             assert tree.predict(X).tolist() == tree.classes_[scores.argmax(axis=1)].tolist()
 
@@ -115,7 +120,12 @@ def test_a_tree_is_pruned_to_a_size():
     assert 0 < len(kept) < len(weights)
     assert np.abs(kept).min() >= np.sort(np.abs(weights))[-len(kept)]
     assert np.mean(small.fitted.predict(texts) == fitted.predict(texts)) > 0.9
-    with pytest.raises(UnnaiveError, match="without any weight; allow more"):
+    empty = file_size(replace(fitted, scorer=keep_largest(fitted.scorer, 0)), frozen=True)
+    smaller = compress_model(fitted, empty - 100)  # less than its terms take: those without a weight go
+    assert empty - 200 <= smaller.bytes <= empty - 100
+    assert smaller.terms < smaller.terms_before
+    assert smaller.fitted.predict(texts).shape == (200,)
+    with pytest.raises(UnnaiveError, match="with one weight; allow more"):
         compress_model(fitted, 100)
 
 

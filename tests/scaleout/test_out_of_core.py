@@ -315,7 +315,7 @@ def test_pruning_is_min_df_whatever_the_order(order, spilled, tmp_path, monkeypa
     kept = whole.vocabulary_
     # room for the terms of 4 documents or more, but not for the 40 that are in 3
     cells = whole.fitted_.counts.counts.take_terms(whole.fitted_.counts.vocabulary.ids(kept)).class_terms.nnz
-    budget = run_folders.model_bytes(len(kept), len(kept.to_arrays()[0]), cells) + 100
+    budget = run_folders.TermCost().of(len(kept), len(kept.to_arrays()[0]), cells) + 100
     monkeypatch.setattr(accumulator, "table_budget", lambda size: None if size is None else budget)
     monkeypatch.setattr(accumulator, "table_bytes", lambda *sizes: budget + spilled)
     path = write_jsonl(tmp_path / "a.jsonl", rows)

@@ -151,6 +151,17 @@ def test_paths_of_presence_are_whole_numbers_and_the_model_is_the_local_one(df, 
     assert (tmp_path / "spark.model").read_bytes() == (tmp_path / "local.model").read_bytes()
 
 
+@pytest.mark.parametrize("n_partitions", [1, 3])
+def test_shards_are_the_same_and_so_is_the_model(df, tickets, tmp_path, n_partitions):
+    import unnaive.spark
+
+    parameters = {"model": "sharded-nbsvm", "shard_size": 60, "min_df": 2}
+    trained = unnaive.spark.fit(df.orderBy("text").repartition(n_partitions), **parameters)
+    local = TextClassifier(**parameters).fit(*tickets)
+    save(replace(local.fitted_, documents=None), tmp_path / "local.model")  # which local training alone keeps
+    assert file_bytes(trained, tmp_path / "spark.model") == (tmp_path / "local.model").read_bytes()
+
+
 def test_sums_are_the_same_added_up_by_the_driver_or_across_the_cluster(df, tickets):
     from unnaive.data.weighting import Weighting
     from unnaive.scaleout.spark.passes import CountedDocuments

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from functools import lru_cache
+from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from unnaive import TextClassifier
+from unnaive.classifier.export import c_header
+from unnaive.classifier.export.c_header import _named, _with_lengths, model_data
+from unnaive.classifier.export.conformance import TOLERANCE, EngineAgreement, compare_answers
+from unnaive.classifier.export.engines import read_answers
 from unnaive.classifier.export.hard_texts import hard_texts
+from unnaive.classifier.export.portable import portable_model
+from unnaive.data.word_vectors import WordVectors
 from unnaive.learning.fitted import FittedModel
 
+COMPILER = shutil.which("gcc") or shutil.which("clang")
 ENGLISH = [
     "refund", "invoice", "login", "password", "crash", "error", "report", "export", "feature", "price", "team", "the",
 ]  # fmt: skip
+
+VECTORS = WordVectors.of([*ENGLISH, "unseen", "goal"], np.random.default_rng(3).normal(size=(len(ENGLISH) + 2, 5)))
 
 # name → parameters of TextClassifier; every kind of weighting, link, calibration and decision is among them
 MODELS: dict[str, dict[str, Any]] = {
@@ -30,6 +44,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "nbsvm": {"model": "nbsvm"},
     "nbsvm-macro-f1": {"model": "nbsvm", "optimise": "macro-f1"},
     "auto": {"model": "auto"},
+    "auto-vectors": {"model": "auto", "vectors": VECTORS, "budget": "fast"},
 }
 MULTILABEL: dict[str, dict[str, Any]] = {
     "sets-auto": {"model": "auto"},
@@ -54,6 +69,7 @@ CASES = [
     ("nbsvm", "both"), ("nbsvm-macro-f1", "words"), ("auto", "words"), ("or-gate-platt", "turkish"), ("hos", "words"),
     ("rocchio-counts", "pairs"), ("sets-auto", "words"), ("sets-multinomial", "turkish"), ("sets-or-gate", "pairs"),
     ("sets-svm-platt", "characters"), ("sets-maxent", "both"),
+    ("auto-vectors", "stops"),
 ]  # fmt: skip  # every model and every rule at least once
 QUICK = [("multinomial", "words"), ("nbsvm", "both")]  # the others are slow tests
 
@@ -76,3 +92,21 @@ def drawn_texts(fitted: FittedModel, n: int, seed: int) -> list[str]:
     """Hard texts that have terms of the model in them."""
     terms = [] if fitted.vocabulary is None else fitted.vocabulary.terms
     return list(hard_texts(terms[:: max(1, len(terms) // 2000)], n, seed=seed))
+
+
+def build_c_program(folder: Path) -> Path:
+    """The header, built with sanitizers: it is the same for all models."""
+    (folder / "unnaive.h").write_bytes((c_header.RUNTIME / "runtime.h.in").read_bytes())
+    (folder / "check.c").write_bytes((c_header.RUNTIME / "check.c.in").read_bytes())
+    flags = [*c_header.WARNINGS, *c_header.SANITIZERS, "-O1"]
+    subprocess.run([COMPILER, *flags, "check.c", "-o", "check", "-lm"], cwd=folder, check=True, capture_output=True)
+    return folder / "check"
+
+
+def run_c_program(program: Path, fitted: FittedModel, lines: list[str], folder: Path) -> EngineAgreement:
+    """How the program agrees with the lines of a conformance file."""
+    (folder / "model.bin").write_bytes(model_data(portable_model(fitted)))
+    command = [program, folder / "model.bin"]
+    done = subprocess.run(command, input=_with_lengths(lines), capture_output=True, check=True)
+    answers = [_named(answer, fitted.classes) for answer in read_answers(done.stdout.decode())]
+    return compare_answers("c", TOLERANCE, lines, answers)

@@ -39,7 +39,10 @@ FRAGMENTS = [
     "\n\n", "From: ", "Subject: ", "\nSubject: Re", "From ann", " path\nA: b\n", "begin 644 f\n", "\nend\n", "`\n",
     "\nM" + "A" * 60 + "\n", "\nM" + "B" * 61 + "\n", "\nM" + "C" * 62 + "\n", "#ABCD\n",
     "<b>", "</p>", "<script>", "</script>", "&eacute;", "&#305;",
+    "\x1e", "\x1f", "\x1ehead\x1f", "\x1ebody\x1f", "\x1ekind\x1fshown\x1f", "\x1fa\u00a0b", "\x1f[2,4)",
+    "\x1elost\x1f",
 ]  # fmt: skip
+FIELDS = [None, None, None, {"head": "text", "body": "text", "kind": "category"}, {"head": "own", "ké": "number"}]
 MARKUP = [
     *"aZé<>&;#x/!?-_ \n1", "<b>", "</p", "<!--", "-->", "<!-->", "<script", "<STYLE ", "</script", "</Style\t>", "Iİ",
     "<scripty>", "<style_>", "&eacute;", "&Eacute", "&eacutex", "&notit;", "&amp", "&nGt;", "&NotEqualTilde;",
@@ -62,8 +65,16 @@ texts_of_scripts = st.lists(st.sampled_from(SCRIPTS), max_size=40).map("".join)
 any_text = st.text(st.characters(exclude_categories=[]), max_size=60)
 texts = st.lists(texts_of_fragments | texts_of_scripts | any_text, min_size=6, max_size=14)
 stop_words = st.sampled_from([None, None, "tr", ("words", "aa", "ılık", "x" * 7, "的", "球星", "❤\ufe0f", ":D")])
+
+
+def make_rule(*, fields, message, **options):
+    """A rule of these options; records have no message parts."""
+    return TokenRule(fields=fields, message=message if fields is None else None, **options)
+
+
 rules = st.builds(
-    TokenRule,
+    make_rule,
+    fields=st.sampled_from(FIELDS),
     language=st.sampled_from(["en", "tr", None]),
     lowercase=st.sampled_from([True, True, False]),
     min_length=st.sampled_from([1, 2, 3, 9]),
@@ -144,7 +155,8 @@ def test_kernel_equals_reference():
 
 def drawn_rule(draw):
     """Any rule; unlike those above, all options are drawn evenly."""
-    return TokenRule(
+    return make_rule(
+        fields=draw.choice(FIELDS),
         language=draw.choice(["en", "tr", None]),
         lowercase=draw.random() < 0.7,
         min_length=draw.choice([1, 2, 2, 3, 9, 14]),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,7 +24,8 @@ from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.training_data import DocumentRows
 from unnaive.data.weighting import document_frequency, presence
 from unnaive.learning.fitted import FittedModel
-from unnaive.learning.train import hold_out_parts, kept_rows, untuned_decision
+from unnaive.learning.top_tuning import needs_top_scores
+from unnaive.learning.train import hold_out_parts, kept_rows, tune_by_part, untuned_decision, with_vector_words
 from unnaive.learning.tuned_models import find_tuning, tune_choice, tune_model, warn_about_loss, was_tuned
 from unnaive.learning.update import kept_statistic
 from unnaive.linear.linear import Linear
@@ -102,10 +103,10 @@ def _tuned_anew(fitted: FittedModel, small: Compressed, texts: Any) -> FittedMod
 
     def shrink(scorer: Scorer, rows: DocumentRows) -> tuple[Scorer, Ids]:
         if scorer.kind == "label-tree":
-            from unnaive.models.label_tree.pruning import keep_largest
+            from unnaive.models.label_tree.pruning import drop_unused_terms, keep_largest
 
-            tree: Any = scorer
-            return keep_largest(tree, small.fitted.scorer.weights.nnz), np.arange(scorer.n_terms)  # type: ignore[attr-defined]
+            tree = keep_largest(cast(Any, scorer), cast(Any, small.fitted.scorer).weights.nnz)
+            return drop_unused_terms(tree) if small.terms < small.terms_before else (tree, np.arange(scorer.n_terms))
         share = document_frequency(rows.X) / max(rows.X.shape[0], 1) if shared else None
         order = np.argsort(-_importance(scorer, share), kind="stable")
         kept = np.sort(order[: small.terms]) if small.terms < small.terms_before else np.arange(scorer.n_terms)
@@ -115,10 +116,15 @@ def _tuned_anew(fitted: FittedModel, small: Compressed, texts: Any) -> FittedMod
     if not isinstance(documents, KeptDocuments):
         raise RuntimeError("a model with documents that keeps none")
     rows = kept_rows(documents, fitted.target_type, thread_count(fitted.n_jobs)).weighted(spec.class_weight)
+    if spec.vectors is not None:
+        spec, rows = with_vector_words(spec, rows, fitted.token_rule)
+    tuning = find_tuning(spec, rows.targets, tune=True)
+    if needs_top_scores(fitted.scorer, rows.X.shape[0]):
+        return tune_by_part(bare, rows, tuning, change=lambda scorer: shrink(scorer, rows))
     choice = fitted if spec.model.keeps_choice else None
     held_out = hold_out_parts(spec, rows, before=choice, change=shrink)
     tune = tune_choice if spec.model.keeps_choice else tune_model
-    return tune(bare, held_out, rows.targets, find_tuning(spec, rows.targets, tune=True))
+    return tune(bare, held_out, rows.targets, tuning)
 
 
 def _squeeze(fitted: FittedModel, limit: int, texts: Any) -> Compressed:
@@ -187,10 +193,15 @@ def _compress_fasttext(bare: FittedModel, limit: int, result: Callable[..., Comp
 
 
 def _compress_label_tree(bare: FittedModel, limit: int, result: Callable[..., Compressed]) -> Compressed:
-    """A tree of labels made to fit: without the weights nearest to 0."""
+    """A tree of labels made to fit: without the weights nearest to 0, and if need be without terms that have none."""
     from unnaive.models.label_tree import pruning
 
     scorer: Any = bare.scorer
+
+    def with_terms_of(n: int) -> FittedModel:
+        small, terms = pruning.drop_unused_terms(pruning.keep_largest(scorer, n))
+        return replace(bare, scorer=small, vocabulary=None if bare.vocabulary is None else bare.vocabulary.take(terms))
+
     empty = file_size(replace(bare, scorer=pruning.keep_largest(scorer, 0)), frozen=True)
     n = (limit - empty) // 8  # a weight has a number and a column, of 4 bytes each
     while n > 0:
@@ -199,9 +210,16 @@ def _compress_label_tree(bare: FittedModel, limit: int, result: Callable[..., Co
         if over <= 0:
             return result(small, True, pruning.BITS)
         n -= -(-over // 8)
+    low, high = 0, scorer.weights.nnz  # low fits, high does not
+    while high - low > max(1, low // 500):
+        middle = (low + high) // 2
+        low, high = (middle, high) if file_size(with_terms_of(middle), frozen=True) <= limit else (low, middle)
+    if low:
+        return result(with_terms_of(low), True, pruning.BITS)
+    least = file_size(with_terms_of(1), frozen=True)
     raise UnnaiveError(
-        f"{limit:,} bytes hold no tree of {len(bare.classes):,} labels, which takes {empty:,} without any weight; "
-        "allow more"
+        f"{limit:,} bytes hold no tree of {len(bare.classes):,} labels, which takes {least:,} with one weight; allow "
+        "more"
     )
 
 

@@ -81,6 +81,7 @@ DESCRIPTION = {
     ),
     "conformal": FieldRule("a table", _is_table, optional=True),
     "documents": FieldRule("a table", _is_table, optional=True),
+    "vectors": FieldRule("a table", _is_table, optional=True),
     "register": FieldRule("a table", _is_table, optional=True),
     "checksums": FieldRule("a table", _is_table, optional=True),
 }
@@ -94,6 +95,7 @@ TRAINING = {
     "documents_limit": FieldRule("a whole number from 0", _is_whole(0), optional=True),
 }
 SCORER = {"kind": FieldRule("a text", _is_text), "settings": FieldRule("a table", _is_table)}
+VECTORS = {"words": FieldRule("a whole number", _is_whole(1)), "dimensions": FieldRule("a whole number", _is_whole(1))}
 REGISTER = {"hash": FieldRule("a text", _is_text), "key": FieldRule("a text or null", _or_null(_is_text))}
 CONFORMAL = {
     "documents": FieldRule("a whole number", _is_whole(0)),
@@ -110,6 +112,7 @@ SETTINGS = {  # those of models whose types are not plain ones
 }
 PARTS: dict[str, Mapping[str, FieldRule]] = {
     "training": TRAINING, "scorer": SCORER, "register": REGISTER, "conformal": CONFORMAL,
+    "vectors": VECTORS,
 }  # fmt: skip
 
 
@@ -153,6 +156,7 @@ def check_parts(model: Learner, about: dict[str, Any], arrays: Arrays) -> None:
     present = {
         "vocabulary": True, "scorer": True, "counts": about["counts"], "documents": "documents" in about,
         "conformal": "conformal" in about, "register": "register" in about, "text_hashes": True,
+        "vectors": "vectors" in about,
     }  # fmt: skip
     for name in arrays:
         if not present.get(name.partition(".")[0]):

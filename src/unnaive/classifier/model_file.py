@@ -165,7 +165,10 @@ def documents_bytes(path: Path) -> int:
 
 
 def check_writable(path: str | Path) -> Path:
-    """Where to write: links are followed; a folder, a device or somebody's other file is refused."""
+    """Where to write: links are followed; a folder, a device or somebody's other file is refused.
+
+    A link to a write-protected file leads into a cache, such as DVC's, that knows the file by its content.
+    """
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise UnnaiveError(f"{path} cannot be written: there is no folder {target.parent}; make it first")
@@ -179,6 +182,8 @@ def check_writable(path: str | Path) -> Path:
         raise UnnaiveError(f"{path} cannot be written ({_reason(problem)})") from problem
     if not stat.S_ISREG(kind):
         raise UnnaiveError(f"{path} is {'a folder' if stat.S_ISDIR(kind) else 'no regular file'}; name a file")
+    if not kind & 0o222 and Path(path).is_symlink():
+        raise UnnaiveError(f"{path} is a link to a write-protected file, {target}; put a copy in its place first")
     if target.stat().st_size and not is_model(target):
         raise UnnaiveError(f"{path} is there already and is not a model; name another file, or remove that one")
     return target

@@ -28,6 +28,7 @@ from unnaive.data.packed_documents import PackedDocuments, pack_documents
 from unnaive.data.register import Register
 from unnaive.data.targets import TARGET_TYPES, sorted_classes
 from unnaive.data.text_hashes import TextHashes
+from unnaive.data.word_vectors import WordVectors
 from unnaive.io.columns import Columns
 from unnaive.learning.calibration import Calibration, calibration_from_dict
 from unnaive.learning.conformal import ConformalScores
@@ -101,6 +102,9 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
         "counts": counts is not None,
         "columns": fitted.columns and fitted.columns.to_dict(),
     }
+    if spec.vectors is not None and not frozen:
+        arrays |= {f"vectors.{name}": array for name, array in spec.vectors.to_arrays().items()}
+        about["vectors"] = {"words": len(spec.vectors.words), "dimensions": spec.vectors.n_dims}
     if fitted.conformal is not None:
         tables, about["conformal"] = fitted.conformal.to_arrays()
         arrays |= {f"conformal.{name}": array for name, array in tables.items()}
@@ -221,7 +225,7 @@ def unpack(
         verify=verify_documents,
     )  # fmt: skip
     return FittedModel(
-        spec=_spec(about, decision),
+        spec=replace(_spec(about, decision), vectors=_vectors(arrays, about.get("vectors"))),
         classes=tuple(classes),
         target_type=target_type,
         scorer=scorer,
@@ -268,6 +272,16 @@ def _spec(about: dict[str, Any], decision: Decision) -> TrainingSpec:
     spec = TrainingSpec(model, decision=tuning, **training)
     check_spec(spec)
     return spec
+
+
+def _vectors(arrays: Arrays, stored: Any) -> WordVectors | None:
+    if stored is None:
+        return None
+    own = {name.removeprefix("vectors."): one for name, one in arrays.items() if name.startswith("vectors.")}
+    found = WordVectors.from_arrays(own)
+    if stored != {"words": len(found.words), "dimensions": found.n_dims}:
+        raise BadModel("its word vectors are not as many as its description says; train it again")
+    return found
 
 
 def _vocabulary(arrays: Arrays, name: str) -> Vocabulary:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -18,10 +18,12 @@ from unnaive.base.protocol import NO_PROBABILITIES, available_if
 from unnaive.base.settings import document_settings, unknown_setting
 from unnaive.base.types import Floats, Label, Predictions, ProgressCallback
 from unnaive.classifier.compress import compress_model
+from unnaive.classifier.field_methods import FieldMethods
 from unnaive.classifier.hub_methods import HubMethods
 from unnaive.classifier.model_bytes import model_from_bytes
 from unnaive.classifier.model_file import load_model, save
 from unnaive.classifier.parameters import ModelParameters, named_parameters
+from unnaive.classifier.vector_files import read_vectors
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.register import Register
 from unnaive.data.targets import Targets, label_sets
@@ -45,14 +47,13 @@ from unnaive.learning.update import (
 )
 from unnaive.models.catalogue import find_model, make_model
 from unnaive.text.buffer import TextBuffer
-from unnaive.text.counting import as_texts
 from unnaive.text.token_rule import OPTIONS, TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
 MODEL_FILE = "_model_file"  # in a state: what was learnt, as bytes
 
 
-class TextClassifier(HubMethods, ModelParameters):
+class TextClassifier(HubMethods, FieldMethods, ModelParameters):
     """A text classifier of the Bayesian family; a scikit-learn estimator whose X is raw texts.
 
     Counts, or counted documents where a model learns from those, are kept for the whole vocabulary, and `min_df` and
@@ -109,12 +110,14 @@ class TextClassifier(HubMethods, ModelParameters):
         emoji: bool = True,
         symbols: bool = False,
         char_borders: str = "spaces",
+        fields: Mapping[str, str] | Sequence[str] | None = None,
         min_df: int = 1,
         select: int | tuple[str, int] | None = None,
         multilabel: bool | None = None,
         decision: str | Decision | None = None,
         calibrate: str | bool | None = None,
         optimise: Any = None,
+        vectors: Any = None,
         class_weight: Any = None,
         n_jobs: int | None = None,
         random_state: int = 0,
@@ -138,12 +141,14 @@ class TextClassifier(HubMethods, ModelParameters):
         self.emoji = emoji
         self.symbols = symbols
         self.char_borders = char_borders
+        self.fields = fields
         self.min_df = min_df
         self.select = select
         self.multilabel = multilabel
         self.decision = decision
         self.calibrate = calibrate
         self.optimise = optimise
+        self.vectors = vectors
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -170,7 +175,8 @@ class TextClassifier(HubMethods, ModelParameters):
 
         `n_chars` is how much text it is taken for, where that is known before it is read; None: it is counted.
         """
-        documents = as_texts(texts)
+        self._find_fields(texts)
+        documents = self._documents(texts)
         rule = self.token_rule_of(lambda: n_chars if n_chars is not None else _count_chars(documents))
         return TrainingData.of_texts(
             documents, labels, rule, multilabel=self.multilabel, sample_weight=sample_weight, n_jobs=self.n_jobs,
@@ -191,6 +197,9 @@ class TextClassifier(HubMethods, ModelParameters):
         """
         if rechoose and keep_choice:
             raise UnnaiveError("keep_choice and rechoose contradict each other; give one of the two")
+        if not self.__sklearn_is_fitted__():
+            self._find_fields(texts)
+        texts = self._documents(texts)
         spec, rule = self.spec(), self.token_rule
         before = self._updatable(spec, rule) if self.__sklearn_is_fitted__() else None
         new, targets = self._count_labelled(spec, texts, labels, sample_weight, rule, before)
@@ -224,6 +233,7 @@ class TextClassifier(HubMethods, ModelParameters):
         """
         spec, rule = self.spec(), self.token_rule
         before = self._updatable(spec, rule)
+        texts = self._documents(texts)
         gone, targets = self._count_labelled(spec, texts, labels, sample_weight, rule, before)
         register = _changed_register(before, "without", texts, targets, sample_weight)
         hashes = _changed_text_hashes(before, "without", texts, sample_weight)
@@ -283,17 +293,17 @@ class TextClassifier(HubMethods, ModelParameters):
         Of texts like those of training, 5 % are above 0.95; texts of no class are mostly near 1. Needs three classes,
         and held-out scores, which `calibrate` or the model itself made.
         """
-        return self._fitted().novelty(as_texts(texts))
+        return self._fitted().novelty(self._documents(texts))
 
     @available_if(lambda self: self._has_probabilities(), NO_PROBABILITIES)
     def predict_proba(self, texts: Any) -> Floats:
         """p of each class (n_texts, n_classes); rows sum to one unless the target is multilabel."""
-        return self._fitted().predict_proba(as_texts(texts))
+        return self._fitted().predict_proba(self._documents(texts))
 
     @available_if(lambda self: self._has_probabilities(), NO_PROBABILITIES)
     def predict_log_proba(self, texts: Any) -> Floats:
         """log p of each class (n_texts, n_classes), exact also where p underflows."""
-        return self._fitted().predict_log_proba(as_texts(texts))
+        return self._fitted().predict_log_proba(self._documents(texts))
 
     def predict_set(
         self, texts: Any, confidence: float = 0.9, *, by_class: bool = False, at_least_one: bool = False
@@ -302,25 +312,27 @@ class TextClassifier(HubMethods, ModelParameters):
 
         Needs held-out scores, which `calibrate` or the model itself made. See `FittedModel.predict_set`.
         """
-        return self._fitted().predict_set(as_texts(texts), confidence, by_class=by_class, at_least_one=at_least_one)
+        return self._fitted().predict_set(
+            self._documents(texts), confidence, by_class=by_class, at_least_one=at_least_one
+        )
 
     @available_if(lambda self: self._has("probabilistic") and self._has("generative"))
     def predict_joint_log_proba(self, texts: Any) -> Floats:
         """log p(class, text), up to a constant of the text (n_texts, n_classes)."""
-        return self._fitted().predict_joint_log_proba(as_texts(texts))
+        return self._fitted().predict_joint_log_proba(self._documents(texts))
 
     @available_if(lambda self: not self._has("generative"))
     def decision_function(self, texts: Any) -> Floats:
         """Scores (n_texts, n_classes); of two exclusive classes the second's lead (n_texts,), as in scikit-learn."""
-        return self._fitted().decision_function(as_texts(texts))
+        return self._fitted().decision_function(self._documents(texts))
 
     def scores(self, texts: Any) -> Floats:
         """Raw scores of every class (n_texts, n_classes), also of two; `scorer_.link` tells what they mean."""
-        return self._fitted().scores(as_texts(texts))
+        return self._fitted().scores(self._documents(texts))
 
     def score(self, texts: Any, labels: Any, sample_weight: Any = None) -> float:
         """The share of texts whose labels are all right."""
-        documents = as_texts(texts)
+        documents = self._documents(texts)
         return self._fitted().subset_accuracy(documents, labels, len(documents), sample_weight)
 
     def explain(self, text: str, label: Label | None = None, *, against: Label | None = None) -> Explanation:
@@ -361,7 +373,7 @@ class TextClassifier(HubMethods, ModelParameters):
             spec.model.name, **_rule_parameters(rule), min_df=spec.min_df, select=spec.select, decision=spec.decision,
             calibrate=spec.calibrate, class_weight=spec.class_weight, random_state=spec.random_state,
             multilabel=fitted.multilabel or None, n_jobs=fitted.n_jobs, optimise=spec.optimise,
-            documents_limit=spec.documents_limit, **changed,
+            documents_limit=spec.documents_limit, vectors=spec.vectors, **changed,
         )  # fmt: skip
         made.fitted_ = fitted
         return made
@@ -423,7 +435,7 @@ class TextClassifier(HubMethods, ModelParameters):
 
     def _rule_with(self, changes: dict[str, Any]) -> TokenRule:
         given = {name: getattr(self, name) for name in TokenRule.field_names()}
-        return TokenRule(**given).with_defaults_changed(changes)
+        return TokenRule(**given | {"fields": self._known_fields()}).with_defaults_changed(changes)
 
     def spec(self) -> TrainingSpec:
         """The model and how it is trained, checked."""
@@ -435,6 +447,7 @@ class TextClassifier(HubMethods, ModelParameters):
         spec = TrainingSpec(
             make_model(self.model, self._settings, **runtime), self.min_df, self.select, self.decision, self.calibrate,
             self.class_weight, self.random_state, read_optimise(self.optimise), self.documents_limit,
+            read_vectors(self.vectors),
         )  # fmt: skip
         check_spec(spec)
         return spec
@@ -503,7 +516,7 @@ def _changed_register(
     """The model's register with or without the documents; None where it keeps none, or cannot follow weights."""
     if before.register is None or sample_weight is not None:
         return None
-    changed: Register = getattr(before.register, change)(as_texts(texts), label_sets(targets.Y, targets.classes))
+    changed: Register = getattr(before.register, change)(texts, label_sets(targets.Y, targets.classes))
     return changed
 
 
@@ -511,10 +524,11 @@ def _changed_text_hashes(before: FittedModel, change: str, texts: Any, sample_we
     """The hashes of texts with or without these; None where the model keeps none, or cannot follow weights."""
     if before.text_hashes is None or sample_weight is not None:
         return None
-    changed: TextHashes = getattr(before.text_hashes, change)(as_texts(texts))
+    changed: TextHashes = getattr(before.text_hashes, change)(texts)
     return changed
 
 
 def _rule_parameters(rule: TokenRule) -> dict[str, Any]:
     """The rule as parameters of TextClassifier."""
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in rule.to_dict().items()}
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in rule.to_dict().items()}
+    return values | ({} if rule.field_kinds is None else {"fields": rule.field_kinds})

@@ -141,7 +141,7 @@ void run_transposed(Vector<Index> starts, Vector<int32_t> columns, Vector<double
 template <typename Weight>
 void run_add_tf_idf(Vector<int64_t> starts, Vector<int32_t> columns, Vector<double> values, Vector<int32_t> place,
                     Vector<double> idf, nb::ndarray<const Weight, nb::ndim<2>, nb::c_contig, nb::device::cpu> weights,
-                    Out out) {
+                    Out out, bool by_sum) {
   const auto X = csr<int64_t>(starts, columns, values);
   check_inside(columns.data(), columns.size(), height(place), "a column of the sparse matrix has no place");
   bool outside = false;
@@ -150,8 +150,8 @@ void run_add_tf_idf(Vector<int64_t> starts, Vector<int32_t> columns, Vector<doub
   require(height(out) == X.rows && out.shape(1) == weights.shape(1), "the scores have another shape");
   const auto width = static_cast<int64_t>(out.shape(1));
   nb::gil_scoped_release free;
-  if (has_avx2()) return wide::add_tf_idf(X, place.data(), idf.data(), weights.data(), out.data(), width);
-  plain::add_tf_idf(X, place.data(), idf.data(), weights.data(), out.data(), width);
+  if (has_avx2()) return wide::add_tf_idf(X, place.data(), idf.data(), weights.data(), out.data(), width, by_sum);
+  plain::add_tf_idf(X, place.data(), idf.data(), weights.data(), out.data(), width, by_sum);
 }
 
 template <typename T>
@@ -382,8 +382,10 @@ NB_MODULE(_products, m) {
   m.def("transposed", &run_transposed<int32_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
   m.def("transposed", &run_transposed<int64_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
   const auto weights = nb::arg("weights").noconvert();  // a converted copy would take the place of the other kind
-  m.def("add_tf_idf", &run_add_tf_idf<float>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), weights, out);
-  m.def("add_tf_idf", &run_add_tf_idf<double>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), weights, out);
+  m.def("add_tf_idf", &run_add_tf_idf<float>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), weights, out,
+        nb::arg());
+  m.def("add_tf_idf", &run_add_tf_idf<double>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), weights, out,
+        nb::arg());
   const auto values = nb::arg("values").noconvert();  // likewise
   const auto no_copy = [&](auto function) { m.def("take_columns", function, nb::arg(), nb::arg(), values, nb::arg()); };
   no_copy(&run_take_columns<int32_t, int32_t>);

@@ -21,7 +21,7 @@ from unnaive.data.count_tables import take_rows
 from unnaive.data.counts import Counts
 from unnaive.data.memory import table_budget, table_bytes
 from unnaive.data.named_counts import NamedCounts
-from unnaive.data.run_folders import find_min_df, load_run, merge_folders, model_bytes, write_run
+from unnaive.data.run_folders import TermCost, find_min_df, load_run, merge_folders, write_run
 from unnaive.data.running_sums import RunningSums
 from unnaive.data.runs import Run
 from unnaive.data.targets import sorted_classes
@@ -78,6 +78,7 @@ class Accumulator:
     rule, threads  how texts become terms
     memory         bytes that the whole program may take; None for any number
     folder         where runs are written; needed with `memory` and for checkpoints
+    cost           what a model of the terms takes; `weight_bytes` more for every class and term, seen together or not
 
     >>> counter = Accumulator(TokenRule())
     >>> counter.add(["good ball", "fair vote"], [("sport",), ("politics",)])
@@ -92,8 +93,12 @@ class Accumulator:
         threads: int | None = None,
         memory: int | None = None,
         folder: Path | None = None,
+        *,
+        cost: TermCost | None = None,
+        weight_bytes: int = 0,
     ) -> None:
         self.rule, self.threads, self.memory, self.folder = rule, threads, memory, folder
+        self._cost, self._weight_bytes = cost or TermCost(), weight_bytes
         self._budget = table_budget(memory)
         self.codes = LabelCodes()
         self.runs: list[str] = []
@@ -192,10 +197,14 @@ class Accumulator:
         counts, vocabulary = self._sums.total(), self.vocabulary
         letters, cells = len(vocabulary.to_arrays()[0]), stored(counts, "class_terms").nnz
         # runs or not, the same sums give the same model: both ask whether that fits
-        if self.runs or (self._budget is not None and model_bytes(len(vocabulary), letters, cells) > self._budget):
+        needed = self._term_cost().of(len(vocabulary), letters, cells)
+        if self.runs or (self._budget is not None and needed > self._budget):
             del counts, vocabulary
             counts, vocabulary = self._load_runs()
         return name_counts(counts, self.codes.labels, vocabulary, multilabel=multilabel)
+
+    def _term_cost(self) -> TermCost:
+        return self._cost._replace(term=self._cost.term + self._weight_bytes * len(self.codes))
 
     def run(self) -> Run:
         """What is in memory as a run, for another machine to merge with others."""
@@ -211,7 +220,7 @@ class Accumulator:
         if len(self.runs) > 1:
             self._merge()
         run = self._folder() / self.runs[0]
-        self.min_df, self.n_pruned = find_min_df(run, self._budget)
+        self.min_df, self.n_pruned = find_min_df(run, self._budget, self._term_cost())
         return load_run(run, len(self.codes), self.min_df)
 
 

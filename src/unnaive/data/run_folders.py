@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,22 @@ BLOCK_TERMS = 1 << 14  # terms of each run that are merged at a time
 MODEL_TERM_BYTES = 88  # of a term while the model is made and written, beside its letters: measured, with some more
 MODEL_LETTER_BYTES = 4  # of a letter of its
 MODEL_CELL_BYTES = 60  # of a class and term that were seen together, likewise
+
+
+class TermCost(NamedTuple):
+    """What a model takes while it is made and written, in bytes: an upper estimate.
+
+    >>> TermCost().of(1_000_000, 9_000_000, 2_000_000) >> 20
+    232
+    """
+
+    term: int = MODEL_TERM_BYTES
+    letter: int = MODEL_LETTER_BYTES
+    cell: int = MODEL_CELL_BYTES
+
+    def of(self, n_terms: Any, letters: Any, n_cells: Any) -> Any:
+        """Of so many terms, which have so many letters and were seen with so many classes together."""
+        return self.term * n_terms + self.letter * letters + self.cell * n_cells
 
 
 def write_run(folder: Path, counts: Counts, vocabulary: Vocabulary) -> None:
@@ -131,12 +147,7 @@ def load_run(folder: Path, n_classes: int, min_df: int = 1) -> tuple[Counts, Voc
     return sum_tables(kept, about["documents"], class_docs)
 
 
-def model_bytes(n_terms: int, letters: int, n_cells: int) -> int:
-    """What a model takes while it is made and written: an upper estimate."""
-    return MODEL_TERM_BYTES * n_terms + MODEL_LETTER_BYTES * letters + MODEL_CELL_BYTES * n_cells
-
-
-def find_min_df(folder: Path, budget: int | None) -> tuple[int, int]:
+def find_min_df(folder: Path, budget: int | None, term_cost: TermCost) -> tuple[int, int]:
     """(the least number of documents that a term must be in for a model of the budget, how many terms have fewer).
 
     The rule depends on the sums alone, not on the order in which documents came: all terms of d documents or more are
@@ -144,7 +155,7 @@ def find_min_df(folder: Path, budget: int | None) -> tuple[int, int]:
     """
     if budget is None:
         return 1, 0
-    limits, cost, terms = _cost_by_df(folder)
+    limits, cost, terms = _cost_by_df(folder, term_cost)
     dropped = np.concatenate([np.zeros(1, np.int64), np.cumsum(terms)])  # terms of fewer documents than each limit
     left = int(cost.sum()) - np.concatenate([np.zeros(1, np.int64), np.cumsum(cost)])
     fits = np.flatnonzero(left[:-1] <= budget)
@@ -158,14 +169,14 @@ def find_min_df(folder: Path, budget: int | None) -> tuple[int, int]:
     return 1 if not place else int(limits[place - 1]) + 1, int(dropped[place])
 
 
-def _cost_by_df(folder: Path) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _cost_by_df(folder: Path, term_cost: TermCost) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """(the numbers of documents that terms are in, ascending; what all terms of each cost; how many there are)."""
     arrays, _ = open_stored(folder)
     found = np.zeros((3, 0), np.int64)
     for first in range(0, len(arrays["df"]), BLOCK_TERMS):
         last = min(first + BLOCK_TERMS, len(arrays["df"]))
         df, lengths, sizes = (arrays[name].read(first, last).astype(np.int64) for name in ("df", "lengths", "sizes"))
-        cost = MODEL_TERM_BYTES + MODEL_LETTER_BYTES * lengths + MODEL_CELL_BYTES * sizes
+        cost = term_cost.of(1, lengths, sizes)
         more = np.concatenate([found, [df, cost, np.ones(len(df), np.int64)]], axis=1)
         values, place = np.unique(more[0], return_inverse=True)
         found = np.zeros((3, len(values)), np.int64)

@@ -24,8 +24,8 @@ from unnaive.data.sample_weights import check_sample_weight, class_sample_weight
 from unnaive.data.targets import Targets, read_targets
 from unnaive.data.unlabelled import read_partly_labelled
 from unnaive.io.corpus import check_some_documents, check_some_labels
+from unnaive.io.fields import as_documents
 from unnaive.text.backend import thread_count
-from unnaive.text.buffer import as_texts
 from unnaive.text.counting import TextCounter
 from unnaive.text.gram_units import GramUnits, which_are_grams
 from unnaive.text.tokens import TokenRule
@@ -115,7 +115,7 @@ class TrainingData:
 
         Without `check` they may be of one class and have no term: documents that join others, or are taken out.
         """
-        documents = as_texts(texts)
+        documents = as_documents(texts, rule.fields)
         check_some_documents(len(documents))
         read = read_partly_labelled if unlabelled else read_targets
         targets = read(labels, len(documents), multilabel=multilabel)

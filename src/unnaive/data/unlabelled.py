@@ -1,7 +1,8 @@
-"""Labels of which some are missing, for models that also learn from unlabelled documents."""
+"""Labels of which some are missing: documents without one are learnt from, or left out."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from unnaive.base.sparse import csr_array
 from unnaive.data.targets import Targets, list_labels, read_targets
 from unnaive.io.corpus import check_some_labels
+from unnaive.text.buffer import TextBuffer
 
 UNLABELLED = -1  # among whole numbers, as in scikit-learn's semi-supervised estimators
 
@@ -49,3 +51,14 @@ def read_partly_labelled(labels: Any, n_docs: int, *, multilabel: bool | None = 
 
 def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and value != value)
+
+
+def take_labelled(texts: Any, labels: Sequence[tuple[Any, ...]]) -> tuple[Any, list[tuple[Any, ...]]]:
+    """The documents that have a label, of some texts with their label sets.
+
+    >>> take_labelled(["good ball", "fair vote"], [(), ("politics",)])
+    (['fair vote'], [('politics',)])
+    """
+    rows = np.array([row for row, names in enumerate(labels) if names], np.int64)
+    kept = texts.take(rows) if isinstance(texts, TextBuffer) else [texts[row] for row in rows]
+    return kept, [labels[row] for row in rows]

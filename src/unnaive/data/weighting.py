@@ -109,7 +109,11 @@ def tf_idf(
     n_docs = X.shape[0] if sample_weight is None else sample_weight.sum()
     if df is None or sample_weight is not None:
         df = document_frequency(X, sample_weight)
-    return Weighting("log", 1 + np.log((n_docs + 1) / (df + 1)), "l2")
+    return _tf_idf(df, n_docs)
+
+
+def _tf_idf(df: NDArray[Any], n_docs: Any) -> Weighting:
+    return Weighting("log", 1 + np.log((n_docs + 1) / (np.asarray(df, np.float64) + 1)), "l2")
 
 
 DOCUMENT_WEIGHTINGS = ("tf-idf", "log", "binary", "counts")
@@ -121,8 +125,15 @@ def document_weighting(name: str, X: Sparse, sample_weight: NDArray[np.float64] 
     "tf-idf"  (1 + log n)·(1 + log((N+1)/(df+1))), rows of length 1     "log"     1 + log n, rows of length 1
     "binary"  presence                                                "counts"  as they are
     """
-    if choose(list(DOCUMENT_WEIGHTINGS), name, "document weighting") == "tf-idf":
+    if name == "tf-idf":
         return tf_idf(X, sample_weight)
+    return counted_weighting(name, np.zeros(0), 0.0)
+
+
+def counted_weighting(name: str, df: NDArray[Any], n_docs: float) -> Weighting:
+    """The same from sums over the training documents: documents with each term (n_terms,), and of all."""
+    if choose(list(DOCUMENT_WEIGHTINGS), name, "document weighting") == "tf-idf":
+        return _tf_idf(df, n_docs)
     return {"log": Weighting("log", None, "l2"), "binary": Weighting("binary"), "counts": Weighting("raw")}[name]
 
 

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from unnaive.base.errors import BadData
 from unnaive.base.lazy import lazy_property
-from unnaive.base.types import Floats, Sparse
+from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.data.targets import label_matrix, label_sets, read_targets, single_labels
 from unnaive.evaluation.abstention import (
     AbstentionChoice,
@@ -35,6 +35,7 @@ from unnaive.evaluation.training_drift import TrainingDrift, find_training_drift
 from unnaive.learning.explain import Explanation
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
+from unnaive.learning.top_labels import TopLabels, tells_by_best
 from unnaive.linear.links import comparable_scores
 from unnaive.text.counting import as_texts
 from unnaive.text.tokens import TokenRule
@@ -50,6 +51,8 @@ MULTILABEL = (
     "aurc",
 )  # fmt: skip
 MANY_LABELS = ("precision@1", "precision@3", "precision@5", "psp@1", "psp@3", "psp@5")
+MOST_CELLS = 1 << 25  # scores of documents for all classes that are held: 256 MB
+BEST = 100  # classes of each document, where there would be more
 MANY = 100  # classes, above which what is among the best few says more than decisions do
 
 
@@ -87,6 +90,9 @@ def evaluate(
     true_labels = label_sets(targets.Y, tuple(map(str, targets.classes)))
     known = tuple(map(str, fitted.classes))
     unknown = tuple(sorted({label for names in true_labels for label in names} - set(known)))
+    Y = label_matrix(true_labels, (*known, *unknown))
+    if n_docs * len(known) > MOST_CELLS and tells_by_best(fitted):
+        return _evaluate_best(fitted, documents, Y, unknown, name=name, ids=ids)
     started = time.perf_counter()
     scores = fitted.scores(documents)
     seconds = time.perf_counter() - started
@@ -101,13 +107,40 @@ def evaluate(
         ids=ids,
         classes=(*known, *unknown),
         unknown=unknown,
-        Y=label_matrix(true_labels, (*known, *unknown)),
+        Y=Y,
         scores=_add_columns(comparable_scores(fitted.scorer.link, scores), len(unknown), -np.inf),
         log_probabilities=fitted.log_probabilities(scores) if fitted.conformal is not None else None,
         predictions=csr_array((given.data, given.indices, given.indptr), shape=(n_docs, len(known) + len(unknown))),
         probabilities=_add_columns(fitted.probabilities(scores), len(unknown), 0.0) if fitted.probabilistic else None,
         uncalibrated=None if raw is None else _add_columns(raw, len(unknown), 0.0),
         seconds=seconds,
+    )
+
+
+def _evaluate_best(
+    fitted: FittedModel, documents: Any, Y: Sparse, unknown: tuple[str, ...], *, name: str, ids: Sequence[str] | None
+) -> Evaluation:
+    """The same by the best classes of each document, where the scores of all classes would be too many to hold."""
+    started = time.perf_counter()
+    top = fitted.top_labels(documents, min(BEST, len(fitted.classes)))
+    seconds = time.perf_counter() - started
+    if top is None:
+        raise RuntimeError("a model that tells by its best classes, and does not")
+    given = top.decisions()
+    return Evaluation(
+        name=name,
+        fitted=fitted,
+        documents=documents,
+        ids=ids,
+        classes=(*map(str, fitted.classes), *unknown),
+        unknown=unknown,
+        Y=Y,
+        scores=None,
+        predictions=csr_array((given.data, given.indices, given.indptr), shape=Y.shape),
+        probabilities=None,
+        uncalibrated=None,
+        seconds=seconds,
+        top=top,
     )
 
 
@@ -130,10 +163,11 @@ class Mistake:
 class Evaluation:
     """Predictions of a model for documents whose true labels are known; prints as a table of measures.
 
-    Y, predictions: (n_docs, n_classes) 0/1 sparse; scores, probabilities: dense. `uncalibrated` are the probabilities
-    before calibration, if there was one; `log_probabilities` those of the known classes, if there are conformal sets.
-    `unknown` classes, which the documents have and the model does not know, come last, score −∞ and are never given:
-    they count as the mistakes that they are. `seconds` is the time of scoring.
+    Y, predictions: (n_docs, n_classes) 0/1 sparse; scores, probabilities: dense. Where these would be too many, they
+    are None, `top` has the best classes of each document, and measures of all scores are left out. `uncalibrated` are
+    the probabilities before calibration, if there was one; `log_probabilities` those of the known classes, if there are
+    conformal sets. `unknown` classes, which the documents have and the model does not know, come last, score −∞ and are
+    never given: they count as the mistakes that they are. `seconds` is the time of scoring.
     """
 
     name: str
@@ -143,12 +177,13 @@ class Evaluation:
     classes: tuple[str, ...]
     unknown: tuple[str, ...]
     Y: Sparse
-    scores: Floats
+    scores: Floats | None
     predictions: Sparse
     probabilities: Floats | None
     uncalibrated: Floats | None
     seconds: float
     log_probabilities: Floats | None = None
+    top: TopLabels | None = None
 
     def __len__(self) -> int:
         return int(self.Y.shape[0])
@@ -192,12 +227,19 @@ class Evaluation:
                 f"the measure {name!r} needs how many documents each class was learnt from, which this model has not "
                 "kept; train it with its counts or documents"
             )
+        if self.top is not None and found.needs in ("scores", "probabilities"):
+            raise BadData(
+                f"the measure {name!r} needs the scores of {len(self):,} documents for all {len(self.classes):,} "
+                "classes, which are too many; evaluate on fewer documents, or ask for precision@5"
+            )
         return found(self._input)
 
     @lazy_property
     def _input(self) -> MeasureInput:
         propensity = _class_propensities(self.fitted, len(self.unknown))
-        return MeasureInput(indicator_matrix(self.Y), self.scores, self.predictions, self.probabilities, propensity)
+        best = None if self.top is None else self.top.top.best(min(BEST, self.top.n_classes))
+        truth = indicator_matrix(self.Y)
+        return MeasureInput(truth, self.scores, self.predictions, self.probabilities, propensity, best)
 
     @lazy_property
     def confusion(self) -> NDArray[np.int64]:
@@ -208,13 +250,16 @@ class Evaluation:
         """(true, given, documents) of the classes that are confused most; empty for multilabel documents."""
         if not self.exclusive:
             return []
-        off = self.confusion - np.diag(np.diag(self.confusion))
-        order = np.argsort(-off, axis=None, kind="stable")[:limit]
-        pairs = [divmod(int(at), len(self.classes)) for at in order]
-        return [(self.classes[i], self.classes[j], int(off[i, j])) for i, j in pairs if off[i, j]]
+        pairs = confusion(self.Y, self.predictions).tocoo()
+        off = np.flatnonzero((pairs.row != pairs.col) & (pairs.data > 0))
+        true, given, n = pairs.row[off], pairs.col[off], pairs.data[off]
+        order = np.lexsort((given, true, -n))[:limit]
+        return [(self.classes[true[at]], self.classes[given[at]], int(n[at])) for at in order]
 
     def rankings(self, limit: int = 4) -> list[PrecisionRecallCurve]:
-        """Precision and recall pooled over all decisions, and of the largest classes."""
+        """Precision and recall pooled over all decisions, and of the largest classes; none without all scores."""
+        if self.scores is None:
+            return []
         truth = indicator_matrix(self.Y)
         columns = truth.tocsc()
         largest = np.argsort(-class_sizes(truth), kind="stable")[:limit]
@@ -271,18 +316,35 @@ class Evaluation:
     def mistakes(self, limit: int = 10) -> list[Mistake]:
         """The mistakes made with most confidence, one for each document."""
         truth, given = indicator_matrix(self.Y), indicator_matrix(self.predictions)
-        surprise = self._surprise(truth)
         off = csr_array(abs(truth - given))
         off.eliminate_zeros()
         rows, columns = off.nonzero()
-        order = np.lexsort((columns, rows, -surprise[rows, columns]))
-        best = {int(rows[at]): int(columns[at]) for at in reversed(order)}  # the last one in is the worst of its row
-        ranked = sorted(best.items(), key=lambda item: -surprise[item])[:limit]
-        return [self._mistake(row, column, float(surprise[row, column])) for row, column in ranked]
+        surprise = self._surprise(truth)[rows, columns] if self.top is None else self._top_surprise(rows, columns)
+        order = np.lexsort((columns, rows, -surprise))
+        worst = {int(rows[at]): int(at) for at in reversed(order)}  # the last one in is the worst of its row
+        ranked = sorted(worst.values(), key=lambda at: -surprise[at])[:limit]
+        return [self._mistake(int(rows[at]), int(columns[at]), float(surprise[at])) for at in ranked]
+
+    def _top_surprise(self, rows: Ids, columns: Ids) -> Floats:
+        """How sure the classifier was of these wrong decisions: p of a class given, 1 − p of one missed."""
+        if self.top is None:
+            raise RuntimeError("an evaluation by all scores")
+        cells, width = self.top.top, len(self.classes)
+        key = cells.documents * width + cells.classes
+        order = np.argsort(key)
+        asked = rows.astype(np.int64) * width + columns
+        at = order[np.minimum(np.searchsorted(key[order], asked), len(key) - 1)]
+        p = np.where(key[at] == asked, self.top.values[at], 0.0)  # of a class that is not among the best, p is near 0
+        truth = np.asarray(self.Y[rows, columns]).ravel() != 0
+        if self.exclusive:
+            return np.where(truth, -np.inf, p)
+        return np.where(truth, 1 - p, p)
 
     def _surprise(self, truth: Sparse) -> Floats:
         """How sure the classifier was of each decision, were it wrong (n_docs, n_classes)."""
         sure = self.probabilities if self.probabilities is not None else self.scores
+        if sure is None:
+            raise RuntimeError("an evaluation by the best classes")
         true = truth.toarray() != 0
         if self.exclusive:  # the lead of a wrong class over the true one; a missed class is the same mistake
             of_truth = np.where(true, sure, -np.inf).max(axis=1, keepdims=True)

@@ -31,6 +31,7 @@ from unnaive.learning.explain import Explanation
 
 LARGEST_MATRIX = 30  # classes; above that classes are put beside those they are confused with, and worst come first
 CLASSES_SHOWN = 30
+LARGEST_DRAWN = 1000  # classes; of more there is no matrix, and the others are not listed
 
 
 def evaluation_page(
@@ -97,7 +98,7 @@ def class_table(found: Evaluation) -> str:
     ]
     note = html.page_note("Worst F1 first.") if many else ""
     first = note + html.table(head, rows[:CLASSES_SHOWN], kind="bars", label="Measures by class")
-    rest = rows[CLASSES_SHOWN:]
+    rest = rows[CLASSES_SHOWN:LARGEST_DRAWN]
     return first + (html.collapsible(f"{len(rest)} more classes", html.table(head, rest, kind="bars")) if rest else "")
 
 
@@ -116,6 +117,8 @@ def confusion_section(found: Evaluation) -> str:
         if pairs
         else ""
     )
+    if len(found.classes) > LARGEST_DRAWN:
+        return pair_table
     if len(found.classes) > LARGEST_MATRIX:
         return pair_table + large_confusion_matrix(found)
     most = html.headed("Confused most", pair_table) if pair_table else ""
@@ -201,6 +204,8 @@ def cluster_classes(confusion: NDArray[Any]) -> list[int]:
 def curve_figures(found: Evaluation) -> str:
     """Precision–recall curves with breakeven points, and the calibration curve."""
     rankings = found.rankings()
+    if not rankings:
+        return ""
     points = ", ".join(f"{one.name} {one.breakeven:.3f}" for one in rankings)
     drawn = [
         html.figure(
@@ -268,6 +273,8 @@ def abstention_section(found: Evaluation) -> str:
 
 def term_lists(evaluation: Evaluation, limit: int) -> str:
     """The strongest terms of each class, with bars; nothing for a model where nobody can tell."""
+    if len(evaluation.classes) > LARGEST_DRAWN:
+        return ""
     lists = [_term_list(label, found) for label, found in evaluation.top_terms(limit).items() if found]
     if not lists:
         return ""
@@ -298,7 +305,7 @@ def mistake_list(found: Evaluation, limit: int) -> str:
 def mistake_article(found: Evaluation, mistake: Mistake, why: Explanation | None) -> str:
     """One mistake."""
     name = found.document_name(mistake.row)
-    sure = f"{100 * mistake.confidence:.1f} % sure" if found.probabilities is not None else "by its score"
+    sure = f"{100 * mistake.confidence:.1f} % sure" if found.fitted.probabilistic else "by its score"
     verdict = f"missed {mistake.wrong}" if mistake.missed else f"given {mistake.wrong}"
     true = ", ".join(mistake.true) or "no class"
     given = ", ".join(mistake.given) or "no class"

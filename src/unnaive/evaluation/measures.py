@@ -23,13 +23,17 @@ from unnaive.evaluation.tally import Tally, class_sizes, indicator_matrix
 
 @dataclass(frozen=True, eq=False)
 class MeasureInput:
-    """True labels Y (n_docs, n_classes) and a classifier's output; what several measures share is computed once."""
+    """True labels Y (n_docs, n_classes) and a classifier's output; what several measures share is computed once.
+
+    best  some classes of each document, best first (n_docs, k), where there are no scores of all classes
+    """
 
     Y: Sparse
     scores: Any = None
     predictions: Any = None
     probabilities: Any = None
     propensities: Any = None
+    best: Any = None
 
     @lazy_property
     def tally(self) -> Tally:
@@ -40,6 +44,11 @@ class MeasureInput:
     def order(self) -> Ids:
         """The classes of each document, best first."""
         return ranking.class_order(ranking.check_scores(self.Y, self.scores)[1])
+
+    @property
+    def ranked(self) -> Any:
+        """The classes of each document, best first, all or at least those that `best` has; None without any."""
+        return self.best if self.scores is None else self.order
 
     @lazy_property
     def _breakevens(self) -> dict[str, Floats]:
@@ -57,7 +66,8 @@ class MeasureInput:
 class Measure:
     """One measure: what it needs and its value from the MeasureInput.
 
-    It may need "predictions", "scores", "probabilities", or "propensities", which come with scores.
+    It may need "predictions", "scores", "ranked" (scores, or the best classes alone), "probabilities", or
+    "propensities", which come with scores.
 
     >>> print(MEASURES["micro-f1"])
     micro-f1
@@ -75,7 +85,8 @@ class Measure:
     def __call__(self, given: MeasureInput) -> float:
         """The value, or an error that says which input is missing."""
         if getattr(given, self.needs) is None:
-            raise BadData(f"the measure {self.name!r} needs {self.needs}, which were not given; pass {self.needs}=…")
+            needed = "scores" if self.needs == "ranked" else self.needs
+            raise BadData(f"the measure {self.name!r} needs {needed}, which were not given; pass {needed}=…")
         return float(self.value(given))
 
 
@@ -92,28 +103,28 @@ def f1_at_k(average: str, k: int, name: str = "") -> Measure:
     """F1 when every document gets its k best classes."""
 
     def value(given: MeasureInput) -> float:
-        tally = ranking.tally_at(given.Y, given.order, k)
+        tally = ranking.tally_at(given.Y, given.ranked, k)
         return float(getattr(tally, average)("f1"))
 
     about = f"F1 with the {k} best classes of every document, {average} average"
-    return Measure(name or f"{average}-f1@{k}", "scores", value, about)
+    return Measure(name or f"{average}-f1@{k}", "ranked", value, about)
 
 
 def precision_at_k(k: int) -> Measure:
     """The share of the k best classes that are right."""
 
     def value(given: MeasureInput) -> float:
-        return many_labels.precision_at(given.order, given.Y, k)
+        return many_labels.precision_at(given.ranked, given.Y, k)
 
     best = "the best class" if k == 1 else f"the {k} best classes"
-    return Measure(f"precision@{k}", "scores", value, f"share of {best} of every document that are right")
+    return Measure(f"precision@{k}", "ranked", value, f"share of {best} of every document that are right")
 
 
 def propensity_scored_at_k(k: int) -> Measure:
     """The same with rare classes counting for more, over the most that could be had."""
 
     def value(given: MeasureInput) -> float:
-        return many_labels.propensity_scored_precision_at(given.order, given.Y, given.propensities, k)
+        return many_labels.propensity_scored_precision_at(given.ranked, given.Y, given.propensities, k)
 
     return Measure(f"psp@{k}", "propensities", value, f"precision@{k}, propensity-scored: a rare class counts for more")
 

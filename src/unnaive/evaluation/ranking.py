@@ -107,17 +107,21 @@ def class_order(scores: Floats) -> Ids:
     return np.argsort(-scores, axis=1, kind="stable")
 
 
-def top_classes(order: Ids, k: int) -> Sparse:
-    """The first k classes of each document as a 0/1 csr_array; what decisions.TopK(k) decides, from a known order."""
-    n_docs, n_classes = order.shape
-    width = min(k, n_classes)
+def top_classes(order: Ids, k: int, n_classes: int) -> Sparse:
+    """The first k classes of each document as a 0/1 csr_array; what decisions.TopK(k) decides, from a known order.
+
+    order  the classes of each document, best first (n_docs, at least min(k, n_classes))
+    """
+    n_docs, width = order.shape[0], min(k, n_classes)
+    if order.shape[1] < width:
+        raise BadData(f"the {order.shape[1]} best classes of each document are known; ask for no more, not for {k}")
     ones = np.ones(n_docs * width, dtype=np.int64)
-    return csr_array((ones, order[:, :width].ravel(), np.arange(n_docs + 1) * width), shape=order.shape)
+    return csr_array((ones, order[:, :width].ravel(), np.arange(n_docs + 1) * width), shape=(n_docs, n_classes))
 
 
 def tally_at(Y: Any, order: Ids, k: int) -> Tally:
     """The tally when every document gets its first k classes (F1@k)."""
-    return Tally.of(Y, top_classes(order, k))
+    return Tally.of(Y, top_classes(order, k, Y.shape[1]))
 
 
 def positive_ranks(Y: Any, order: Ids) -> tuple[Ids, Ids]:

@@ -51,14 +51,10 @@ def classes_by_size(evaluation: Evaluation) -> list[int]:
 def class_rows(evaluation: Evaluation) -> Iterator[tuple[str, float, float, float, int]]:
     """Name, precision, recall, F1 and true documents of each class, the largest first."""
     tally = evaluation.tally
+    columns = tally.precision.tolist(), tally.recall.tolist(), tally.f1.tolist(), tally.support.tolist()
     for c in classes_by_size(evaluation):
-        yield (
-            evaluation.classes[c],
-            float(tally.precision[c]),
-            float(tally.recall[c]),
-            float(tally.f1[c]),
-            int(tally.support[c]),
-        )
+        precision, recall, f1, size = (column[c] for column in columns)
+        yield evaluation.classes[c], precision, recall, f1, size
 
 
 def _sizes(evaluation: Evaluation) -> str:

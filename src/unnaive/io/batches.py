@@ -17,6 +17,7 @@ from unnaive.io.binary_tables import ParquetTable
 from unnaive.io.columns import Columns
 from unnaive.io.corpus import Labels
 from unnaive.io.csv_tables import CsvTable
+from unnaive.io.fields import encode_records
 from unnaive.io.json_tables import JsonTable
 from unnaive.io.kept_columns import KeptColumn
 from unnaive.io.label_checks import MISSING, is_missing_value
@@ -54,13 +55,19 @@ def read_batches(table: Table, columns: Columns, parse: Parse) -> Iterator[Docum
 
 
 def _documents(rows: ColumnBatch, columns: Columns, parse: Parse) -> DocumentBatch:
-    texts = join_texts([rows[name].texts() for name in columns.texts])
+    if columns.fields:
+        values = {name: rows[name].values() for name in columns.inputs}
+        texts = TextBuffer.of(encode_records(values, columns.fields, "the rows"))
+    else:
+        texts = join_texts([rows[name].texts() for name in columns.texts])
     labels: list[Labels] = [()] * len(texts)
     if columns.label is not None and len(texts):
         codes, values = rows[columns.label].distinct()
         if columns.label in values:  # may be the header once more, which is left out row by row
             name = "\n".join(columns.texts)
-            if any(texts[row] == name for row in np.flatnonzero(codes == values.index(columns.label)).tolist()):
+            if columns.fields or any(
+                texts[row] == name for row in np.flatnonzero(codes == values.index(columns.label)).tolist()
+            ):
                 raise NotPlain
         sets = [parse(value) for value in values]  # a value that comes back is parsed once
         labels = [sets[code] for code in codes.tolist()]

@@ -8,12 +8,15 @@ from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, TypeGuard
 
-from unnaive.base.errors import BadData
+from unnaive.base.errors import BadData, UnnaiveError
+from unnaive.io.fields import guess_kind
 from unnaive.io.label_checks import LabelSpelling
 from unnaive.io.labels import name_flags
 from unnaive.io.profiles import LABEL_NAMES, TEXT_NAMES, Profile, profile_column
+from unnaive.text.sections import TEXT, TEXT_KINDS, field_kinds, read_fields
 
 MOST_LISTED = 12
+FIXED_KINDS = ("category", "number", "date")  # of fields that are no texts
 
 ColumnSample = Mapping[str, Sequence[Any]]  # the first values of each column
 
@@ -25,7 +28,8 @@ class Columns:
     Labels stand in one column, `label`, or in several of zeros and ones, `label_columns`, which stand for the labels in
     `flag_labels`. `separator` stands between the labels of one document, where it has several. `header` is False where
     the columns are numbered. `kept` are the columns to hand on as they are, beside which predictions are written.
-    `spelling` is how labels are read beyond that.
+    `spelling` is how labels are read beyond that. `fields`, as "name:kind", are all columns that documents are made of
+    where they are records with fields, the texts first; none where they are texts.
     """
 
     texts: tuple[str, ...]
@@ -37,13 +41,16 @@ class Columns:
     header: bool = True
     kept: tuple[str, ...] = ()
     spelling: LabelSpelling = field(default_factory=LabelSpelling)
+    fields: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON of what the next file is likely to share; `from_dict` reads it."""
         return {
             "texts": list(self.texts), "label": self.label, "separator": self.separator,
             "label_columns": list(self.label_columns), "flag_labels": list(self.flag_labels), "header": self.header,
-        } | ({"spelling": asdict(self.spelling)} if self.spelling else {})  # fmt: skip
+        } | ({"spelling": asdict(self.spelling)} if self.spelling else {}) | (
+            {"fields": list(self.fields)} if self.fields else {}
+        )  # fmt: skip
 
     @classmethod
     def from_dict(cls, stored: Any) -> Columns | None:
@@ -65,21 +72,35 @@ class Columns:
         )
         header = stored.get("header") is not False
         spelling = _read_spelling(stored.get("spelling"))
-        return cls(tuple(texts), label, None, separator, tuple(flags), tuple(names), header, spelling=spelling)
+        fields = _read_stored_fields(stored.get("fields"), texts)
+        return cls(
+            tuple(texts), label, None, separator, tuple(flags), tuple(names), header, spelling=spelling, fields=fields
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them: texts, label, label columns, id, kept ones."""
+        """All of them: inputs, label, label columns, id, kept ones."""
         label = () if self.label is None else (self.label,)
-        return (*self.texts, *label, *self.label_columns, *(() if self.id is None else (self.id,)), *self.kept)
+        return (*self.inputs, *label, *self.label_columns, *(() if self.id is None else (self.id,)), *self.kept)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """What documents are made of: the texts, or all fields."""
+        return tuple(field_kinds(self.fields)) if self.fields else self.texts
 
     def describe(self) -> str:
         """The columns in words.
 
         >>> Columns(("subject", "body"), "queue").describe()
         'text from subject and body, labels from queue'
+        >>> Columns(("body",), fields=("body:text", "age:number")).describe()
+        'text from body, number from age'
         """
-        words = [f"text from {' and '.join(self.texts)}"]
+        words = [f"text from {' and '.join(self.texts)}"] if self.texts else []
+        kinds = field_kinds(self.fields)
+        for kind in FIXED_KINDS:
+            names = [name for name in kinds if kinds[name] == kind]
+            words += [f"{kind} from {join_names(names, 5)}"] if names else []
         if self.label is not None:
             words.append(f"labels from {self.label}")
         if self.label_columns:
@@ -97,6 +118,15 @@ def _read_spelling(stored: Any) -> LabelSpelling:
     )
 
 
+def _read_stored_fields(stored: Any, texts: list[str]) -> tuple[str, ...]:
+    """The fields as a model file has them; none for anything that is not so."""
+    try:
+        fields = read_fields(tuple(stored)) if _is_list_of_names(stored) and stored else None
+    except UnnaiveError:
+        return ()
+    return fields if fields and set(texts) <= set(field_kinds(fields)) else ()
+
+
 def _is_list_of_names(value: Any) -> TypeGuard[list[str]]:
     return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
@@ -105,7 +135,8 @@ def _is_list_of_names(value: Any) -> TypeGuard[list[str]]:
 class ColumnRequest:
     """What is asked of a table: the columns named by the user, and those to prefer before any guess.
 
-    `known` are the roles ("text", "label", "id") that the format itself gives to columns.
+    `known` are the roles ("text", "label", "id") that the format itself gives to columns. `fields`, as "name:kind", are
+    the columns beside texts that make documents records; with `guess_fields` all others with an evident kind are too.
     """
 
     text: tuple[str, ...] = ()
@@ -115,6 +146,8 @@ class ColumnRequest:
     labelled: bool = True
     default: Columns | None = None
     known: Mapping[str, str] | None = None
+    fields: tuple[str, ...] = ()
+    guess_fields: bool = False
 
 
 def choose_columns(
@@ -142,16 +175,66 @@ class _ColumnChooser:
         self.profiles = {name: profile_column(name, sample.get(name, ())) for name in dict.fromkeys(names)}
 
     def choose(self) -> Columns:
-        for name in (*self.request.text, self.request.label, self.request.id):
+        asked = (*self.request.text, *field_kinds(self.request.fields), self.request.label, self.request.id)
+        for name in asked:
             if name is not None:
                 self.check_name(name)
+        self.check_trained_fields()
         flags = self.match_label_columns() if self.request.labelled else ()
         label = self.find_label() if self.request.labelled and not flags else None
         texts = self.find_texts(label, flags)
         if self.request.labelled and not flags and label is None:
-            label = self.guess_label(texts)
-        self.check_complete(texts, label, flags)
-        return Columns(texts, label, self.request.id or self.known.get("id"), None, flags, self.name_flags(flags))
+            label = self.guess_label((*texts, *self.named_fields))
+        fields = self.find_fields(texts, label, flags)
+        texts = tuple(name for name, kind in field_kinds(fields).items() if kind in TEXT_KINDS) if fields else texts
+        if not fields:
+            self.check_complete(texts, label, flags)
+        elif self.request.labelled and label is None and not flags:
+            self.ask_for_label([name for name in self.names if name not in field_kinds(fields)])
+        return Columns(
+            texts, label, self.request.id or self.known.get("id"), None, flags, self.name_flags(flags), fields=fields
+        )
+
+    def check_trained_fields(self) -> None:
+        """An error if a column is lacking that the model reads as a field."""
+        default = self.request.default
+        lacking = [name for name in default.inputs if name not in self.names] if default and default.fields else []
+        lacking = [name for name in lacking if name not in self.sample]
+        if lacking:
+            raise BadData(
+                f"{self.source} has no column {lacking[0]!r}, which the model reads as a field; it has "
+                f"{join_names(self.names)}"
+            )
+
+    def find_fields(self, texts: Sequence[str], label: str | None, flags: Sequence[str]) -> tuple[str, ...]:
+        """All columns that documents are made of, where they are records: as in training, named, or evident."""
+        default, kinds = self.request.default, field_kinds(self.request.fields)
+        if default is not None and default.fields:
+            return default.fields
+        both = next((name for name in kinds if name in texts or name == label), None)
+        if both is not None:
+            raise BadData(f"column {both!r} of {self.source} is named twice, as a {kinds[both]} and as text or label")
+        more: dict[str, str] = {}
+        if self.request.guess_fields:
+            taken = {*texts, *kinds, *flags, label, self.request.id}
+            more = self.guess_fields([name for name in self.names if name not in taken])
+        others = {
+            name: kind for name, kind in more.items() if kind == TEXT
+        }  # before the main text, which is read shared
+        if not kinds | more:
+            return ()
+        every = others | dict.fromkeys(texts, TEXT) | kinds | more
+        return tuple(f"{name}:{kind}" for name, kind in every.items())
+
+    def guess_fields(self, names: Sequence[str]) -> dict[str, str]:
+        """The kinds of columns that are evident: never ids, nor columns without values."""
+        evident = {name: self.profiles[name].kind not in ("ids", "nothing", "lists") for name in names}
+        return {name: guess_kind(name, self.sample.get(name, ())) for name in names if evident[name]}
+
+    @property
+    def named_fields(self) -> tuple[str, ...]:
+        """The columns that were named as fields beside the texts."""
+        return tuple(field_kinds(self.request.fields))
 
     def check_name(self, name: str) -> None:
         """An error that suggests the nearest name if a column is not there."""
@@ -193,18 +276,20 @@ class _ColumnChooser:
             return self.known["label"]
         if default is not None and default.label in self.names:
             return default.label
-        return self.find_known_name(LABEL_NAMES, taken=self.request.text, of_labels=True)
+        return self.find_known_name(LABEL_NAMES, taken=(*self.request.text, *self.named_fields), of_labels=True)
 
     def find_texts(self, label: str | None, flags: Sequence[str]) -> tuple[str, ...]:
         """The columns of text that are named, known or evident."""
         default = self.request.default
+        if default is not None and default.fields:
+            return default.texts
         if self.request.text:
             return self.request.text
         if "text" in self.known:
             return (self.known["text"],)
         if default is not None and set(default.texts) <= set(self.names):
             return default.texts
-        taken = (*flags, *(() if label is None else (label,)))
+        taken = (*flags, *self.named_fields, *(() if label is None else (label,)))
         found = self.find_known_name(TEXT_NAMES, taken) or self.find_free_text(taken)
         if found is None and (label is not None or flags or not self.request.labelled):
             found = self.find_other(taken)

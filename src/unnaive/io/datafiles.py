@@ -21,6 +21,7 @@ from unnaive.io.source_paths import are_documents, expand_mailboxes, expand_patt
 from unnaive.io.sources import STDIN, STDIN_NAME, check_exists
 from unnaive.io.tables import Table
 from unnaive.text.messages import PARTS, are_messages, read_message
+from unnaive.text.sections import field_kinds
 
 __all__ = ["Batch", "DataFile", "expand_pattern"]
 
@@ -70,6 +71,15 @@ class DataFile(ColumnOptions):
     def multilabel(self) -> bool | None:
         """True if the options say that the data is multilabel; None if the data must tell."""
         return True if self.separator is not None or self.label_columns else None
+
+    @property
+    def fixed_fields(self) -> tuple[str, ...]:
+        """The columns that options name as fields beside the texts, as "name:kind"."""
+        kinds = {"category": self.category, "number": self.number, "date": self.date}
+        named = tuple(f"{name}:{kind}" for kind, names in kinds.items() for name in names)
+        if self.fields == "none" and named:
+            raise BadData("--fields none contradicts --category, --number and --date; leave one of them out")
+        return named
 
     def files(self) -> list[str]:
         """The paths, with patterns such as parts/*.parquet and folders of mbox files replaced by the files."""
@@ -160,7 +170,7 @@ class DataFile(ColumnOptions):
                 if labelled:
                     log.label_sets.update(batch.labels)
                 if mail is None:
-                    mail = self.is_mail(batch.texts)
+                    mail = not columns.fields and self.is_mail(batch.texts)
                 if mail:
                     batch = replace(batch, texts=[read_message(text, self.message or PARTS) for text in batch.texts])
                 yield batch
@@ -199,7 +209,8 @@ class DataFile(ColumnOptions):
         for name, path, table in self._open(labelled):
             source = STDIN_NAME if path == STDIN else path
             default = columns or self.default_columns
-            for asked in (*self.text, self.label, self.id, *(() if default is None else default.names)):
+            named = (*self.text, *field_kinds(self.fixed_fields))
+            for asked in (*named, self.label, self.id, *(() if default is None else default.names)):
                 table.accept_name(asked or "")
             missing = () if columns is None or table.known else set(columns.names) - set(table.names)
             if missing:
@@ -213,6 +224,8 @@ class DataFile(ColumnOptions):
                 labelled,
                 default,
                 table.known,
+                self.fixed_fields,
+                self.fields == "auto",
             )
             columns = choose_columns(table.names, table.sample(), source, request)
             log.format, log.header, log.files = name, table.header, log.files + 1
@@ -239,7 +252,11 @@ class DataFile(ColumnOptions):
     def _expect_names(self) -> ReadOptions:
         """The options with the names that a header may have, and without one where training had none."""
         default = self.default_columns
-        expected = [*self.text, *(name for name in (self.label, self.id) if name is not None)]
+        expected = [
+            *self.text,
+            *field_kinds(self.fixed_fields),
+            *(name for name in (self.label, self.id) if name is not None),
+        ]
         header = self.options.header
         if default is not None and default.header:
             expected += default.names

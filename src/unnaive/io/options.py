@@ -148,6 +148,21 @@ class ColumnOptions:
     )
     label: str | None = option("Column of labels.", metavar="COLUMN", more="Guessed where evident.")
     id: str | None = option("Column of the documents' names.", metavar="COLUMN", more="Guessed where evident.")
+    category: tuple[str, ...] = option(
+        "Column of categories, read as a field of its own; may be repeated.", default=(), metavar="COLUMN",
+        more="With any field, each column of text is a field too: shared, and all but the last also on their own.",
+    )  # fmt: skip
+    number: tuple[str, ...] = option(
+        "Column of numbers, read as a field of its own; may be repeated.", default=(), metavar="COLUMN"
+    )
+    date: tuple[str, ...] = option(
+        "Column of dates, read as a field of its own; may be repeated.", default=(), metavar="COLUMN"
+    )
+    fields: str | None = option(
+        "Read columns as fields: auto (those with evident kinds, never ids or leaks) or none.",
+        choices=("auto", "none"), metavar="KIND",
+        more="By default those named with --category, --number and --date, beside the texts.",
+    )  # fmt: skip
     separator: str | None = option(
         "Separator of the labels in a multilabel cell, e.g. ; or list for cells such as ['a', 'b'].",
         flags=("--label-separator",),

@@ -11,6 +11,7 @@ from unnaive.base.errors import BadData, UnnaiveWarning
 from unnaive.io import batches
 from unnaive.io.columns import Columns
 from unnaive.io.corpus import Labels
+from unnaive.io.fields import encode_records
 from unnaive.io.folders import FilesTable
 from unnaive.io.label_checks import LabelSpelling
 from unnaive.io.labels import LISTS, describe_kind, holds_lists, parse_flags, parse_labels
@@ -98,10 +99,9 @@ class RowReader:
         """The documents of one batch, of which `seen` came before."""
         columns = self.columns
         values = self.without_headers(values)
-        n_texts = len(columns.texts)
-        parts = [[parse_text(value, self.name) for value in column] for column in values[:n_texts]]
-        texts = parts[0] if n_texts == 1 else ["\n".join(row) for row in zip(*parts, strict=True)]
-        rest = values[n_texts:]
+        n_inputs = len(columns.inputs)
+        texts = self.read_texts(values[:n_inputs])
+        rest = values[n_inputs:]
         labels: list[Labels] = [()] * len(texts)
         if columns.label is not None:
             labels = [self.parse_label(value) for value in rest[0]]
@@ -111,6 +111,14 @@ class RowReader:
         at = len(columns.names) - len(columns.kept)
         ids = [str(value) for value in values[at - 1]] if columns.id else batches.number_rows(seen, len(texts))
         return Batch(texts, labels, ids, dict(zip(columns.kept, values[at:], strict=True)), self.table.types)
+
+    def read_texts(self, values: list[list[Any]]) -> list[str]:
+        """The texts of the columns that documents are made of: joined, or records with fields."""
+        if self.columns.fields:
+            named = dict(zip(self.columns.inputs, values, strict=True))
+            return encode_records(named, self.columns.fields, f"the rows of {self.name}")
+        parts = [[parse_text(value, self.name) for value in column] for column in values]
+        return parts[0] if len(parts) == 1 else ["\n".join(row) for row in zip(*parts, strict=True)]
 
     def without_headers(self, values: list[list[Any]]) -> list[list[Any]]:
         """The columns of a labelled batch without the rows that are the header once more, as joined files have them."""

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import BadData
 from unnaive.base.types import Label, Sparse
+from unnaive.io.fields import one_document
+from unnaive.learning.field_evidence import name_evidence, sum_by_field
 from unnaive.linear.documents import shown_part
 from unnaive.linear.scorer import Scorer
 from unnaive.text.scripts import character_spans, run_pattern
+from unnaive.text.sections import is_record, shown_spans
 from unnaive.text.tokens import GRAM, Span, word_pattern
 
 if TYPE_CHECKING:
@@ -55,6 +58,7 @@ class Explanation:
     base      what does not depend on the terms: the prior. For a model that is not linear, evidence is what taking a
               term away would change, and `base` is all the rest.
     evidence  the known terms of the text, the strongest first
+    by_field  of a record, what each of its fields adds, the strongest first
     """
 
     text: str
@@ -66,6 +70,7 @@ class Explanation:
     probability: float | None
     evidence: tuple[Evidence, ...]
     exact: bool = True
+    by_field: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -120,12 +125,18 @@ class Explanation:
                 }
                 for one in self.evidence
             ],
+            **({"fields": dict(self.by_field), "text": self.text} if self.by_field else {}),
         }
 
     def __str__(self) -> str:
         rows = [self.title, f"{self._shown(self.base):>8}  {self.base_name}"]
         rows += [f"{self._shown(one.value):>8}  {_times(one)}" for one in (*self.strongest(1), *self.strongest(-1))]
-        return "\n".join(rows)
+        return "\n".join([*rows, *self._field_line()])
+
+    def _field_line(self) -> list[str]:
+        """What each field adds, in a line, where there are fields."""
+        sums = ", ".join(f"{name} {self._shown(value)}" for name, value in self.by_field.items())
+        return [f"by field: {sums}"] if sums else []
 
     @property
     def base_name(self) -> str:
@@ -144,7 +155,7 @@ class Explanation:
         for row in self._paired():
             table.add_row(*row)
         below = table if self.evidence else Text("the model knows none of its terms")
-        return Group(Text(self.title, style="bold"), Text(), text, Text(), below)
+        return Group(Text(self.title, style="bold"), Text(), text, Text(), below, *map(Text, self._field_line()))
 
     def highlighted(self) -> Any:
         """The text for a terminal, its terms coloured by their evidence: a rich Text."""
@@ -182,7 +193,7 @@ class Explanation:
         base = f"<tr><td style='text-align:right'>{self._shown(self.base)}</td><td><i>{self.base_name}</i></td></tr>"
         return (
             f"<div><p><b>{_escape(self.title)}</b></p><p style='white-space:pre-wrap'>{marks}</p>"
-            f"<table>{base}{rows}</table></div>"
+            f"<table>{base}{rows}</table>{''.join(f'<p>{_escape(line)}</p>' for line in self._field_line())}</div>"
         )
 
 
@@ -264,6 +275,8 @@ def explain_document(
        +0.69  good ×2
        -0.35  vote
     """
+    if fitted.token_rule is not None:
+        document = one_document(document, fitted.token_rule.fields)
     row, found, names = fitted.reader.read_one(document)
     # as `predict` scores: the kernel adds in another order than a product of matrices, and rounding breaks ties
     scores = fitted.scores(row if fitted.token_rule is None else [document])
@@ -273,7 +286,16 @@ def explain_document(
         raise BadData(f"{against!r} cannot be explained against itself; name another class")
     parts = fitted.scorer.contributions(row, chosen, rival)
     shown = shown_part(document) if isinstance(document, str) else ""
+    fields = None if fitted.token_rule is None else fitted.token_rule.fields
+    places = found
+    if is_record(shown):
+        shown, places = shown_spans(shown, found)
     details = {} if rival is not None else _details(fitted, row, chosen, names)
+    evidence = _evidence(names, places, row, parts.values.tolist(), details, shown)
+    by_field: dict[str, float] = {}
+    if fields is not None:
+        by_field = sum_by_field(document, evidence, found, fields)
+        evidence = name_evidence(document, evidence, fields)
     return Explanation(
         text=shown,
         label=fitted.classes[chosen],
@@ -282,8 +304,9 @@ def explain_document(
         score=parts.base + float(parts.values.sum()),
         base=parts.base,
         probability=float(fitted.probabilities(scores)[0, chosen]) if fitted.probabilistic else None,
-        evidence=_evidence(names, found, row, parts.values.tolist(), details, shown),
+        evidence=evidence,
         exact=parts.exact,
+        by_field=by_field,
     )
 
 

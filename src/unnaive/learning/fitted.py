@@ -29,6 +29,7 @@ from unnaive.learning.decisions import Argmax, Decision
 from unnaive.learning.explain import Explanation, explain_document
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.novelty import UNKNOWN, check_unknown_rate, explain_absence, novelty_scores
+from unnaive.learning.top_labels import TopLabels, find_top_labels
 from unnaive.linear.documents import CountRows, DocumentReader, TextDocuments
 from unnaive.linear.links import clear_lead, joint_log_probabilities, log_probabilities, probabilities
 from unnaive.linear.scorer import Scorer
@@ -187,7 +188,14 @@ class FittedModel:
             return self.class_array[best]
         if self.decision.per_batch:
             return self.labels_of(self.scores(documents))
+        top = self.top_labels(documents)
+        if top is not None:
+            return self._shaped(top.decisions(), lambda: top.label_sets(self.classes))
         return self._labels(self.reader.score_chunks(documents))
+
+    def top_labels(self, documents: Any, k: int = 1) -> TopLabels | None:
+        """What is said of documents by their k best classes, without the scores of all; None where that cannot be."""
+        return find_top_labels(self, documents, k)
 
     def predict_proba(self, documents: Any) -> Floats:
         """p of each class (n_docs, n_classes); rows sum to one unless the target is multilabel."""
@@ -399,11 +407,21 @@ class FittedModel:
 
     def _labels(self, chunks: Iterator[Floats]) -> Any:
         """What is decided of scores (n_docs, n_classes), in the form in which labels came."""
-        if self.target_type == "sets" or not (self.multilabel or self.decision.exclusive):
+        if self._gives_sets:
             parts = (label_sets(self.decide(scores), self.classes, scores) for scores in chunks)
             return [names for part in parts for names in part]
         rows = [self.decide(scores) for scores in chunks]
-        Y = csr_array(vstack(rows)) if rows else csr_array((0, len(self.classes)), dtype=np.int64)
+        return self._shaped(csr_array(vstack(rows)) if rows else csr_array((0, len(self.classes)), dtype=np.int64))
+
+    @property
+    def _gives_sets(self) -> bool:
+        """Whether predictions are a tuple of labels for each document."""
+        return self.target_type == "sets" or not (self.multilabel or self.decision.exclusive)
+
+    def _shaped(self, Y: Sparse, sets: Callable[[], list[tuple[Label, ...]]] | None = None) -> Any:
+        """Labels Y (n_docs, n_classes) in the form in which labels came; `sets` makes label sets where that is it."""
+        if sets is not None and self._gives_sets:
+            return sets()
         if not self.multilabel:
             return self.class_array[Y.indices]
         return Y.toarray() if self.target_type == "indicator" else Y

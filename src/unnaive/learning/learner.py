@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
+from unnaive.data.word_vectors import WordVectors
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.training_options import DOCUMENTS_LIMIT
 from unnaive.linear.scorer import Scorer
@@ -23,8 +24,10 @@ class Learner(Protocol):
     statistic: ClassVar[Literal["counts", "documents"]]
     takes_sample_weight: ClassVar[bool]
     takes_terms: ClassVar[bool]
+    takes_vectors: ClassVar[bool]
     keeps_choice: ClassVar[bool]
     imported: ClassVar[bool]
+    in_passes: ClassVar[bool]
     scorer_kinds: ClassVar[tuple[str, ...]]
 
     def check_settings(self) -> None:
@@ -87,6 +90,7 @@ class TrainingSpec:
     random_state  seed of the folds for tuning
     optimise      "accuracy" or None, "macro-f1", or costs: a dict from true class to a dict from given class to cost
     documents_limit  bytes that counted documents may take in the model's file, of models that keep them; 0 for none
+    vectors       of words, for models that have a view of them; None for none
     """
 
     model: Learner
@@ -98,6 +102,7 @@ class TrainingSpec:
     random_state: int = 0
     optimise: Any = None
     documents_limit: int = DOCUMENTS_LIMIT
+    vectors: WordVectors | None = None
 
     @property
     def calibration(self) -> str | None:

@@ -14,7 +14,7 @@ from unnaive.base.errors import BadData, UnnaiveError, choose
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
-from unnaive.data.folds import block_folds, fold_strata, out_of_fold, shuffle_blocks, split_folds
+from unnaive.data.folds import block_folds, fold_strata, folds, out_of_fold, shuffle_blocks, split_folds
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.sample_weights import class_sample_weight, several_labels_refused
@@ -28,11 +28,13 @@ from unnaive.learning.fit_calibration import FITS
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import HeldOutScores, TrainingSpec
 from unnaive.learning.optimise import least_cost, read_optimise
+from unnaive.learning.top_tuning import TOP, needs_top_scores, refuse_calibration, tune_top
 from unnaive.learning.training_options import TrainingOptions
 from unnaive.learning.tuned_models import N_FOLDS, find_tuning, keeps_documents, tune_choice, tune_model
 from unnaive.learning.tuning import TUNINGS
 from unnaive.linear.scorer import Scorer
 from unnaive.linear.selection import check_select, select_terms
+from unnaive.text.token_rule import TokenRule
 
 DECISIONS = ("argmax", "untuned", *TUNINGS)
 FEWEST_HELD_OUT, FEW, SOME = 10, 1_500, 4_500  # documents: from which on any, fewer and one part are held out
@@ -52,6 +54,8 @@ def check_spec(spec: TrainingSpec) -> None:
         raise UnnaiveError(f"decision is {spec.decision!r}; give {', '.join(DECISIONS)} or a Decision")
     if spec.calibration is not None:
         choose([*FITS, "none"], spec.calibration, "calibration")
+    if spec.vectors is not None and not spec.model.takes_vectors:
+        raise UnnaiveError(f"{spec.model.title} takes no word vectors; they are a view of the model auto")
     if read_optimise(spec.optimise) not in (None, "accuracy") and spec.decision not in (None, "argmax"):
         raise UnnaiveError("both a decision and what to optimise by it were given; leave one of the two out")
 
@@ -83,6 +87,10 @@ def train(
     check_spec(spec)
     if isinstance(spec.optimise, dict):
         _check_costs(spec.optimise, data)
+    if spec.vectors is not None and data.multilabel:
+        raise UnnaiveError(
+            "word vectors are for documents with one label each; these are multilabel, so leave them out"
+        )
     if spec.model.statistic == "counts":
         return _learn_from_counts(data, spec, progress)
     if data.passes is not None:
@@ -158,7 +166,12 @@ def _learn(
     With `before`, its choice is held to.
     """
     check_some_labels(len(named.classes))
-    scorer, active = make_scorer(spec, named, rows, progress=progress, exclusive=not data.multilabel, before=before)
+    inner = spec
+    if spec.vectors is not None and rows is not None:
+        inner, rows = with_vector_words(spec, rows, data.token_rule)
+        wider = named.counts.grown(len(named.classes), rows.X.shape[1])
+        named = replace(named, vocabulary=rows.vocabulary, counts=wider)
+    scorer, active = make_scorer(inner, named, rows, progress=progress, exclusive=not data.multilabel, before=before)
     held_out: HeldOutScores | None = getattr(scorer, "held_out", None)
     if held_out is not None:
         held_out = HeldOutScores(*held_out)
@@ -168,12 +181,14 @@ def _learn(
         return fitted
     tuning = find_tuning(spec, rows.targets, data.token_rule is not None)
     if fitted.choice_kept:
-        held_out = hold_out_parts(spec, rows, before=before, progress=progress)
+        held_out = hold_out_parts(inner, rows, before=before, progress=progress)
         if held_out is not None or spec.calibration is None:
             return tune_choice(fitted, held_out, rows.targets, tuning)
     if held_out is None and (spec.calibration or tuning or spec.optimise == "macro-f1"):
         _check_some_can_be_held_out(rows.targets)
-        held_out = _hold_out(spec, rows, progress)
+        if needs_top_scores(scorer, rows.X.shape[0]):
+            return tune_by_part(fitted, rows, tuning, progress=progress)
+        held_out = _hold_out(inner, rows, progress)
     return tune_model(fitted, held_out, rows.targets, tuning)
 
 
@@ -194,13 +209,52 @@ def _learn_in_passes(data: TrainingData, spec: TrainingSpec, progress: ProgressC
 def _hold_out(spec: TrainingSpec, rows: DocumentRows, progress: ProgressCallback | None) -> HeldOutScores:
     """Scores of all labelled documents by models that have not seen them; others, where a model takes such, tell
     nothing."""
-    n_docs = rows.X.shape[0]
-    order = None if rows.vocabulary is None else rows.vocabulary.order()
-    if order is not None and rows.vocabulary is not None:  # a classifier of the fold's texts has its terms in order
-        rows = replace(rows, X=csr_array(rows.X[:, order]), vocabulary=rows.vocabulary.in_order(order))
+    n_docs, rows = rows.X.shape[0], _with_terms_in_order(rows)
     scores = out_of_fold_scores(spec, rows, progress=progress, n_folds=min(N_FOLDS, n_docs))
     labelled = np.arange(n_docs) if rows.targets.multilabel else np.flatnonzero(np.diff(rows.targets.Y.indptr))
     return HeldOutScores(labelled, scores[labelled])
+
+
+def _with_terms_in_order(rows: DocumentRows) -> DocumentRows:
+    """The documents as a classifier of the texts of a fold has them."""
+    order = None if rows.vocabulary is None else rows.vocabulary.order()
+    if order is None or rows.vocabulary is None:  # they have no names, or are in order
+        return rows
+    return replace(rows, X=csr_array(rows.X[:, order]), vocabulary=rows.vocabulary.in_order(order))
+
+
+def tune_by_part(
+    fitted: FittedModel,
+    rows: DocumentRows,
+    tuning: str | None,
+    *,
+    change: Callable[[Scorer], tuple[Scorer, Ids]] | None = None,
+    progress: ProgressCallback | None = None,
+) -> FittedModel:
+    """The model with the decision that the best classes of a held-out part of the documents give, one of N_FOLDS.
+
+    Of so many classes that the scores of all would not fit. `change` makes of the scorer of the rest what became of the
+    model's: another one, and which of its columns that one reads.
+    """
+    spec, (n_docs, _) = fitted.spec, rows.X.shape
+    if spec.calibration is not None:
+        raise refuse_calibration(n_docs, len(fitted.classes))
+    if tuning is None:
+        return fitted
+    if progress is not None:
+        progress("tuning", {"fold": 0, "folds": 1})
+    rows = _with_terms_in_order(rows)
+    fold = folds(rows.targets.Y, N_FOLDS, seed=spec.random_state)
+    inside, aside = next(split_folds(fold, N_FOLDS))
+    total = Counts.of(rows.X, rows.targets.Y, rows.weight)
+    scorer, held = _learn_without(spec, rows, total, inside, aside)
+    if change is not None:
+        scorer, columns = change(scorer)
+        held = held[:, columns]
+    top = scorer.top_scores(held, TOP)
+    if top is None:
+        raise RuntimeError("a scorer that scores all classes")
+    return replace(fitted, decision=tune_top(tuning, top, rows.targets.Y[aside]))
 
 
 def hold_out_parts(
@@ -286,7 +340,11 @@ def make_scorer(
     selecting = before is None and model.takes_terms and (spec.select is not None or spec.min_df > 1)
     if selecting:  # a model that holds documents out by itself selects terms inside of each fold, as at the end
         more |= {"terms": named.vocabulary, "active": active, "select": _selection(spec, named)}
-    elif active is not None:
+    if spec.vectors is not None and named.vocabulary is not None:  # its columns are all, though no document has them
+        vectors = spec.vectors.over(named.vocabulary)
+        more |= {"terms": named.vocabulary, "active": active, "vectors": vectors}
+        active = None
+    elif active is not None and not selecting:
         documents = documents[:, active]
     n_terms = documents.shape[1] if active is None else len(active)
     size = DataSize(documents.shape[0], n_terms, documents.nnz, targets.Y.shape[1])
@@ -302,6 +360,22 @@ def make_scorer(
     if used is None:
         return scorer, active
     return scorer.take_terms(used), used if active is None else active[used]
+
+
+def with_vector_words(
+    spec: TrainingSpec, rows: DocumentRows, rule: TokenRule | None
+) -> tuple[TrainingSpec, DocumentRows]:
+    """The documents with a column, empty or not, for every word with a vector; `spec` with vectors of these terms.
+
+    So words of new texts count, though no training document has them.
+    """
+    if spec.vectors is None or rows.vocabulary is None or rule is None:
+        return replace(spec, vectors=None), rows
+    vectors = spec.vectors.as_terms(rule)
+    vocabulary, _ = rows.vocabulary.union(vectors.words)
+    parts = rows.X.data, rows.X.indices, rows.X.indptr
+    X = csr_array(parts, shape=(rows.X.shape[0], len(vocabulary)))
+    return replace(spec, vectors=vectors), replace(rows, X=X, vocabulary=vocabulary)
 
 
 def _selection(spec: TrainingSpec, named: NamedCounts) -> Callable[[Sparse, Sparse, Floats | None], Ids]:
@@ -368,26 +442,34 @@ def out_of_fold_scores(
     be believed, documents that share passages are in one fold: where messages quote each other, sets of 90 % would else
     cover far fewer of those in new threads.
     """
-    X, targets, weight = rows.X, rows.targets, rows.weight
-    total = Counts.of(X, targets.Y, weight)
-    fold = itertools.count()
+    targets, fold = rows.targets, itertools.count()
+    total = Counts.of(rows.X, targets.Y, rows.weight)
 
     def score(train: NDArray[np.int64], held_out: NDArray[np.int64]) -> Floats:
         if progress is not None:
             progress("tuning", {"fold": next(fold), "folds": n_folds})
-        aside = Counts.of(X[held_out], targets.Y[held_out], None if weight is None else weight[held_out])
-        part = Targets(targets.classes, targets.Y[train], targets.target_type)
-        rest = DocumentRows(X[train], part, rows.vocabulary, None if weight is None else weight[train])
-        named, held = NamedCounts(targets.classes, rows.vocabulary, total - aside), X[held_out]
-        if rows.vocabulary is None:  # columns without names would all be used, those that no training row has too
-            learnt = np.flatnonzero(named.counts.df > 0)
-            named = replace(named, counts=named.counts.take_terms(learnt))
-            rest, held = replace(rest, X=rest.X[:, learnt]), held[:, learnt]
-        scorer, active = make_scorer(spec, named, rest, exclusive=not targets.multilabel)
-        return scorer.scores(held if active is None else held[:, active])
+        scorer, held = _learn_without(spec, rows, total, train, held_out)
+        return scorer.scores(held)
 
     dealt = None if spec.calibration is None else _fold_like_new(rows, n_folds)
     return out_of_fold(score, targets.Y, n_folds=n_folds, seed=spec.random_state, fold=dealt)
+
+
+def _learn_without(
+    spec: TrainingSpec, rows: DocumentRows, total: Counts, train: Ids, held_out: Ids
+) -> tuple[Scorer, Sparse]:
+    """The scorer of the documents `train`, and the rows `held_out` over its columns; `total` are the sums of both."""
+    X, targets, weight = rows.X, rows.targets, rows.weight
+    aside = Counts.of(X[held_out], targets.Y[held_out], None if weight is None else weight[held_out])
+    part = Targets(targets.classes, targets.Y[train], targets.target_type)
+    rest = DocumentRows(X[train], part, rows.vocabulary, None if weight is None else weight[train])
+    named, held = NamedCounts(targets.classes, rows.vocabulary, total - aside), X[held_out]
+    if rows.vocabulary is None:  # columns without names would all be used, those that no training row has too
+        learnt = np.flatnonzero(named.counts.df > 0)
+        named = replace(named, counts=named.counts.take_terms(learnt))
+        rest, held = replace(rest, X=rest.X[:, learnt]), held[:, learnt]
+    scorer, active = make_scorer(spec, named, rest, exclusive=not targets.multilabel)
+    return scorer, held if active is None else held[:, active]
 
 
 def _fold_like_new(rows: DocumentRows, n_folds: int) -> Ids:

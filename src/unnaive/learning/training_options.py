@@ -60,6 +60,14 @@ class TrainingOptions(Settings):
         "line for each true class and a column for each given one, or a dict of dicts. For multilabel targets "
         '"macro-f1" is decision="scut".',
     )
+    vectors: Any = setting(
+        "Word vectors for a view of auto: GloVe, word2vec or fastText files, or .npz; may be gz or zst.",
+        default=None,
+        metavar="FILE",
+        path="read",
+        more="Words of new texts that have a vector count, though training never saw them. Worth most where labels are "
+        "few. In Python a path or a WordVectors. The vectors of the first 100,000 words become part of the model.",
+    )
     class_weight: Any = setting(
         "Weight of each class; balanced gives documents of rare classes more weight.",
         default=None,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import choose
 from unnaive.base.sparse import csc_array, csr_array
-from unnaive.base.types import Floats
+from unnaive.base.types import Floats, Ids
 from unnaive.data.folds import folds, split_folds
 from unnaive.learning.decisions import SCALES, Decision, Proportional, Thresholds, TopK
 from unnaive.linear.links import LINKS
@@ -41,33 +41,47 @@ def scut(
     """
     scale = SCALES[choose(list(SCALES), on, "scale of thresholds")]
     values, truth = scale(scores), csc_array(Y).toarray() != 0
-    everywhere, _ = best_cut(values.ravel(), truth.ravel())
-    thresholds = np.full(values.shape[1], everywhere)
-    n_docs = truth.sum(axis=0)
+
+    def cells(classes: Ids) -> ClassCells:
+        return values[:, classes].ravel(), truth[:, classes].ravel(), 0
+
+    return Thresholds(shrunk_thresholds(cells, truth.sum(axis=0), sizes), on, at_least_one)
+
+
+ClassCells = tuple[Floats, NDArray[Any], int]  # scores, whether each is of a true class, and true ones without a score
+
+
+def shrunk_thresholds(cells: Callable[[Ids], ClassCells], n_docs: Ids, sizes: Sequence[int]) -> tuple[float, ...]:
+    """The thresholds of `scut`, of held-out documents n_docs (n_classes,); `cells` gives those of some classes."""
+    everywhere, _ = best_cut(*cells(np.arange(len(n_docs))))
+    thresholds = np.full(len(n_docs), everywhere)
     kind = np.searchsorted(sizes, n_docs, side="right")
     for one in np.unique(kind):
         alike = np.flatnonzero(kind == one)
-        common, f1 = best_cut(values[:, alike].ravel(), truth[:, alike].ravel())
+        common, f1 = best_cut(*cells(alike))
         if n_docs[alike].sum() >= LEAST_TOGETHER and f1 >= LEAST_F1:
             thresholds[alike] = common
     for c in np.flatnonzero(n_docs >= LEAST_DOCUMENTS):
-        own, f1 = best_cut(values[:, c], truth[:, c])
+        own, f1 = best_cut(*cells(np.array([c])))
         if f1 >= LEAST_F1:
             thresholds[c] = (n_docs[c] * own + SHRINK * thresholds[c]) / (n_docs[c] + SHRINK)
-    return Thresholds(tuple(thresholds.tolist()), on, at_least_one)
+    return tuple(thresholds.tolist())
 
 
-def best_cut(scores: Floats, truth: NDArray[Any]) -> tuple[float, float]:
+def best_cut(scores: Floats, truth: NDArray[Any], missed: int = 0) -> tuple[float, float]:
     """The threshold with the best F1, halfway to the next lower score, and that F1; of equals the highest.
 
-    scores, truth: (n,). Without any positive no cut is good, and the threshold is the highest score.
+    scores, truth: (n,). Without any positive no cut is good, and the threshold is the highest score. `missed` positives
+    have no score, and no threshold reaches them.
 
     >>> best_cut(np.array([0.9, 0.6, 0.2]), np.array([1, 1, 0]))
     (0.4, 1.0)
     """
+    if not len(scores):
+        return 0.0, 0.0
     order = np.argsort(-scores, kind="stable")
     ranked, hits = scores[order], np.cumsum(truth[order] != 0)
-    f1 = 2 * hits / (np.arange(1, len(hits) + 1) + hits[-1])
+    f1 = 2 * hits / (np.arange(1, len(hits) + 1) + hits[-1] + missed)
     f1[:-1][ranked[:-1] == ranked[1:]] = -1.0  # no threshold parts equal scores
     last = int(np.argmax(f1))
     lower = ranked[last + 1] if last + 1 < len(ranked) else -np.inf

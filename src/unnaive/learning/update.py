@@ -63,6 +63,8 @@ def merge_models(fitted: FittedModel, *others: FittedModel, **changes: Any) -> F
     for other in others:
         _refuse_other_reading(fitted, other)
         _warn_about_other_settings(fitted.spec, other.spec)
+        if fitted.spec.vectors != other.spec.vectors:
+            raise UnnaiveError("models with different word vectors cannot be merged; train both with the same")
         more = kept_statistic(other, "be merged")
         refuse_mixed_labels(total.classes, more.classes)
         total = _added(total, more, fitted)

@@ -13,9 +13,10 @@ from unnaive.base.errors import BadData
 from unnaive.base.lazy import lazy_property
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Sparse
+from unnaive.io.fields import as_documents
 from unnaive.linear.linear import Linear
 from unnaive.linear.scorer import Scorer
-from unnaive.text.buffer import as_texts
+from unnaive.linear.top_scores import TopScores
 from unnaive.text.counting import BACKEND, TextCounter, TextScorer
 from unnaive.text.gram_units import find_kinds
 from unnaive.text.scoring import TfIdfTextScorer
@@ -66,6 +67,11 @@ class DocumentReader(Protocol):
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
         """The class with the highest score of each document, where there is a faster way than by its scores."""
 
+    def top_and_known(
+        self, documents: Any, k: int, *, above: Floats | None = None, scale: float | None = None
+    ) -> tuple[TopScores, NDArray[np.int64]] | None:
+        """What `Scorer.top_scores` gives of documents, and what `known_terms` gives of them."""
+
     def known_terms(self, documents: Any) -> NDArray[np.int64]:
         """How many mentions of terms that the model knows each document has (n_docs,); pieces of words do not count."""
 
@@ -102,8 +108,15 @@ class CountRows:
 
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
         """By the scorer, where it need not score all classes."""
-        found = self.scorer.top_classes(csr_array(documents), 1)
-        return None if found is None else found[0][:, 0]
+        found = self.scorer.top_scores(csr_array(documents), 1)
+        return None if found is None else found.best(1)[:, 0]
+
+    def top_and_known(
+        self, documents: Any, k: int, *, above: Floats | None = None, scale: float | None = None
+    ) -> tuple[TopScores, NDArray[np.int64]] | None:
+        """By the scorer, where it need not score all classes, and the sum of each row."""
+        found = self.scorer.top_scores(csr_array(documents), k, above=above, scale=scale)
+        return None if found is None else (found, self.known_terms(documents))
 
     def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
         """Scores of a few rows, and the sum of each."""
@@ -147,7 +160,7 @@ class TextDocuments:
 
     def score_chunks(self, documents: Any) -> Iterator[Floats]:
         """Scores of some texts at a time, without a matrix where the model is linear in counts or in tf-idf."""
-        texts = as_texts(documents)
+        texts = as_documents(documents, self.rule.fields)
         step = chunk_size(self.scorer.n_classes)
         fused = self._fused or self._fused_tf_idf
         for start in range(0, len(texts), step):
@@ -156,6 +169,7 @@ class TextDocuments:
 
     def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
         """Scores of a few texts and how many mentions of terms each has, in one pass where it goes."""
+        documents = as_documents(documents, self.rule.fields)
         if self._fused:
             return self._fused.scores_and_known(documents, clear)
         if self._fused_tf_idf:
@@ -165,19 +179,31 @@ class TextDocuments:
 
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
         """By the fused scorer, where there is one; else by the scorer, where it need not score all classes."""
-        if self._fused or type(self.scorer).top_classes is Scorer.top_classes:
-            return self._fused.best(documents) if self._fused else None
-        texts, best = as_texts(documents), [np.zeros(0, np.int64)]
+        if self._fused:
+            return self._fused.best(as_documents(documents, self.rule.fields))
+        found = self.top_and_known(documents, 1)
+        return None if found is None else found[0].best(1)[:, 0]
+
+    def top_and_known(
+        self, documents: Any, k: int, *, above: Floats | None = None, scale: float | None = None
+    ) -> tuple[TopScores, NDArray[np.int64]] | None:
+        """By the scorer, where it need not score all classes; of many texts some at a time."""
+        if type(self.scorer).top_scores is Scorer.top_scores:
+            return None
+        texts, parts, known = as_documents(documents, self.rule.fields), [], [np.zeros(0, np.int64)]
         for start in range(0, len(texts), CHUNK_TEXTS):
-            found = self.scorer.top_classes(self._counter.count(texts[start : start + CHUNK_TEXTS]), 1)
+            X = self._counter.count(texts[start : start + CHUNK_TEXTS])
+            found = self.scorer.top_scores(X, k, above=above, scale=scale)
             if found is None:
                 return None
-            best.append(found[0][:, 0])
-        return np.concatenate(best)
+            parts.append(found)
+            known.append(self._sum_known(X))
+        return TopScores.joined(parts), np.concatenate(known)
 
     def known_terms(self, documents: Any) -> NDArray[np.int64]:
         """Counted by the vocabulary, which leaves out all other words."""
-        return self._fused.known_terms(documents) if self._fused else self._count_known(documents)
+        texts = as_documents(documents, self.rule.fields)
+        return self._fused.known_terms(texts) if self._fused else self._count_known(texts)
 
     def _count_known(self, texts: Any) -> NDArray[np.int64]:
         return self._sum_known(self._counter.count(texts))

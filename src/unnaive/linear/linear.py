@@ -98,13 +98,13 @@ class Linear(Scorer):
         """Itself, where weights are a table over tf-idf."""
         if self.tf_idf_table is None:
             return None
-        return np.zeros(self.n_classes), [TfIdfPart(None, *self.tf_idf_table, self.bias)]
+        return np.zeros(self.n_classes), [TfIdfPart(None, *self.tf_idf_table, self.bias, self.weighting.norm or "l2")]
 
     @lazy_property
     def tf_idf_table(self) -> tuple[Floats, Floats] | None:
         """(idf, weights term by term (n_terms, n_classes)) of a table over tf-idf; None for any other model."""
         weighting, offsets = self.weighting, (self.class_offset, self.term_offset)
-        tf_idf = (weighting.tf, weighting.norm) == ("log", "l2") and weighting.idf is not None
+        tf_idf = weighting.tf == "log" and weighting.norm is not None and weighting.idf is not None
         if not tf_idf or issparse(self.sparse_weights) or any(one is not None for one in offsets):
             return None
         return np.ascontiguousarray(weighting.idf, np.float64), np.ascontiguousarray(self.sparse_weights.T)

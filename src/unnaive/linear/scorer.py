@@ -14,7 +14,10 @@ from unnaive.base.sparse import csr_array
 from unnaive.base.types import Arrays, Floats, Ids, Label, Sparse
 from unnaive.linear.links import LINKS, Link
 from unnaive.linear.network import Network
+from unnaive.linear.top_scores import TopScores
 from unnaive.text.scoring import TfIdfPart
+
+MOST_CELLS = 1 << 22  # scores of an explanation that are held at a time: 32 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +56,13 @@ class Scorer(ABC):
     def scores(self, X: Sparse) -> Floats:
         """Scores of documents X (n_docs, n_terms) → (n_docs, n_classes)."""
 
-    def top_classes(self, X: Sparse, k: int) -> tuple[Ids, Floats] | None:
-        """The k best classes of each document and their scores, (n_docs, k) each, the best first; ties by class.
+    def top_scores(
+        self, X: Sparse, k: int, *, above: Floats | None = None, scale: float | None = None
+    ) -> TopScores | None:
+        """The k best classes of each document, and those whose score reaches `above` (n_classes,), with their scores.
 
-        None where all classes are scored anyway: then `scores` is as good.
+        With `scale` also log Σ e^(scale · score) over all classes. None where all classes are scored anyway: then
+        `scores` is as good.
         """
         return None
 
@@ -87,8 +93,12 @@ class Scorer(ABC):
         n = document.nnz
         kept = csr_array(np.vstack([np.ones(n), 1 - np.eye(n)]))  # the whole document, then all terms but one
         terms = csr_array((document.data, (np.arange(n), document.indices)), shape=(n, document.shape[1]))
-        scores = self.scores(csr_array(kept @ terms))
-        lead = scores[:, chosen] - self._reference(scores, rival)
+        rows = csr_array(kept @ terms)
+        leads, step = [], max(1, MOST_CELLS // max(1, self.n_classes))
+        for start in range(0, n + 1, step):
+            scores = self.scores(rows[start : start + step])
+            leads.append(scores[:, chosen] - self._reference(scores, rival))
+        lead = np.concatenate(leads)
         values: Floats = lead[0] - lead[1:]
         return Contributions(float(lead[0] - values.sum()), values, exact=False)
 

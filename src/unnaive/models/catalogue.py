@@ -32,6 +32,7 @@ MODELS = {
     "word-clusters": "unnaive.models.word_clusters:WordClusterNB",
     "svm": "unnaive.models.svm.learner:LinearSVM",
     "nbsvm": "unnaive.models.svm.nbsvm:NBSVM",
+    "sharded-nbsvm": "unnaive.models.svm.sharded:ShardedNBSVM",
     "power-ratio": "unnaive.models.svm.nbsvm:PowerRatio",
     "knn": "unnaive.models.neighbours:NearestNeighbours",
     "tree": "unnaive.models.trees:DecisionTree",

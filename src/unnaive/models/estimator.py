@@ -83,11 +83,13 @@ class Model(Settings, Protocol):
     generative: ClassVar[bool] = True
     takes_unlabelled: ClassVar[bool] = False  # documents may come without a label, and are learnt from
     takes_terms: ClassVar[bool] = False  # `learn` is told the names of the terms
+    takes_vectors: ClassVar[bool] = False  # `learn` is told vectors of the terms, where there are any
     keeps_choice: ClassVar[bool] = False  # it chooses on held-out documents; `relearn` holds to that
     imported: ClassVar[bool] = False  # trained elsewhere and read from a file: it has no statistic
     token_rule_changes: ClassVar[dict[str, Any]] = {}  # how TextClassifier reads texts for it, where not told otherwise
     shorter_readings: ClassVar[tuple[dict[str, Any], ...]] = ()  # the same where there is much text: `token_rule_for`
     scorer_kinds: ClassVar[tuple[str, ...]] = ("linear",)  # of the scorers that it learns, as model files name them
+    in_passes: ClassVar[bool] = False  # learns from documents in passes that need not hold all of them
     poor_score: ClassVar[bool] = False  # fails scikit-learn's accuracy check on Gaussian blobs, which are no counts
 
     @classmethod

@@ -21,26 +21,35 @@ from unnaive.base.errors import BadData, UnnaiveError, count_noun
 from unnaive.base.sparse import csr_array
 from unnaive.base.system import return_large_blocks, scratch_folder
 from unnaive.base.types import Arrays, Sparse
-from unnaive.data.accumulator import LETTERS, LabelCodes
+from unnaive.data.accumulator import LETTERS, Accumulator, LabelCodes
 from unnaive.data.array_folder import ArrayWriter, is_whole, open_arrays
 from unnaive.data.arrays import find_csr_problem
 from unnaive.data.memory import table_budget, table_bytes
+from unnaive.data.run_folders import TermCost
 from unnaive.data.targets import Targets, sorted_classes
 from unnaive.data.training_data import TrainingData
+from unnaive.data.unlabelled import take_labelled
 from unnaive.io.columns import Columns
 from unnaive.io.datafiles import DataFile
 from unnaive.io.sources import STDIN
 from unnaive.scaleout.checkpoint import fingerprint
-from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_ahead
+from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_ahead, reading_again
 from unnaive.scaleout.scratch import arrays_on_disk
-from unnaive.scaleout.streaming import LearntHashes, Resources, learnt_columns
-from unnaive.text.buffer import TextBuffer
+from unnaive.scaleout.streaming import LearntHashes, Resources, count_source, is_multilabel, learnt_columns
 from unnaive.text.counting import TextCounter
 from unnaive.text.gram_units import GramKind, GramUnits
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
 NARROW = 1 << 31  # entries up to which indices have 32 bits
+
+
+class _TooManyTerms(Exception):
+    """The terms do not fit in the memory allowed, so rare ones are to be left out."""
+
+    def __init__(self, n_terms: int) -> None:
+        super().__init__()
+        self.n_terms = n_terms
 
 
 class _KeepUnlabelled(Exception):
@@ -64,7 +73,9 @@ def documents_on_disk(
     """All documents of a source as a matrix on disk, which learners get as a memory map.
 
     `keep` is a folder for the matrix: one that is there of the same data is used again, and it stays there. Without it
-    the matrix is removed with the block, in which large arrays that this thread makes lie on disk too.
+    the matrix is removed with the block, in which large arrays that this thread makes lie on disk too. Where the terms
+    do not fit in the memory allowed, those of few documents are left out, which a second reading takes; the report
+    says how many.
     """
     return_large_blocks()
     resources = resources or Resources()
@@ -75,7 +86,7 @@ def documents_on_disk(
         folder = keep
         if folder is None:
             folder = stack.enter_context(scratch_folder(resources.scratch))
-        matrix = None if keep is None else find_matrix(folder / "matrix", of)
+        matrix = None if keep is None else find_matrix(folder / "matrix", of, table_budget(resources.memory))
         if matrix is None:
             matrix = _count_source(source, _Counting(rule, n_jobs, resources.memory, folder / "matrix", of), hashes)
         else:
@@ -83,6 +94,7 @@ def documents_on_disk(
             log = source.options.log
             log.source, log.columns, log.rows = source.name, Columns.from_dict(matrix.of["columns"]), matrix.X.shape[0]
         stack.enter_context(arrays_on_disk(resources.scratch))  # what learners make of the matrix is as large as it is
+        report |= {name: value for name, value in matrix.of.items() if name in ("pruned_terms", "pruned_below_df")}
         found = hashes and hashes.total(multilabel=True)
         data = TrainingData.of_rows(
             matrix.X, matrix.targets(), matrix.vocabulary, units=matrix.units, token_rule=rule, n_jobs=n_jobs,
@@ -100,9 +112,46 @@ class _Counting:
     memory: int | None
     folder: Path
     of: dict[str, Any]
+    vocabulary: Vocabulary | None = None
+
+    @property
+    def term_cost(self) -> TermCost:
+        """Bytes of a term while documents are counted."""
+        return TermCost(table_bytes(1, LETTERS * self.rule.ngrams[1], 0), 0, 0)
 
 
 def _count_source(source: DataFile, counting: _Counting, hashes: LearntHashes | None) -> DiskMatrix:
+    """Count the documents; over the terms that fit where not all do."""
+    try:
+        return _count_labelled(source, counting, hashes)
+    except _TooManyTerms as found:
+        if STDIN in source.files():
+            raise UnnaiveError(
+                f"stdin has more than {found.n_terms:,} terms, which do not fit in the memory allowed, and cannot be "
+                "read a second time without the rare ones; put the data into a file, or give more with --memory"
+            ) from None
+        if hashes is not None:
+            hashes.clear()
+        return _count_labelled(source, _over_frequent_terms(source, counting), hashes)
+
+
+def _over_frequent_terms(source: DataFile, counting: _Counting) -> _Counting:
+    """How to count over the terms of d documents or more, with the smallest d for which they fit.
+
+    The rule depends on the documents alone, not on their order. One pass counts all terms, on disk where need be.
+    """
+    with scratch_folder(counting.folder.parent) as folder:
+        counter = Accumulator(
+            counting.rule, counting_threads(counting.threads), counting.memory, folder, cost=counting.term_cost
+        )
+        with reading_again(source) as again:
+            count_source(counter, in_small_blocks(again, counting.threads), None)
+        vocabulary = counter.total(multilabel=is_multilabel(source, counter)).in_order().vocabulary
+        pruned = {"pruned_terms": counter.n_pruned, "pruned_below_df": counter.min_df}
+    return replace(counting, vocabulary=vocabulary, of=counting.of | pruned | {"budget": table_budget(counting.memory)})
+
+
+def _count_labelled(source: DataFile, counting: _Counting, hashes: LearntHashes | None) -> DiskMatrix:
     """Count the documents; from the start again where some without a label turn out to belong to multilabel data."""
     try:
         return _count(source, counting, hashes, multilabel=bool(source.multilabel))
@@ -119,8 +168,8 @@ def _count_source(source: DataFile, counting: _Counting, hashes: LearntHashes | 
 
 def _count(source: DataFile, how: _Counting, hashes: LearntHashes | None, *, multilabel: bool) -> DiskMatrix:
     """The matrix of a source. Unless `multilabel`, documents without a label are left out, as they are in memory."""
-    counter, codes = TextCounter(how.rule, threads=counting_threads(how.threads)), LabelCodes()
-    budget, n_docs, n_dropped = table_budget(how.memory), 0, 0
+    counter, codes = TextCounter(how.rule, how.vocabulary, threads=counting_threads(how.threads)), LabelCodes()
+    budget, n_docs, n_dropped, fixed = table_budget(how.memory), 0, 0, how.vocabulary is not None
     writer = MatrixWriter(how.folder)
     try:
         with read_ahead(in_small_blocks(source, how.threads).batches(labelled=True)) as batches:
@@ -131,14 +180,15 @@ def _count(source: DataFile, how: _Counting, hashes: LearntHashes | None, *, mul
                     raise _KeepUnlabelled(n_dropped)
                 multilabel = multilabel or several
                 if not multilabel and not all(labels):
-                    texts, labels = _labelled(texts, labels)
+                    texts, labels = take_labelled(texts, labels)
                     n_dropped += len(batch.labels) - len(labels)
                 if hashes is not None:
                     hashes.add(texts, labels)
-                X, units = counter.count_with_units(texts)
+                X, units = (counter.count(texts), None) if fixed else counter.count_with_units(texts)
                 writer.add(X, codes.matrix(labels, mark_unlabelled=False).tocsr(), units)
                 n_docs += len(labels)
-                _check_room(X.shape[1], how.rule, budget)
+                if budget is not None and not fixed and how.term_cost.of(X.shape[1], 0, 0) > budget:
+                    raise _TooManyTerms(X.shape[1])
         source.warn_about_labels(codes.labels, n_docs + n_dropped, n_dropped, multilabel=multilabel)
         columns = learnt_columns(source)
         about = how.of | {"columns": columns and columns.to_dict(), "multilabel": multilabel}
@@ -147,21 +197,6 @@ def _count(source: DataFile, how: _Counting, hashes: LearntHashes | None, *, mul
         writer.abandon()
         raise
     return open_matrix(how.folder)
-
-
-def _labelled(texts: Any, labels: Sequence[tuple[Any, ...]]) -> tuple[Any, list[tuple[Any, ...]]]:
-    """The documents that have a label."""
-    rows = np.array([row for row, names in enumerate(labels) if names], np.int64)
-    kept = texts.take(rows) if isinstance(texts, TextBuffer) else [texts[row] for row in rows]
-    return kept, [labels[row] for row in rows]
-
-
-def _check_room(n_terms: int, rule: TokenRule, budget: int | None) -> None:
-    if budget is not None and table_bytes(n_terms, LETTERS * rule.ngrams[1] * n_terms, 0) > budget:
-        raise UnnaiveError(
-            f"there are more than {n_terms:,} terms, which do not fit in the memory allowed; give more with --memory, "
-            "shorter --ngrams, or a model that learns from counts, such as multinomial"
-        )
 
 
 class MatrixWriter:
@@ -284,10 +319,13 @@ def _table(arrays: Arrays, name: str, shape: tuple[int, int]) -> Sparse:
     return csr_array(tuple(arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr")), shape=shape, copy=False)
 
 
-def find_matrix(folder: Path, of: dict[str, Any]) -> DiskMatrix | None:
-    """The matrix that is kept in a folder, if it is of the same data read in the same way."""
+def find_matrix(folder: Path, of: dict[str, Any], budget: int | None = None) -> DiskMatrix | None:
+    """The matrix that is kept in a folder, if it is of the same data read in the same way.
+
+    One without rare terms is of the same data where the memory is what these did not fit in.
+    """
     if not is_whole(folder):
         return None
     found = open_matrix(folder)
     same = all(found.of.get(name) == value for name, value in json.loads(json.dumps(of)).items())
-    return found if same else None
+    return found if same and found.of.get("budget", budget) == budget else None

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import queue
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeVar
 
+from unnaive.base.errors import UnnaiveWarning
 from unnaive.io.datafiles import DataFile
 from unnaive.text.backend import thread_count
 
@@ -36,6 +38,14 @@ def in_small_blocks(source: DataFile, n_jobs: int | None) -> DataFile:
     """The same documents, read in blocks that are small enough to have several of them in memory."""
     readers = min(thread_count(n_jobs), MOST_READERS)
     return replace(source, options=replace(source.options, threads=readers, block=BLOCK * readers))
+
+
+@contextmanager
+def reading_again(source: DataFile) -> Iterator[DataFile]:
+    """The same documents another time: without progress, and without the warnings that the other reading gives."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnnaiveWarning)
+        yield replace(source, options=replace(source.options, on_read=None))
 
 
 @contextmanager

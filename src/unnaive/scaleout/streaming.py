@@ -25,11 +25,14 @@ from unnaive.io.columns import Columns
 from unnaive.io.datafiles import DataFile
 from unnaive.scaleout.checkpoint import Checkpoint
 from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_ahead
+from unnaive.scaleout.sharding import Rereading
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.tokens import TokenRule
 
 LabelledTexts = tuple[Any, Sequence[tuple[Any, ...]]]  # texts and their label sets
 OnDocuments = Callable[[Any, Sequence[tuple[Any, ...]]], None]
+
+WEIGHT_BYTES = 24  # of a class and term of models that learn in passes: their weights, twice while they are written
 
 
 @dataclass(frozen=True)
@@ -59,18 +62,23 @@ def stream_documents(
     resources: Resources | None = None,
     hash_texts: bool = False,
     tunes_multilabel: bool = False,
+    second_pass: bool = False,
 ) -> Iterator[TrainingData]:
     """The sums over all documents of a source, which are read a batch at a time.
 
     With `hash_texts` short hashes of the texts are kept. With `tunes_multilabel`, NeedsDocuments is raised as soon as
-    documents turn out to be multilabel: their thresholds are tuned on the documents, now or after an update. A
-    checkpoint is removed when the block ends without an error.
+    documents turn out to be multilabel: their thresholds are tuned on the documents, now or after an update. With
+    `second_pass` the documents can be read again, by models that learn in passes. A checkpoint is removed when the
+    block ends without an error.
     """
     return_large_blocks()
     resources = resources or Resources()
     with ExitStack() as stack:
         folder = _scratch_folder(resources, stack)
-        counter = Accumulator(rule, counting_threads(n_jobs), resources.memory, folder)
+        weight_bytes = WEIGHT_BYTES if second_pass else 0
+        counter = Accumulator(
+            rule, counting_threads(n_jobs), resources.memory, folder, weight_bytes=weight_bytes
+        )  # fmt: skip
         source = in_small_blocks(source, n_jobs)
         hashes = LearntHashes() if hash_texts else None
 
@@ -91,7 +99,11 @@ def stream_documents(
         report = {"resumed_at": resumed, "runs_written": counter.n_spilled, "pruned_terms": counter.n_pruned}
         report = {name: value for name, value in report.items() if value}
         report |= {"pruned_below_df": counter.min_df} if counter.n_pruned else {}
-        yield TrainingData("sets" if multilabel else "single", named, reading=reading, report=report).checked()
+        passes = None
+        if second_pass:
+            passes = Rereading(source, rule, named.classes, multilabel, n_jobs, resources.scratch).learn
+        target_type = "sets" if multilabel else "single"
+        yield TrainingData(target_type, named, passes=passes, reading=reading, report=report).checked()
         if resources.checkpoint is not None:
             resources.checkpoint.remove(counter)
 

@@ -130,15 +130,29 @@ const Entities& html_entities() {
   });
 }
 
+Fields fields_of(bool on, const std::vector<Bytes>& keys, const std::vector<unsigned>& modes) {
+  if (keys.size() != modes.size()) throw nb::value_error("there is a mode for every field");
+  Fields fields{on, {}};
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (modes[i] > static_cast<unsigned>(Mode::fixed)) throw nb::value_error("settings are out of range");
+    fields.fields.push_back(
+        {std::string(reinterpret_cast<const char*>(keys[i].data), keys[i].size), static_cast<Mode>(modes[i])});
+  }
+  return fields;
+}
+
 void make_engine(Engine* self, bool lowercase, bool turkish, bool digits, uint32_t min_length, bool cut_runs,
                  bool emoji, bool symbols, bool chunks, bool html, unsigned message, unsigned shortest,
-                 unsigned longest, bool stemmed, const Vector<uint8_t>& stops, const Vector<int64_t>& stop_ends,
-                 const Vector<uint8_t>& vocabulary, const Vector<int64_t>& vocabulary_ends) {
+                 unsigned longest, bool stemmed, bool sections, const Vector<uint8_t>& keys,
+                 const Vector<int64_t>& key_ends, const std::vector<unsigned>& modes, const Vector<uint8_t>& stops,
+                 const Vector<int64_t>& stop_ends, const Vector<uint8_t>& vocabulary,
+                 const Vector<int64_t>& vocabulary_ends) {
   if (shortest < 1 || longest < shortest || longest > Grams::kLongest || message > 4)
     throw nb::value_error("settings are out of range");
   const Settings settings{{lowercase, lowercase && turkish, digits, min_length, cut_runs, emoji, symbols, chunks},
                           static_cast<Message>(message),
-                          html ? &html_entities() : nullptr};
+                          html ? &html_entities() : nullptr,
+                          fields_of(sections, words_in(keys, key_ends), modes)};
   new (self) Engine(settings, shortest, longest, stemmed);
   self->set_words(words_in(stops, stop_ends), words_in(vocabulary, vocabulary_ends));
 }
@@ -299,8 +313,8 @@ NB_MODULE(_kernel, m) {
           "worth"_a);
   nb::class_<Engine>(m, "Engine")
       .def("__init__", &make_engine, "lowercase"_a, "turkish"_a, "digits"_a, "min_length"_a, "cut_runs"_a, "emoji"_a,
-           "symbols"_a, "chunks"_a, "html"_a, "message"_a, "shortest"_a, "longest"_a, "stemmed"_a, "stops"_a,
-           "stop_ends"_a, "vocabulary"_a, "vocabulary_ends"_a)
+           "symbols"_a, "chunks"_a, "html"_a, "message"_a, "shortest"_a, "longest"_a, "stemmed"_a, "sections"_a,
+           "keys"_a, "key_ends"_a, "modes"_a, "stops"_a, "stop_ends"_a, "vocabulary"_a, "vocabulary_ends"_a)
       .def("__len__", &size)
       .def("count", &count, "texts"_a, "grow"_a, "threads"_a, "limit"_a)
       .def("time_phases", &time_phases, "texts"_a, "threads"_a, "limit"_a)

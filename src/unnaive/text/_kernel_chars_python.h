@@ -119,7 +119,7 @@ struct HeldTfIdf {
   TfIdfScorer scorer;
 };
 
-// parts are (place, idf, weights, bias).
+// parts are (place, idf, weights, bias, whether the length of a document is the sum of its terms).
 void make_tf_idf(HeldTfIdf* self, const nb::list& parts, const Doubles& bias, size_t n_columns) {
   using Singles = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
   using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -143,7 +143,7 @@ void make_tf_idf(HeldTfIdf* self, const nb::list& parts, const Doubles& bias, si
     }
     require(right, "the arrays of a linear model do not fit each other");
     found.push_back({same ? nullptr : place.data(), idf.data(), single ? singles.data() : nullptr,
-                     single ? nullptr : doubles.data(), own_bias.data()});
+                     single ? nullptr : doubles.data(), own_bias.data(), nb::cast<bool>(part[4])});
     // what was looked at, which is a copy where numbers were of another kind
     for (nb::object array : {nb::cast(place), nb::cast(idf), nb::cast(own_bias), nb::borrow(part[2])})
       owners.push_back(std::move(array));

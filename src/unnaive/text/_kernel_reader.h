@@ -5,6 +5,7 @@
 #include "_kernel_message.h"
 #include "_kernel_rows.h"
 #include "_kernel_scan.h"
+#include "_kernel_sections.h"
 
 namespace unnaive {
 
@@ -12,6 +13,7 @@ struct Settings {
   Rule rule;
   Message message;
   const Entities* entities;  // of marked-up text, else null
+  Fields fields;             // of records
 };
 
 constexpr uint32_t kDrop = 0xFFFFFFFEu;  // a stop word, or a word whose stem is empty
@@ -36,6 +38,41 @@ class Scratch {
   // flush(tokens, n, alone) for every batch of the document's tokens, which are about to be looked up in `table`.
   template <class Flush>
   void read(const Document& document, const WordTable& table, Flush&& flush) {
+    if (!settings_.fields.on) return read_text(document, table, flush);
+    // a text of the record may be converted in turn, so that it has space of its own
+    each_section(utf8_of(document, record_), settings_.fields, [&](const Field* field, Bytes text) {
+      read_section(field, {text.data, text.size, 0, document.ascii}, table, flush);
+    });
+  }
+
+  RowCounter row;
+  Grams grams;
+  uint32_t words[kBatch], terms[kBatch * Grams::kLongest];
+
+ private:
+  // Words of a field's own come after its shared ones; no n-gram goes over the border of a section, or from one to the
+  // other.
+  template <class Flush>
+  void read_section(const Field* field, const Document& text, const WordTable& table, Flush& flush) {
+    const Mode mode = field ? field->mode : Mode::shared;
+    grams.start_sequence();
+    if (mode == Mode::shared || mode == Mode::both) read_text(text, table, flush);
+    if (mode == Mode::own || mode == Mode::both) {
+      grams.start_sequence();
+      keyed_.set_prefix(*field, ':');
+      const auto send = [&](const Token* tokens, unsigned n, bool alone) {
+        keyed_.send(tokens, n, alone, table, flush);
+      };
+      read_text(text, table, send);
+    }
+    if (mode == Mode::fixed) {
+      keyed_.set_prefix(*field, '=');
+      keyed_.send_fixed({static_cast<const uint8_t*>(text.data), text.length}, table, flush);
+    }
+  }
+
+  template <class Flush>
+  void read_text(const Document& document, const WordTable& table, Flush& flush) {
     if (settings_.message == Message::none && !settings_.entities) {
       scanner_.scan(document, table, flush);
       return;
@@ -52,14 +89,10 @@ class Scratch {
     scanner_.scan({cleaned_.data(), used, 0, false}, table, flush);
   }
 
-  RowCounter row;
-  Grams grams;
-  uint32_t words[kBatch], terms[kBatch * Grams::kLongest];
-
- private:
   Settings settings_;
   Scanner scanner_;
-  std::vector<uint8_t> utf8_;
+  KeyedWords keyed_;
+  std::vector<uint8_t> utf8_, record_;
   std::vector<Bytes> parts_;
   Array<uint8_t> cleaned_;
 };

@@ -22,13 +22,15 @@ namespace wide_sums {
 namespace wide_sums = plain_sums;
 #endif
 
-// out += Σ_t z_t · weights[place_t] / √Σ_t z_t² + bias with z_t = (1 + log n_t) · idf[place_t]
+// out += Σ_t z_t · weights[place_t] / length + bias with z_t = (1 + log n_t) · idf[place_t]; length is √Σ_t z_t² or Σ_t
+// |z_t|
 struct TfIdfPart {
   const int32_t* place;  // the row of weights of every column, −1 for none; null: every column is its own
   const double* idf;
   const float* singles;  // weights (n_rows, classes), or:
   const double* doubles;
   const double* bias;
+  bool by_sum;  // the length is Σ_t |z_t|
 };
 
 class TfIdfScorer {
@@ -86,7 +88,7 @@ class TfIdfScorer {
   // The same of K classes, too few to fill a vector, in one pass: every sum adds up in the order of the terms as well.
   template <size_t K, class Weight>
   void add_few(const Rows& row, size_t size, const TfIdfPart& part, const Weight* weights, double* out) const {
-    double squares = 0.0, sums[K] = {};
+    double squares = 0.0, total = 0.0, sums[K] = {};
     for (size_t k = 0; k < size; ++k) {
       if (!part.place && k + kFurther < size) {
         const int32_t later = row.ids[k + kFurther];
@@ -97,9 +99,10 @@ class TfIdfScorer {
       if (at < 0) continue;
       const double z = log_count_(row.counts[k]) * part.idf[at];
       squares += z * z;
+      total += std::fabs(z);
       for (size_t c = 0; c < K; ++c) sums[c] += z * static_cast<double>(weights[static_cast<size_t>(at) * K + c]);
     }
-    const double length = std::sqrt(squares);
+    const double length = part.by_sum ? total : std::sqrt(squares);
     for (size_t c = 0; squares > 0 && c < K; ++c) out[c] += sums[c] / length;
   }
 
@@ -119,24 +122,25 @@ class TfIdfScorer {
         continue;
       }
       space.cells.clear();
-      double squares = 0.0;
+      double squares = 0.0, total = 0.0;
       for (size_t k = 0; k < size; ++k) {
         if (!part.place && k + kAhead < size) __builtin_prefetch(part.idf + space.row.ids[k + kAhead]);
         const int32_t row = part.place ? part.place[space.row.ids[k]] : space.row.ids[k];
         if (row < 0) continue;
         const double z = log_count_(space.row.counts[k]) * part.idf[row];
         squares += z * z;
+        total += std::fabs(z);
         space.cells.push_back({row, z});
       }
-      if (squares > 0) part.singles ? add(space, squares, part.singles, out) : add(space, squares, part.doubles, out);
+      const double length = part.by_sum ? total : std::sqrt(squares);
+      if (squares > 0) part.singles ? add(space, length, part.singles, out) : add(space, length, part.doubles, out);
       for (size_t c = 0; c < classes_; ++c) out[c] += part.bias[c];
     }
   }
 
   template <class Weight>
-  void add(Space& space, double squares, const Weight* weights, double* out) const {
+  void add(Space& space, double length, const Weight* weights, double* out) const {
     const auto size = static_cast<int64_t>(space.cells.size()), width = static_cast<int64_t>(classes_);
-    const double length = std::sqrt(squares);
     if (has_avx2())
       return wide_sums::add_rows(space.cells.data(), size, length, weights, space.sums.data(), out, width);
     plain_sums::add_rows(space.cells.data(), size, length, weights, space.sums.data(), out, width);

@@ -17,6 +17,7 @@ from unnaive.base.sparse import csr_array
 from unnaive.text.buffer import Texts
 from unnaive.text.gram_units import GramUnits, make_grams, which_are_grams
 from unnaive.text.native import NativeEngine
+from unnaive.text.sections import shared_fields
 from unnaive.text.tokens import BORDERS, GRAM, TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
@@ -123,6 +124,6 @@ class CharacterEngine:
     def _make_unit_engine(self) -> NativeEngine:
         units = replace(
             self.rule, analyzer="word", ngrams=(1, 1), min_length=1, stopwords=None, stem=None, unspaced="whole",
-            segmenter=None,
+            segmenter=None, fields=None if self.rule.fields is None else shared_fields(self.rule.fields),
         )  # fmt: skip
         return NativeEngine(units, Vocabulary(), self.threads, chunks=self.rule.char_borders == "spaces")

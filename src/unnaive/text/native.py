@@ -14,6 +14,7 @@ from unnaive.text.backend import kernel
 from unnaive.text.buffer import LARGEST_TEXT, TextBuffer, Texts
 from unnaive.text.pieces import MESSAGE_PARTS, decode_mime, mime_rows
 from unnaive.text.reference import LinearArrays
+from unnaive.text.sections import own_keys, own_term, section_modes
 from unnaive.text.tokens import TokenRule, term_stems
 from unnaive.text.vocabulary import Vocabulary
 
@@ -29,6 +30,12 @@ def _packed(words: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]
     return buffer.blob, buffer.offsets
 
 
+def _stop_words(rule: TokenRule) -> list[str]:
+    """The stop words, as they stand and as each field's own."""
+    words = sorted(rule.stop_set)
+    return words + [own_term(key, word) for key in own_keys(rule.fields) for word in words]
+
+
 def _message_code(rule: TokenRule) -> int:
     """Where the kernel's enum has the message part."""
     return 0 if rule.message is None else 1 + MESSAGE_PARTS.index(rule.message)
@@ -42,6 +49,7 @@ class NativeEngine:
         self.options = {"threads": kernel.Threads(threads, WORTH_A_THREAD), "limit": LARGEST_TEXT}
         self._stems = fork_safe_lock()  # from looking words up to counting them
         self._vocabulary = vocabulary
+        keys, key_ends = _packed(section_modes(rule.fields or ()))
         self.kernel: Any = kernel.Engine(
             lowercase=rule.lowercase,
             turkish=rule.language == "tr",
@@ -56,7 +64,11 @@ class NativeEngine:
             shortest=rule.ngrams[0],
             longest=rule.ngrams[1],
             stemmed=rule.stem is not None,
-            **dict(zip(("stops", "stop_ends"), _packed(sorted(rule.stop_set)), strict=True)),
+            sections=rule.fields is not None,
+            keys=keys,
+            key_ends=key_ends,
+            modes=list(section_modes(rule.fields or ()).values()),
+            **dict(zip(("stops", "stop_ends"), _packed(_stop_words(rule)), strict=True)),
             **dict(zip(("vocabulary", "vocabulary_ends"), vocabulary.to_arrays(), strict=True)),
         )
 

@@ -88,24 +88,26 @@ class TextScorer:
 
 
 class TfIdfPart(NamedTuple):
-    """A linear model over sublinear counts times idf of length 1.
+    """A linear model over sublinear counts times idf of length 1, or of sum 1.
 
     place    the row of `weights` that each term has (n_terms,), −1 for none; None: its own place
     idf      of each row (n_rows,)
     weights  (n_rows, n_classes), float32 or float64
     bias     (n_classes,)
+    norm     "l2" for rows of length 1, "l1" for rows that sum to 1
     """
 
     place: NDArray[np.int32] | None
     idf: Floats
     weights: NDArray[Any]
     bias: Floats
+    norm: str = "l2"
 
 
 class TfIdfTextScorer:
     """Floats of each class for raw texts by the sum of linear models over tf-idf; only with the native kernel.
 
-    score(c) = bias[c] + Σ_parts bias_part[c] + Σ_t z_t · weights[place_t, c] / √Σ_t z_t²,  z_t = (1 + log n_t) · idf_t
+    score(c) = bias[c] + Σ_parts bias_part[c] + Σ_t z_t · weights[place_t, c] / length,  z_t = (1 + log n_t) · idf_t
 
     >>> part = TfIdfPart(None, np.ones(2), np.array([[2.0, 0.0], [0.0, 3.0]]), np.zeros(2))
     >>> scorer = TfIdfTextScorer(TokenRule(), Vocabulary(["ball", "vote"]), np.array([0.5, 0.0]), [part])
@@ -128,7 +130,10 @@ class TfIdfTextScorer:
         every = np.arange(len(vocabulary), dtype=np.int32)
         self._columns = every  # of the terms of an engine that counts words alone
         places = [every if part.place is None else part.place for part in parts]
-        tables = [(place, part.idf, part.weights, part.bias) for place, part in zip(places, parts, strict=True)]
+        tables = [
+            (place, part.idf, part.weights, part.bias, part.norm == "l1")
+            for place, part in zip(places, parts, strict=True)
+        ]
         self._scorer = kernel.TfIdfScorer(tables, np.ascontiguousarray(bias, np.float64), len(vocabulary))
 
     def scores(self, texts: Any) -> Floats:

@@ -7,7 +7,8 @@ reference pages are made from the fields, so this module imports nothing heavy.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from dataclasses import fields as dataclass_fields
 from typing import Any
 
 from unnaive.base.errors import BadModel, UnnaiveError, choose
@@ -97,8 +98,15 @@ class TokenRule:
         choices=tuple(BORDERS), noun="borders of character n-grams", metavar="KIND",
     )  # fmt: skip
 
+    fields: tuple[str, ...] | None = option(
+        "Fields of records in the place of texts: kinds by name, as text, category, number or date.",
+        more='{"subject": "text", "age": "number"}, for instance. The last text is read as texts are, others so and '
+        'as words of their own; "shared", "own" and "both" say it for one field. Names alone have their kinds guessed.',
+    )  # fmt: skip
+
     def __post_init__(self) -> None:
         from unnaive.text.languages import check_language, stemmer_name
+        from unnaive.text.sections import read_fields
         from unnaive.text.segmenters import check_segmenter
 
         check_options(self, OPTIONS)
@@ -109,6 +117,9 @@ class TokenRule:
         object.__setattr__(self, "stopwords", _checked_stopwords(self.stopwords))
         object.__setattr__(self, "ngrams", _checked_ngrams(self.ngrams, "ngrams"))
         object.__setattr__(self, "char_ngrams", _checked_ngrams(self.char_ngrams, "char_ngrams"))
+        object.__setattr__(self, "fields", read_fields(self.fields))
+        if self.fields is not None and self.message is not None:
+            raise UnnaiveError("message parts are read of texts, not of records with fields; leave one of the two out")
         if self.segmenter is not None:
             check_segmenter(self.segmenter)
         if self.stem is not None:
@@ -120,7 +131,9 @@ class TokenRule:
         >>> TokenRule.from_dict(TokenRule(ngrams=(1, 2)).to_dict()) == TokenRule(ngrams=(1, 2))
         True
         """
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {field.name: getattr(self, field.name) for field in dataclass_fields(self)}
+        if self.fields is None:
+            del values["fields"]  # which older versions do not know
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     @classmethod
@@ -128,7 +141,7 @@ class TokenRule:
         """The rule that `to_dict` wrote; anything else is an error of one sentence."""
         if not isinstance(values, Mapping):
             raise BadModel(f"the token rule is {type(values).__name__}; it should be a table of settings")
-        unknown = sorted(map(str, set(values) - {field.name for field in fields(cls)}))
+        unknown = sorted(map(str, set(values) - {field.name for field in dataclass_fields(cls)}))
         if unknown:
             raise BadModel(f"the token rule has {', '.join(unknown)}, which this version does not know; update unnaive")
         try:
@@ -139,7 +152,7 @@ class TokenRule:
     @classmethod
     def field_names(cls) -> tuple[str, ...]:
         """The names of all options, which are parameters of TextClassifier too."""
-        return tuple(field.name for field in fields(cls))
+        return tuple(field.name for field in dataclass_fields(cls))
 
     def with_defaults_changed(self, changes: Mapping[str, Any]) -> TokenRule:
         """The rule with these options, each only where nobody chose another than the default.
@@ -150,6 +163,13 @@ class TokenRule:
         default = TokenRule()
         free = {name: value for name, value in changes.items() if getattr(self, name) == getattr(default, name)}
         return replace(self, **free)
+
+    @property
+    def field_kinds(self) -> dict[str, str] | None:
+        """The kind of each field by its name; None where documents are texts."""
+        from unnaive.text.sections import field_kinds
+
+        return None if self.fields is None else field_kinds(self.fields)
 
     @property
     def stop_set(self) -> frozenset[str]:

@@ -6,12 +6,17 @@ of words → minimum length → stop words → stem → word n-grams.
 
 Emoji and symbols are never too short and have no stem; in word n-grams they stand as words do. The characters and pairs
 of a run are terms whatever the lengths of word n-grams, and no n-gram goes over a run: "go 北京 now" has no "go now".
+
+With fields a text is a record (sections.py): all of this is done to each of its sections alone. The words of a field's
+own stand behind its key, after stop words and stems; fixed terms stand as they are, whatever the options. Character
+n-grams are cut of shared text only.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
@@ -26,6 +31,17 @@ from unnaive.text.scripts import (
     run_pattern,
     sign_pattern,
     sign_term,
+)
+from unnaive.text.sections import (
+    BOTH,
+    FIXED,
+    OWN_ONLY,
+    TERMS,
+    RecordSection,
+    fixed_terms,
+    own_term,
+    sections,
+    split_term,
 )
 from unnaive.text.segmenters import segments
 from unnaive.text.token_rule import BORDERS, LONGEST_NGRAM, TokenRule
@@ -165,11 +181,21 @@ def term_stems(terms: list[str], rule: TokenRule) -> list[str]:
     >>> term_stems(["games", "球星", ":d"], TokenRule(stem="porter"))
     ['game', '球星', ':d']
     """
+    if rule.fields is not None:
+        return _field_term_stems(terms, rule)
     fixed = [_is_fixed(term, rule) for term in terms]
     stemmed = iter(
         stems([term for term, keep in zip(terms, fixed, strict=True) if not keep], str(rule.stem), rule.language)
     )
     return [term if keep else next(stemmed) for term, keep in zip(terms, fixed, strict=True)]
+
+
+def _field_term_stems(terms: list[str], rule: TokenRule) -> list[str]:
+    """The same of words that may stand behind the key of a field; fixed terms stay as they are."""
+    parts = [split_term(term, rule.fields) for term in terms]
+    stemmed = iter(term_stems([word for _, sign, word in parts if sign != FIXED], replace(rule, fields=None)))
+    forms = [word if sign == FIXED else next(stemmed) for _, sign, word in parts]
+    return [f"{key}{sign}{form}" if form else "" for (key, sign, _), form in zip(parts, forms, strict=True)]
 
 
 def _is_fixed(term: str, rule: TokenRule) -> bool:
@@ -206,12 +232,26 @@ def spans(text: str, rule: TokenRule) -> list[Span]:
     >>> spans("R&amp;D of <b>Cats</b>", TokenRule(html=True))
     [(8, 10, 'of'), (14, 18, 'cats')]
     """
+    if rule.fields is not None:
+        return [span for section in sections(text, rule.fields) for span in _section_spans(section, rule)]
     if rule.message is None and not rule.html:
         return _terms(text, rule)
     parts = pieces(text, message=rule.message, markup=rule.html)
     places = OffsetMap(parts)
     cleaned = "".join(piece.text for piece in parts)
     return [(*places.original(start, end), term) for start, end, term in _terms(cleaned, rule)]
+
+
+def _section_spans(section: RecordSection, rule: TokenRule) -> list[Span]:
+    """The terms of one section of a record, with offsets into the record."""
+    if section.mode == TERMS:
+        return fixed_terms(section) if rule.analyzer != "char" else []
+    plain = replace(rule, fields=None)
+    found = [] if section.mode == OWN_ONLY else spans(section.text, plain)
+    if section.mode in (OWN_ONLY, BOTH) and rule.analyzer != "char":
+        own = spans(section.text, replace(plain, analyzer="word"))
+        found += [(start, end, own_term(section.key, term)) for start, end, term in own]
+    return [(section.start + start, section.start + end, term) for start, end, term in found]
 
 
 def cleaned(text: str, rule: TokenRule) -> str:
@@ -226,5 +266,10 @@ def tokens(text: str, rule: TokenRule) -> list[str]:
 
     >>> tokens("İyi günler, IŞIK!", TokenRule(language="tr"))
     ['iyi', 'günler', 'ışık']
+    >>> rule = TokenRule(fields={"subject": "text", "body": "text", "product": "category"})
+    >>> tokens("\\x1esubject\\x1fRefund\\x1ebody\\x1fmy money\\x1eproduct\\x1fPrinter\\x1fPrinter", rule)
+    ['refund', 'subject:refund', 'my', 'money', 'product=Printer']
     """
+    if rule.fields is not None:
+        return [term for _, _, term in spans(text, rule)]
     return [term for _, _, term in _terms(cleaned(text, rule), rule)]

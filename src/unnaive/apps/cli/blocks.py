@@ -103,7 +103,7 @@ def read_other_columns(source: DataFile, n_docs: int) -> dict[str, list[Any]]:
         with warnings.catch_warnings():  # the same was said when it was read first
             warnings.simplefilter("ignore")
             for batch in again.batches(labelled=True, keep=True):
-                own = () if log.columns is None else (*log.columns.texts, log.columns.label, log.columns.id)
+                own = () if log.columns is None else (*log.columns.inputs, log.columns.label, log.columns.id)
                 labelled = [row for row, labels in enumerate(batch.labels) if labels]
                 for name, values in batch.kept.items():
                     if name not in own and (first or name in columns):

@@ -68,8 +68,10 @@ JsonFile = Annotated[
 
 # the options of every command that reads data, in the order of its help
 _COLUMNS = (
-    "text", "label", "id", "separator", "label_columns", "ignore_label", "label_prefix", "lower_labels", "format",
+    "text", "label", "category", "number", "date", "fields", "id", "separator",
+    "label_columns", "ignore_label", "label_prefix", "lower_labels", "format",
 )  # fmt: skip
+_REPEATED = ("text", "category", "number", "date", "label_columns", "ignore_label")
 _READING = ("delimiter", "header", "encoding", "table", "skip_bad", "follow_links", "max_line")
 _SHARED = {
     **{name: command_parameter(COLUMN_OPTIONS[name], name, INPUT) for name in _COLUMNS},
@@ -184,7 +186,7 @@ def data_file(paths: list[str], *, ahead: FolderAhead | None = None, **given: An
         if len(delimiter) != 1:
             raise UnnaiveError(f"the delimiter is {delimiter!r}; give one character, such as ';' or '\\t'")
     columns = {name: given[name] for name in _COLUMNS}
-    columns |= {name: tuple(columns[name] or ()) for name in ("text", "label_columns", "ignore_label")}
+    columns |= {name: tuple(columns[name] or ()) for name in _REPEATED}
     columns |= {name: columns[name] or None for name in ("separator", "label_prefix")}
     return DataFile(tuple(paths), options=ReadOptions(**reading), **columns)
 

@@ -69,9 +69,12 @@ def open_large_data(
     resources = _resources(limits, source, rule)
     hashed = limits.checkpoint is None  # which records sums on the way, and no hashes; 8 bytes a document
     common: dict[str, Any] = {"n_jobs": classifier.n_jobs, "resources": resources, "hash_texts": hashed}
-    if from_sums and limits.cache is None and not (is_stdin(source) and spec.decision is None):
+    in_passes = large and learns_in_passes(spec) and not is_stdin(source)
+    streamed = from_sums and not (is_stdin(source) and spec.decision is None)
+    if (streamed or in_passes) and limits.cache is None:
+        tunes = spec.decision is None
         try:
-            data = stream_documents(source, rule, tunes_multilabel=spec.decision is None, **common)
+            data = stream_documents(source, rule, tunes_multilabel=tunes, second_pass=in_passes, **common)
             return stack.enter_context(data)
         except NeedsDocuments:
             if limits.checkpoint is not None:
@@ -114,11 +117,20 @@ def _resources(limits: LargeDataOptions, source: DataFile, rule: TokenRule) -> A
 
 def learns_from_sums(spec: TrainingSpec) -> bool:
     """Whether sums over documents are all that training needs: no weights by class, nothing tuned on documents."""
+    return spec.model.statistic == "counts" and not _holds_out(spec) and spec.class_weight is None
+
+
+def learns_in_passes(spec: TrainingSpec) -> bool:
+    """Whether training passes over the files again, and needs neither all documents at once nor some held out."""
+    return spec.model.in_passes and not _holds_out(spec) and spec.class_weight is None
+
+
+def _holds_out(spec: TrainingSpec) -> bool:
+    """Whether something is tuned on held-out documents."""
     from unnaive.learning.tuning import TUNINGS
 
     tuned = isinstance(spec.decision, str) and spec.decision in TUNINGS
-    held_out = tuned or bool(spec.calibration) or spec.optimise not in (None, "accuracy")
-    return spec.model.statistic == "counts" and not held_out and spec.class_weight is None
+    return tuned or bool(spec.calibration) or spec.optimise not in (None, "accuracy")
 
 
 def is_stdin(source: DataFile) -> bool:

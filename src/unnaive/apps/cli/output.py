@@ -12,6 +12,7 @@ from unnaive.io.output_files import open_output
 
 if TYPE_CHECKING:
     from unnaive.base.types import RowValues
+    from unnaive.io.columns import Columns
     from unnaive.io.corpus import Corpus
     from unnaive.io.datafiles import DataFile
     from unnaive.learning.fitted import FittedModel
@@ -80,9 +81,9 @@ def read_as_trained(source: DataFile, fitted: FittedModel) -> DataFile:
 
     language = fitted.token_rule.language if fitted.token_rule is not None else None
     how = replace(source.options, language=language or "en")
-    if fitted.token_rule is not None and fitted.token_rule.message is None:
+    usual = trained_columns(fitted)
+    if fitted.token_rule is not None and fitted.token_rule.message is None and fitted.token_rule.fields is None:
         source = replace(source, message=PARTS)  # a model of other texts knows nothing of headers and encodings
-    usual = fitted.columns
     if usual is None:
         return replace(source, options=how)
     spelling, learnt = source.spelling, usual.spelling
@@ -91,6 +92,18 @@ def read_as_trained(source: DataFile, fitted: FittedModel) -> DataFile:
         ignore_label=spelling.ignored or learnt.ignored, label_prefix=spelling.prefix or learnt.prefix,
         lower_labels=spelling.lower or learnt.lower,
     )  # fmt: skip
+
+
+def trained_columns(fitted: FittedModel) -> Columns | None:
+    """The columns that the model was trained on, as far as they are known; of one with fields all of these are."""
+    from unnaive.io.columns import Columns
+    from unnaive.text.sections import TEXT_KINDS, field_kinds
+
+    fields = None if fitted.token_rule is None else fitted.token_rule.fields
+    if fields is None:
+        return fitted.columns
+    texts = tuple(name for name, kind in field_kinds(fields).items() if kind in TEXT_KINDS)
+    return replace(fitted.columns or Columns(()), texts=texts, fields=fields)
 
 
 def class_spellings(fitted: FittedModel) -> dict[str, Any]:

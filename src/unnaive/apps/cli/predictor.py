@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unnaive.base.types import Floats, RowValues
     from unnaive.learning.fitted import FittedModel
+    from unnaive.learning.top_labels import TopLabels
 
 REJECTED = "unknown"  # the label of rejected and of novel documents, unless --unknown names another
 
@@ -73,11 +74,17 @@ class Predictor:
         """
         import numpy as np
 
-        scores, values, known = self._score(texts, self._clear_lead)
-        best = scores.argmax(axis=1)
-        shown = values[np.arange(len(best)), best]
-        names = [str(label) for label in self.fitted.classes]
-        labels = [names[code] for code in best.tolist()]
+        top = self._top_labels(texts)
+        if top is not None:
+            first = top.first_cells()
+            best, shown, known = top.top.classes[first], top.values[first], top.known
+            highest = shown.copy()
+        else:
+            scores, values, known = self._score(texts, self._clear_lead)
+            best = scores.argmax(axis=1)
+            shown = values[np.arange(len(best)), best]
+            highest = values.max(axis=1)
+        labels = [self._names[code] for code in best.tolist()]
         rejected = {}
         if self.below is not None:
             rejected = dict.fromkeys(np.flatnonzero(shown < self.below).tolist(), self.unknown or REJECTED)
@@ -87,8 +94,30 @@ class Predictor:
         if self.unknown is not None:
             rejected |= dict.fromkeys(np.flatnonzero(known == 0).tolist(), self.unknown)
         for row, label in rejected.items():
-            labels[row], shown[row] = label, values[row].max()
+            labels[row], shown[row] = label, highest[row]
         return labels, shown.tolist(), known.tolist()
+
+    def _top_labels(self, texts: Sequence[str]) -> TopLabels | None:
+        """What is shown of documents where the scores of all classes are not needed for it; else None."""
+        return self.fitted.top_labels(texts, self.top) if self._by_best else None
+
+    @cached_property
+    def _by_best(self) -> bool:
+        """Whether what is shown can be told without the scores of all classes."""
+        from unnaive.learning.top_labels import tells_by_best
+
+        needs_all = self.every or self.confidence is not None or self.unknown_rate is not None
+        return not needs_all and tells_by_best(self.fitted)
+
+    def chunk_size(self) -> int:
+        """How many documents are predicted at a time: scores of many classes are large."""
+        from unnaive.linear.documents import CHUNK_TEXTS, chunk_size
+
+        return CHUNK_TEXTS if self._by_best else chunk_size(len(self.fitted.classes))
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return [str(label) for label in self.fitted.classes]
 
     @cached_property
     def _clear_lead(self) -> float:
@@ -106,6 +135,9 @@ class Predictor:
 
     def predict(self, ids: Sequence[str], texts: Sequence[str]) -> list[RowValues]:
         """A record for each document, whose scores are held at once."""
+        top = self._top_labels(texts)
+        if top is not None:
+            return self._records_of_top(top, ids, texts)
         scores, values, known = self._score(texts)
         self.count_seen(known.tolist())
         given = self.fitted.label_sets_of(scores)
@@ -134,20 +166,49 @@ class Predictor:
             records.append(record)
         return records
 
+    def _records_of_top(self, top: TopLabels, ids: Sequence[str], texts: Sequence[str]) -> list[RowValues]:
+        """The same of documents whose best classes alone were scored."""
+        import numpy as np
+
+        self.count_seen(top.known.tolist())
+        classes, first, starts = self.fitted.classes, top.first_cells(), top.top.starts.tolist()
+        order = top.best_cells(self.top) if self.top > 1 else None
+        records = []
+        for row, (name, known) in enumerate(zip(ids, top.known.tolist(), strict=True)):
+            cells = np.arange(starts[row], starts[row + 1])
+            given = cells[top.given[cells]]
+            labels, shown = [classes[c] for c in top.top.classes[given]], top.values[given].tolist()
+            record = self._decided(labels, shown, known, float(top.values[cells].max()))
+            record["id"] = name
+            if self.show_text:
+                record["text"] = texts[row]
+            if order is not None:
+                record["top"] = [(classes[top.top.classes[cell]], float(top.values[cell])) for cell in order[row]]
+            if self.explain:
+                record["why"] = self.fitted.explain(texts[row], classes[top.top.classes[first[row]]])
+            records.append(record)
+        return records
+
     def _record(self, scores: Floats, values: Floats, labels: list[Any], known: int, novel: bool) -> RowValues:
         """Labels, the one with the highest score first, unless they are rejected."""
         place = self._places
         if len(labels) > 1:
             labels.sort(key=lambda label: -scores[place[label]])
         shown = [float(values[place[label]]) for label in labels]
-        if self.unknown is not None and not known:
-            labels, shown = [self.unknown], [float(values.max())]
-        elif novel or (self.below is not None and max(shown, default=0.0) < self.below):
-            labels, shown = [self.unknown or REJECTED], [float(values.max())]
-        record: RowValues = {"labels": labels, "values": shown, "kind": self.kind, "known_terms": known}
+        record = self._decided(labels, shown, known, float(values.max()), novel)
         if self.every:
             record["all"] = values.tolist()
         return record
+
+    def _decided(
+        self, labels: list[Any], shown: list[float], known: int, highest: float, novel: bool = False
+    ) -> RowValues:
+        """Labels and their values, unless they are rejected: then the highest value of any class is shown."""
+        if self.unknown is not None and not known:
+            labels, shown = [self.unknown], [highest]
+        elif novel or (self.below is not None and max(shown, default=0.0) < self.below):
+            labels, shown = [self.unknown or REJECTED], [highest]
+        return {"labels": labels, "values": shown, "kind": self.kind, "known_terms": known}
 
     @cached_property
     def _places(self) -> dict[Any, int]:

@@ -113,6 +113,7 @@ def train_on_spark(
     start = time.perf_counter()
     with engine.session() as spark:
         df, columns = read_source(spark, source, labelled=True)
+        classifier.fields = columns.fields or None
         rows = df.select(text_column(df, columns), label_column(df, columns))
         counted = count_complete_rows(rows, classifier.token_rule)
         multilabel = bool(source.multilabel) or counted.n_several > 0
@@ -226,7 +227,7 @@ def compare_on_spark(engine: SparkEngine, plan: ExperimentPlan, source: DataFile
     with engine.session() as spark:
         df, columns = read_source(spark, source, labelled=True)
         rows = df.select(text_column(df, columns), label_column(df, columns))
-        return cross_validate(rows, plan, rule, name=source.name)
+        return cross_validate(rows, plan, replace(rule, fields=columns.fields or None), name=source.name)
 
 
 def _new_name(name: str, taken: Sequence[str]) -> str:

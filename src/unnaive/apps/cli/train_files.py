@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from unnaive.io.corpus import Corpus
     from unnaive.io.datafiles import DataFile
     from unnaive.learning.fitted import FittedModel
+    from unnaive.learning.learner import TrainingSpec
 
     Finish = Callable[[FittedModel, Corpus], FittedModel]
 
@@ -34,13 +35,19 @@ def train_file(
     frozen: bool = False,
     finish: Finish | None = None,
     max_size: str | None = None,
+    soft: Sequence[str] = (),
     limits: LargeDataOptions | None = None,
 ) -> dict[str, Any]:
-    """Train, measure if asked, write; the sizes and measures as plain values. `finish` is applied before writing."""
+    """Train, measure if asked, write; the sizes and measures as plain values.
+
+    finish  applied before writing
+    soft    names or patterns of the columns that have the probability of each label
+    """
     from unnaive.apps.cli.blocks import find_block_holdouts
     from unnaive.apps.cli.measuring import measure_holdout, measure_model
     from unnaive.apps.cli.output import read_as_trained, warn_about_learnt
     from unnaive.apps.cli.screen import reading_progress
+    from unnaive.apps.cli.source_fields import settle_fields
     from unnaive.apps.cli.train_summary import describe_training
     from unnaive.base.byte_sizes import parse_size
     from unnaive.classifier.model_file import check_writable, save
@@ -48,13 +55,18 @@ def train_file(
 
     limit = None if max_size is None else parse_size(max_size)
     check_writable(output)  # before minutes of work
-    recognise_mail(classifier, source)
+    source, classifier.fields = settle_fields(source)
+    if classifier.fields is None:
+        recognise_mail(classifier, source)
     spec = classifier.spec()  # likewise: an error if a setting is wrong
+    if soft:
+        check_soft_labels(spec, {"--holdout": holdout, "--register": finish, "--max-size": max_size})
     start = time.perf_counter()
     source = replace(
         source, options=replace(source.options, language=classifier.language or "en", threads=classifier.n_jobs)
     )
     needs = {"--holdout": holdout is not None, "--register": finish is not None, "--max-size": limit is not None}
+    needs["--soft-labels"] = bool(soft)
     needs_corpus = next((name for name, given in needs.items() if given), None)
     steps = 3 + (holdout is not None) + bool(test)  # reading, learning and writing are always among them
     steps += spec.model.keeps_choice + (0 if limit is None else 2)
@@ -62,15 +74,20 @@ def train_file(
         corpus, learning = None, f"learning {classifier.model} from {{}}"
         measured: dict[str, Any] = {}
         data = open_large_data(stack, classifier, spec, watched, limits or LargeDataOptions(), needs_corpus)
-        if data is None:
+        if soft:
+            data, n_docs = _count_soft_labels(classifier, watched, soft)
+            bar.rename(learning.format(count_noun(n_docs, "document")))
+        elif data is None:
             corpus, multilabel = _read_corpus(classifier, watched)
             if holdout is not None:
                 bar.rename(f"measuring {classifier.model} on documents set aside")
                 measured["holdout"] = measure_holdout(classifier, corpus, holdout, multilabel, bar.event)
-            bar.rename(learning.format(count_noun(len(corpus), "document")))
+            n_docs = len(corpus)
+            bar.rename(learning.format(count_noun(n_docs, "document")))
             data = _count_corpus(classifier, corpus, watched, multilabel)
         else:
-            bar.rename(learning.format(count_noun(data.n_docs, "document")))
+            n_docs = data.n_docs
+            bar.rename(learning.format(count_noun(n_docs, "document")))
         fitted = train(data, spec, progress=bar.event)
         measured |= {"out_of_core": data.report} if data.report else {}
         if corpus is not None and spec.model.keeps_choice:
@@ -96,8 +113,8 @@ def train_file(
     seconds = time.perf_counter() - start
     sizes = watched.options.log.label_sizes()
     found = describe_training(
-        classifier.model, fitted, output, n_docs=data.n_docs, seconds=seconds, read=read, sizes=sizes
-    )
+        classifier.model, fitted, output, n_docs=n_docs, seconds=seconds, read=read, sizes=sizes
+    )  # fmt: skip
     return found | measured
 
 
@@ -136,6 +153,30 @@ def _count_corpus(classifier: TextClassifier, corpus: Corpus, source: DataFile, 
     # by the size of the files, as where documents are counted into a matrix on disk; that of stdin is counted
     data = classifier.count_texts(corpus.texts, as_targets(corpus, multilabel), n_chars=input_size(source) or None)
     return data.with_reading(columns=columns, text_hashes=TextHashes.of(corpus.texts))
+
+
+def check_soft_labels(spec: TrainingSpec, others: dict[str, Any]) -> None:
+    """An error of one sentence if the model, or an option, does not go with probabilities as labels."""
+    option = next((name for name, given in others.items() if given is not None), None)
+    if option is not None:
+        raise UnnaiveError(
+            f"--soft-labels does not go with {option}, which needs one label for each text; leave it out"
+        )
+    if spec.model.keeps_choice or not spec.model.takes_sample_weight:
+        reason = "chooses on held-out texts by their labels" if spec.model.keeps_choice else "takes no weights"
+        raise UnnaiveError(f"--soft-labels: the model {spec.model.name} {reason}; take another, such as --model nbsvm")
+
+
+def _count_soft_labels(classifier: TextClassifier, source: DataFile, soft: Sequence[str]) -> tuple[TrainingData, int]:
+    """What a model is trained on: each text once for each label, weighted by its probability; how many texts."""
+    from unnaive.data.soft_labels import soft_labels
+    from unnaive.data.text_hashes import TextHashes
+    from unnaive.io.soft_columns import read_probabilities
+
+    texts, probabilities = read_probabilities(source, soft)
+    copies, labels, weight = soft_labels(texts, probabilities)
+    data = classifier.count_texts(copies, labels, weight, n_chars=input_size(source) or None)
+    return data.with_reading(columns=source.options.log.columns, text_hashes=TextHashes.of(texts)), len(texts)
 
 
 def _make_smaller(

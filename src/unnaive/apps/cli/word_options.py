@@ -12,6 +12,7 @@ from unnaive.apps.cli.declared import command_parameter
 from unnaive.text.token_rule import OPTIONS
 
 WORDS = "Words"  # panel of the help
+OF_COLUMNS = ("fields",)  # which the options of reading columns say
 NAMES = {"html": "markup"}  # parameters of commands that are not called as the option: --html may be a page to write
 
 
@@ -24,6 +25,7 @@ def token_options(*, page: bool = False) -> Callable[[Callable[..., Any]], Calla
     options = {
         name: command_parameter(one, NAMES.get(name, name), WORDS, **flags.get(name, {}))
         for name, one in OPTIONS.items()
+        if name not in OF_COLUMNS
     }
 
     def decorate(verb: Callable[..., Any]) -> Callable[..., Any]:

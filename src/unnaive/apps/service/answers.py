@@ -15,6 +15,7 @@ from unnaive.base.errors import UnnaiveError
 from unnaive.base.types import Floats, Label
 from unnaive.data.targets import label_sets
 from unnaive.learning.fitted import FittedModel
+from unnaive.learning.top_labels import TopLabels
 from unnaive.text.tokens import TokenRule
 
 
@@ -65,6 +66,31 @@ class Answers:
                 for column, value in zip(columns, values, strict=True)
                 if above is None or value >= above
             ]
+
+
+@dataclass(frozen=True, eq=False)
+class TopAnswers:
+    """The same of the best classes of each text, where not all were scored."""
+
+    fitted: FittedModel
+    top: TopLabels
+
+    @property
+    def value_name(self) -> str:
+        """What the values are."""
+        return "probability" if self.fitted.probabilistic else "score"
+
+    def labels(self) -> list[list[Label]]:
+        """The labels that the model's decision gives to each text, in the order in which `predict` has them."""
+        return [list(labels) for labels in self.top.label_sets(self.fitted.classes)]
+
+    def ranked(self, limit: int | None, above: float | None = None) -> Iterator[list[tuple[Label, float]]]:
+        """The best classes of each text with their values, at most `limit`, none below `above`."""
+        classes = self.fitted.classes
+        cells = self.top.best_cells(len(classes) if limit is None else limit)
+        columns, values = self.top.top.classes[cells].tolist(), self.top.values[cells].tolist()
+        for row in zip(columns, values, strict=True):
+            yield [(classes[c], value) for c, value in zip(*row, strict=True) if above is None or value >= above]
 
 
 def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:

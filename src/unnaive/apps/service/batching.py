@@ -5,18 +5,36 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
-from unnaive.apps.service.answers import Answers
+from unnaive.apps.service.answers import Answers, TopAnswers
 from unnaive.apps.service.drift import RecentScores
-from unnaive.apps.service.rendering import render_rows
+from unnaive.apps.service.rendering import Rendered, render_plain, render_rows
 from unnaive.apps.service.served import ServedModel
 from unnaive.apps.service.version import Version
 from unnaive.base.types import Floats
+from unnaive.learning.top_labels import TopLabels, tells_by_best
 
 MOST = 256  # texts scored in one call, unless one request has more
 NEXT = 64  # texts that wait: enough for the next call to stand ready while one is under way
+
+
+class TopScored:
+    """The texts of one request and their best classes: the version that told them, and at most `limit` classes."""
+
+    def __init__(self, version: Version, top: TopLabels, limit: int) -> None:
+        self.version, self.limit = version, limit
+        self.answers = TopAnswers(version.fitted, top)
+
+    def json(self) -> bytes:
+        """What the model says of each text as JSON; commas stand between them."""
+        return self.render(b",").joined(0, len(self.answers.top))
+
+    def render(self, separator: bytes, more: dict[str, Any] | None = None) -> Rendered:
+        """The answers as JSON in parts; `more` stands in each."""
+        return render_plain(self.answers, self.limit, separator, more)
 
 
 class Scored:
@@ -31,6 +49,10 @@ class Scored:
     def answers(self) -> Answers:
         """What the model says, as values."""
         return Answers.of(self.version.fitted, self.scores)
+
+    def render(self, separator: bytes, more: dict[str, Any] | None = None) -> Rendered:
+        """The answers as JSON in parts; `more` stands in each."""
+        return render_rows(self.version, self.scores, self.limit, separator, more)
 
     def json(self) -> bytes:
         """What the model says of each text as JSON, with at most `limit` classes; commas stand between them.
@@ -67,6 +89,14 @@ class Batcher:
         self._waiting_texts = 0
         self._calls = 0  # under way, or about to be
         self._tasks: set[asyncio.Task[None]] = set()
+
+    async def find_top(self, texts: list[str], limit: int) -> Scored | TopScored:
+        """The texts with their `limit` best classes, without the scores of all where the model can tell them so."""
+        if not tells_by_best(self.model.version.fitted):
+            return await self.score(texts, limit)
+        loop = asyncio.get_running_loop()
+        version, top = await loop.run_in_executor(self._executor, find_top_texts, self.model, texts, limit)
+        return await self.score(texts, limit) if top is None else TopScored(version, top, limit)
 
     async def score(self, texts: list[str], limit: int | None = None) -> Scored:
         """The texts, scored; `limit` is for `Scored.json`."""
@@ -120,6 +150,12 @@ class Batcher:
         batch, self._waiting = self._waiting[:taken], self._waiting[taken:]
         self._waiting_texts -= size
         return batch
+
+
+def find_top_texts(model: ServedModel, texts: list[str], limit: int) -> tuple[Version, TopLabels | None]:
+    """The current version of the model, and the best classes of the texts; None where it must score all."""
+    version = model.version
+    return version, version.fitted.top_labels(texts, limit)
 
 
 def score_texts(model: ServedModel, texts: list[str]) -> tuple[Version, Floats]:

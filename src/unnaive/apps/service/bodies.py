@@ -30,8 +30,10 @@ class ClassifyRequest(Body):
 
     model_config = ConfigDict(json_schema_extra=_one_of("text", "texts"))
 
-    text: str | Absent = Field(None, description="One text.")
-    texts: list[str] | Absent = Field(None, description="Several texts; give this or `text`.")
+    text: str | dict[str, Any] | Absent = Field(
+        None, description="One text, or for a model with fields an object of them."
+    )
+    texts: list[str | dict[str, Any]] | Absent = Field(None, description="Several of them; give this or `text`.")
     model: str | None = Field(None, description="A name of /v1/models; the first of them by default.")
     top_k: int | None = Field(5, ge=1, description="How many classes to list, the most probable first; null for all.")
     threshold: float | None = Field(None, ge=0, le=1, description="List only classes with at least this probability.")
@@ -78,7 +80,7 @@ class LabelledDocument(Body):
 
     model_config = ConfigDict(json_schema_extra=_one_of("label", "labels"))
 
-    text: str
+    text: str | dict[str, Any] = Field(description="The text, or for a model with fields an object of them.")
     label: Label | Absent = None
     labels: list[Label] | Absent = None
 

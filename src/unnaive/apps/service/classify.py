@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from unnaive.apps.service import bodies
-from unnaive.apps.service.batching import Scored
+from unnaive.apps.service.batching import Scored, TopScored
 from unnaive.apps.service.guard import Application, Scope, Send
 from unnaive.apps.service.inflating import Receive
 from unnaive.apps.service.models import Models
@@ -17,6 +17,8 @@ from unnaive.apps.service.rendering import plain_rows
 from unnaive.apps.service.served import check_label
 from unnaive.apps.service.version import Version
 from unnaive.base.errors import UnnaiveError
+from unnaive.io.fields import one_document
+from unnaive.learning.fitted import FittedModel
 from unnaive.learning.novelty import UNKNOWN
 
 PATH = "/v1/classify"
@@ -29,8 +31,11 @@ async def classify_texts(models: Models, body: bytes) -> bytes:
     """What a model says of the texts of a request, as JSON."""
     asked = bodies.parse(bodies.ClassifyRequest, body)
     model = models.find(asked.model)
-    texts = models.check_texts(texts_of(asked))
-    scored = await models.score(model, texts, asked.top_k)
+    texts = models.check_texts(read_given(model.version.fitted, texts_of(asked)))
+    if asked.top_k is None or asked.confidence is not None or asked.unknown_rate is not None:
+        scored: Scored | TopScored = await models.score(model, texts, asked.top_k)
+    else:
+        scored = await models.find_top(model, texts, asked.top_k)
     if asked.explain or any(one is not None for one in (asked.confidence, asked.threshold, asked.unknown_rate)):
         results = await models.work(detailed_results, scored, texts, asked)
     else:
@@ -80,23 +85,33 @@ async def read_body(receive: Receive) -> bytes:
     return b"".join(parts)
 
 
-def texts_of(asked: bodies.ClassifyRequest) -> list[str]:
+def texts_of(asked: bodies.ClassifyRequest) -> list[str | dict[str, Any]]:
     """The texts of a request: one, or several."""
     if (asked.text is None) == (asked.texts is None):
         raise Refused(422, "give either text, one string, or texts, a list of strings")
     return [asked.text] if asked.text is not None else list(asked.texts or ())
 
 
-def detailed_results(scored: Scored, texts: list[str], asked: bodies.ClassifyRequest) -> bytes:
+def read_given(fitted: FittedModel, given: list[str | dict[str, Any]]) -> list[str]:
+    """The texts of a request as the model reads them: objects are records with its fields."""
+    if all(isinstance(one, str) for one in given):
+        return given  # type: ignore[return-value]
+    fields = None if fitted.token_rule is None else fitted.token_rule.fields
+    if fields is None:
+        raise Refused(422, "the model reads texts, and an object came; give a string, or a list of strings")
+    return [one_document(one, fields) for one in given]
+
+
+def detailed_results(scored: Scored | TopScored, texts: list[str], asked: bodies.ClassifyRequest) -> bytes:
     """What the model says of each text where more is wanted than the best classes."""
     version = scored.version
     if asked.threshold is not None and not version.fitted.probabilistic:
         raise Refused(409, "this model has scores and no probabilities, so there is no threshold; use top_k")
     results: list[dict[str, Any]] = plain_rows(scored.answers, asked.top_k, asked.threshold)
-    if asked.confidence is not None:
+    if asked.confidence is not None and isinstance(scored, Scored):
         for one, labels in zip(results, label_sets_at(version, scored.scores, asked.confidence), strict=True):
             one["set"] = labels
-    if asked.unknown_rate is not None:
+    if asked.unknown_rate is not None and isinstance(scored, Scored):
         mark_unknown(results, version, scored.scores, asked.unknown_rate)
     if asked.explain:
         for label in (asked.label, asked.against):

@@ -15,7 +15,7 @@ from fastapi import APIRouter, Request, Response
 
 from unnaive import __version__
 from unnaive.apps.service import bodies
-from unnaive.apps.service.answers import Answers
+from unnaive.apps.service.answers import Answers, TopAnswers
 from unnaive.apps.service.effects import Effect, declares
 from unnaive.apps.service.label_studio import predict_tasks
 from unnaive.apps.service.models import Models
@@ -41,7 +41,7 @@ async def _answers(models: Models, model: ServedModel, texts: list[str]) -> Answ
     return (await models.score(model, models.check_texts(texts))).answers
 
 
-def _scored(answers: Answers, limit: int | None) -> list[list[dict[str, Any]]]:
+def _scored(answers: Answers | TopAnswers, limit: int | None) -> list[list[dict[str, Any]]]:
     return [[{"label": str(label), "score": value} for label, value in row] for row in answers.ranked(limit)]
 
 
@@ -53,7 +53,9 @@ def _add_hugging_face(router: APIRouter, models: Models) -> None:
         if not isinstance(texts, list):
             raise Refused(422, 'inputs must be a string, a list of strings, or {"text": "…"}')
         limit = asked.parameters.top_k if asked.parameters else None
-        return json_response(_scored(await _answers(models, model, texts), limit))
+        if limit is None:
+            return json_response(_scored(await _answers(models, model, texts), None))
+        return json_response(_scored((await models.find_top(model, models.check_texts(texts), limit)).answers, limit))
 
     @router.post("/", **described(bodies.HuggingFaceRequest, ANSWER))
     @declares(Effect.COMPUTE)

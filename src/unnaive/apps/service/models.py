@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from unnaive.apps.service.answered_by import note_version
-from unnaive.apps.service.batching import Batcher, Scored
+from unnaive.apps.service.batching import Batcher, Scored, TopScored
 from unnaive.apps.service.drift import measure_drift
 from unnaive.apps.service.limits import Limits
 from unnaive.apps.service.metrics import Metrics
@@ -65,6 +65,13 @@ class Models:
         """The texts, scored in one call with those of other requests; `limit` is for `Scored.json`."""
         self.metrics.texts.labels(model.name).inc(len(texts))
         scored = await self._batchers[model.name].score(texts, limit)
+        note_version(model.name, scored.version.number)
+        return scored
+
+    async def find_top(self, model: ServedModel, texts: list[str], limit: int) -> Scored | TopScored:
+        """The texts with their `limit` best classes, for answers that need no scores of others."""
+        self.metrics.texts.labels(model.name).inc(len(texts))
+        scored = await self._batchers[model.name].find_top(texts, limit)
         note_version(model.name, scored.version.number)
         return scored
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from unnaive.apps.service.answers import Answers
+from unnaive.apps.service.answers import Answers, TopAnswers
 from unnaive.apps.service.version import Version
 from unnaive.base.types import Floats
 
@@ -25,8 +25,7 @@ def render_rows(
     """
     answers = Answers.of(version.fitted, scores)
     if answers.fitted.multilabel or not answers.fitted.decision.exclusive:
-        rows = plain_rows(answers, limit)
-        return Rendered([orjson.dumps(row | (more or {})) + separator for row in rows], 1, separator)
+        return render_plain(answers, limit, separator, more)
     order, values = answers.best(limit)
     n_texts, shown = order.shape
     width = 2 * shown + 2
@@ -59,7 +58,15 @@ class Rendered:
         return b"".join(self.parts[start * self.width : stop * self.width]).removesuffix(self.separator)
 
 
-def plain_rows(answers: Answers, limit: int | None, above: float | None = None) -> list[dict[str, object]]:
+def render_plain(
+    answers: Answers | TopAnswers, limit: int | None, separator: bytes, more: dict[str, Any] | None = None
+) -> Rendered:
+    """The same of rows that differ in form, or of texts whose best classes alone were scored."""
+    rows = plain_rows(answers, limit)
+    return Rendered([orjson.dumps(row | (more or {})) + separator for row in rows], 1, separator)
+
+
+def plain_rows(answers: Answers | TopAnswers, limit: int | None, above: float | None = None) -> list[dict[str, object]]:
     """The same as values; only classes with a value of at least `above`."""
     name = answers.value_name
     return [

@@ -14,13 +14,12 @@ from starlette.requests import ClientDisconnect
 from unnaive.apps.service import bodies
 from unnaive.apps.service.answers import model_card, network_picture
 from unnaive.apps.service.changes import Change, Document
-from unnaive.apps.service.classify import classify_texts
+from unnaive.apps.service.classify import classify_texts, read_given
 from unnaive.apps.service.effects import Effect, declares
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
 from unnaive.apps.service.openapi_examples import LINES as LINES_EXAMPLE
 from unnaive.apps.service.refused import Refused, refuse_mistake
-from unnaive.apps.service.rendering import render_rows
 from unnaive.apps.service.served import ServedModel
 from unnaive.base.errors import UnnaiveError
 
@@ -194,7 +193,7 @@ async def teach_given(models: Models, name: str, body: bytes, key: str | None) -
     """Teach the documents of a request."""
     asked = bodies.parse(bodies.ChangeRequest, body)
     model = models.find(name)
-    wanted = Change(learn=_documents_of(models, asked.documents))
+    wanted = Change(learn=_documents_of(models, model, asked.documents))
     request = digest_of("teach", body)
     return await change(
         models, model, model.change, "teach", wanted, new_classes=asked.new_classes, key=key, request=request
@@ -207,7 +206,7 @@ async def forget_taught(models: Models, name: str, body: bytes, key: str | None)
     if asked.event is None and asked.documents is None:
         raise Refused(422, "give event, the number of what was taught, or documents with their labels")
     model = models.find(name)
-    documents = _documents_of(models, asked.documents or [])
+    documents = _documents_of(models, model, asked.documents or [])
     request = digest_of("forget", body)
     return await change(
         models, model, model.forget, documents, event=asked.event, unchecked=asked.unchecked, key=key, request=request
@@ -231,9 +230,9 @@ def digest_of(kind: str, body: bytes) -> str:
     return hashlib.sha256(kind.encode() + b" " + body).hexdigest()
 
 
-def _documents_of(models: Models, given: list[bodies.LabelledDocument]) -> tuple[Document, ...]:
-    models.check_texts([one.text for one in given])
-    return tuple(Document(one.text, _labels_of(one)) for one in given)
+def _documents_of(models: Models, model: ServedModel, given: list[bodies.LabelledDocument]) -> tuple[Document, ...]:
+    texts = models.check_texts(read_given(model.version.fitted, [one.text for one in given]))
+    return tuple(Document(text, _labels_of(one)) for text, one in zip(texts, given, strict=True))
 
 
 def _labels_of(document: bodies.LabelledDocument) -> tuple[Any, ...]:
@@ -285,9 +284,9 @@ async def answer_lines(models: Models, model: ServedModel, lines: list[bytes], t
         except Refused as problem:
             problems[number] = str(problem)
             texts[number:] = [""]
-    scored = await models.score(model, texts)
+    scored = await models.find_top(model, texts, top_k)
     more = {"model": model.name, "version": scored.version.number}  # which may change while a stream goes on
-    rows = render_rows(scored.version, scored.scores, top_k, b"\n", more).joined(0, len(texts)).split(b"\n")
+    rows = scored.render(b"\n", more).joined(0, len(texts)).split(b"\n")
     for number, sentence in problems.items():
         rows[number] = orjson.dumps({"error": sentence})
     return b"\n".join(rows) + b"\n"

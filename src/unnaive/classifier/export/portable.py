@@ -154,6 +154,7 @@ def _check_rule(rule: TokenRule) -> None:
     """An error for options of the token rule that only Python has."""
     lacking = {
         "stem": (rule.stem, "stems words"), "segmenter": (rule.segmenter, "finds words with jieba"),
+        "fields": (rule.field_kinds, "reads records with fields"),
         "html": (rule.html, "leaves out markup"), "message": (rule.message, "reads parts of mail messages"),
     }  # fmt: skip
     for name, (value, does) in lacking.items():

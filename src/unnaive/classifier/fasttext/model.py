@@ -17,7 +17,7 @@ from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Singles
 from unnaive.classifier.compress import BITS, quantised
 from unnaive.classifier.fasttext.lines import read_labelled_lines, tokenize
-from unnaive.classifier.fasttext.vectors import WordVectors
+from unnaive.classifier.fasttext.vectors import FastTextVectors
 from unnaive.classifier.model_file import load_model as load_fitted
 from unnaive.classifier.model_file import save
 from unnaive.io.sources import check_exists
@@ -276,8 +276,8 @@ class FastTextModel:
         return self._file
 
     @lazy_property
-    def _vectors(self) -> WordVectors:
-        return WordVectors(self._need_file())
+    def _vectors(self) -> FastTextVectors:
+        return FastTextVectors(self._need_file())
 
 
 class _Counts:

@@ -12,7 +12,7 @@ from unnaive.models.fasttext.binary_file import FastTextFile
 from unnaive.models.fasttext.features import END, PREFIX, FeatureRule, encoded, word_hash
 
 
-class WordVectors:
+class FastTextVectors:
     """The rows of the input matrix, by word; read from the file when they are first asked for."""
 
     def __init__(self, file: FastTextFile) -> None:

@@ -88,7 +88,8 @@ class PyfuncModel:
         import pandas
 
         method = choose(METHODS, (params or {}).get("predict_method", METHODS[0]), "predict_method")
-        result = getattr(self.classifier, method)(_texts(model_input))
+        records = self.classifier.token_rule.fields is not None
+        result = getattr(self.classifier, method)(model_input if records else _texts(model_input))
         if method == METHODS[0]:
             return [list(labels) for labels in result] if isinstance(result, list) else result
         return pandas.DataFrame(result, columns=[str(label) for label in self.classifier.classes_])

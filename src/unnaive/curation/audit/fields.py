@@ -25,6 +25,7 @@ from unnaive.curation.audit.material import AuditData, excerpt
 from unnaive.evaluation.significance import holm
 from unnaive.learning.intervals import wilson_interval
 from unnaive.text.counting import TextCounter
+from unnaive.text.sections import is_record
 
 FEWEST_DOCUMENTS = 20  # that have the field
 ABOVE_GUESSING = 0.15  # how much more often right than guessing, at the lower end of the interval
@@ -126,7 +127,7 @@ def boilerplate_findings(data: AuditData) -> list[Finding]:
     fields: dict[str, dict[int, str]] = defaultdict(dict)
     lines: dict[str, set[int]] = defaultdict(set)
     for row in rows:
-        for line in data.texts[row].splitlines():
+        for line in [] if is_record(data.texts[row]) else data.texts[row].splitlines():
             line = line.strip()
             if not line or len(line) > LONGEST_LINE:
                 continue

@@ -12,6 +12,7 @@ import numpy as np
 from unnaive.base.types import Ids
 from unnaive.curation.audit.findings import LOOK, Finding
 from unnaive.io.corpus import Corpus, Labels
+from unnaive.text.sections import shown_record
 
 EXCERPT = 160  # characters of a text that a finding shows
 
@@ -107,5 +108,5 @@ def excerpt(text: str, width: int = EXCERPT) -> str:
     >>> excerpt("two\\n lines of text", 9)
     'two line…'
     """
-    line = " ".join(text[: 4 * width].split())
+    line = " ".join(shown_record(text)[: 4 * width].split())
     return line if len(line) <= width else line[: width - 1] + "…"

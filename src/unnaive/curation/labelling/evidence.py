@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.types import Floats
 from unnaive.learning.explain import Evidence, Explanation
+from unnaive.text.sections import is_record, shown_spans
 from unnaive.text.tokens import spans
 
 if TYPE_CHECKING:
@@ -21,7 +22,10 @@ def explain_terms(
 ) -> Explanation:  # fmt: skip
     """base + Σ values, by term and with the places in the text; `columns` are the terms of `values` (n_terms,)."""
     found: dict[str, list[tuple[int, int]]] = {}
-    for start, end, term in spans(pool.texts[text], pool.rule):
+    shown, places = pool.texts[text], spans(pool.texts[text], pool.rule)
+    if is_record(shown):
+        shown, places = shown_spans(shown, places)
+    for start, end, term in places:
         found.setdefault(term, []).append((start, end))
     evidence = [
         Evidence(term, max(1, len(found.get(term, ()))), float(value), tuple(found.get(term, ())))
@@ -29,6 +33,6 @@ def explain_terms(
     ]
     evidence.sort(key=lambda one: (-abs(one.value), one.term))
     return Explanation(
-        pool.texts[text], label, None, "above the mean of the classes", base + float(values.sum()), base,
+        shown, label, None, "above the mean of the classes", base + float(values.sum()), base,
         probability, tuple(evidence),
     )  # fmt: skip

@@ -23,6 +23,7 @@ from unnaive.base.sqlite_files import connect_durable, transaction
 from unnaive.base.system import place_new
 from unnaive.curation.labelling.seals import COLUMNS, find_changed_rows, has_seals, seal_new_rows
 from unnaive.curation.labelling.seals import TABLE as SEALS
+from unnaive.text.sections import read_fields
 
 FORMAT = 1
 ANSWERS = ("label", "skip", "flag")  # what a person may say of a text, once and for all
@@ -99,7 +100,7 @@ class LabelRecord:
     @classmethod
     def create(
         cls, path: Path, texts: Sequence[str], names: Sequence[str] | None = None, *, classes: Sequence[str] = (),
-        multilabel: bool = False, language: str = "en",
+        multilabel: bool = False, language: str = "en", fields: Sequence[str] | None = None,
     ) -> LabelRecord:  # fmt: skip
         """A new record of these texts; it appears under its name whole or not at all."""
         if not len(texts):
@@ -119,7 +120,8 @@ class LabelRecord:
                 data.executemany(
                     "INSERT INTO labelling VALUES (?, ?)",
                     {"format": str(FORMAT), "multilabel": str(int(multilabel)), "language": language,
-                     "classes": json.dumps(list(classes), ensure_ascii=False)}.items(),
+                     "classes": json.dumps(list(classes), ensure_ascii=False),
+                     **({} if fields is None else {"fields": json.dumps(list(fields), ensure_ascii=False)})}.items(),
                 )  # fmt: skip
                 seal_new_rows(data)
             place_new(part, path)
@@ -138,6 +140,11 @@ class LabelRecord:
         """A value that was fixed when the record was made."""
         row = self._data.execute("SELECT value FROM labelling WHERE name = ?", (name,)).fetchone()
         return "" if row is None else str(row[0])
+
+    def fields(self) -> tuple[str, ...] | None:
+        """The fields of its records as "name:kind"; None where its documents are texts."""
+        stored = self.setting("fields")
+        return read_fields(tuple(json.loads(stored))) if stored else None
 
     def __len__(self) -> int:
         return int(self._data.execute("SELECT count(*) FROM texts").fetchone()[0])

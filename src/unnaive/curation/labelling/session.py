@@ -21,6 +21,7 @@ from unnaive.curation.labelling.linear import LinearLearner
 from unnaive.curation.labelling.pool import TextPool
 from unnaive.curation.labelling.record import ANSWERS, IMPORTED, LabelRecord, RecordedAnswer
 from unnaive.learning.explain import Explanation
+from unnaive.text.sections import shown_record
 from unnaive.text.tokens import TokenRule
 
 DOUBLE_SHARE = 0.1  # of the questions, where several people label
@@ -66,7 +67,7 @@ class Labelling:
         threads: int | None = None,
     ) -> None:  # fmt: skip
         self.record, self.strategy, self.double, self.again = record, strategy or Strategy(), double, again
-        rule = TokenRule(language=record.setting("language") or "en")
+        rule = TokenRule(language=record.setting("language") or "en", fields=record.fields())
         self._hinted = list(hints or {})
         self.pool = TextPool(
             record.texts(), record.classes(), rule=rule, multilabel=record.multilabel, hints=hints, threads=threads
@@ -220,8 +221,9 @@ class Labelling:
         if len(probabilities) < 2 and not self.pool.multilabel:
             probabilities = {}  # 100 % of the only class says nothing
         return Shown(
-            text, self.names[text], self.pool.texts[text], question.way, probabilities, left[0] if left else None,
-            ticked if self.pool.multilabel else (), () if blind else self.pool.labels.get(text, ()),
+            text, self.names[text], shown_record(self.pool.texts[text]), question.way, probabilities,
+            left[0] if left else None, ticked if self.pool.multilabel else (),
+            () if blind else self.pool.labels.get(text, ()),
         )  # fmt: skip
 
     def _probabilities(self, text: int) -> dict[str, float]:

@@ -17,8 +17,10 @@ from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.products import take_columns
 from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import single_labels
+from unnaive.data.word_vectors import TermVectors
 from unnaive.learning.class_limits import DataSize
 from unnaive.linear.scorer import Scorer
+from unnaive.models.auto.candidates import DENSE
 from unnaive.models.auto.held_out_accuracy import HeldOutAccuracy
 from unnaive.models.auto.members import FAMILIES, NEVER
 from unnaive.models.auto.multilabel import choose_multilabel
@@ -47,7 +49,7 @@ from unnaive.models.auto.search import (
     make_recipe,
     pool_views,
 )
-from unnaive.models.auto.views import SelectColumns, View, select_views, take_names
+from unnaive.models.auto.views import VECTORS, SelectColumns, View, select_views, take_names
 from unnaive.models.auto.work_teller import WorkTeller
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
 from unnaive.models.label_tree.learner import LabelTree
@@ -100,6 +102,7 @@ class Auto(DocumentsModel):
     token_rule_changes: ClassVar[dict[str, Any]] = {"analyzer": "both", "ngrams": (1, 2)}
     shorter_readings: ClassVar[tuple[dict[str, Any], ...]] = ({"ngrams": (1, 2)}, {})
     takes_terms: ClassVar[bool] = True
+    takes_vectors: ClassVar[bool] = True
     keeps_choice: ClassVar[bool] = True
 
     budget: str | float = setting(
@@ -134,17 +137,19 @@ class Auto(DocumentsModel):
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None, terms: Sequence[str] | Vocabulary | None = None,
-        active: Ids | None = None, select: SelectColumns | None = None,
+        active: Ids | None = None, select: SelectColumns | None = None, vectors: TermVectors | None = None,
     ) -> Scorer:  # fmt: skip
         """Choose on held-out documents, then train on all.
 
         Where terms are selected, `active` has the columns that all documents leave, over which the pool is, and
-        `select` gives those that the training documents (X, Y, weight) of a split leave.
+        `select` gives those that the training documents (X, Y, weight) of a split leave. Where there are `vectors` of
+        words, the pool is over all columns, and words that no training document has are among them.
         """
         X, Y = csr_array(X), csr_array(Y)
         order, n_classes = order_classes(Y), Y.shape[1]
         seen = order[: count_classes(Y)]  # the scores of a class without documents would upset temperatures and pools
-        n_terms = X.shape[1] if active is None else len(active)
+        vectors = vectors if exclusive and vectors is not None and len(vectors.columns) else None
+        n_terms = X.shape[1] if active is None or vectors is not None else len(active)
         if exclusive and len(seen) == 1:
             return self._only_class(int(seen[0]), n_terms, n_classes)
         if has_too_many_classes(DataSize(X.shape[0], n_terms, X.nnz, n_classes), len(seen), exclusive=exclusive):
@@ -155,13 +160,13 @@ class Auto(DocumentsModel):
         tell = WorkTeller(progress)
         with one_blas_thread():
             chosen = csr_array(Y[:, seen])
-            recipe, held_out = self._search(X, chosen, exclusive, sample_weight, tell, terms, active, select)
+            recipe, held_out = self._search(X, chosen, exclusive, sample_weight, tell, terms, active, select, vectors)
         recipe = place_classes(recipe, seen.tolist(), n_classes)
-        if active is not None:
-            X, terms = take_columns(X, active), take_names(terms, active)
+        if active is not None and vectors is None:
+            X, terms, active = take_columns(X, active), take_names(terms, active), None
         pool = refit(
             recipe, X, Y, terms, sample_weight=sample_weight, random_state=self.random_state, n_jobs=self.n_jobs,
-            tell=tell,
+            tell=tell, columns=active, vectors=vectors,
         )  # fmt: skip
         if held_out is not None:
             rows, scores = held_out
@@ -192,6 +197,7 @@ class Auto(DocumentsModel):
     def _search(
         self, X: Sparse, Y: Sparse, exclusive: bool, sample_weight: Floats | None, tell: WorkTeller,
         terms: Sequence[str] | Vocabulary | None, active: Ids | None = None, select: SelectColumns | None = None,
+        vectors: TermVectors | None = None,
     ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
         """The recipe, and rows with their held-out scores, where any were held out."""
         targets = single_labels(Y) if exclusive else None
@@ -205,7 +211,8 @@ class Auto(DocumentsModel):
                 random_state=self.random_state, n_jobs=self.n_jobs, tell=tell, terms=terms, select=select,
             )  # fmt: skip
         size = Size(X.shape[0], Y.shape[1], cells)
-        return self._choose_single(X, targets, views, size, make_plan(size, budget), sample_weight, tell, terms, select)
+        plan = make_plan(size, budget)
+        return self._choose_single(X, targets, views, size, plan, sample_weight, tell, terms, select, vectors)
 
     def relearn(
         self, before: Scorer, places: Ids, X: Sparse, Y: Sparse, *, chosen_on: int | None = None, **same: Any
@@ -219,12 +226,14 @@ class Auto(DocumentsModel):
         recipe = {**recipe, "report": without_measures(recipe["report"], chosen_on)}
         return refit(
             recipe, X, Y, same.get("terms"), sample_weight=same.get("sample_weight"), random_state=self.random_state,
-            n_jobs=self.n_jobs, tell=WorkTeller(same.get("progress")),
+            n_jobs=self.n_jobs, tell=WorkTeller(same.get("progress")), columns=same.get("active"),
+            vectors=same.get("vectors"),
         )  # fmt: skip
 
     def _choose_single(
         self, X: Sparse, targets: Ids, views: list[View], size: Size, plan: SearchPlan, weight: Floats | None,
         tell: WorkTeller, terms: Sequence[str] | Vocabulary | None, select: SelectColumns | None,
+        vectors: TermVectors | None,
     ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
         """The same for documents with one class each."""
         rows = np.arange(len(targets))
@@ -248,17 +257,21 @@ class Auto(DocumentsModel):
         shares = {view.name: size.cells[view.name] * len(splits[0].train) / len(targets) for view in planned}
         tell.expect(plan.cost(size))
 
+        shares[VECTORS] = 0.0 if vectors is None else float(len(splits[0].train) * vectors.n_dims)
+
         def on_candidate(view: str, family: str) -> None:
             work = shares[view] * (PREPARING / len(plan.candidates) + size.classes * FAMILIES[family].cost) / 1e9
             tell(f"trying {FAMILIES[family].title} on {view}", work)
 
         search = CandidateSearch(
             X, targets, size.classes, splits, weight=weight, random_state=self.random_state, n_jobs=self.n_jobs,
-            on_candidate=on_candidate, terms=terms, select=select,
+            on_candidate=on_candidate, terms=terms, select=select, vectors=vectors,
         )  # fmt: skip
         chosen: list[ChosenView] = []
         for view in planned:
             chosen.append(search.choose(view, kept_families(plan.candidates, chosen)))
+        if vectors is not None:
+            chosen.append(search.choose(View(VECTORS, vectors.columns, np.zeros(0, np.int64)), DENSE))
         pooled = pool_views(chosen, search.soft_targets)
         recipe, shares_of = make_recipe(chosen, pooled, plan.documents)
         scores = cross_fitted_scores(chosen, pooled, search.truth, search.soft_targets)

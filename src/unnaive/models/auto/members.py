@@ -184,6 +184,15 @@ def _maxent(data: Training, C: float, strength: float, alpha: float) -> Weights:
     return found.weights, found.bias
 
 
+def _softmax(data: Training, C: float) -> Weights:
+    """Softmax regression with an L2 prior around 0."""
+    found = softmax(
+        data.documents, data.targets, data.n_classes, C=C, weight=data.weight, tol=data.tol, max_iter=MOST_PASSES,
+        random_state=data.random_state, progress=data.solver_progress(data.tol),
+    )  # fmt: skip
+    return found.weights, found.bias
+
+
 def _svm(data: Training, C: float) -> Weights:
     return _hinge(data, C, None)
 
@@ -239,6 +248,7 @@ FAMILIES: dict[str, Family] = {
     "complement": Family("complement naive Bayes", ("alpha",), _complement, 1.0),
     "power": Family("power of the naive Bayes ratio", ("alpha",), _power, 1.0),
     "maxent": Family("softmax with naive Bayes prior", ("C", "strength", "alpha"), _maxent, 10.0),
+    "softmax": Family("softmax regression", ("C",), _softmax, 10.0),
     "svm": Family("linear SVM", ("C",), _svm, 20.0),
     "nbsvm": Family("NB-SVM", ("C",), _nbsvm, 20.0),
     "rocchio": Family("Rocchio centroids", ("gamma",), _rocchio, 1.0),

@@ -59,7 +59,7 @@ class Pool(Scorer):
         X = csr_array(X)
         total = np.tile(self.bias, (X.shape[0], 1))
         for (columns, linear), table in zip(self.parts, self._tables, strict=True):
-            if table is not None and table.place is not None and add_tf_idf(X, *table[:3], total):
+            if table is not None and table.place is not None and add_tf_idf(X, *table[:3], total, norm=table.norm):
                 total += linear.bias
             else:
                 total += linear.scores(take_columns(X, columns))
@@ -75,7 +75,7 @@ class Pool(Scorer):
         """What is made of each part to score documents as they are read; None for one that is no table over tf-idf."""
         tables = [linear.tf_idf_table for _, linear in self.parts]
         return [
-            table and TfIdfPart(places_of(columns, self.n_terms), *table, linear.bias)
+            table and TfIdfPart(places_of(columns, self.n_terms), *table, linear.bias, linear.weighting.norm or "l2")
             for table, (columns, linear) in zip(tables, self.parts, strict=True)
         ]
 

@@ -20,11 +20,11 @@ from unnaive.base.errors import BadModel
 from unnaive.models.auto.candidates import Candidate
 from unnaive.models.auto.members import DEAR, FAMILIES
 from unnaive.models.auto.report import check_report
-from unnaive.models.auto.views import CHARACTERS, COLUMNS, PAIRS, WORDS
+from unnaive.models.auto.views import CHARACTERS, COLUMNS, PAIRS, VECTORS, WORDS
 
 Recipe = dict[str, Any]
 KINDS = ("single", "multilabel")
-VIEWS = (WORDS, PAIRS, CHARACTERS, COLUMNS)
+VIEWS = (WORDS, PAIRS, CHARACTERS, COLUMNS, VECTORS)
 
 
 def make_member(view: str, candidate: Candidate, factor: float, documents: int | None = None) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Event, get_ident
 from typing import Any
 
@@ -15,13 +16,15 @@ from scipy.sparse import csr_array
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.data.products import take_columns
 from unnaive.data.targets import single_labels
-from unnaive.data.weighting import tf_idf
+from unnaive.data.weighting import document_frequency, tf_idf
+from unnaive.data.word_vectors import TermVectors
 from unnaive.linear.linear import Linear
 from unnaive.models.auto.members import FAMILIES, HINGES, NEVER, Training, Weights, fit_family
 from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.sampling import sample_rows
-from unnaive.models.auto.views import View, find_views
+from unnaive.models.auto.vector_view import VectorView, round_weights
+from unnaive.models.auto.views import VECTORS, View, select_views
 from unnaive.models.auto.work_teller import WorkTeller
 from unnaive.text.vocabulary import Vocabulary
 
@@ -38,52 +41,73 @@ def refit(
     random_state: int = 0,
     n_jobs: int | None = None,
     tell: WorkTeller | None = None,
+    columns: Ids | None = None,
+    vectors: TermVectors | None = None,
 ) -> Pool:
     """The pool that `recipe` gives on documents X (n_docs, n_terms) with labels Y (n_docs, n_classes).
 
     terms         names of the columns, from which the views follow; None for one view of all columns
     random_state  seed of the solvers; the result does not depend on n_jobs
     tell          who is told of every member that is fitted
+    columns       those that views of terms are made of; None for all
+    vectors       of the words that have one, where the recipe has a view of them
     """
     X, Y = csr_array(X), csr_array(Y)
     bias, parts, stop = np.array(recipe["bias"], np.float64), [], Event()
     seen = order_classes(Y)[: count_classes(Y)]  # a class without documents changes nothing for the others
     ordered = csr_array(Y[:, seen])
     views = [(view, [one for one in recipe["members"] if one["view"] == view.name])
-             for view in find_views(X, terms, Y.shape[1])]  # fmt: skip
+             for view in select_views(X, terms, Y.shape[1], columns)]  # fmt: skip
+    if vectors is not None:
+        view = View(VECTORS, vectors.columns, document_frequency(X)[vectors.columns])
+        views.append((view, [one for one in recipe["members"] if one["view"] == VECTORS]))
     tell = tell or WorkTeller()
-    tell.expect(
-        sum(_Told(tell, view, X.shape[0], stop).work(one, len(seen)) for view, members in views for one in members)
-    )
+    told_of = {view.name: _Told(tell, view, X.shape[0], stop) for view, _ in views}
+    tell.expect(sum(told_of[view.name].work(one, len(seen)) for view, members in views for one in members))
+    same: dict[str, Any] = {"tol": TOL, "random_state": random_state, "n_jobs": n_jobs}
+    link = "one-of-all" if recipe["kind"] == "single" else "log-odds"
     for view, members in views:
         if members:
-            documents = take_columns(X, view.columns)
-            weighting = tf_idf(documents, sample_weight, view.df)
-            told = _Told(tell, view, X.shape[0], stop)
-            same: dict[str, Any] = {
-                "tol": TOL, "random_state": random_state, "n_jobs": n_jobs, "listen": told.listen
-            }  # fmt: skip
-            found, offset = None, np.zeros(len(seen))
-            for most in sorted({one.get("documents", X.shape[0]) for one in members}):
-                own = [one for one in members if one.get("documents", X.shape[0]) == most]
-                rows = _rows_to_learn_from(ordered, most, random_state)
-                if rows is None:
-                    data = Training.of(documents, weighting, ordered, sample_weight, **same)
-                else:
-                    weight = None if sample_weight is None else sample_weight[rows]
-                    data = Training.of(csr_array(documents[rows]), weighting, csr_array(ordered[rows]), weight, **same)
-                part, level = _fit_members(own, data, told)
-                found, offset = part if found is None else found + part, offset + level
-            weights = np.zeros((len(bias), len(view.columns)), np.float32)
-            weights[seen] = found
+            documents, told = take_columns(X, view.columns), told_of[view.name]
+            fit = partial(_fit_view, members, documents, ordered, sample_weight, told, {**same, "listen": told.listen})
+            is_dense = vectors is not None and view.name == VECTORS
+            if vectors is not None and is_dense:
+                dense = VectorView.of(documents, vectors, sample_weight)
+                weighting, (weights, offset) = dense.weighting, dense.fold(fit(dense.training))
+            else:
+                weighting = tf_idf(documents, sample_weight, view.df)
+                weights, offset = fit(partial(Training.of, weighting=weighting))
+            table = np.zeros((len(bias), len(view.columns)), np.float32)
+            table[seen] = weights
             never = np.full(len(bias), NEVER)
             never[seen] = offset
             bias += never
-            parts.append((view.columns, Linear(weights, never, weighting=weighting)))
-    link = "one-of-all" if recipe["kind"] == "single" else "log-odds"
-    parts = [(columns, Linear(one.sparse_weights, np.zeros(len(bias)), weighting=one.weighting, link=link))
-             for columns, one in parts]  # fmt: skip
+            table, step = round_weights(table) if is_dense else (table, None)
+            linear = Linear(table, np.zeros(len(bias)), weighting=weighting, link=link, step=step)
+            parts.append((view.columns, linear))
     return Pool(tuple(parts), bias, X.shape[1], link, recipe)
+
+
+def _fit_view(
+    members: list[Recipe], documents: Sparse, Y: Sparse, sample_weight: Floats | None, told: _Told,
+    same: dict[str, Any], make: Callable[..., Training],
+) -> Weights:  # fmt: skip
+    """The sum of the members of a view; `make` gives what they learn from, of documents, labels and weights."""
+    n_docs, n_classes = documents.shape[0], Y.shape[1]
+    found, offset = None, np.zeros(n_classes)
+    for most in sorted({one.get("documents", n_docs) for one in members}):
+        own = [one for one in members if one.get("documents", n_docs) == most]
+        rows = _rows_to_learn_from(Y, most, same["random_state"])
+        if rows is None:
+            data = make(documents, Y=Y, weight=sample_weight, **same)
+        else:
+            weight = None if sample_weight is None else sample_weight[rows]
+            data = make(csr_array(documents[rows]), Y=csr_array(Y[rows]), weight=weight, **same)
+        part, level = _fit_members(own, data, told)
+        found, offset = part if found is None else found + part, offset + level
+    if found is None:
+        raise RuntimeError("a view without members")
+    return found, offset
 
 
 def _rows_to_learn_from(Y: Sparse, most: int, random_state: int) -> Ids | None:

@@ -14,6 +14,7 @@ from unnaive.data.folds import block_folds
 from unnaive.data.products import take_columns
 from unnaive.data.targets import one_label_matrix
 from unnaive.data.weighting import tf_idf
+from unnaive.data.word_vectors import TermVectors
 from unnaive.models.auto.candidates import Candidate
 from unnaive.models.auto.members import (
     DEAR,
@@ -33,7 +34,8 @@ from unnaive.models.auto.pooling import (
 )
 from unnaive.models.auto.recipe import make_member
 from unnaive.models.auto.sampling import sample_rows
-from unnaive.models.auto.views import PRIOR, SelectColumns, View, select_views
+from unnaive.models.auto.vector_view import VectorView
+from unnaive.models.auto.views import PRIOR, VECTORS, SelectColumns, View, select_views
 from unnaive.text.gram_units import find_kinds
 from unnaive.text.vocabulary import Vocabulary
 
@@ -129,10 +131,11 @@ class CandidateSearch:
         self, X: Sparse, targets: Ids, n_classes: int, splits: Sequence[Split], *, weight: Floats | None,
         random_state: int, n_jobs: int | None, on_candidate: Callable[[str, str], None],
         terms: Sequence[str] | Vocabulary | None = None, select: SelectColumns | None = None,
+        vectors: TermVectors | None = None,
     ) -> None:  # fmt: skip
         self.X, self.targets, self.n_classes, self.weight = X, targets, n_classes, weight
         self.random_state, self.n_jobs, self.on_candidate = random_state, n_jobs, on_candidate
-        self.splits, self.terms, self.select = splits, terms, select
+        self.splits, self.terms, self.select, self.vectors = splits, terms, select, vectors
         self.rows = np.concatenate([one.held_out for one in splits])
         self.truth = targets[self.rows]
         self.soft_targets = soften(self.truth, np.bincount(targets, minlength=n_classes) > 0)
@@ -181,6 +184,9 @@ class CandidateSearch:
 
     def _score_split(self, view: View, number: int, scores: dict[Candidate, Floats]) -> None:
         """Fit candidates on the training documents of a split; write the scores of its held-out ones to `scores`."""
+        if view.name == VECTORS and self.vectors is not None:
+            self._score_vectors(number, self.vectors, scores)
+            return
         split = self.splits[number]
         own = self.fold_views[number].get(view.name)
         if own is None:  # a view that the training documents have no column of adds nothing
@@ -195,6 +201,19 @@ class CandidateSearch:
         Z = weight_rows(weighting, take_columns(self.X[split.held_out], own.columns))
         for one, found in scores.items():
             self.on_candidate(view.name, one.family)
+            found[:] = member_scores(fit_family(one.family, one.settings, data), Z)
+
+    def _score_vectors(self, number: int, vectors: TermVectors, scores: dict[Candidate, Floats]) -> None:
+        """The same on word vectors, which held-out documents have as new ones have: of words new to training, too."""
+        split = self.splits[number]
+        inside = take_columns(self.X[split.train], vectors.columns)
+        weight = None if self.weight is None else self.weight[split.train]
+        view = VectorView.of(inside, vectors, weight)
+        Y = one_label_matrix(self.targets[split.train], self.n_classes)
+        data = view.training(inside, Y, weight, tol=TOL, random_state=self.random_state, n_jobs=self.n_jobs)
+        Z = view.rows(take_columns(self.X[split.held_out], vectors.columns))
+        for one, found in scores.items():
+            self.on_candidate(VECTORS, one.family)
             found[:] = member_scores(fit_family(one.family, one.settings, data), Z)
 
 

@@ -17,8 +17,9 @@ from unnaive.text.vocabulary import Vocabulary
 Kinds = tuple[NDArray[np.bool_], NDArray[np.bool_]]  # which columns are character grams, which are pairs
 SelectColumns = Callable[[Sparse, Sparse, Floats | None], Ids]  # documents, labels, weights → columns
 WORDS, PAIRS, CHARACTERS, COLUMNS = "words", "words and pairs", "characters", "columns"
+VECTORS = "word vectors"  # of the words that have one; see vector_view.py
 # what a view weighs in a pool before anything is known: the first two read the same words, so they share a half
-PRIOR = {WORDS: 1.0, PAIRS: 1.0, CHARACTERS: 2.0, COLUMNS: 1.0}
+PRIOR = {WORDS: 1.0, PAIRS: 1.0, CHARACTERS: 2.0, COLUMNS: 1.0, VECTORS: 2.0}
 
 
 @dataclass(frozen=True, eq=False)

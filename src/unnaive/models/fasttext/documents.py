@@ -72,6 +72,9 @@ class FastTextDocuments:
         self._engine.best(texts, best, thread_count(self.n_jobs))
         return best
 
+    def top_and_known(self, documents: Any, k: int, *, above: Floats | None = None, scale: float | None = None) -> None:
+        """All classes are scored anyway."""
+
     def known_terms(self, documents: Any) -> NDArray[np.int64]:
         """How many words and character n-grams that the model has a row for each text has."""
         return self.scores_and_known(documents)[1]

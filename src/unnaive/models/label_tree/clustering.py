@@ -32,7 +32,7 @@ def halve(centroids: Sparse, rng: np.random.Generator) -> tuple[Ids, Ids]:
     >>> [sorted(group.tolist()) for group in halve(centroids, np.random.default_rng(0))]
     [[0, 2], [1, 3]]
     """
-    n = centroids.shape[0]
+    n, (_, centroids) = centroids.shape[0], compact_columns(centroids)
     first, second = rng.choice(n, 2, replace=False)
     direction = np.asarray((centroids[[first], :] - centroids[[second], :]).toarray()[0])
     before: Any = None
@@ -47,6 +47,21 @@ def halve(centroids: Sparse, rng: np.random.Generator) -> tuple[Ids, Ids]:
         direction = one - other
     groups = np.flatnonzero(before), np.flatnonzero(~before)
     return groups if groups[0][0] < groups[1][0] else groups[::-1]
+
+
+def compact_columns(table: Sparse) -> tuple[Ids, Sparse]:
+    """The columns that have a cell, and the table of these alone.
+
+    >>> columns, table = compact_columns(csr_array([[0, 5, 0], [0, 0, 0]]))
+    >>> columns, table.toarray()
+    (array([1]), array([[5],
+           [0]]))
+    """
+    used = np.zeros(table.shape[1], np.bool_)
+    used[table.indices] = True
+    columns = np.flatnonzero(used)
+    place = (np.cumsum(used) - 1).astype(np.int32)
+    return columns, csr_array((table.data, place[table.indices], table.indptr), shape=(table.shape[0], len(columns)))
 
 
 def _mean(centroids: Sparse, rows: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -12,12 +12,13 @@ from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.weighting import DOCUMENT_WEIGHTINGS, document_weighting
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
-from unnaive.models.label_tree.clustering import cluster_labels, label_centroids
+from unnaive.models.label_tree.clustering import cluster_labels, compact_columns, label_centroids
 from unnaive.models.label_tree.scorer import LabelTreeScorer
 from unnaive.models.svm.solver import squared_hinge
 from unnaive.text.backend import thread_count
 
 MOST_PASSES = 1000  # over the documents of a node
+MOST_WEIGHTS = 1 << 22  # weights, or dual variables, of the children that are learnt at once: 32 MB
 
 
 class LabelTree(DocumentsModel):
@@ -26,7 +27,10 @@ class LabelTree(DocumentsModel):
     Labels whose documents are alike are grouped by balanced k-means; a node tells its children apart with the squared
     hinge, one child against the rest, trained on the documents that have a label below it. At prediction a document
     goes down to the `beam` most likely groups. With n labels and two levels a document meets some 2√n classifiers in
-    the place of n. Prabhu, Kag, Harsola, Agrawal and Varma (2018), Parabel; Khandagale, Xiao and Babbar (2020), Bonsai.
+    the place of n. Fewer than 1,000 labels are not grouped: one level is one classifier for each label against the
+    rest, which is better where it can be afforded.
+
+    Prabhu, Kag, Harsola, Agrawal and Varma (2018), Parabel; Khandagale, Xiao and Babbar (2020), Bonsai.
 
     >>> model = LabelTree().fit([[3, 0, 0], [0, 2, 0], [0, 0, 1], [1, 0, 0]], ["a", "b", "c", "a"])
     >>> model.predict([[2, 0, 0], [0, 0, 3]]).tolist()
@@ -40,13 +44,13 @@ class LabelTree(DocumentsModel):
     poor_score = True
 
     levels: int | None = setting(
-        "Levels of the tree, labels included; None for 2, from 65,536 labels on 3.", default=None
+        "Levels of the tree, labels included; None for 1, from 1,000 labels on 2, from 65,536 on 3.", default=None
     )
     beam: int = setting("Groups of a level that a document looks into.", default=10, at_least=1)
     C: float = setting("How much a document on the wrong side costs.", default=1.0, above=0, below=np.inf)
     weights: str = setting("How documents are weighted.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)
-    least_weight: float = setting("Weights nearer to 0 are left out.", default=0.01, at_least=0)
-    tol: float = setting("Largest violation of the optimality conditions.", default=0.01, above=0)
+    least_weight: float = setting("Weights nearer to 0 are left out.", default=0.05, at_least=0)
+    tol: float = setting("Largest violation of the optimality conditions.", default=0.1, above=0)
     random_state: int = setting("Seed of the clustering and of the order of documents.", default=0, at_least=0)
     n_jobs: int | None = setting(
         "Number of threads over classes, by default one for each core; results do not depend on it.", default=None
@@ -65,8 +69,7 @@ class LabelTree(DocumentsModel):
         Z, labels = weighting.apply(X), csr_array(Y != 0)
         if not weight.all():  # a weight of zero is absence
             Z, labels, weight = Z[weight > 0], labels[weight > 0], weight[weight > 0]
-        centroids = label_centroids(Z, labels, weight)
-        order, ends = cluster_labels(centroids, group_numbers(Y.shape[1], self.levels), self.random_state)
+        order, ends = self._group(Z, labels, weight)
         leaf = np.empty(len(order), np.int64)
         leaf[order] = np.arange(len(order))
         by_leaf = csr_array((np.ones(labels.nnz), leaf[labels.indices], labels.indptr), shape=labels.shape)
@@ -86,6 +89,13 @@ class LabelTree(DocumentsModel):
         link = "softmax" if exclusive else "log-odds"
         return LabelTreeScorer(order, tuple(ends), weights, np.concatenate(biases), weighting, self.beam, link)
 
+    def _group(self, Z: Sparse, labels: Sparse, weight: Floats) -> tuple[Ids, list[Ids]]:
+        """The labels in the order of the leaves, and the groups of each level."""
+        groups = group_numbers(labels.shape[1], self.levels)
+        if not groups:
+            return np.arange(labels.shape[1]), [np.arange(labels.shape[1] + 1)]
+        return cluster_labels(label_centroids(Z, labels, weight), groups, self.random_state)
+
     def _split(self, Z: Sparse, membership: Sparse, children: slice, weight: Floats) -> tuple[Sparse, Floats]:
         """The hyperplanes (n_children, n_terms) of one node, and their biases, from the documents below it."""
         n_children = children.stop - children.start
@@ -97,30 +107,50 @@ class LabelTree(DocumentsModel):
         bias = np.where(sizes == 0, -1.0, 1.0)  # a child with nothing to tell apart
         if not told_apart.any():
             return csr_array((n_children, Z.shape[1]), dtype=np.float32), bias
-        part = csr_array(Z[documents])
-        columns, compact = np.unique(part.indices, return_inverse=True)
-        part = csr_array(
-            (part.data, compact.ravel().astype(np.int32), part.indptr), shape=(len(documents), len(columns))
-        )
+        columns, part = compact_columns(csr_array(Z[documents]))
+        rows, step = [], children_at_once(*part.shape)
+        for start in range(0, n_children, step):
+            block = slice(start, start + step)
+            W, own = self._tell_apart(part, csr_array(targets[:, block]), weight[documents], told_apart[block])
+            rows.append(W)
+            bias[block] = np.where(told_apart[block], own, bias[block])
+        W = csr_array(vstack(rows, format="csr"))
+        return csr_array((W.data, columns.astype(np.int32)[W.indices], W.indptr), shape=(n_children, Z.shape[1])), bias
+
+    def _tell_apart(self, Z: Sparse, targets: Sparse, weight: Floats, told_apart: Any) -> tuple[Sparse, Floats]:
+        """The hyperplanes of some children, and their biases; without weights where nothing is told apart."""
         found = squared_hinge(
-            part, targets, C=self.C, weight=weight[documents], tol=self.tol, max_iter=MOST_PASSES,
-            random_state=self.random_state, n_jobs=thread_count(self.n_jobs),
+            Z, targets, C=self.C, weight=weight, tol=self.tol, max_iter=MOST_PASSES, random_state=self.random_state,
+            n_jobs=thread_count(self.n_jobs),
         )  # fmt: skip
-        kept = np.abs(found.weights) >= max(self.least_weight, np.finfo(np.float32).tiny)
-        kept[~told_apart] = False
-        ends = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int32)
-        cells = found.weights[kept].astype(np.float32), columns.astype(np.int32)[np.nonzero(kept)[1]], ends
-        W = csr_array(cells, shape=(n_children, Z.shape[1]))
-        return W, np.where(told_apart, found.bias, bias)
+        found.weights[~told_apart] = 0.0
+        return _sparse_rows(found.weights, max(self.least_weight, float(np.finfo(np.float32).tiny))), found.bias
+
+
+def _sparse_rows(weights: Floats, least: float) -> Sparse:
+    """The weights that are not nearer to 0 than `least`, of 32 bits; row by row, each while it is in the cache."""
+    columns = [np.flatnonzero(np.abs(row) >= least).astype(np.int32) for row in weights]
+    values = [row[kept].astype(np.float32) for row, kept in zip(weights, columns, strict=True)]
+    ends = np.concatenate([[0], np.cumsum([len(kept) for kept in columns])]).astype(np.int32)
+    return csr_array((np.concatenate(values), np.concatenate(columns), ends), shape=weights.shape)
+
+
+def children_at_once(n_docs: int, n_terms: int) -> int:
+    """How many children of a node are learnt at a time: their weights and dual variables are held as dense numbers.
+
+    >>> children_at_once(1000, 10_000), children_at_once(60_000, 1_000_000), children_at_once(10, 10**9)
+    (416, 4, 4)
+    """
+    return max(4, min(1024, MOST_WEIGHTS // max(n_docs, n_terms)) // 4 * 4)
 
 
 def group_numbers(n_labels: int, levels: int | None) -> list[int]:
     """How many groups each level above the labels has: powers of two, in like ratios.
 
-    >>> group_numbers(90, None), group_numbers(20_000, None), group_numbers(1_000_000, None), group_numbers(3, None)
-    ([8], [128], [64, 8192], [2])
+    >>> group_numbers(90, None), group_numbers(90, 2), group_numbers(20_000, None), group_numbers(1_000_000, None)
+    ([], [8], [128], [64, 8192])
     """
-    levels = levels or (2 if n_labels < 1 << 16 else 3)
+    levels = levels or (1 if n_labels < 1000 else 2 if n_labels < 1 << 16 else 3)
     bits = int(np.log2(max(n_labels, 1)))
     powers = dict.fromkeys(round(bits * level / levels + 1e-9) for level in range(1, levels))
     return [1 << power for power in powers if power]

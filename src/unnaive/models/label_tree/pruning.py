@@ -1,4 +1,4 @@
-"""A tree of labels made smaller: the weights nearest to 0 are left out."""
+"""A tree of labels made smaller: the weights nearest to 0 are left out, then the terms that have none."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse import csr_array
 
+from unnaive.base.types import Ids
 from unnaive.models.label_tree.scorer import LabelTreeScorer
 
 BITS = 32  # of a weight
@@ -20,3 +21,17 @@ def keep_largest(scorer: LabelTreeScorer, n: int) -> LabelTreeScorer:
     ends = np.concatenate([[0], np.cumsum(kept)])[weights.indptr].astype(np.int32)
     parts = weights.data[kept].astype(np.float32), weights.indices[kept].astype(np.int32), ends
     return replace(scorer, weights=csr_array(parts, shape=weights.shape))
+
+
+def drop_unused_terms(scorer: LabelTreeScorer) -> tuple[LabelTreeScorer, Ids]:
+    """The tree over the terms that have a weight, and which they are.
+
+    The others still counted in the length of a document, so that scores change a little.
+    """
+    terms = np.unique(scorer.weights.indices)
+    place = np.zeros(scorer.n_terms, np.int32)
+    place[terms] = np.arange(len(terms))
+    weights, idf = scorer.weights, scorer.weighting.idf
+    table = csr_array((weights.data, place[weights.indices], weights.indptr), shape=(weights.shape[0], len(terms)))
+    weighting = replace(scorer.weighting, idf=None if idf is None else idf[terms])
+    return replace(scorer, weights=table, weighting=weighting), terms.astype(np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Self
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import BadModel, choose
 from unnaive.base.lazy import lazy_property
+from unnaive.base.sparse import csr_array
 from unnaive.base.types import Arrays, Floats, Ids, Sparse
 from unnaive.data.array_rules import (
     LARGEST_IDF,
@@ -24,9 +26,11 @@ from unnaive.data.array_rules import (
 from unnaive.data.arrays import csr_arrays, read_csr
 from unnaive.data.weighting import Weighting
 from unnaive.linear.scorer import Scorer
+from unnaive.linear.top_scores import TopScores, row_starts
 
 SLOPE = 3.0  # of the logistic curve that makes a probability of a margin: 1 on the right side is p = 0.95
 CELLS = 1 << 22  # pairs of a document and a label that are held at a time
+FEW, SOME = 64, 1000  # documents that are met term by term at a time, and how many of them in all
 FAR = 1.0  # how far labels that were never looked at stay behind the last that were
 
 
@@ -79,25 +83,59 @@ class LabelTreeScorer(Scorer):
         scores[:, self.order] = self._as_scores(found)
         return scores
 
-    def top_classes(self, X: Sparse, k: int) -> tuple[Ids, Floats] | None:
-        """The k best classes of documents X (n_docs, n_terms) and their scores, (n_docs, k) each, the best first.
+    def top_scores(self, X: Sparse, k: int, *, above: Floats | None = None, scale: float | None = None) -> TopScores:
+        """The k best classes of documents X (n_docs, n_terms), and those that reach `above`, as by all scores.
 
         Only labels that are looked at are scored: memory and time follow `beam` and the size of groups, not the number
-        of labels. None where a document may look at fewer than k.
+        of labels. A document is scored in full where it looks at fewer than k labels, or where a label that it does not
+        look at may reach the least of `above`.
         """
-        if k > self._fewest_leaves:
-            return None
         rows = max(1, CELLS // (self.beam * max(int(sizes.max()) for sizes in self._family_sizes)))
-        classes, scores = np.zeros((X.shape[0], k), np.int64), np.zeros((X.shape[0], k))
-        for start in range(0, X.shape[0], rows):
-            part = slice(start, min(start + rows, X.shape[0]))
-            leaves, _ = self._walk(self.weighting.apply(X[part]))
-            found = _Places(leaves.documents, self.order[leaves.nodes], self._as_scores(leaves.paths))
-            best = _best(found, k)
-            order = np.lexsort((best.nodes, -best.paths, best.documents))
-            classes[part] = best.nodes[order].reshape(-1, k)
-            scores[part] = best.paths[order].reshape(-1, k)
-        return classes, scores
+        if X.shape[0] <= SOME:
+            rows = self._few
+        parts = [
+            self._top_scores(csr_array(X[start : start + rows]), k, above, scale)
+            for start in range(0, X.shape[0], rows)
+        ]
+        return TopScores.joined(parts)
+
+    def _top_scores(self, X: Sparse, k: int, above: Floats | None, scale: float | None) -> TopScores:
+        n_docs, k = X.shape[0], min(k, self.n_classes)
+        leaves, behind = self._walk(self.weighting.apply(X))
+        cells = _Places(leaves.documents, self.order[leaves.nodes], self._as_scores(leaves.paths))
+        incomplete = np.bincount(leaves.documents, minlength=n_docs) < k
+        kept = _is_best(cells, k)
+        log_total = np.zeros(n_docs)
+        if above is not None or scale is not None:
+            others, sizes = self._others(leaves, behind, n_docs)
+            if above is not None:
+                kept |= cells.paths >= above[cells.nodes]
+                incomplete[others.documents[others.paths >= above.min(initial=np.inf)]] = True
+            if scale is not None:
+                log_total = _log_totals([cells, others], [np.ones(len(kept)), sizes], scale, n_docs)
+        in_full = np.flatnonzero(incomplete)
+        kept &= ~incomplete[cells.documents]
+        found = cells.take(kept)
+        columns = [(found.documents, found.nodes, found.paths)]
+        step = max(1, CELLS // self.n_classes)
+        for start in range(0, len(in_full), step):
+            part = in_full[start : start + step]
+            top = TopScores.of(self.scores(X[part]), k, above)
+            columns.append((part[top.documents], top.classes, top.scores))
+        documents, classes, scores = (np.concatenate(column) for column in zip(*columns, strict=True))
+        return TopScores.of_cells(documents, classes, scores, log_total)
+
+    def _others(self, leaves: _Places, behind: list[tuple[_Places, Ids]], n_docs: int) -> tuple[_Places, Floats]:
+        """Groups of labels that documents did not look into, with the score of each of their labels; their sizes."""
+        last = np.full(n_docs, np.inf)
+        np.minimum.at(last, leaves.documents, leaves.paths)
+        empty = _Places(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+        groups = [empty, *(places for places, _ in behind)]
+        sizes = [np.zeros(0), *(np.diff(ends)[places.nodes].astype(np.float64) for places, ends in behind)]
+        documents, nodes, paths = (
+            np.concatenate([getattr(places, name) for places in groups]) for name in ("documents", "nodes", "paths")
+        )
+        return _Places(documents, nodes, self._as_scores(last[documents] - FAR + paths)), np.concatenate(sizes)
 
     def _as_scores(self, log_p: Floats) -> Floats:
         """Scores of logs of probabilities, as the link has them."""
@@ -114,21 +152,14 @@ class LabelTreeScorer(Scorer):
         """For every level how many children each node above it has."""
         return [np.diff(np.searchsorted(ends, above)) for above, ends in self._steps()]
 
-    @property
-    def _fewest_leaves(self) -> int:
-        """How many labels every document looks at, or more."""
-        looked_into = 1
-        for sizes in self._family_sizes[:-1]:
-            looked_into = min(looked_into * int(sizes.min()), self.beam)
-        return looked_into * int(self._family_sizes[-1].min())
-
     def _walk(self, Z: Sparse) -> tuple[_Places, list[tuple[_Places, Ids]]]:
         """Documents at the leaves that they look at, and at the groups where they turned back, level by level."""
         n_docs = Z.shape[0]
+        margins = self._margins(Z)
         places = _Places(np.arange(n_docs), np.zeros(n_docs, np.int64), np.zeros(n_docs))
         behind, row = [], 0
         for level, (above, ends) in enumerate(self._steps()):
-            places = self._descend(Z, places, above, ends, row)
+            places = self._descend(margins, places, above, ends, row)
             if level < len(self.ends) - 1:
                 kept = _is_best(places, self.beam)
                 behind.append((places.take(~kept), ends))
@@ -136,7 +167,9 @@ class LabelTreeScorer(Scorer):
             row += len(ends) - 1
         return places, behind
 
-    def _descend(self, Z: Sparse, places: _Places, above: Ids, ends: Ids, row: int) -> _Places:
+    def _descend(
+        self, margins: Callable[[Ids, slice], Floats], places: _Places, above: Ids, ends: Ids, row: int
+    ) -> _Places:
         """The children of the nodes that documents are at, with log p of the paths to them."""
         first = np.searchsorted(ends, above)  # the first child of each node, and where the last one's children end
         by_node = np.argsort(places.nodes, kind="stable")
@@ -147,19 +180,54 @@ class LabelTreeScorer(Scorer):
             children = np.arange(first[node], first[node + 1])
             rows = slice(row + children[0], row + children[-1] + 1)
             documents = places.documents[at]
-            margins = (Z[documents] @ self.weights[rows].T).toarray() + self.bias[rows]
-            below = places.paths[at][:, None] + log_sigmoid(SLOPE * margins)
+            below = places.paths[at][:, None] + log_sigmoid(SLOPE * (margins(documents, rows) + self.bias[rows]))
             parts.append((np.repeat(documents, len(children)), np.tile(children, len(at)), below.ravel()))
         if not parts:  # no document
             return places
         return _Places(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
+    def _margins(self, Z: Sparse) -> Callable[[Ids, slice], Floats]:
+        """What gives the margins of some documents, rows of Z, at some nodes (n_documents, n_nodes), but for the bias.
+
+        Of many documents, those that are at a node are multiplied with its weights. To single ones that costs as much
+        as all weights of the node, though they have few of its terms: their margins at all nodes are added up term by
+        term, from a copy of the weights that lies so.
+        """
+        n_docs, n_nodes = Z.shape[0], len(self.bias)
+        if n_docs > self._few:
+            return lambda documents, rows: np.asarray((Z[documents] @ self.weights[rows].T).toarray())
+        table = self._by_term
+        sizes = np.diff(table.indptr)[Z.indices]
+        starts = row_starts(sizes)
+        cells = np.arange(starts[-1]) + np.repeat(table.indptr[Z.indices] - starts[:-1], sizes)
+        document = np.repeat(np.repeat(np.arange(n_docs), np.diff(Z.indptr)), sizes)
+        added = table.data[cells] * np.repeat(Z.data, sizes)
+        places = document * n_nodes + table.indices[cells]
+        found = np.asarray(np.bincount(places, added, minlength=n_docs * n_nodes), np.float64).reshape(n_docs, n_nodes)
+        return lambda documents, rows: np.asarray(found[documents, rows])
+
+    @property
+    def _few(self) -> int:
+        """How many documents are met term by term: margins at all nodes are held."""
+        return max(1, min(FEW, CELLS // len(self.bias)))
+
+    @lazy_property
+    def _by_term(self) -> Sparse:
+        """The weights term by term (n_terms, n_nodes)."""
+        return csr_array(self.weights.T)
+
     def strongest_terms(self, chosen: int, frequency: Floats | None, limit: int) -> list[tuple[int, float]]:
         """The terms of largest weight for the label against those of its group."""
-        leaf = int(np.flatnonzero(self.order == chosen)[0])
-        row = self.weights[[len(self.bias) - self.n_classes + leaf], :]
-        best = np.lexsort((row.indices, -row.data))[:limit]
-        return [(int(row.indices[at]), float(row.data[at])) for at in best if row.data[at] > 0]
+        row = len(self.bias) - self.n_classes + int(self._leaves[chosen])
+        cells = slice(self.weights.indptr[row], self.weights.indptr[row + 1])
+        columns, values = self.weights.indices[cells], self.weights.data[cells]
+        best = np.lexsort((columns, -values))[:limit]
+        return [(int(columns[at]), float(values[at])) for at in best if values[at] > 0]
+
+    @lazy_property
+    def _leaves(self) -> Ids:
+        """The leaf of each label (n_labels,): the inverse of `order`."""
+        return np.argsort(self.order)
 
     def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
         """Arrays and plain settings from which `from_arrays` makes an equal scorer."""
@@ -260,6 +328,13 @@ def _is_best(places: _Places, beam: int) -> NDArray[np.bool_]:
     return kept
 
 
-def _best(places: _Places, k: int) -> _Places:
-    """The k best rows of each document."""
-    return places.take(_is_best(places, k))
+def _log_totals(parts: list[_Places], sizes: list[Floats], scale: float, n_docs: int) -> Floats:
+    """log Σ size · e^(scale · score) over the rows of each document (n_docs,)."""
+    highest = np.full(n_docs, -np.inf)
+    for places in parts:
+        np.maximum.at(highest, places.documents, scale * places.paths)
+    total = np.zeros(n_docs)
+    for places, size in zip(parts, sizes, strict=True):
+        share = size * np.exp(scale * places.paths - highest[places.documents])
+        total += np.bincount(places.documents, share, minlength=n_docs)
+    return np.asarray(highest + np.log(total))

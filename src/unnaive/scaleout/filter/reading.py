@@ -17,6 +17,8 @@ from unnaive.scaleout.filter.shards import ShardJob
 
 def choose_reading(jobs: Sequence[ShardJob], source: DataFile, fitted: FittedModel) -> ShardReading:
     """How all shards are read: `source` has the options, and the columns that the model was trained on."""
+    if fitted.token_rule is not None and fitted.token_rule.fields is not None:
+        raise BadData("filter reads texts, and the model reads records with fields; train one of texts, or use predict")
     tables = [job for job in jobs if job.kind in ("jsonl", "parquet")]
     first = next((job for job in tables if job.source == STDIN or has_bytes(job)), None)
     columns, message = None, None

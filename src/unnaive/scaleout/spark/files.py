@@ -10,6 +10,7 @@ from unnaive.io.columns import ColumnRequest, Columns, choose_columns
 from unnaive.io.corpus import check_some_documents
 from unnaive.io.datafiles import DataFile
 from unnaive.io.endings import spark_format
+from unnaive.io.fields import encode_records
 from unnaive.io.labels import NO, YES
 from unnaive.scaleout.spark.rows import LABEL, TEXT
 from unnaive.scaleout.spark.session import reading_errors
@@ -32,8 +33,9 @@ def read_source(spark: Any, source: DataFile, *, labelled: bool) -> tuple[Any, C
     check_some_documents(len(sample), source.name)
     values = {name: [row[name] for row in sample] for name in df.columns}
     request = ColumnRequest(
-        source.text, source.label, source.id, source.label_columns, labelled, source.default_columns
-    )
+        source.text, source.label, source.id, source.label_columns, labelled, source.default_columns,
+        fields=source.fixed_fields, guess_fields=source.fields == "auto",
+    )  # fmt: skip
     columns = choose_columns(df.columns, values, source.name, request)
     return df, replace(columns, separator=source.separator)
 
@@ -71,9 +73,16 @@ def _read(spark: Any, source: DataFile) -> Any:
 
 
 def text_column(df: Any, columns: Columns) -> Any:
-    """The texts, those of several columns joined by a newline; nothing is an empty text."""
+    """The texts, those of several columns joined by a newline, or records of fields; nothing is an empty text."""
     from pyspark.sql import functions as F
 
+    if columns.fields:
+        fields, names = columns.fields, columns.inputs
+
+        def encode(*values: Any) -> str:
+            return encode_records({name: [value] for name, value in zip(names, values, strict=True)}, fields)[0]
+
+        return F.udf(encode, "string")(*(df[f"`{name}`"] for name in names)).alias(TEXT)
     parts = [F.coalesce(df[f"`{name}`"].cast("string"), F.lit("")) for name in columns.texts]
     return (parts[0] if len(parts) == 1 else F.concat_ws("\n", *parts)).alias(TEXT)
 

@@ -49,7 +49,7 @@ def fit(
     text, label : str
         The two columns. Labels are strings, whole numbers or truth values; arrays of them for multilabel documents.
     model : str, default="multinomial"
-        A model that learns from counts, "maxent" or "hos".
+        A model that learns from counts, "maxent", "hos" or "sharded-nbsvm".
     multilabel : bool or None, default=None
         Whether a document may have any number of labels; None: where the label column holds arrays.
     missing : {"error", "skip"}, default="error"
@@ -99,6 +99,11 @@ def learn_in_passes(
 
     counts, vocabulary  of the terms in use
     """
+    if model.in_passes:
+        from unnaive.models.svm.sharded import ShardTask
+        from unnaive.scaleout.spark.sharding import learn_from_shards
+
+        return model, learn_from_shards(rows, rule, vocabulary, classes, ShardTask.of(model, counts))
     from unnaive.scaleout.spark.passes import CountedDocuments
     from unnaive.scaleout.spark.solvers import LEARNERS
 
@@ -109,7 +114,8 @@ def learn_in_passes(
 
 def trainable_models() -> list[str]:
     """The models that Spark can train."""
-    return [name for name in MODELS if name in PASSES or find_model(name).statistic == "counts"]
+    found = {name: find_model(name) for name in MODELS}
+    return [name for name, model in found.items() if name in PASSES or model.in_passes or model.statistic == "counts"]
 
 
 def check_trainable(spec: TrainingSpec) -> None:

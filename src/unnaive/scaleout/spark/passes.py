@@ -96,7 +96,7 @@ def document_counter(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
             if not len(texts):
                 continue
             Z, Y = weighting.apply(counter.count(texts)), label_matrix(labels, classes)
-            packed = save_arrays(_pack("Z", Z) | _pack("Y", Y))
+            packed = save_arrays(pack_table("Z", Z) | pack_table("Y", Y))
             yield pa.record_batch(
                 {
                     "source": pa.array([source], pa.int32()),
@@ -109,12 +109,14 @@ def document_counter(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
     return count
 
 
-def _pack(name: str, table: Sparse) -> dict[str, Any]:
+def pack_table(name: str, table: Sparse) -> dict[str, Any]:
+    """The arrays of a sparse table by name, as safetensors keeps them."""
     parts = {f"{name}.{part}": np.ascontiguousarray(getattr(table, part)) for part in ("data", "indices", "indptr")}
     return parts | {f"{name}.shape": np.array(table.shape, np.int64)}
 
 
-def _unpack(arrays: dict[str, Any], name: str) -> Sparse:
+def unpack_table(arrays: dict[str, Any], name: str) -> Sparse:
+    """The inverse of `pack_table`."""
     parts = tuple(arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
     return csr_array(parts, shape=tuple(arrays[f"{name}.shape"].tolist()))
 
@@ -127,7 +129,7 @@ def partition_summer(function: Sums, shared: Any) -> Callable[[Iterator[Any]], I
         for batch in batches:
             for row in batch.to_pylist():
                 arrays = load_arrays(row["documents"])
-                part = flatten(function(_unpack(arrays, "Z"), _unpack(arrays, "Y"), shared.value))
+                part = flatten(function(unpack_table(arrays, "Z"), unpack_table(arrays, "Y"), shared.value))
                 total, source = part if total is None else _added(total, part), row["source"]
         if total is not None:
             for block, start in enumerate(range(0, len(total), BLOCK)):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unnaive.base.errors import BadData, UnnaiveError
-from unnaive.base.types import Floats
+from unnaive.base.types import Floats, Label
 from unnaive.classifier.model_file import as_fitted
 from unnaive.data.targets import label_sets
 from unnaive.io.columns import join_names
@@ -129,6 +129,10 @@ def predicted_labels(fitted: FittedModel, texts: Any) -> Any:
         best = fitted.reader.best_classes(texts)
         if best is not None:
             return _class_array(fitted).take(pa.array(best))
+    elif fitted.multilabel or not fitted.decision.exclusive:
+        top = fitted.top_labels(texts)
+        if top is not None:
+            return _label_lists(fitted, top.label_sets(fitted.classes))
     return decided_labels(fitted, fitted.scores(texts))
 
 
@@ -137,8 +141,12 @@ def decided_labels(fitted: FittedModel, scores: Floats) -> Any:
     classes = _class_array(fitted)
     if fitted.decision.exclusive and not fitted.multilabel:
         return classes.take(pa.array(fitted.decide(scores).indices))
-    sets = label_sets(fitted.decide(scores), fitted.classes, scores)
-    return pa.array([list(names) for names in sets], pa.list_(classes.type))
+    return _label_lists(fitted, label_sets(fitted.decide(scores), fitted.classes, scores))
+
+
+def _label_lists(fitted: FittedModel, sets: list[tuple[Label, ...]]) -> Any:
+    """The labels of each text as an Arrow array of lists."""
+    return pa.array([list(names) for names in sets], pa.list_(_class_array(fitted).type))
 
 
 def _class_array(fitted: FittedModel) -> Any:

@@ -17,7 +17,7 @@ from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.products import product, transposed_product
 from unnaive.data.targets import single_labels
-from unnaive.data.weighting import Weighting
+from unnaive.data.weighting import Weighting, counted_weighting
 from unnaive.linear.linear import Linear, refuse_full_table
 from unnaive.linear.scorer import Scorer
 from unnaive.models.higher_order.learner import HigherOrderSmoothing, path_labels
@@ -73,8 +73,7 @@ class MaxEntPasses:
 
     def _weighting(self, features: str) -> Weighting:
         if features == "tf-idf":
-            df, n_docs = np.asarray(self.counts.df, np.float64), float(self.counts.n_docs)
-            return Weighting("log", 1 + np.log((n_docs + 1) / (df + 1)), "l2")
+            return counted_weighting(features, self.counts.df, float(self.counts.n_docs))
         return Weighting(norm="l1") if features == "normalised" else Weighting()
 
     def learn(self, documents: CountedDocuments) -> Linear:

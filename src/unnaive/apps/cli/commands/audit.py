@@ -108,6 +108,7 @@ def audit(
 
     from unnaive.apps.cli.output import write_text, write_whole_table
     from unnaive.apps.cli.screen import Progress
+    from unnaive.apps.cli.source_fields import settle_fields
     from unnaive.curation.audit.audit import AuditOptions
     from unnaive.curation.audit.audit import audit as look
     from unnaive.curation.audit.findings import COLUMNS
@@ -124,6 +125,8 @@ def audit(
     written_format(findings)
     check_folders([page, findings])
     refuse_overwriting(findings, force)
+    source, fields = settle_fields(source)
+    rule = replace(rule, fields=fields)
     # of mail, what people read: hosts and boundaries are no copies, and bytes of attachments no words
     source = replace(
         source,
@@ -226,7 +229,7 @@ def read_audit_data(source: DataFile, archives: Path | None) -> AuditData:
     columns: dict[str, list[Any]] = {}
     for batch in source.batches(labelled=True, keep=True):
         taken = source.options.log.columns
-        own = () if taken is None else (*taken.texts, taken.label, *taken.label_columns)
+        own = () if taken is None else (*taken.inputs, taken.label, *taken.label_columns)
         for name, values in batch.kept.items():
             if name not in own and (name in columns or not texts):
                 columns.setdefault(name, []).extend(values)

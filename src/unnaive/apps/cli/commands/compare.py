@@ -102,6 +102,7 @@ def compare(
     """
     from dataclasses import replace
 
+    from unnaive.apps.cli.source_fields import settle_fields
     from unnaive.evaluation.material import Material
     from unnaive.evaluation.records import RecordFile
     from unnaive.evaluation.trials import Contender, ExperimentPlan
@@ -138,6 +139,8 @@ def compare(
         if json_file != STDOUT:
             show_comparison(on_spark, rival, file)
         return
+    source, fields = settle_fields(source)
+    rule = replace(rule, fields=fields)
     source = replace(
         source,
         options=replace(source.options, language=rule.language or "en"),

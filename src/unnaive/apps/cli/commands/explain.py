@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,9 @@ from unnaive.apps.cli.options import AsJson, Html, ModelFile
 from unnaive.apps.cli.paths import READ_INLINE
 from unnaive.apps.cli.screen import echo
 from unnaive.base.visible_text import visible_json
+
+if TYPE_CHECKING:
+    from unnaive.learning.fitted import FittedModel
 
 
 def register(app: typer.Typer) -> None:
@@ -21,7 +24,13 @@ def register(app: typer.Typer) -> None:
 def explain(
     model: ModelFile,
     text: Annotated[
-        str, READ_INLINE, typer.Argument(metavar="TEXT", help="The text itself, or - for stdin.", show_default=False)
+        str,
+        READ_INLINE,
+        typer.Argument(
+            metavar="TEXT",
+            help="The text itself, a JSON object of fields where the model reads those, or - for stdin.",
+            show_default=False,
+        ),
     ],
     label: Annotated[str | None, typer.Option(help="Class to explain; by default the predicted one.")] = None,
     against: Annotated[str | None, typer.Option(help="Class to compare it with.")] = None,
@@ -40,7 +49,9 @@ def explain(
 
     fitted = load_model(model)
     document = sys.stdin.read() if text == "-" else text
-    found = fitted.explain(document, find_class(fitted, label), against=find_class(fitted, against))
+    found = fitted.explain(
+        read_record(document, fitted), find_class(fitted, label), against=find_class(fitted, against)
+    )
     if html is not None:
         from unnaive.evaluation.explanation_page import explanation_page
 
@@ -49,3 +60,22 @@ def explain(
         echo(visible_json(found.to_dict()))
     else:
         console().print(found)
+
+
+def read_record(document: str, fitted: FittedModel) -> Any:
+    """The text, or for a model of records with fields the JSON object that it is."""
+    import json
+
+    from unnaive.base.errors import BadData
+
+    kinds = None if fitted.token_rule is None else fitted.token_rule.field_kinds
+    if kinds is None:
+        return document
+    try:
+        record = json.loads(document)
+    except ValueError:
+        record = None
+    if not isinstance(record, dict):
+        example = json.dumps(dict.fromkeys(kinds, "…"), ensure_ascii=False)
+        raise BadData(f"the model reads records with fields; give a JSON object such as {example}")
+    return dict.fromkeys(kinds) | record

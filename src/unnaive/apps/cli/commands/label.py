@@ -178,8 +178,12 @@ def label(
 
 def open_record(source: DataFile | None, output: Path | None, classes: list[str], *, multilabel: bool) -> LabelRecord:
     """The record to go on with, or a new one of the texts."""
+    from unnaive.apps.cli.source_fields import settle_fields
     from unnaive.curation.labelling.record import IMPORTED, LabelRecord, is_label_record
 
+    fields = None
+    if source is not None:
+        source, fields = settle_fields(source, labelled=source.label is not None or bool(source.label_columns))
     given = None if source is None or len(source.paths) > 1 else Path(source.path)
     if given is not None and given.is_file() and is_label_record(given):
         if output is not None and output != given:
@@ -201,7 +205,7 @@ def open_record(source: DataFile | None, output: Path | None, classes: list[str]
     texts, names, given_labels = read_unlabelled_texts(source)
     classes = list(dict.fromkeys([*classes, *sorted({one for labels in given_labels.values() for one in labels})]))
     multilabel = multilabel or bool(source.multilabel) or any(len(one) > 1 for one in given_labels.values())
-    record = LabelRecord.create(output, texts, names, classes=classes, multilabel=multilabel)
+    record = LabelRecord.create(output, texts, names, classes=classes, multilabel=multilabel, fields=fields)
     if given_labels:
         record.add_many(IMPORTED, list(given_labels.items()), f"import {source.name}")
     return record

@@ -235,9 +235,7 @@ def write_batch(predictor: Predictor, batch: Batch, write: Any) -> None:
 
 def cut_batch(predictor: Predictor, batch: Batch) -> Iterator[Batch]:
     """The batch, or parts of it: as many documents at a time as their scores may be held at once."""
-    from unnaive.linear.documents import chunk_size
-
-    step = chunk_size(len(predictor.fitted.classes))  # scores of many classes are large
+    step = predictor.chunk_size()
     for start in range(0, len(batch.texts), step):
         part = slice(start, start + step)
         kept = {name: values[part] for name, values in batch.kept.items()}

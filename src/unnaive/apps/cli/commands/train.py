@@ -67,7 +67,16 @@ def train(
     decision: Annotated[str | None, command_option(TRAINING["decision"], LEARNING)] = None,
     calibrate: Annotated[str | None, command_option(TRAINING["calibrate"], LEARNING)] = None,
     optimise: Annotated[str | None, READ, command_option(TRAINING["optimise"], LEARNING)] = None,
+    vectors: Annotated[str | None, READ, command_option(TRAINING["vectors"], LEARNING)] = None,
     class_weight: Annotated[str | None, command_option(TRAINING["class_weight"], LEARNING)] = None,
+    soft_labels: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="Columns of probabilities in place of labels, one for each label, e.g. p_good or 'p_*'.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
     test: Annotated[
         list[str] | None,
         READ,
@@ -156,7 +165,7 @@ def train(
     parameters: dict[str, Any] = words | {
         "model": choose_model(model, alpha, smoothing), "min_df": min_df, "select": parse_select(select),
         "decision": decision, "calibrate": calibrate, "n_jobs": threads, "random_state": seed, "optimise": optimise,
-        "class_weight": class_weight, "documents_limit": parse_size(documents_limit),
+        "class_weight": class_weight, "vectors": vectors, "documents_limit": parse_size(documents_limit),
     }  # fmt: skip
     parameters |= parse_settings(settings or [])
     parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
@@ -166,13 +175,14 @@ def train(
     spark = SparkEngine.asked(engine, master, ship)
     if spark is not None:
         others = {"--holdout": holdout is not None, "--register": register, "--max-size": max_size}
+        others |= {"--soft-labels": bool(soft_labels)}
         spark.refuse("train", others | {"--memory": memory, "--checkpoint": checkpoint, "--cache": cache})
         summary = train_on_spark(spark, classifier, source, output, test=test, frozen=frozen)
     else:
         limits = LargeDataOptions(memory, checkpoint, checkpoint_every, cache, output.absolute().parent)
         summary = train_file(
             classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish, max_size=max_size,
-            limits=limits,
+            soft=soft_labels or (), limits=limits,
         )  # fmt: skip
     if as_json:
         echo(visible_json(summary))

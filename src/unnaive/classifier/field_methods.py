@@ -1,0 +1,38 @@
+"""Records with fields as what TextClassifier reads: the kinds of fields, given or guessed, and records encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from unnaive.base.errors import UnnaiveError
+from unnaive.io.fields import as_documents, guess_fields, has_kinds
+from unnaive.text.sections import read_fields
+
+
+class FieldMethods:
+    """What TextClassifier does about `fields`; `fields_` are the kinds that were guessed when it was fitted."""
+
+    fields: Mapping[str, str] | Sequence[str] | None
+    fields_: dict[str, str]
+
+    def _find_fields(self, records: Any) -> None:
+        """Guess the kinds of fields that came without, by the records to learn from."""
+        self.__dict__.pop("fields_", None)
+        if self.fields is not None and not has_kinds(self.fields):
+            self.fields_ = guess_fields(self.fields, records)
+
+    def _known_fields(self) -> Any:
+        """The fields with their kinds: as given, or as guessed from the records that were learnt."""
+        if self.fields is None or has_kinds(self.fields):
+            return self.fields
+        fitted = self.__dict__.get("fitted_")
+        found = self.__dict__.get("fields_") or (fitted and fitted.token_rule and fitted.token_rule.field_kinds)
+        if not found:
+            raise UnnaiveError("the kinds of fields are guessed from the records to learn; call fit first")
+        return found
+
+    def _documents(self, texts: Any) -> Any:
+        """Texts as they are read: records encoded."""
+        fields = self._known_fields()
+        return as_documents(texts, None if fields is None else read_fields(fields))

@@ -1,0 +1,91 @@
+"""Word vectors from a file, read once: the next time they come from a small file in the user's cache.
+
+What is kept is a safetensors file of the words and their 8-bit vectors, by the path, size and time of the file that
+they came from. Nothing in it is trusted, and where it cannot be written the vectors are read again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unnaive.base.atomic_files import replacing
+from unnaive.base.errors import BadData, BadModel, UnnaiveError
+from unnaive.base.types import Arrays
+from unnaive.data.word_vectors import KEPT_WORDS, WordVectors
+from unnaive.io.collections import cache_folder
+from unnaive.io.sources import check_exists
+from unnaive.io.vector_formats import read_named_vectors
+
+VERSION = 1  # of what the cache holds: raised where the same file gives other vectors
+REMEMBERED = 4  # files whose vectors are kept in memory
+
+
+def read_vectors(vectors: Any, *, limit: int | None = KEPT_WORDS) -> WordVectors | None:
+    """The vectors of the first words of a file, or those that were handed in; None for None."""
+    if vectors is None or isinstance(vectors, WordVectors):
+        return vectors
+    if not isinstance(vectors, (str, os.PathLike)):
+        raise UnnaiveError(f"vectors came as {type(vectors).__name__}; give the path of a file, or a WordVectors")
+    place = check_exists(os.fspath(vectors))
+    if place.is_dir():
+        raise BadData(f"{vectors} is a folder; name a file of word vectors")
+    about = place.stat()
+    return _read_known(str(place.resolve()), about.st_size, about.st_mtime_ns, limit)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _read_known(path: str, size: int, changed: int, limit: int | None) -> WordVectors:
+    """The vectors of a file of this size and time, from the cache where it has them."""
+    key = hashlib.blake2b(repr((VERSION, path, size, changed, limit)).encode(), digest_size=16).hexdigest()
+    cached = cache_folder() / "vectors" / f"{key}.safetensors"
+    with suppress(OSError, ValueError, BadModel, KeyError):
+        return WordVectors.from_arrays(_load(cached))
+    found = _read_file(Path(path), limit)
+    with suppress(OSError):
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(cached) as file:
+            file.write(_packed(found.to_arrays()))
+    return found
+
+
+def _load(path: Path) -> Arrays:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        return load(path.read_bytes())
+    except SafetensorError as problem:
+        raise ValueError("a damaged cache") from problem
+
+
+def _packed(arrays: Arrays) -> bytes:
+    from safetensors.numpy import save
+
+    return save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
+
+
+def _read_file(path: Path, limit: int | None) -> WordVectors:
+    from unnaive.models.fasttext.binary_file import is_fasttext_file, read_fasttext_file
+
+    if not is_fasttext_file(path):
+        return WordVectors.of(*read_named_vectors(path, limit), limit=limit)
+    from unnaive.classifier.fasttext.vectors import FastTextVectors
+
+    file = read_fasttext_file(path)
+    found = FastTextVectors(file)
+    words = [word for word in found.rule.words[:limit] if _is_text(word)]
+    if not words:
+        raise BadData(f"{path} has no words with vectors; give a file of word vectors")
+    return WordVectors.of(words, np.array([found.word(word) for word in words]), limit=limit)
+
+
+def _is_text(word: str) -> bool:
+    """Whether a word of a fastText file is UTF-8, and not the end of a line."""
+    return word != "</s>" and not any("\ud800" <= one <= "\udfff" for one in word)

@@ -1,0 +1,66 @@
+"""Soft labels: probabilities in the place of labels, such as a teacher's; a text is learnt once for each label.
+
+Learning from a text with a label and a weight is what every model that takes weights does already, so nothing else
+needs to know of probabilities. Sums, ratios and losses are those of the expected labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import BadData
+from unnaive.base.types import Floats, Ids
+from unnaive.data.sample_weights import SMALLEST
+from unnaive.text.buffer import TextBuffer, as_texts
+
+REST = "not {}"  # the label that has what is left of the probability of a single one
+
+
+def soft_labels(texts: Any, probabilities: Mapping[str, Any]) -> tuple[Any, list[str], Floats]:
+    """(texts, labels, sample_weight) to fit a model on: each text once for each label that has any probability.
+
+    probabilities  of each label, a number from 0 to 1 for each text. What is left of a single label is that of its
+                   opposite: of "good" that of "not good"
+
+    >>> texts, labels, weight = soft_labels(["fine prose", "buy now"], {"good": [1.0, 0.25]})
+    >>> texts, labels, weight.tolist()
+    (['fine prose', 'buy now', 'buy now'], ['good', 'good', 'not good'], [1.0, 0.25, 0.75])
+    """
+    documents = as_texts(texts)
+    rows, labels, weight = expand_probabilities(probabilities, len(documents))
+    if isinstance(documents, TextBuffer):
+        return documents.take(rows), labels, weight
+    return [documents[row] for row in rows.tolist()], labels, weight
+
+
+def expand_probabilities(probabilities: Mapping[str, Any], n_docs: int) -> tuple[Ids, list[str], Floats]:
+    """(row, label, weight) of every text and label with a probability above 0, text by text."""
+    if not probabilities:
+        raise BadData("there are no probabilities of any label; give some for at least one")
+    table = {label: _check_probabilities(values, label, n_docs) for label, values in probabilities.items()}
+    if len(table) == 1:
+        ((label, values),) = table.items()
+        table[REST.format(label)] = 1 - values
+    names = list(table)
+    weights = np.stack([table[name] for name in names], axis=1)
+    rows, columns = np.nonzero(weights >= SMALLEST)
+    return rows.astype(np.int64), [names[column] for column in columns.tolist()], weights[rows, columns]
+
+
+def _check_probabilities(values: Sequence[Any] | NDArray[Any], label: str, n_docs: int) -> Floats:
+    """Probabilities as numbers (n_docs,); an error that names the first that is none."""
+    found = np.empty(len(values))
+    for row, value in enumerate(values):
+        try:
+            found[row] = float(value)
+        except (TypeError, ValueError):
+            found[row] = np.nan
+        if not 0 <= found[row] <= 1:
+            raise BadData(f"the probability of {label!r} in row {row + 1} is {value!r}; give a number from 0 to 1")
+    if len(found) != n_docs:
+        raise BadData(f"{n_docs} texts came with {len(found)} probabilities of {label!r}; give one for each text")
+    return found

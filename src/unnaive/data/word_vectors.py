@@ -1,0 +1,153 @@
+"""WordVectors: words with a vector each, in 8 bits. They are fixed, so what is learnt over them can be unlearnt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unnaive.base.errors import BadData, BadModel, count_noun
+from unnaive.base.lazy import lazy_property
+from unnaive.base.types import Arrays, Ids, Singles
+from unnaive.data.array_rules import ArrayRule, check_rules
+from unnaive.text.counting import TextCounter
+from unnaive.text.token_rule import TokenRule
+from unnaive.text.vocabulary import Vocabulary
+
+KEPT_WORDS = 100_000  # of a file: those that come first, which in all usual files are the most frequent ones
+LARGEST_CODE = 127
+
+
+@dataclass(frozen=True, eq=False)
+class WordVectors:
+    """Words, the most frequent first, and their vectors as whole numbers of 8 bits.
+
+    Lengths are not kept: the vector of a word is `codes` (n_words, n_dims) divided by its length. Nothing here depends
+    on training documents, so that a model over these vectors is updated and forgets exactly.
+
+    >>> vectors = WordVectors.of(["ball", "vote", "goal"], [[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]])
+    >>> vectors, vectors.units.round(2).tolist()
+    (WordVectors(3 words, 2 dimensions), [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    """
+
+    words: Vocabulary
+    codes: NDArray[np.int8]
+
+    @classmethod
+    def of(cls, words: Sequence[str], vectors: ArrayLike, *, limit: int | None = KEPT_WORDS) -> Self:
+        """The first words, at most `limit`, with their `vectors` (n_words, n_dims).
+
+        A word that comes again, or whose vector is zero, is left out.
+        """
+        table = np.asarray(vectors)
+        if table.ndim != 2 or len(table) != len(words) or table.dtype.kind not in "fiu":
+            raise BadData(
+                f"word vectors came with the shape {table.shape} for {count_noun(len(words), 'word')}; give a row of "
+                "numbers for each word"
+            )
+        first = np.fromiter({word: row for row, word in reversed(list(enumerate(words)))}.values(), np.int64)
+        rows = np.sort(first)[:limit]
+        table = np.asarray(table[rows], np.float32)
+        if not bool(np.isfinite(table).all()):
+            raise BadData("word vectors have values that are no finite numbers; leave these words out")
+        largest = np.abs(table).max(axis=1, initial=0)
+        kept = np.flatnonzero(largest > 0)
+        if not len(kept):
+            raise BadData("there are no word vectors, or they are all zero; give some that are not")
+        codes = np.rint(table[kept] * (LARGEST_CODE / largest[kept])[:, None]).astype(np.int8)
+        return cls(Vocabulary([words[row] for row in rows[kept].tolist()]), codes)
+
+    @property
+    def n_dims(self) -> int:
+        """How many numbers a vector has."""
+        return int(self.codes.shape[1])
+
+    @lazy_property
+    def units(self) -> Singles:
+        """The vectors, of length 1 (n_words, n_dims)."""
+        table = self.codes.astype(np.float32)
+        table /= np.sqrt(np.einsum("wd,wd->w", table, table))[:, None]
+        return table
+
+    def as_terms(self, rule: TokenRule) -> WordVectors:
+        """The same over the terms that a token rule makes of the words.
+
+        Of words that become one term, case folded or stemmed, the first gives its vector; what becomes no term or
+        several is left out.
+
+        >>> vectors = WordVectors.of(["Ball", "BALL", "a", "fair play"], np.eye(4))
+        >>> vectors.as_terms(TokenRule()).words.terms
+        ['ball']
+        """
+        counter = TextCounter(replace(rule, analyzer="word", ngrams=(1, 1), message=None, html=False), threads=1)
+        counts = counter.count(self.words.terms, grow=True)
+        single = np.flatnonzero((np.diff(counts.indptr) == 1) & (np.asarray(counts.sum(axis=1)).ravel() == 1))
+        terms, places = np.unique(counts.indices[counts.indptr[single]], return_index=True)
+        order = np.argsort(places, kind="stable")
+        return WordVectors(counter.vocabulary.take(terms[order].astype(np.int64)), self.codes[single[places[order]]])
+
+    def over(self, vocabulary: Vocabulary) -> TermVectors:
+        """The vectors of the terms of a vocabulary that have one."""
+        columns = vocabulary.ids(self.words)
+        rank = np.flatnonzero(columns >= 0)
+        order = np.argsort(columns[rank], kind="stable")
+        return TermVectors(columns[rank][order], self.units[rank[order]], rank[order] + 1, len(self.words))
+
+    def to_arrays(self) -> Arrays:
+        """Arrays from which `from_arrays` makes an equal value."""
+        blob, offsets = self.words.to_arrays()
+        return {"bytes": blob, "offsets": offsets, "codes": self.codes}
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> Self:
+        """The inverse of `to_arrays`; trusts nothing, since models come from files."""
+        try:
+            words = Vocabulary.from_arrays(arrays["bytes"], arrays["offsets"])
+            rule = ArrayRule("short", (len(words), "dims"), -LARGEST_CODE, LARGEST_CODE)
+            check_rules({"codes": arrays["codes"]}, {"codes": rule})
+            if arrays["codes"].dtype != np.int8 or not len(words) or not bool(arrays["codes"].any(axis=1).all()):
+                raise ValueError("a word has no vector of whole numbers of 8 bits")
+        except (KeyError, ValueError) as problem:
+            raise BadModel(f"its word vectors are damaged ({problem}); train it again") from problem
+        return cls(words, arrays["codes"])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, WordVectors):
+            return NotImplemented
+        return self is other or (self.words == other.words and np.array_equal(self.codes, other.codes))
+
+    def __hash__(self) -> int:
+        return hash((self.words, self.codes.shape))
+
+    def __repr__(self) -> str:
+        return f"WordVectors({count_noun(len(self.words), 'word')}, {count_noun(self.n_dims, 'dimension')})"
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self  # a value: copies of a classifier share it
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: the fields."""
+        return {"words": self.words, "codes": self.codes}
+
+
+@dataclass(frozen=True, eq=False)
+class TermVectors:
+    """Vectors of length 1 of some of the columns of a matrix of counts.
+
+    columns  ascending (n_columns,)        units  (n_columns, n_dims)
+    rank     the place of the word among all words with vectors, 1 for the most frequent one (n_columns,)
+    n_ranks  how many words have vectors
+    """
+
+    columns: Ids
+    units: Singles
+    rank: Ids
+    n_ranks: int
+
+    @property
+    def n_dims(self) -> int:
+        """How many numbers a vector has."""
+        return int(self.units.shape[1])

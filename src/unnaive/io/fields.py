@@ -1,0 +1,338 @@
+"""Records with fields → texts with sections, which token rules read: the terms that stand for each kind of value.
+
+A pure function of a record and its fields' kinds: nothing depends on other records, so that counts of the terms add and
+subtract exactly. A category is one term, its value. A number is a term for the interval it lies in, at three
+resolutions: 1, 4 and 16 intervals to the octave, whose borders depend on no data; zero is a term of its own, and signs
+are kept apart. A date is a term each for its year, month, weekday and, where it has a time, hour. An empty cell is the
+term "(missing)" of its field. A value that training never saw is a term that no weight speaks of: no evidence.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+
+from unnaive.base.errors import BadData
+from unnaive.io.label_checks import is_missing_value
+from unnaive.io.profiles import profile_column
+from unnaive.text.buffer import TABLES, TextBuffer, as_texts
+from unnaive.text.sections import KINDS, SECTION, TEXT_KINDS, UNIT, field_key, field_kinds
+
+RESOLUTIONS = (1, 4, 16)  # intervals to the octave
+MOST_KNOWN = 1 << 16  # distinct values of a column whose encoding is kept
+SAMPLE = 1000  # values by which the kind of a field is guessed
+FEW_NUMBERS = 10  # distinct whole numbers that are rather names than amounts
+MISSING_UNIT = "(missing)"
+NO_BREAK = "\N{NO-BREAK SPACE}"  # between the words of a category, which is one term
+_CONTROLS = str.maketrans({SECTION: " ", UNIT: " "})
+_BAD = re.compile("[\x00-\x20\x7f\ud800-\udfff\ufffd]+")
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:[, _']\d{3})+(?:\.\d+)?")
+_WHOLE = re.compile(r"-?\d+\.0+")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_CLOCK = r"(?:[T ,]+(?P<hour>\d{1,2}):(?P<minute>\d{2}).*)?"
+_DATES = tuple(
+    re.compile(pattern + _CLOCK, re.IGNORECASE)
+    for pattern in (
+        r"(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})",
+        r"(?P<day>\d{1,2})[.](?P<month>\d{1,2})[.](?P<year>\d{4})",
+        r"(?P<month>\d{1,2})[-/](?P<day>\d{1,2})[-/](?P<year>\d{2}|\d{4})",
+        r"(?:[a-z]{3,9},? )?(?P<day>\d{1,2})[ -](?P<name>[a-z]{3})[a-z]*[., -]+(?P<year>\d{4})",
+        r"(?:[a-z]{3,9},? )?(?P<name>[a-z]{3})[a-z]*\.? (?P<day>\d{1,2}),? (?P<year>\d{4})",
+    )
+)
+
+
+def encode_records(
+    columns: Mapping[str, Sequence[Any]], fields: Sequence[str], source: str = "the records"
+) -> list[str]:
+    """The records of a table as texts, given its columns by name; an error names a column that is not there.
+
+    >>> encode_records({"subject": ["hi"], "age": ["3.5"]}, ("subject:text", "age:number"))
+    ['\\x1esubject\\x1fhi\\x1eage\\x1f3.5\\x1f[2,4)\\x1f[3.5,4)\\x1f[3.5,3.625)']
+    """
+    parts = []
+    for name, kind in field_kinds(fields).items():
+        if name not in columns:
+            there = ", ".join(columns) or "no fields"
+            raise BadData(f"there is no field {name!r} ({kind}) in {source}; there are {there}")
+        parts.append(_encode_column(name, kind, columns[name]))
+    return list(map("".join, zip(*parts, strict=True)))
+
+
+def _encode_column(name: str, kind: str, values: Iterable[Any]) -> list[str]:
+    """The section of each value of a column; a value that comes back is encoded once."""
+    start = f"{SECTION}{field_key(name)}{UNIT}"
+    if kind in TEXT_KINDS:
+        return [start + _encode_text(value, name) for value in values]
+    known: dict[Any, str] = {}
+    sections = []
+    for value in values:
+        same = (type(value), value) if value.__hash__ else None  # 1, 1.0 and True are equal
+        found = known.get(same)
+        if found is None:
+            found = start + _encode_value(value, name, kind)
+            if same is not None and len(known) < MOST_KNOWN:
+                known[same] = found
+        sections.append(found)
+    return sections
+
+
+def _encode_text(value: Any, name: str) -> str:
+    if isinstance(value, str):
+        return value.translate(_CONTROLS) if SECTION in value or UNIT in value else value
+    if is_missing(value):
+        return ""
+    if isinstance(value, (int, float)):
+        return str(value)
+    raise BadData(f"field {name!r} is text, and a value of it is {type(value).__name__}; give a str")
+
+
+def _encode_value(value: Any, name: str, kind: str) -> str:
+    """The value for people, and the terms that stand for it."""
+    if is_missing(value) and not (kind == "category" and isinstance(value, str) and value.strip()):
+        return UNIT + MISSING_UNIT
+    shown = _BAD.sub(" ", str(value)).strip()
+    return UNIT.join([shown, *FIXED_KINDS[kind](value, name)])
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell is empty: None, NaN, NaT, an empty string, or what programs write for one.
+
+    >>> [is_missing(value) for value in (None, float("nan"), " ", "N/A", 0, "0")]
+    [True, True, True, True, False, False]
+    """
+    if isinstance(value, str):
+        return not value.strip() or is_missing_value(value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or _differs_from_itself(value)
+
+
+def _differs_from_itself(value: Any) -> bool:
+    return bool(value != value) if isinstance(value, float) or hasattr(value, "dtype") else False
+
+
+def _category_units(value: Any, name: str) -> list[str]:
+    """The value itself, or each of several; 3.0, as pandas has whole numbers beside empty cells, is 3."""
+    if isinstance(value, (list, tuple)):
+        return [unit for one in value for unit in _category_units(one, name)]
+    text = str(value).strip()
+    if _WHOLE.fullmatch(text):
+        text = text.partition(".")[0]
+    return [_BAD.sub(NO_BREAK, text)]
+
+
+def _number_units(value: Any, name: str) -> list[str]:
+    """The intervals that a number lies in, wide ones first.
+
+    >>> _number_units(3.5, "age"), _number_units("-1,000", "x")[0], _number_units(0, "x")
+    (['[2,4)', '[3.5,4)', '[3.5,3.625)'], '(-1024,-512]', ['0'])
+    """
+    number = read_number(value)
+    if number is None:
+        raise BadData(
+            f"field {name!r} is a number, and a value of it is {str(value)[:40]!r}; mend it or leave it empty"
+        )
+    if number == 0 or math.isinf(number):
+        return [f"{number:g}"]
+    return [_interval(number, parts) for parts in RESOLUTIONS]
+
+
+def _interval(number: float, parts: int) -> str:
+    """The interval of a number, of `parts` equal ones between two powers of 2; exact, as borders are binary."""
+    fraction, exponent = math.frexp(abs(number))  # from ½ to 1, and the power of 2
+    place = int((fraction * 2 - 1) * parts)
+    low, high = (math.ldexp(1 + at / parts, exponent - 1) if exponent < 1024 or at < parts else math.inf
+                 for at in (place, place + 1))  # fmt: skip
+    return f"[{low:.9g},{high:.9g})" if number > 0 else f"(-{high:.9g},-{low:.9g}]"
+
+
+def read_number(value: Any) -> float | None:
+    """The number that a cell holds; None if it holds none.
+
+    >>> [read_number(value) for value in (True, "1,234.5", "3,5", "12 %", "$5", "many")]
+    [1.0, 1234.5, 3.5, 12.0, 5.0, None]
+    """
+    if not isinstance(value, str):
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            return None
+    text = value.strip().strip("$€£%").strip()
+    if _THOUSANDS.fullmatch(text):
+        text = re.sub("[, _']", "", text)
+    try:
+        return float(text.replace(",", ".") if text.count(",") == 1 else text)
+    except ValueError:
+        return None
+
+
+def _date_units(value: Any, name: str) -> list[str]:
+    """The year, month, weekday and, where there is a time, hour of a date.
+
+    >>> _date_units("2024-03-05 14:30", "opened")
+    ['2024', 'Mar', 'Tue', '14h']
+    """
+    found = parse_date(value)
+    if found is None:
+        raise BadData(
+            f"field {name!r} is a date, and a value of it is {str(value)[:40]!r}; write it as 2024-03-05 14:30"
+        )
+    moment, timed = found
+    units = [str(moment.year), _MONTHS[moment.month - 1], _DAYS[moment.weekday()]]
+    return [*units, f"{moment.hour}h"] if timed else units
+
+
+def parse_date(value: Any) -> tuple[datetime, bool] | None:
+    """(the date that a cell holds, whether it has a time); None if it holds none. In 3/5/2024 the month comes first.
+
+    >>> parse_date("5 March 2024"), parse_date("26-FEB-1987 15:01:01.79")[0].hour, parse_date("soon")
+    ((datetime.datetime(2024, 3, 5, 0, 0), False), 15, None)
+    """
+    if hasattr(value, "astype") and hasattr(value, "item"):  # datetime64 of NumPy
+        value = value.astype("datetime64[us]").item() if value.dtype.kind == "M" else value.item()
+    if isinstance(value, datetime):
+        return value, bool(value.hour or value.minute)
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day), False
+    if not isinstance(value, str):
+        return None
+    text = " ".join(value.split())
+    matches = (pattern.fullmatch(text) for pattern in _DATES)
+    return next((found for match in matches if match and (found := _moment(match.groupdict()))), None)
+
+
+def _moment(parts: dict[str, str | None]) -> tuple[datetime, bool] | None:
+    """The date of the matched parts; None for one that no calendar has."""
+    year, day = int(parts["year"] or 0), int(parts["day"] or 0)
+    if year < 100:
+        year += 1900 if year > 68 else 2000  # as strptime does
+    month_name = (parts.get("name") or "").capitalize()
+    month = _MONTHS.index(month_name) + 1 if month_name in _MONTHS else int(parts.get("month") or 0)
+    if month > 12 >= day:
+        month, day = day, month
+    hour, minute = int(parts["hour"] or 0), int(parts["minute"] or 0)
+    try:
+        return datetime(year, month, day, hour, minute), bool(hour or minute)  # midnight is how dates are written
+    except ValueError:
+        return None
+
+
+FIXED_KINDS: dict[str, Callable[[Any, str], list[str]]] = {
+    "category": _category_units, "number": _number_units, "date": _date_units,
+}  # fmt: skip
+
+
+def as_documents(values: Any, fields: Sequence[str] | None) -> list[str] | tuple[str, ...] | TextBuffer:
+    """What a token rule with these fields reads: records encoded, texts as they are; without fields `as_texts`.
+
+    Records come as a DataFrame (pandas, polars), an Arrow table, a list of dicts, or a dict of columns.
+
+    >>> as_documents([{"age": 1}, {"age": None}], ("age:number",))
+    ['\\x1eage\\x1f1\\x1f[1,2)\\x1f[1,1.25)\\x1f[1,1.0625)', '\\x1eage\\x1f\\x1f(missing)']
+    """
+    if fields is None:
+        return as_texts(values)
+    columns = record_columns(values)
+    return as_texts(values) if columns is None else encode_records(columns, fields)
+
+
+def record_columns(values: Any) -> dict[str, Any] | None:
+    """The columns of a table or of a list of dicts by name; None where they are no records."""
+    if type(values).__name__ == "LazyFrame":
+        raise BadData("records came as a LazyFrame; collect() it first")
+    if type(values).__name__ in TABLES:
+        return _table_columns(values)
+    if isinstance(values, Mapping):
+        sizes = {name: _length(name, column) for name, column in values.items()}
+        if len(set(sizes.values())) > 1:
+            raise BadData(f"the fields differ in length: {', '.join(f'{name} {n}' for name, n in sizes.items())}")
+        return {name: column.tolist() if hasattr(column, "tolist") else list(column) for name, column in values.items()}
+    if isinstance(values, (list, tuple)) and values and isinstance(values[0], Mapping):
+        return _dict_columns(values)
+    return None
+
+
+def _length(name: str, column: Any) -> int:
+    if isinstance(column, (str, bytes)) or not hasattr(column, "__len__"):
+        raise BadData(f"field {name!r} came as {type(column).__name__}; give a list of values, or a list of records")
+    return len(column)
+
+
+def _table_columns(table: Any) -> dict[str, Any]:
+    """The columns of a DataFrame or an Arrow table as lists."""
+    module = type(table).__module__.partition(".")[0]
+    if module == "pyarrow":
+        return {name: table.column(name).to_pylist() for name in table.schema.names}
+    if module == "polars":
+        return {name: table[name].to_list() for name in table.columns}
+    return {str(name): table[name].tolist() for name in table.columns}
+
+
+def _dict_columns(records: Sequence[Any]) -> dict[str, Any]:
+    """Dicts as columns; a field that a record lacks is an empty cell, one that all lack is no column."""
+    for row, record in enumerate(records):
+        if not isinstance(record, Mapping):
+            raise BadData(f"record {row} is {type(record).__name__}, and others are dicts; give a dict for each")
+    seen = dict.fromkeys(name for record in records for name in record)
+    return {name: [record.get(name) for record in records] for name in seen}
+
+
+def has_kinds(fields: Any) -> bool:
+    """Whether fields came with their kinds, as a dict or as "name:kind"; else they are to be guessed.
+
+    >>> has_kinds({"age": "number"}), has_kinds(["age:number"]), has_kinds(["age"]), has_kinds("auto")
+    (True, True, False, False)
+    """
+    if isinstance(fields, str) or not isinstance(fields, Sequence):
+        return not isinstance(fields, str)
+    return all(isinstance(one, str) and one.rpartition(":")[2] in KINDS and ":" in one for one in fields)
+
+
+def guess_fields(names: Any, records: Any) -> dict[str, str]:
+    """The kinds of the named fields, or with "auto" of all, by the first records' values.
+
+    >>> guess_fields(["age", "queue"], {"age": [1.5, 2.5, None], "queue": ["a", "b", "a"]})
+    {'age': 'number', 'queue': 'category'}
+    """
+    columns = record_columns(records)
+    if columns is None:
+        raise BadData("fields are those of records; give a DataFrame, a list of dicts, or a dict of columns")
+    wanted = list(columns) if names == "auto" else names
+    if isinstance(wanted, str) or not isinstance(wanted, Sequence):
+        raise BadData(f'fields came as {names!r}; give names, kinds by name, or "auto" for all')
+    lacking = next((name for name in wanted if name not in columns), None)
+    if lacking is not None:
+        raise BadData(f"the records have no field {lacking!r}; they have {', '.join(columns)}")
+    return {name: guess_kind(name, columns[name][:SAMPLE]) for name in wanted}
+
+
+def guess_kind(name: str, values: Sequence[Any]) -> str:
+    """The kind of a field by some of its values: text, category, number or date.
+
+    >>> guess_kind("opened", ["2024-01-03", None]), guess_kind("vip", ["0", "1"])
+    ('date', 'category')
+    """
+    filled = [value for value in values if not is_missing(value)]
+    if filled and all(isinstance(value, (date, datetime)) or hasattr(value, "timestamp") for value in filled):
+        return "date"
+    profile = profile_column(name, filled).kind
+    numbers = bool(filled) and all(read_number(value) is not None for value in filled)
+    if numbers and profile != "flags":
+        few = len(set(map(str, filled))) <= FEW_NUMBERS and all(map(_is_whole, filled))
+        return "category" if profile == "labels" and few and len(filled) > 4 * FEW_NUMBERS else "number"
+    return {"dates": "date", "free text": "text", "ids": "text"}.get(profile, "category")
+
+
+def _is_whole(value: Any) -> bool:
+    number = read_number(value)
+    return number is not None and number.is_integer()
+
+
+def one_document(document: Any, fields: Sequence[str] | None) -> Any:
+    """One record, as a dict, encoded; anything else as it is."""
+    if fields is None or not isinstance(document, Mapping):
+        return document
+    return encode_records(record_columns([document]) or {}, fields, "the record")[0]

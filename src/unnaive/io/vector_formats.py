@@ -1,0 +1,240 @@
+"""Files of word vectors → words and a matrix: GloVe text, word2vec text and binary, fastText's .vec, and .npz."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import BadData
+from unnaive.base.types import Singles
+from unnaive.io.sources import check_exists, open_bytes
+
+LONGEST_LINE = 1 << 20  # bytes: a vector of 65,536 numbers has fewer
+LARGEST_DIM = 1 << 16
+SHOWN = 40  # characters of a line in messages
+BLOCK = 1 << 22
+
+NamedVectors = tuple[list[str], Singles]  # words, and their vectors (n_words, n_dims)
+
+
+def read_named_vectors(path: str | Path, limit: int | None = None) -> NamedVectors:
+    """The first words of a file, at most `limit`, and their vectors; the format is known by the first bytes.
+
+    Gzip and zstd are unpacked. A word that is no UTF-8 is left out, and so is a word with a space in it.
+    """
+    place = check_exists(path)
+    if place.is_dir():
+        raise BadData(f"{path} is a folder; name a file of word vectors")
+    with place.open("rb") as file:
+        if file.read(4) == b"PK\x03\x04":
+            return _read_npz(place, limit)
+    with open_bytes(place) as stream:
+        buffered = io.BufferedReader(cast(io.RawIOBase, stream), BLOCK)
+        first = _read_line(buffered, path)
+        size = _find_header(first)
+        if size is None:
+            return _read_text(buffered, path, first, _count_numbers(first, path), limit)
+        n_words, n_dims = size
+        most = n_words if limit is None else min(limit, n_words)
+        start = buffered.peek(LONGEST_LINE)
+        if _is_text(start, n_dims):
+            return _read_text(buffered, path, b"", n_dims, most)
+        return _read_binary(buffered, path, n_dims, most)
+
+
+def _no_vectors(path: str | Path, why: str) -> BadData:
+    return BadData(
+        f"{path} has no word vectors: {why}; give a file of GloVe, word2vec or fastText, or an .npz of words and "
+        "vectors"
+    )
+
+
+def _read_line(stream: IO[bytes], path: str | Path) -> bytes:
+    line = stream.readline(LONGEST_LINE)
+    if not line.strip():
+        raise _no_vectors(path, "its first line is empty" if line else "it is empty")
+    return line
+
+
+def _find_header(line: bytes) -> tuple[int, int] | None:
+    """The numbers of words and of dimensions that word2vec and fastText begin with; None for any other line.
+
+    >>> _find_header(b"400000 300\\n"), _find_header(b"the 0.1 0.2\\n")
+    ((400000, 300), None)
+    """
+    parts = line.split()
+    if len(parts) != 2 or not all(one.isdigit() and len(one) < 12 for one in parts):
+        return None
+    return int(parts[0]), int(parts[1])
+
+
+def _count_numbers(line: bytes, path: str | Path) -> int:
+    """How many numbers stand behind the word of a line of text."""
+    parts = line.split()
+    n_dims = len(parts) - 1
+    if n_dims < 1 or not _are_numbers(parts[-1:]) or n_dims > LARGEST_DIM:
+        raise _no_vectors(path, f"its first line is {_shown(line)}, not a word and numbers")
+    return n_dims
+
+
+def _are_numbers(parts: list[bytes]) -> bool:
+    try:
+        return bool(np.isfinite([float(one) for one in parts]).all())
+    except ValueError:
+        return False
+
+
+def _is_text(start: bytes, n_dims: int) -> bool:
+    """Whether the line behind a header is a word and numbers in text; a binary file has bytes of numbers there."""
+    parts = start[: start.find(b"\n") if b"\n" in start else None].split()
+    return len(parts) > min(n_dims, 1) and _are_numbers(parts[1:2]) and _are_numbers(parts[-1:])
+
+
+def _shown(line: bytes) -> str:
+    return repr(line.decode("utf-8", "replace").strip()[:SHOWN])
+
+
+def _read_text(stream: IO[bytes], path: str | Path, first: bytes, n_dims: int, limit: int | None) -> NamedVectors:
+    """Lines of a word and its numbers; blocks of lines are parsed by pyarrow, on all cores."""
+    words: list[str] = []
+    tables: list[Singles] = []
+    n_lines, n_read = 0, 0
+    for block in _line_blocks(stream, first, path):
+        if limit is not None and n_read >= limit:
+            break
+        n_lines += block.count(b"\n")
+        names, table = _parse_lines(block, n_dims)
+        words += names
+        tables.append(table)
+        n_read += len(names)
+    if n_read < max(1, n_lines // 2):
+        raise _no_vectors(path, f"of {n_lines:,} lines {n_read:,} are a word and {n_dims} numbers")
+    return words[:limit], np.concatenate(tables)[:limit]
+
+
+def _line_blocks(stream: IO[bytes], first: bytes, path: str | Path) -> Iterator[bytes]:
+    """The bytes from `first` on, in blocks that end with a line."""
+    rest = first
+    while block := stream.read(BLOCK):
+        block = rest + block
+        end = block.rfind(b"\n") + 1
+        if not end and len(block) > LONGEST_LINE + BLOCK:
+            raise _no_vectors(path, f"a line has more than {LONGEST_LINE:,} bytes")
+        if end:
+            yield block[:end]
+        rest = block[end:]
+    if rest.strip():
+        yield rest if rest.endswith(b"\n") else rest + b"\n"
+
+
+def _parse_lines(block: bytes, n_dims: int) -> NamedVectors:
+    """The lines that are a word and so many numbers."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    spare = ["end"] if block[: block.find(b"\n")].rstrip(b"\r").endswith(b" ") else []  # fastText ends lines so
+    names = ["word", *map(str, range(n_dims)), *spare]
+    kinds: dict[str, Any] = {"word": pa.binary()} | {str(one): pa.float32() for one in range(n_dims)}
+    delimiter = "\t" if block[: block.find(b"\n")].count(b"\t") >= n_dims else " "
+    try:
+        table = csv.read_csv(
+            pa.BufferReader(block),
+            read_options=csv.ReadOptions(column_names=names, block_size=1 << 20),
+            parse_options=csv.ParseOptions(
+                delimiter=delimiter, quote_char=False, invalid_row_handler=lambda row: "skip", newlines_in_values=False
+            ),
+            convert_options=csv.ConvertOptions(
+                column_types=kinds, include_columns=names[: n_dims + 1], null_values=[], check_utf8=False
+            ),
+        )
+    except pa.ArrowInvalid:
+        return _parse_slowly(block, n_dims)
+    columns = [table.column(place).combine_chunks() for place in range(1, n_dims + 1)]
+    vectors = np.empty((table.num_rows, n_dims), np.float32)
+    for place, column in enumerate(columns):
+        vectors[:, place] = column.to_numpy(zero_copy_only=False)
+    return _with_text(table.column(0).to_pylist(), vectors)
+
+
+def _parse_slowly(block: bytes, n_dims: int) -> NamedVectors:
+    """The same line by line, where some line is no word with numbers."""
+    words: list[bytes] = []
+    rows: list[NDArray[np.float32]] = []
+    for line in block.split(b"\n"):
+        parts = line.split()
+        if len(parts) != n_dims + 1:
+            continue
+        try:
+            rows.append(np.array(parts[1:], "S").astype(np.float32))
+        except ValueError:
+            continue
+        words.append(parts[0])
+    return _with_text(words, np.array(rows, np.float32).reshape(-1, n_dims))
+
+
+def _with_text(words: list[bytes], vectors: Singles) -> NamedVectors:
+    """Words in UTF-8 that have a finite vector."""
+    kept = np.asarray(np.isfinite(vectors).all(axis=1))
+    found = []
+    for place, word in enumerate(words):
+        try:
+            found.append(word.decode())
+        except UnicodeDecodeError:
+            kept[place] = False
+            found.append("")
+    if kept.all():
+        return found, vectors
+    return [word for word, is_kept in zip(found, kept, strict=True) if is_kept], vectors[kept]
+
+
+def _read_binary(stream: IO[bytes], path: str | Path, n_dims: int, n_words: int) -> NamedVectors:
+    """word2vec's binary: each word, a space and float32 numbers, little-endian, with or without a line end."""
+    if not 1 <= n_dims <= LARGEST_DIM:
+        raise _no_vectors(path, f"it says that a vector has {n_dims:,} numbers")
+    words: list[bytes] = []
+    blocks: list[bytes] = []
+    content, at, size = b"", 0, 4 * n_dims
+
+    def more() -> None:
+        nonlocal content, at
+        block = stream.read(BLOCK)
+        if not block:
+            raise BadData(
+                f"{path} ends after {len(words):,} of {n_words:,} word vectors; it was cut short, copy it again"
+            )
+        content, at = content[at:] + block, 0
+
+    while len(words) < n_words:
+        end = content.find(b" ", at)
+        while end < 0 or len(content) < end + 1 + size:
+            if end < 0 and len(content) - at > LONGEST_LINE:
+                raise _no_vectors(path, "behind its first line there are neither lines of numbers nor binary vectors")
+            more()
+            end = content.find(b" ", at)
+        words.append(content[at:end].lstrip(b"\n"))
+        blocks.append(content[end + 1 : end + 1 + size])
+        at = end + 1 + size
+    vectors = np.frombuffer(b"".join(blocks), "<f4").reshape(-1, n_dims).astype(np.float32)
+    return _with_text(words, vectors)
+
+
+def _read_npz(path: Path, limit: int | None) -> NamedVectors:
+    """An .npz of one array of words and one matrix of numbers, whatever their names are."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = [archive[name] for name in archive.files]
+    except (ValueError, OSError, zipfile.BadZipFile, KeyError, EOFError) as problem:
+        raise _no_vectors(path, f"it cannot be read as .npz ({str(problem)[:SHOWN]})") from problem
+    words = [one for one in arrays if one.ndim == 1 and one.dtype.kind in "US"]
+    tables = [one for one in arrays if one.ndim == 2 and one.dtype.kind in "fiu"]
+    if len(words) != 1 or len(tables) != 1 or len(words[0]) != len(tables[0]) or not len(words[0]):
+        raise _no_vectors(path, "it needs one array of words and one matrix with a row for each")
+    encoded: Callable[[Any], bytes] = (lambda word: word) if words[0].dtype.kind == "S" else lambda word: word.encode()
+    table = np.asarray(tables[0][:limit], np.float32)
+    return _with_text([encoded(word) for word in words[0][:limit].tolist()], table)

@@ -1,0 +1,106 @@
+"""Decisions tuned on the best classes of held-out documents, where the scores of all classes would not fit.
+
+The same rules as in tuning.py. A class that is not among the TOP best of a document counts as never given to it, and
+what a document has of such classes as missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from unnaive.base.errors import BadData
+from unnaive.base.sparse import csr_array
+from unnaive.base.types import Ids, Sparse
+from unnaive.data.folds import folds, split_folds
+from unnaive.learning.decisions import Decision, Thresholds, TopK
+from unnaive.learning.top_labels import decided_cells
+from unnaive.learning.tuning import SIZES, ClassCells, pcut, shrunk_thresholds
+from unnaive.linear.scorer import Scorer
+from unnaive.linear.top_scores import TopScores
+
+MOST_CELLS = 1 << 25  # held-out scores of all classes that are held at once: 256 MB
+TOP = 100  # classes of a held-out document, the best
+
+
+def needs_top_scores(scorer: Scorer, n_docs: int) -> bool:
+    """Whether held-out scores of all classes are too many, and the scorer can tell the best without them."""
+    return type(scorer).top_scores is not Scorer.top_scores and n_docs * scorer.n_classes > MOST_CELLS
+
+
+def refuse_calibration(n_docs: int, n_classes: int) -> BadData:
+    """The error of a calibration that would need the scores of all classes."""
+    return BadData(
+        f"a calibration needs the scores of {n_docs:,} held-out documents for all {n_classes:,} classes, which are "
+        "too many; train without --calibrate and --optimise"
+    )
+
+
+def tune_top(tuning: str, top: TopScores, Y: Sparse) -> Decision:
+    """The decision that the best classes of held-out documents with labels Y (n_docs, n_classes) give."""
+    return TOP_TUNINGS[tuning](top, csr_array(Y))
+
+
+def scut_top(top: TopScores, Y: Sparse) -> Thresholds:
+    """Thresholds by `tuning.scut`, of what is among the best classes.
+
+    >>> top = TopScores.of(np.array([[9.0], [8.0], [4.0], [1.0]]), 1)
+    >>> scut_top(top, csr_array([[1], [1], [1], [0]])).values
+    (2.5,)
+    """
+    n_docs = np.bincount(Y.indices, minlength=Y.shape[1])
+    order = np.argsort(top.classes, kind="stable")
+    starts = np.searchsorted(top.classes[order], np.arange(Y.shape[1] + 1))
+    scores, truth = top.scores[order], _is_true(top, Y)[order]
+    found = np.bincount(top.classes[order], truth, minlength=Y.shape[1])
+
+    def cells(classes: Ids) -> ClassCells:
+        sizes = np.diff(starts)[classes]
+        first = np.concatenate([[0], np.cumsum(sizes)])
+        places = np.arange(first[-1]) + np.repeat(starts[classes] - first[:-1], sizes)
+        return scores[places], truth[places], int((n_docs - found)[classes].sum())
+
+    return Thresholds(shrunk_thresholds(cells, n_docs, SIZES), "scores")
+
+
+def rcut_top(top: TopScores, Y: Sparse) -> TopK:
+    """The number of labels by `tuning.rcut`, at most as many as there are best classes.
+
+    >>> rcut_top(TopScores.of(np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]), 3), csr_array([[1, 1, 0], [0, 1, 1]]))
+    TopK(k=2)
+    """
+    found = np.bincount(top.ranks, _is_true(top, Y), minlength=1).cumsum()
+    assigned = len(top) * np.arange(1, len(found) + 1)
+    return TopK(int(np.argmax(2 * found / (assigned + Y.nnz))) + 1)
+
+
+def scut_or_rcut_top(top: TopScores, Y: Sparse) -> Decision:
+    """The better of the two by `tuning.scut_or_rcut`, each judged on documents that it was not tuned on."""
+    fold = folds(Y, min(5, Y.shape[0]))
+
+    def mean_f1(tune: Callable[[TopScores, Sparse], Decision]) -> float:
+        right, sizes = np.zeros(Y.shape[1]), np.bincount(Y.indices, minlength=Y.shape[1])
+        for tuned_on, judged in split_folds(fold, int(fold.max()) + 1):
+            part = top.take(judged)
+            given = decided_cells(tune(top.take(tuned_on), Y[tuned_on]), part)
+            right += np.bincount(part.classes, given & _is_true(part, Y[judged]), minlength=Y.shape[1])
+            sizes = sizes + np.bincount(part.classes, given, minlength=Y.shape[1])
+        return float(2 * right.sum() / max(sizes.sum(), 1) + (2 * right / np.maximum(sizes, 1)).mean()) / 2
+
+    return rcut_top(top, Y) if mean_f1(rcut_top) > mean_f1(scut_top) else scut_top(top, Y)
+
+
+def _is_true(top: TopScores, Y: Sparse) -> Any:
+    """Whether the document of each cell has its class, bool (n_cells,)."""
+    rows = np.repeat(np.arange(Y.shape[0], dtype=np.int64), np.diff(Y.indptr))
+    return np.isin(top.documents * Y.shape[1] + top.classes, rows * Y.shape[1] + Y.indices)
+
+
+TOP_TUNINGS: dict[str, Callable[[TopScores, Sparse], Decision]] = {
+    "best": scut_or_rcut_top,
+    "scut": scut_top,
+    "rcut": rcut_top,
+    "pcut": lambda top, Y: pcut(Y),
+}

@@ -1,0 +1,97 @@
+"""TopScores: the best classes of documents and their scores, where the scores of all classes would be too many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.types import Floats, Ids
+
+
+@dataclass(frozen=True, eq=False)
+class TopScores:
+    """Some classes of each document with their scores, the best first and of equal ones the first class.
+
+    starts     where the cells of each document begin and the last one's end (n_docs + 1,)
+    classes    by their places (n_cells,)
+    scores     of these classes (n_cells,)
+    log_total  log Σ e^(scale · score) over all classes of each document (n_docs,); zeros where no scale was given
+    """
+
+    starts: Ids
+    classes: Ids
+    scores: Floats
+    log_total: Floats
+
+    @classmethod
+    def of(cls, scores: Floats, k: int, above: Floats | None = None, scale: float | None = None) -> TopScores:
+        """Of all scores (n_docs, n_classes): the k best of each document and those that reach `above` (n_classes,).
+
+        >>> top = TopScores.of(np.array([[1.0, 3.0, 2.0]]), 1, above=np.array([0.5, 9.0, 9.0]))
+        >>> top.classes.tolist(), top.scores.tolist()
+        ([1, 0], [3.0, 1.0])
+        """
+        order = np.argsort(-scores, axis=1, kind="stable")
+        ranked = np.take_along_axis(scores, order, axis=1)
+        kept = np.zeros(scores.shape, np.bool_)
+        kept[:, :k] = True
+        if above is not None:
+            kept |= ranked >= above[order]
+        total = np.zeros(len(scores)) if scale is None else np.logaddexp.reduce(scale * scores, axis=1)
+        return cls(row_starts(kept.sum(axis=1)), order[kept], ranked[kept], total)
+
+    @classmethod
+    def of_cells(cls, documents: Ids, classes: Ids, scores: Floats, log_total: Floats) -> TopScores:
+        """Of cells in any order; `log_total` has a number for each document."""
+        order = np.lexsort((classes, -scores, documents))
+        return cls(
+            row_starts(np.bincount(documents, minlength=len(log_total))), classes[order], scores[order], log_total
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[TopScores]) -> TopScores:
+        """Those of several parts of the documents, one after the other."""
+        sizes = [np.diff(one.starts) for one in parts]
+        none = np.zeros(0, np.int64)
+        return cls(
+            row_starts(np.concatenate([none, *sizes])),
+            np.concatenate([none, *(one.classes for one in parts)]),
+            np.concatenate([np.zeros(0), *(one.scores for one in parts)]),
+            np.concatenate([np.zeros(0), *(one.log_total for one in parts)]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.log_total)
+
+    @property
+    def documents(self) -> Ids:
+        """The document of each cell (n_cells,)."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+    @property
+    def ranks(self) -> Ids:
+        """How many cells of its document come before each (n_cells,)."""
+        return np.arange(len(self.classes)) - self.starts[self.documents]
+
+    def take(self, rows: Ids) -> TopScores:
+        """Those of some documents."""
+        sizes = np.diff(self.starts)[rows]
+        starts = row_starts(sizes)
+        cells = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], sizes)
+        return TopScores(starts, self.classes[cells], self.scores[cells], self.log_total[rows])
+
+    def best(self, k: int) -> Ids:
+        """The k best classes of each document (n_docs, k), of which every document must have so many."""
+        return np.asarray(self.classes[self.starts[:-1, None] + np.arange(k)])
+
+
+def row_starts(sizes: NDArray[np.int64]) -> Ids:
+    """Where rows of these sizes begin, and the last ends.
+
+    >>> row_starts(np.array([2, 0, 1]))
+    array([0, 2, 2, 3])
+    """
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -1,0 +1,322 @@
+"""NB-SVM in three passes: sums of all documents, then support vector machines of shards and their mean, twice.
+
+The sums fix terms, idf and naive Bayes ratios for all shards. A shard is a problem by itself, so it can be solved on
+any machine, in any order, in the memory that its documents take; scaleout/ brings them from files and from Spark.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array, hstack
+
+from unnaive.base.errors import UnnaiveWarning
+from unnaive.base.progress import rounds_of
+from unnaive.base.settings import setting
+from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
+from unnaive.data.count_tables import row_hashes
+from unnaive.data.counts import Counts
+from unnaive.data.products import product
+from unnaive.data.weighting import Weighting, counted_weighting
+from unnaive.linear.linear import Linear, refuse_full_table
+from unnaive.models.svm.learner import HingeModel
+from unnaive.models.svm.solver import squared_hinge
+from unnaive.text.backend import thread_count
+
+ROWS_AT_ONCE = 4096
+CLASSES_AT_ONCE = 16  # whose scores by the mean are features of one problem
+FREE = 10.0  # scale of such a feature: 1/100 of the penalty of others
+MOST_SHARE = 1 - 1e-9  # of the documents of a class in one shard, from which on there is no mean of others
+
+
+class ShardedNBSVM(HingeModel):
+    """NB-SVM learnt shard by shard: the mean of the hyperplanes of parts of the documents, in bounded memory.
+
+    Documents are dealt to shards by a hash of their terms, so that neither their order nor the files or partitions
+    they come in matter. idf and naive Bayes ratios r_c are those of all documents; each shard minimises the squared
+    hinge on r_c ∘ z as NBSVM does, and the weights of a class are the mean over shards, each weighted by its documents
+    of the class. In a second round each shard starts from the mean of the others, whose score is one more feature, and
+    corrects it by what its documents say; the model is the mean of these. With one shard this is NBSVM.
+
+    Mann, McDonald, Mohri, Silberman and Walker (2009), Efficient large-scale distributed training of conditional
+    maximum entropy models, for the mean; Wang and Manning (2012), Baselines and bigrams, for the features.
+
+    >>> ShardedNBSVM().fit([[3, 0], [2, 1], [0, 2]], ["sport", "sport", "politics"]).predict([[1, 0]]).tolist()
+    ['sport']
+    """
+
+    name = "sharded-nbsvm"
+    title = "NB-SVM averaged over shards"
+    in_passes = True
+
+    alpha: float = setting("Added to every count of the ratio.", default=1.0, above=0)
+    shard_size: int = setting("Documents in a shard, on average.", default=8192, at_least=1)
+    tol: float = setting("Largest violation of the optimality conditions.", default=1e-2, above=0)
+    max_iter: int = setting("Passes over the documents of a shard, at most.", default=100, at_least=1)
+
+    def learn(
+        self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> Linear:  # fmt: skip
+        """The mean of the hyperplanes of all shards."""
+        X, Y = csr_array(X), csr_array(Y)
+        weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        task = ShardTask.of(self, Counts.of(X, Y, sample_weight))
+        shards = dict.fromkeys(range(task.n_shards), ShardDocuments(X[:0], Y[:0], weight[:0]))
+        shards |= {number: documents.in_order() for number, documents in task.split(X, Y, weight)}
+        n_jobs, report = thread_count(self.n_jobs), rounds_of(progress, self.name, task.n_rounds * task.n_shards)
+        return learn_in_rounds(task, shards.__getitem__, n_jobs, report)
+
+
+def learn_in_rounds(
+    task: ShardTask, read: Callable[[int], ShardDocuments], n_jobs: int, report: Callable[[int], None]
+) -> Linear:
+    """The scorer of all shards, which `read` gives by number; `report` is told how many were solved."""
+    mean = HyperplaneMean(task)
+    for number in range(task.n_rounds):
+        mean = mean.next() if number else mean
+        for shard in range(task.n_shards):
+            mean.add(task.solve(read(shard), mean.before, n_jobs))
+            report(number * task.n_shards + shard + 1)
+    return mean.linear()
+
+
+@dataclass(frozen=True, eq=False)
+class ShardDocuments:
+    """Documents of a shard: X (n_docs, n_terms) of counts, Y (n_docs, n_classes), weight (n_docs,)."""
+
+    X: Sparse
+    Y: Sparse
+    weight: Floats
+
+    def in_order(self) -> ShardDocuments:
+        """Each distinct document once, with the weight of all its copies, in an order that depends on these alone."""
+        keys = np.zeros((self.X.shape[0], 4), np.uint64)
+        for start in range(0, len(keys), ROWS_AT_ONCE):
+            rows = slice(start, min(start + ROWS_AT_ONCE, len(keys)))
+            keys[rows, :2] = row_hashes(self.X, rows)
+            keys[rows, 2:] = row_hashes(self.Y, rows, values=False)
+        order = np.lexsort((self.weight, *keys.T[::-1]))
+        if not len(order):
+            return self
+        sorted_keys = keys[order]
+        first = np.flatnonzero(np.concatenate([[True], (sorted_keys[1:] != sorted_keys[:-1]).any(axis=1)]))
+        weight = np.add.reduceat(self.weight[order], first)
+        return ShardDocuments(csr_array(self.X[order[first]]), csr_array(self.Y[order[first]]), weight)
+
+
+@dataclass(frozen=True, eq=False)
+class ShardSolution:
+    """What a shard adds to the mean: columns (n_columns,), weights (n_classes, n_columns), bias and gain (n_classes,).
+
+    `gain` is what the mean of the round before is multiplied by.
+    """
+
+    columns: Ids
+    weights: Floats
+    bias: Floats
+    gain: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class ShardTask:
+    """All that a shard needs to know of the other documents; a value that can be sent to other machines.
+
+    class_df     documents of each class with each term (n_classes, n_terms), by column
+    df           documents with each term (n_terms,)
+    class_docs   documents of each class (n_classes,)
+    n_docs       of all documents, weighted
+    """
+
+    n_shards: int
+    weighting: Weighting
+    class_df: Sparse
+    df: Floats
+    class_docs: Floats
+    n_docs: float
+    alpha: float
+    C: float
+    tol: float
+    max_iter: int
+    random_state: int
+
+    @classmethod
+    def of(cls, model: ShardedNBSVM, counts: Counts) -> Self:
+        """The task of a model with these settings, from the sums over all documents."""
+        refuse_full_table(counts.n_classes, counts.n_terms, "the SVM")
+        n_shards = max(1, int(np.ceil(float(counts.n_docs) / model.shard_size)))
+        return cls(
+            n_shards=n_shards,
+            weighting=counted_weighting(model.weights, counts.df, float(counts.n_docs)),
+            class_df=csc_array(counts.class_df),
+            df=np.asarray(counts.df, np.float64), class_docs=np.asarray(counts.class_docs, np.float64),
+            n_docs=float(counts.n_docs), alpha=model.alpha, C=model.C * np.sqrt(n_shards), tol=model.tol,
+            max_iter=model.max_iter, random_state=model.random_state,
+        )  # fmt: skip
+
+    @property
+    def n_rounds(self) -> int:
+        """Passes over the shards: a mean, and a correction where there are several."""
+        return 1 if self.n_shards == 1 else 2
+
+    def deal(self, X: Sparse) -> NDArray[np.int64]:
+        """The shard of each document (n_docs,), from a hash of its terms and their counts."""
+        found = np.zeros(X.shape[0], np.int64)
+        if self.n_shards == 1:
+            return found
+        for start in range(0, len(found), ROWS_AT_ONCE):
+            rows = slice(start, min(start + ROWS_AT_ONCE, len(found)))
+            high = row_hashes(X, rows)[:, 0] >> np.uint64(32)
+            found[rows] = (high * np.uint64(self.n_shards)) >> np.uint64(32)
+        return found
+
+    def split(self, X: Sparse, Y: Sparse, weight: Floats | None = None) -> Iterator[tuple[int, ShardDocuments]]:
+        """(number, documents) of the shards that have any, in order."""
+        weight = np.ones(X.shape[0]) if weight is None else weight
+        shard = self.deal(X)
+        order = np.argsort(shard, kind="stable")
+        numbers, starts = np.unique(shard[order], return_index=True)
+        for number, rows in zip(numbers.tolist(), np.split(order, starts[1:]), strict=True):
+            yield number, ShardDocuments(csr_array(X[rows]), csr_array(Y[rows]), weight[rows])
+
+    def ratio(self, columns: Ids) -> Floats:
+        """log p(t|c) − log p(t|c̄) of some terms, from presence in all documents (n_classes, n_columns)."""
+        n_terms = len(self.df)
+        inside = self.class_df[:, columns].toarray() + self.alpha
+        outside = self.df[columns] - inside + 2 * self.alpha
+        total = np.asarray(self.class_df.sum(axis=1), np.float64) + self.alpha * n_terms
+        others = float(self.df.sum()) - total + 2 * self.alpha * n_terms
+        found: Floats = np.log(inside) - np.log(outside) + (np.log(others) - np.log(total))[:, None]
+        return found
+
+    def solve(self, documents: ShardDocuments, mean: Hyperplanes | None, n_jobs: int = 1) -> ShardSolution:
+        """The hyperplanes of a shard, each times the share that the shard has of the documents of its class.
+
+        documents  in order
+        mean       of the first round; its solution of this shard is found again and taken off
+        """
+        shard = self._weigh(documents, n_jobs)
+        n_classes = len(self.class_docs)
+        if not len(shard.weight):
+            return ShardSolution(shard.columns, np.zeros((n_classes, 0)), *np.zeros((2, n_classes)))
+        share = shard.class_docs() / np.maximum(self.class_docs, 1e-300)
+        weights, bias = self._minimise(shard, slice(0, n_classes))
+        weights, bias = weights * share[:, None], bias * share
+        if mean is None:
+            return ShardSolution(shard.columns, weights, bias, np.zeros(n_classes))
+        return self._correct(shard, mean, Hyperplanes(weights, bias), share)
+
+    def _weigh(self, documents: ShardDocuments, n_jobs: int) -> _Shard:
+        """The documents weighted, over the columns that they have."""
+        Z = self.weighting.apply(documents.X)
+        seen = np.zeros(Z.shape[1], np.bool_)
+        seen[Z.indices] = True
+        columns = np.flatnonzero(seen)
+        places = np.cumsum(seen, dtype=np.int32) - np.int32(1)
+        compact = csr_array((Z.data, places[Z.indices], Z.indptr), shape=(Z.shape[0], len(columns)))
+        return _Shard(compact, csr_array(documents.Y), documents.weight, columns, self.ratio(columns), n_jobs)
+
+    def _correct(self, shard: _Shard, mean: Hyperplanes, own: Hyperplanes, share: Floats) -> ShardSolution:
+        """The second round: what the shard makes of the mean of the others, which is `mean` without its `own` part."""
+        weights, bias, gain = np.zeros(own.weights.shape), np.zeros(len(share)), np.zeros(len(share))
+        rest = np.where(share < MOST_SHARE, 1 / np.maximum(1 - share, 1 - MOST_SHARE), 0.0)
+        for first in range(0, len(share), CLASSES_AT_ONCE):
+            classes = slice(first, min(first + CLASSES_AT_ONCE, len(share)))
+            others = Hyperplanes(
+                (mean.weights[classes][:, shard.columns] - own.weights[classes]) * rest[classes, None],
+                (mean.bias[classes] - own.bias[classes]) * rest[classes],
+            )
+            found, bias[classes] = self._minimise(shard.with_scores(others, classes), classes)
+            n_columns = len(shard.columns)
+            weights[classes], gain[classes] = found[:, :n_columns], np.diagonal(found[:, n_columns:])
+        gain *= share * rest
+        weights = weights * share[:, None] - own.weights * gain[:, None]
+        return ShardSolution(shard.columns, weights, bias * share - own.bias * gain, gain)
+
+    def _minimise(self, shard: _Shard, classes: slice) -> tuple[Floats, Floats]:
+        """Weights (n_classes, n_columns) and bias (n_classes,) with the least squared hinge, of some classes."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnnaiveWarning)  # a mean of shards need not be that of exact minima
+            found = squared_hinge(
+                shard.Z, shard.Y[:, classes], C=self.C, scale=shard.ratio[classes], weight=shard.weight, tol=self.tol,
+                max_iter=self.max_iter, random_state=self.random_state, n_jobs=shard.n_jobs,
+            )  # fmt: skip
+        return found.weights, found.bias
+
+
+@dataclass(frozen=True, eq=False)
+class _Shard:
+    """Weighted documents over the columns that they have, and the scale of these for each class."""
+
+    Z: Sparse
+    Y: Sparse
+    weight: Floats
+    columns: Ids
+    ratio: Floats
+    n_jobs: int
+
+    def class_docs(self) -> Floats:
+        """The weight of the documents of each class (n_classes,)."""
+        return np.asarray(self.weight @ csr_array(self.Y, dtype=np.float64))
+
+    def with_scores(self, mean: Hyperplanes, classes: slice) -> _Shard:
+        """With a feature more for each of some classes, its score by the mean, which the others do not see.
+
+        Its scale is large, so that the share of the mean is nearly free.
+        """
+        n_classes = len(mean.bias)
+        scores = product(self.Z, np.ascontiguousarray(mean.weights.T)) + mean.bias
+        Z = csr_array(hstack([self.Z, csr_array(scores)], format="csr"))
+        scale = np.zeros((self.ratio.shape[0], n_classes))
+        scale[classes] = FREE * np.eye(n_classes)
+        return replace(self, Z=Z, ratio=np.hstack([self.ratio, scale]))
+
+
+class Hyperplanes(NamedTuple):
+    """weights (n_classes, n_terms) and bias (n_classes,)."""
+
+    weights: Floats
+    bias: Floats
+
+
+class HyperplaneMean:
+    """The sum of the solutions of all shards, which are added in the order of the shards.
+
+    before  the mean of the last round
+    """
+
+    def __init__(self, task: ShardTask, before: Hyperplanes | None = None) -> None:
+        self.task, self.before = task, before
+        n_classes = len(task.class_docs)
+        self.weights = np.zeros((n_classes, len(task.df)))
+        self.bias, self.gain = np.zeros(n_classes), np.zeros(n_classes)
+
+    def add(self, solution: ShardSolution) -> None:
+        """Add what a shard found."""
+        self.weights[:, solution.columns] += solution.weights
+        self.bias += solution.bias
+        self.gain += solution.gain
+
+    def next(self) -> HyperplaneMean:
+        """That of the next round."""
+        return HyperplaneMean(self.task, self.hyperplanes())
+
+    def hyperplanes(self) -> Hyperplanes:
+        """The mean; a class of all documents, or of none, has nothing to tell apart. Nothing can be added any more."""
+        weights, bias = self.weights, self.bias
+        if self.before is not None:
+            for row, factor in enumerate(self.gain.tolist()):
+                weights[row] += factor * self.before.weights[row]
+            bias = bias + self.gain * self.before.bias
+        none, every = self.task.class_docs == 0, self.task.class_docs == self.task.n_docs
+        weights[none | every] = 0.0
+        return Hyperplanes(weights, np.where(none, -1.0, np.where(every, 1.0, bias)))
+
+    def linear(self) -> Linear:
+        """The scorer."""
+        return Linear(*self.hyperplanes(), weighting=self.task.weighting, link="margin")

@@ -1,0 +1,183 @@
+"""Models that learn shard by shard, on Spark: documents are shuffled to their shards, solutions to their columns.
+
+Which shard a document is in, and the order in which solutions are added, depend on the documents alone: the model is
+the one that local training gives, bit for bit, whatever the partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
+from scipy.sparse import csr_array
+
+from unnaive.base.types import Label
+from unnaive.data.count_tables import stack_rows
+from unnaive.data.targets import label_matrix
+from unnaive.linear.linear import Linear
+from unnaive.models.svm.sharded import HyperplaneMean, ShardDocuments, ShardSolution, ShardTask
+from unnaive.scaleout.spark.passes import BLOCK, pack_table, unpack_table
+from unnaive.scaleout.spark.rows import complete_rows
+from unnaive.scaleout.spark.session import default_parallelism, map_in_arrow, reading_errors
+from unnaive.text.counting import TextCounter
+from unnaive.text.tokens import TokenRule
+from unnaive.text.vocabulary import Vocabulary
+
+DOCUMENTS_SCHEMA = "shard int, documents binary"
+SOLUTIONS_SCHEMA = "block int, shard int, columns binary, weights binary"
+TASKS = 8  # for each core, at most: shards do not all take as long
+BIAS = -1  # the block of the biases
+
+
+def learn_from_shards(
+    rows: Any, rule: TokenRule, vocabulary: Vocabulary | None, classes: Sequence[Label], task: ShardTask
+) -> Linear:
+    """The scorer of all rows (columns text, label)."""
+    from pyspark import StorageLevel
+
+    n_parts, context = default_parallelism(rows), rows.sparkSession.sparkContext
+    shared = context.broadcast((rule, vocabulary, tuple(classes), task))
+    dealt = map_in_arrow(rows, document_dealer(shared), DOCUMENTS_SCHEMA)
+    gathered = dealt.repartition(min(task.n_shards, TASKS * n_parts), "shard").sortWithinPartitions("shard")
+    gathered, mean = gathered.persist(StorageLevel.MEMORY_AND_DISK), HyperplaneMean(task)
+    try:
+        for number in range(task.n_rounds):
+            mean = mean.next() if number else mean
+            _add_round(gathered, mean, context, n_parts)
+    finally:
+        gathered.unpersist()
+        shared.unpersist()
+    return mean.linear()
+
+
+def _add_round(gathered: Any, mean: HyperplaneMean, context: Any, n_parts: int) -> None:
+    """Add the solutions of all shards to the mean."""
+    shared = context.broadcast((mean.task, mean.before))
+    solutions = map_in_arrow(gathered, shard_solver(shared), SOLUTIONS_SCHEMA)
+    ordered = solutions.repartition(n_parts, "block").sortWithinPartitions("block", "shard")
+    with reading_errors():
+        sums = map_in_arrow(ordered, solution_adder(shared), SOLUTIONS_SCHEMA).toArrow()
+    shared.unpersist()
+    for row in sums.to_pylist():
+        mean.add(_read_solution(row, len(mean.bias)))
+
+
+def document_dealer(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """What deals a partition: batches of texts and labels in, counted documents out, those of a shard together."""
+
+    def deal(batches: Iterator[Any]) -> Iterator[Any]:
+        rule, vocabulary, classes, task = shared.value
+        counter = TextCounter(rule, vocabulary, threads=1)
+        for batch in batches:
+            texts, labels, _ = complete_rows(batch)
+            if not len(texts):
+                continue
+            X, Y = counter.count(texts), label_matrix(labels, classes)
+            for number, part in task.split(X, Y):
+                packed = save_arrays(pack_table("X", part.X) | pack_table("Y", part.Y))
+                yield pa.record_batch({"shard": pa.array([number], pa.int32()), "documents": pa.array([packed])})
+
+    return deal
+
+
+def shard_solver(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """What solves shards: their documents in, shard after shard, and their solutions out, cut by column."""
+
+    def solve(batches: Iterator[Any]) -> Iterator[Any]:
+        task, mean = shared.value
+        for number, parts in _by_shard(batches):
+            width = parts[0].X.shape[1], parts[0].Y.shape[1]
+            X, Y = stack_rows([part.X for part in parts], width[0]), stack_rows([part.Y for part in parts], width[1])
+            documents = ShardDocuments(X, Y, np.ones(X.shape[0])).in_order()
+            yield from _cut_solution(number, task.solve(documents, mean))
+
+    return solve
+
+
+def _by_shard(batches: Iterator[Any]) -> Iterator[tuple[int, list[ShardDocuments]]]:
+    """The documents of each shard; rows come sorted by shard."""
+    number, parts = -1, list[ShardDocuments]()
+    for batch in batches:
+        for at, packed in zip(batch.column("shard").to_pylist(), batch.column("documents"), strict=True):
+            if at != number and parts:
+                yield number, parts
+                parts = []
+            arrays, number = load_arrays(packed.as_py()), at
+            X, Y = unpack_table(arrays, "X"), unpack_table(arrays, "Y")
+            parts.append(ShardDocuments(X, csr_array(Y), np.ones(X.shape[0])))
+    if parts:
+        yield number, parts
+
+
+def _cut_solution(shard: int, solution: ShardSolution) -> Iterator[Any]:
+    yield _solution_row(BIAS, shard, replace(solution, columns=solution.columns[:0]))
+    width = block_width(len(solution.bias))
+    blocks, starts = np.unique(solution.columns // width, return_index=True)
+    for block, start, end in zip(blocks.tolist(), starts, [*starts[1:], len(solution.columns)], strict=True):
+        part = replace(solution, columns=solution.columns[start:end], weights=solution.weights[:, start:end])
+        yield _solution_row(block, shard, part)
+
+
+def block_width(n_classes: int) -> int:
+    """How many columns are added up in one place."""
+    return max(1, BLOCK // max(1, n_classes))
+
+
+def _solution_row(block: int, shard: int, solution: ShardSolution) -> Any:
+    values = np.stack([solution.bias, solution.gain]) if block == BIAS else np.ascontiguousarray(solution.weights)
+    return pa.record_batch(
+        {
+            "block": pa.array([block], pa.int32()),
+            "shard": pa.array([shard], pa.int32()),
+            "columns": pa.array([solution.columns.astype(np.int64).tobytes()]),
+            "weights": pa.array([values.tobytes()]),
+        }
+    )
+
+
+def _read_solution(row: dict[str, Any], n_classes: int) -> ShardSolution:
+    columns = np.frombuffer(row["columns"], np.int64)
+    values = np.frombuffer(row["weights"], np.float64)
+    if row["block"] == BIAS:
+        return ShardSolution(columns, np.zeros((n_classes, 0)), *values.reshape(2, n_classes))
+    nothing = np.zeros(n_classes)
+    return ShardSolution(columns, values.reshape(n_classes, len(columns)), nothing, nothing)
+
+
+def solution_adder(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """What adds solutions up: those of a block of columns in the order of the shards in, their sum out."""
+
+    def add(batches: Iterator[Any]) -> Iterator[Any]:
+        task, _ = shared.value
+        block, total = BIAS - 1, _zero_solution(task, BIAS)
+        for batch in batches:
+            for row in batch.to_pylist():
+                if row["block"] != block:
+                    if block >= BIAS:
+                        yield _solution_row(block, 0, total)
+                    block, total = row["block"], _zero_solution(task, row["block"])
+                _add_to(total, _read_solution(row, len(task.class_docs)))
+        if block >= BIAS:
+            yield _solution_row(block, 0, total)
+
+    return add
+
+
+def _zero_solution(task: ShardTask, block: int) -> ShardSolution:
+    """Where the solutions of a block of columns, or the biases, are added up."""
+    n_classes = len(task.class_docs)
+    width = block_width(n_classes)
+    columns = np.arange(*((0, 0) if block == BIAS else (block * width, min((block + 1) * width, len(task.df)))))
+    return ShardSolution(columns, np.zeros((n_classes, len(columns))), np.zeros(n_classes), np.zeros(n_classes))
+
+
+def _add_to(total: ShardSolution, solution: ShardSolution) -> None:
+    if len(total.columns):
+        total.weights[:, solution.columns - total.columns[0]] += solution.weights
+    np.add(total.bias, solution.bias, out=total.bias)
+    np.add(total.gain, solution.gain, out=total.gain)

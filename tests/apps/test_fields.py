@@ -1,0 +1,229 @@
+"""Records with fields × every verb of the command line and of TextClassifier, and what is said of bad ones."""
+
+import copy
+import csv
+import json
+import random
+
+import numpy as np
+import pytest
+
+from unnaive import TextClassifier
+from unnaive.base.errors import BadData, UnnaiveError
+from unnaive.io.fields import encode_records, parse_date
+from unnaive.text.sections import section_modes, shown_record
+
+KINDS = {"subject": "text", "body": "text", "product": "category", "age": "number", "opened": "date"}
+OPTIONS = [
+    "--text", "subject", "--text", "body", "--category", "product", "--number", "age", "--date", "opened",
+]  # fmt: skip
+TRAIN = ["--label", "queue", *OPTIONS]
+WORDS = {
+    "billing": ("refund please", "my card was charged twice"), "bug": ("crash on start", "it stops with an error"),
+    "sales": ("price list", "we want to order seats"),
+}  # fmt: skip
+
+
+def make_rows(n, seed):
+    """Tickets whose queue is told by words and ages, the rest by chance."""
+    draw = random.Random(seed)
+    rows = []
+    for number in range(n):
+        queue = draw.choice(sorted(WORDS))
+        subject, body = WORDS[queue] if draw.random() < 0.8 else WORDS[draw.choice(sorted(WORDS))]
+        rows.append({
+            "ticket": f"T{number:04}", "subject": subject, "body": f"{body}, {draw.choice(['thanks', 'hello'])}",
+            "product": draw.choice(["Laser Printer", "App", ""]),
+            "age": draw.choice([1, 3.5, 40, ""]) if queue == "bug" else draw.choice([200, 250]),
+            "opened": f"2024-{draw.randint(1, 12):02}-0{draw.randint(1, 9)} 0{draw.randint(0, 9)}:15", "queue": queue,
+        })  # fmt: skip
+    return rows
+
+
+def write(path, rows):
+    """A CSV file of rows."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        table = csv.DictWriter(file, list(rows[0]))
+        table.writeheader()
+        table.writerows(rows)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """old.csv, new.csv and all.csv, which is both."""
+    rows = make_rows(60, seed=1)
+    for name, part in (("old.csv", rows[:40]), ("new.csv", rows[40:]), ("all.csv", rows)):
+        write(tmp_path / name, part)
+    return tmp_path
+
+
+def done(found):
+    """stdout of a command that must succeed."""
+    code, out, err = found
+    assert code == 0, err
+    return out
+
+
+@pytest.mark.parametrize("model", ["nbsvm", "multinomial", "auto"])
+def test_update_and_forget_give_the_bytes_of_training_at_once(run, files, model):
+    for source, name in (("old.csv", "a"), ("all.csv", "b"), ("old.csv", "c")):
+        more = ["--budget", "fast"] if model == "auto" else []
+        done(run("train", source, *TRAIN, "-m", model, "-o", f"{name}.model", *more))
+    done(run("update", "a.model", "new.csv"))
+    assert (files / "a.model").read_bytes() == (files / "b.model").read_bytes()
+    done(run("forget", "a.model", "new.csv", "--receipt", "r.json"))
+    assert (files / "a.model").read_bytes() == (files / "c.model").read_bytes()
+    done(run("verify", "a.model", "--receipt", "r.json"))
+    done(run("train", "new.csv", *TRAIN, "-m", model, "-o", "d.model", *more))
+    done(run("merge", "c.model", "d.model", "-o", "e.model"))
+    if model != "auto":  # whose hashes of texts are those of the files in their order
+        assert (files / "e.model").read_bytes() == (files / "b.model").read_bytes()
+
+
+def test_streaming_and_the_matrix_on_disk_give_the_same_model(run, files):
+    for model in ("multinomial", "nbsvm"):
+        done(run("train", "all.csv", *TRAIN, "-m", model, "-o", "a.model"))
+        done(run("train", "all.csv", *TRAIN, "-m", model, "-o", "b.model", "--memory", "1G"))
+        assert (files / "a.model").read_bytes() == (files / "b.model").read_bytes()
+
+
+def test_every_other_verb(run, files):
+    done(run("train", "old.csv", *TRAIN, "-m", "nbsvm", "--calibrate", "temperature", "-o", "m.model"))
+    predicted = done(run("predict", "m.model", "new.csv"))
+    assert predicted.startswith("ticket,subject,body,product,age,opened,queue,label,")
+    assert json.loads(done(run("evaluate", "m.model", "new.csv", "--json")))["measures"]["accuracy"] > 0.5
+    record = json.dumps({"subject": "refund please", "body": "my card", "age": 200, "product": "Laser Printer"})
+    shown = done(run("explain", "m.model", record))
+    assert all(
+        part in shown for part in ("subject: refund please", "age = 200", "product = Laser Printer", "by field:")
+    )
+    assert "\x1e" not in shown
+    assert json.loads(done(run("explain", "m.model", record, "--json")))["fields"].keys() >= {"subject", "body", "age"}
+    assert "subject:text" in done(run("inspect", "m.model"))
+    done(run("compress", "m.model", "-o", "small.model", "--max-size", "20kB"))
+    done(run("predict", "small.model", "new.csv"))
+    done(run("audit", "all.csv", *TRAIN, "--fast", "-o", "audit"))
+    assert "\x1e" not in (files / "audit" / "findings.csv").read_text(encoding="utf-8")
+    done(run("compare", "all.csv", *TRAIN, "--models", "multinomial", "--folds", "2"))
+    done(run("label", "old.csv", *TRAIN, "-o", "labels.db", "--status"))
+    done(run("train", "labels.db", "-m", "nbsvm", "-o", "labelled.model"))
+    done(run("predict", "labelled.model", "new.csv"))
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        (["export", "m.model", "--to", "js", "-o", "out"], "reads records with fields"),
+        (["filter", "m.model", "new.jsonl", "--keep", "bug", "--above", "0.5", "-o", "out"], "filter reads texts"),
+        (["update", "m.model", "new.jsonl", "--follow"], "--follow reads texts"),
+        (["explain", "m.model", "refund"], "give a JSON object"),
+        (["predict", "m.model", "less.csv"], "has no column 'product', which the model reads as a field"),
+        (["predict", "m.model", "odd.csv"], "field 'age' is a number, and a value of it is 'old'"),
+        (["predict", "m.model", "late.csv"], "field 'opened' is a date, and a value of it is 'soon'"),
+        (["train", "new.csv", *TRAIN, "--category", "body", "-o", "x.model"], "named twice"),
+        (["train", "new.csv", *TRAIN, "--fields", "none", "-o", "x.model"], "--fields none contradicts"),
+        (["train", "new.csv", *TRAIN, "--message", "body", "-o", "x.model"], "message parts are read of texts"),
+        (["train", "new.csv", *TRAIN, "--category", "Product", "-o", "x.model"], "did you mean 'product'"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(run, files, command, sentence):
+    done(run("train", "old.csv", *TRAIN, "-m", "multinomial", "-o", "m.model"))
+    rows = make_rows(5, seed=2)
+    write(files / "less.csv", [{name: value for name, value in row.items() if name != "product"} for row in rows])
+    write(files / "odd.csv", [row | {"age": "old"} for row in rows])
+    write(files / "late.csv", [row | {"opened": "soon"} for row in rows])
+    (files / "new.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    code, _, err = run(*command)
+    assert (code, sentence in err, err.count("\n")) == (2, True, 1), err
+
+
+def test_evident_fields_are_guessed_without_ids_and_leaks(run, files):
+    rows = [row | {"code": row["queue"].upper()} for row in make_rows(80, seed=3)]
+    write(files / "tickets.csv", rows)
+    code, _, err = run(
+        "train", "tickets.csv", "--label", "queue", "--text", "body", "--fields", "auto", "-o", "m.model"
+    )
+    assert code == 0
+    assert "product (category), age (number), opened (date)" in err
+    assert "code (tells the label by itself)" in err
+    assert "ticket" not in err.partition("read as fields:")[2].partition("\n")[0]
+
+
+def test_the_same_records_by_every_entrance():
+    rows = make_rows(50, seed=4)
+    labels = [row["queue"] for row in rows]
+    columns = {name: [row[name] for row in rows] for name in KINDS}
+    forms = [rows, columns, {name: np.array(values, object) for name, values in columns.items()}]
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    pyarrow = pytest.importorskip("pyarrow")
+    texts = {name: list(map(str, values)) for name, values in columns.items()}
+    forms += [pandas.DataFrame(columns), polars.DataFrame(texts), pyarrow.table(texts)]
+    expected = TextClassifier("nbsvm", fields=KINDS).fit(
+        encode_records(columns, tuple(map(":".join, KINDS.items()))), labels
+    )
+    for records in forms:
+        model = TextClassifier("nbsvm", fields=KINDS).fit(records, labels)
+        assert np.array_equal(model.scores(records), expected.scores(rows))
+        assert model.score(records, labels) == expected.score(rows, labels)
+    never = TextClassifier("nbsvm", fields=KINDS).fit(rows[:30], labels[:30])
+    model = copy.deepcopy(expected).forget(rows[30:], labels[30:])
+    assert np.array_equal(model.scores(rows), never.scores(rows))
+    assert np.array_equal(model.partial_fit(rows[30:], labels[30:]).scores(rows), expected.scores(rows))
+    assert np.array_equal(copy.copy(expected).scores(rows), expected.scores(rows))
+
+
+def test_saved_models_keep_their_fields(tmp_path):
+    rows = make_rows(30, seed=5)
+    model = TextClassifier("multinomial", fields=list(KINDS)).fit(rows, [row["queue"] for row in rows])
+    assert model.fields_ | {"subject": "text", "body": "text"} == KINDS
+    model.save(tmp_path / "m.model")
+    again = TextClassifier.load(tmp_path / "m.model")
+    assert again.get_params()["fields"] == model.fields_
+    assert np.array_equal(again.scores(rows), model.scores(rows))
+
+
+def test_scikit_learn_takes_records():
+    model_selection = pytest.importorskip("sklearn.model_selection")
+    pandas = pytest.importorskip("pandas")
+    rows = make_rows(40, seed=6)
+    frame = pandas.DataFrame(rows)[list(KINDS)]
+    search = model_selection.GridSearchCV(
+        TextClassifier("multinomial", fields=KINDS), {"alpha": [0.1, 1.0]}, cv=2, error_score="raise"
+    )
+    assert search.fit(frame, [row["queue"] for row in rows]).best_score_ > 0.4
+
+
+def test_a_record_by_hand():
+    """Subject: its words shared and its own. Body, the last text: shared. No pair over a border."""
+    model = TextClassifier("multinomial", fields=KINDS, ngrams=(1, 2))
+    records = [
+        {"subject": "Good ball", "body": "go", "product": "A b", "age": 3.5, "opened": "2024-03-05"},
+        {"subject": "", "body": "fair vote", "product": None, "age": None, "opened": None},
+    ]
+    terms = set(model.fit(records, ["s", "p"]).vocabulary_)
+    assert terms == {
+        "good", "ball", "good ball", "subject:good", "subject:ball", "subject:good subject:ball", "go", "fair", "vote",
+        "fair vote", "product=A\u00a0b", "product=(missing)", "age=[2,4)", "age=[3.5,4)", "age=[3.5,3.625)",
+        "age=(missing)", "opened=2024", "opened=Mar", "opened=Tue", "opened=(missing)",
+    }  # fmt: skip
+
+
+def test_values_cannot_begin_sections():
+    fields = ("a:text", "b:category")
+    (record,) = encode_records({"a": ["x\x1eb\x1fy\x1fz"], "b": ["p\x1fq\x1e"]}, fields)
+    assert shown_record(record) == "a: x b y z\nb: p q"
+    assert record.count("\x1e") == 2
+
+
+def test_fields_that_cannot_be_are_refused():
+    for fields, sentence in (
+        ({"a": "picture"}, "no kind of field called 'picture'"),
+        ({}, "give kinds by name"),
+        ({"a b": "text", "a_b": "text"}, "two fields are called"),
+    ):
+        with pytest.raises(UnnaiveError, match=sentence):
+            TextClassifier("multinomial", fields=fields).fit([{"a": "x"}, {"a": "y"}], ["p", "q"])
+    with pytest.raises(BadData, match="no field 'b'"):
+        TextClassifier("multinomial", fields={"b": "text"}).fit([{"a": "x"}, {"a": "y"}], ["p", "q"])
+    assert section_modes(("a:own",)) == {"a": 2}
+    assert parse_date("31.12.2024 23:59")[0].month == 12

@@ -1,0 +1,81 @@
+"""Probabilities as labels: `train --soft-labels` and `unnaive.soft_labels` learn the expected labels."""
+
+import json
+
+import numpy as np
+import pytest
+
+from unnaive import BadData, TextClassifier, soft_labels
+from unnaive.apps.cli.main import exit_code
+from unnaive.classifier.model_file import load_model
+
+TEXTS = ["fine prose here", "prose with style", "buy now", "buy cheap prose", "cheap now cheap", "style and prose"]
+GOOD = [0.9, 1.0, 0.0, 0.25, 0.1, 0.8]
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "judged.jsonl"
+    rows = [
+        {"text": text, "p_good": p, "p_bad": round(1 - p, 2), "id": n}
+        for n, (text, p) in enumerate(zip(TEXTS, GOOD, strict=True))
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def train(path, *words):
+    output = path.with_suffix(".model")
+    return exit_code(["train", str(path), "--text", "text", "-o", str(output), *words]), output
+
+
+def test_sums_are_those_of_the_expected_labels():
+    """N_ct = Σ_d p(c|d) x_dt: "prose" is .9 + 1 + .25 + .8 times in good texts, and .1 + .75 + .2 in others."""
+    model = TextClassifier("multinomial").fit(*soft_labels(TEXTS, {"good": GOOD}))
+    counts = model.fitted_.counts
+    column = counts.vocabulary.terms.index("prose")
+    assert counts.classes == ("good", "not good")
+    np.testing.assert_allclose(counts.counts.class_terms.toarray()[:, column], [2.95, 1.05])
+    np.testing.assert_allclose(counts.counts.class_docs, [sum(GOOD), 6 - sum(GOOD)])
+    assert counts.counts.n_docs == pytest.approx(6)
+
+
+@pytest.mark.parametrize("model", ["multinomial", "nbsvm", "sharded-nbsvm", "maxent"])
+def test_the_command_learns_what_python_learns(model, table):
+    code, output = train(table, "-m", model, "--soft-labels", "p_*")
+    assert code == 0
+    found = load_model(output)
+    local = TextClassifier(model).fit(*soft_labels(TEXTS, {"good": GOOD, "bad": [round(1 - p, 2) for p in GOOD]}))
+    assert found.classes == ("bad", "good")
+    np.testing.assert_array_equal(found.scores(TEXTS), local.fitted_.scores(TEXTS))
+    assert found.columns.label is None  # the next file has labels, or none
+
+
+def test_certain_probabilities_are_labels(tmp_path):
+    certain = [round(p) for p in GOOD]
+    labels = ["good" if p else "not good" for p in certain]
+    soft = TextClassifier("nbsvm").fit(*soft_labels(TEXTS, {"good": certain}))
+    np.testing.assert_array_equal(soft.scores(TEXTS), TextClassifier("nbsvm").fit(TEXTS, labels).scores(TEXTS))
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["-m", "nbsvm", "--soft-labels", "q_*"], "is called like q_*; it has text, p_good, p_bad, id"),
+        (["-m", "nbsvm", "--soft-labels", "id"], "the probability of 'id' in row 3 is 2; give a number from 0 to 1"),
+        (["--soft-labels", "p_good"], "the model auto chooses on held-out texts by their labels"),
+        (["-m", "knn", "--soft-labels", "p_good", "--holdout", "0.2"], "--soft-labels does not go with --holdout"),
+        (["-m", "nbsvm", "--soft-labels", "p_good", "--memory", "1G"], "--soft-labels needs all documents in memory"),
+    ],
+)
+def test_mistakes_are_one_sentence(words, sentence, table, capsys):
+    code, output = train(table, *words)
+    said = " ".join(capsys.readouterr().err.split())
+    assert code == 2
+    assert sentence in said
+    assert not output.exists()
+
+
+def test_as_many_probabilities_as_texts():
+    with pytest.raises(BadData, match="6 texts came with 2 probabilities of 'good'"):
+        soft_labels(TEXTS, {"good": [0.5, 0.5]})

@@ -1,0 +1,156 @@
+"""Files of word vectors in every format, packed or not, and those that are none; the cache of what was read."""
+
+import gzip
+import struct
+
+import numpy as np
+import pyarrow
+import pytest
+from support.fasttext_files import FastTextParts, write_fasttext
+
+from unnaive.base.errors import BadData, UnnaiveError
+from unnaive.classifier import vector_files
+from unnaive.classifier.fasttext.vectors import FastTextVectors
+from unnaive.classifier.vector_files import read_vectors
+from unnaive.data.word_vectors import WordVectors
+from unnaive.io.vector_formats import read_named_vectors
+from unnaive.models.fasttext.binary_file import read_fasttext_file
+
+WORDS = ["the", "ball", "naïve", "ελλάδα", '"', "#", "vote"]
+TABLE = np.random.default_rng(0).normal(size=(len(WORDS), 5)).astype(np.float32)
+
+
+def lines(end=""):
+    rows = (" ".join([word, *(f"{value:.9g}" for value in row)]) for word, row in zip(WORDS, TABLE, strict=True))
+    return "".join(f"{row}{end}\n" for row in rows).encode()
+
+
+def binary(newline=b"\n"):
+    rows = (
+        word.encode() + b" " + row.astype("<f4").tobytes() + newline for word, row in zip(WORDS, TABLE, strict=True)
+    )
+    return b"7 5\n" + b"".join(rows)
+
+
+def zstd(content):
+    return pyarrow.compress(content, codec="zstd", asbytes=True)
+
+
+FORMATS = {
+    "glove.txt": lines(),
+    "windows.txt": lines("\r"),
+    "tabs.tsv": lines().replace(b" ", b"\t"),
+    "no-line-end.txt": lines()[:-1],
+    "word2vec.txt": b"7 5\n" + lines(),
+    "fasttext.vec": b"7 5\n" + lines(" "),
+    "word2vec.bin": binary(),
+    "without-newlines.bin": binary(b""),
+    "glove.txt.gz": gzip.compress(lines()),
+    "word2vec.bin.gz": gzip.compress(binary()),
+    "glove.txt.zst": zstd(lines()),
+}
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """The user's cache, empty, and nothing remembered."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    vector_files._read_known.cache_clear()
+    yield tmp_path / "cache" / "unnaive" / "vectors"
+    vector_files._read_known.cache_clear()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_gives_the_words_and_their_vectors(name, tmp_path):
+    (tmp_path / name).write_bytes(FORMATS[name])
+    words, table = read_named_vectors(tmp_path / name)
+    assert words == WORDS
+    np.testing.assert_array_equal(table, TABLE)
+    words, table = read_named_vectors(tmp_path / name, limit=3)
+    assert words == WORDS[:3]
+    np.testing.assert_array_equal(table, TABLE[:3])
+
+
+def test_npz_of_any_names(tmp_path):
+    np.savez(tmp_path / "one.npz", index=np.array(WORDS), matrix=TABLE)
+    words, table = read_named_vectors(tmp_path / "one.npz", limit=4)
+    assert words == WORDS[:4]
+    np.testing.assert_array_equal(table, TABLE[:4])
+
+
+def test_lines_that_are_no_word_and_numbers_are_left_out(tmp_path):
+    odd = b". . 1 2 3 4 5\n\xff\xfe 1 2 3 4 5\nshort 1 2\ntext a b c d e\ninfinite inf 1 1 1 1\n"
+    (tmp_path / "one.txt").write_bytes(lines() + odd)
+    words, table = read_named_vectors(tmp_path / "one.txt")
+    assert words == WORDS
+    np.testing.assert_allclose(table, TABLE)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "it is empty"),
+        (b"\n\n", "its first line is empty"),
+        (b"subject,body\nhello,world\n", "not a word and numbers"),
+        (b"word\n", "not a word and numbers"),
+        (b"7 5\n", "no word vectors|cut short"),
+        (binary()[:-30], "cut short"),
+        (b"the 1 2 3\n" + b"a b\n" * 50, "of 51 lines 1 are"),
+        (b"PK\x03\x04 no archive", "cannot be read as .npz"),
+        (b"3 99999999\n" + bytes(100), "a vector has 99,999,999 numbers"),
+    ],
+)
+def test_what_is_no_file_of_vectors_is_refused_in_a_sentence(content, reason, tmp_path):
+    (tmp_path / "one.txt").write_bytes(content)
+    with pytest.raises(BadData, match=reason) as found:
+        read_named_vectors(tmp_path / "one.txt")
+    assert "\n" not in str(found.value)
+
+
+def test_an_archive_of_objects_is_not_unpickled(tmp_path):
+    np.savez(tmp_path / "one.npz", words=np.array(WORDS, object), vectors=TABLE)
+    with pytest.raises(BadData, match=r"cannot be read as \.npz"):
+        read_named_vectors(tmp_path / "one.npz")
+
+
+def test_a_file_is_read_once_and_again_when_it_has_changed(cache, tmp_path, monkeypatch):
+    path = tmp_path / "glove.txt"
+    path.write_bytes(lines())
+    first = read_vectors(path)
+    assert first == WordVectors.of(WORDS, TABLE)
+    assert len(list(cache.iterdir())) == 1
+    vector_files._read_known.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(vector_files, "_read_file", lambda *about: pytest.fail("the cache was not used"))
+        assert read_vectors(str(path)) == first
+    path.write_bytes(lines() + b"more 1 2 3 4 5\n")
+    assert read_vectors(path).words.terms == [*WORDS, "more"]
+
+
+def test_a_damaged_cache_is_not_believed(cache, tmp_path):
+    path = tmp_path / "glove.txt"
+    path.write_bytes(lines())
+    first = read_vectors(path)
+    (kept,) = cache.iterdir()
+    for content in (b"", kept.read_bytes()[:-3], struct.pack("<Q", 1 << 60)):
+        kept.write_bytes(content)
+        vector_files._read_known.cache_clear()
+        assert read_vectors(path) == first
+
+
+def test_word_vectors_of_a_fasttext_file(cache, tmp_path):
+    path = tmp_path / "cc.bin"
+    path.write_bytes(write_fasttext(FastTextParts(model=2, labels=(), bucket=50, minn=2, maxn=3)))
+    expected = FastTextVectors(read_fasttext_file(path))
+    found = read_vectors(path)
+    assert "</s>" not in found.words.terms
+    assert {"the", "привет", "extraordinarily"} <= set(found.words.terms)
+    for word, unit in zip(found.words, found.units, strict=True):
+        wanted = expected.word(word)
+        assert unit @ wanted / np.linalg.norm(wanted) > 0.9995
+
+
+def test_folders_absent_files_and_other_things_are_refused(tmp_path):
+    for wrong in (tmp_path, tmp_path / "absent.txt", 3):
+        with pytest.raises(UnnaiveError):
+            read_vectors(wrong)
