@@ -31,7 +31,7 @@ from unnaive.text.counting import TextCounter
 
 KS = (1, 3, 5)
 BLOCK = 500  # labels that one-vs-rest learns at a time
-SETTINGS = {"C": 1.0, "tol": 0.01, "random_state": 0, "n_jobs": 1}
+SETTINGS = {"C": 1.0, "tol": 0.01, "random_state": 0, "n_jobs": 1}  # of both; the tree has two levels
 
 
 def make_collection(n_labels, n_docs, seed=0):
@@ -79,7 +79,7 @@ def one_vs_rest(X, Y, X_test, top, n_labels):
 def label_tree(X, Y, X_test, top, exclusive):
     """The same of the tree, and processor seconds of prediction for one document."""
     began = time.process_time()
-    scorer = LabelTree(**SETTINGS).learn(X, Y, exclusive=exclusive)
+    scorer = LabelTree(levels=2, **SETTINGS).learn(X, Y, exclusive=exclusive)
     seconds, began = time.process_time() - began, time.process_time()
     best = [np.argsort(-scorer.scores(X_test[at : at + 200]), axis=1, kind="stable")[:, :top]
             for at in range(0, X_test.shape[0], 200)]  # fmt: skip

@@ -1,6 +1,6 @@
 """Training beyond memory where the vocabulary keeps growing: peak memory and MB a second, from 0.1 GB of text on.
 
-python benchmarks/one_pass_memory.py [--sizes 0.1 0.5 1] [--memory 512M] [--models multinomial …] [--folder FOLDER]
+python benchmarks/one_pass_memory.py [--sizes 0.1 0.5 1] [--memory 256M] [--models multinomial …] [--folder FOLDER]
 
 Made-up JSON lines of 1,300 bytes: phrases, some by class, and ten words in each document that no other has, so that
 3 GB have 23 million terms. Peak memory is the high-water mark of the whole program (VmHWM); seconds are of the
@@ -67,7 +67,7 @@ def measure(path, model, memory, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=float, nargs="+", default=[0.1, 0.5, 1])
-    parser.add_argument("--memory", default="512M")
+    parser.add_argument("--memory", default="256M")
     parser.add_argument("--models", nargs="+", default=["multinomial", "sharded-nbsvm"])
     parser.add_argument("--folder", type=Path)
     asked = parser.parse_args()

@@ -10,19 +10,15 @@ trained here.
 """
 
 import argparse
-import os
-import shutil
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from spark import right_by_ours, right_by_peer, turns, write
+from spark import check_java, right_by_ours, right_by_peer, turns, write_newsgroups
 from timing import show, show_figure
 
 import unnaive.spark
 from unnaive import TextClassifier
-from unnaive.io.collections import load
 from unnaive.scaleout.spark.session import start_session
 
 
@@ -50,18 +46,9 @@ def main():
     parser.add_argument("--penalty", type=float, default=1e-3)
     parser.add_argument("--master", default="local[2]")
     given = parser.parse_args()
-    if shutil.which("java") is None:
-        sys.exit("there is no Java on this machine")
-    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--driver-memory 4g pyspark-shell")
-    corpus = load("20newsgroups")
-    classes = sorted({names[0] for names in corpus.labels})
+    check_java()
     with tempfile.TemporaryDirectory() as name:
-        parts = {}
-        for side in ("train", "test"):
-            rows = [row for row, part in enumerate(corpus.split) if part == side]
-            (Path(name) / side).mkdir()
-            parts[side] = [corpus.texts[row] for row in rows], [corpus.labels[row][0] for row in rows]
-            write(Path(name) / side, *parts[side], classes, given.copies if side == "train" else 1)
+        parts = write_newsgroups(name, train=given.copies, test=1)
         shard_size = -(-given.copies * len(parts["train"][0]) // given.shards)
         spark = start_session(given.master)
         train, test = (spark.read.parquet(str(Path(name) / side)) for side in ("train", "test"))

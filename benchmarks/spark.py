@@ -38,6 +38,24 @@ def write(folder, texts, labels, classes, copies):
         pq.write_table(table, folder / f"{part}.parquet", row_group_size=20_000)
 
 
+def write_newsgroups(folder, **copies):
+    """The parts of 20 Newsgroups, each so many times over, as Parquet files: (texts, labels) by part."""
+    corpus = load("20newsgroups")
+    classes, parts = sorted({names[0] for names in corpus.labels}), {}
+    for side, times in copies.items():
+        rows = [row for row, part in enumerate(corpus.split) if part == side]
+        (Path(folder) / side).mkdir()
+        parts[side] = [corpus.texts[row] for row in rows], [corpus.labels[row][0] for row in rows]
+        write(Path(folder) / side, *parts[side], classes, times)
+    return parts
+
+
+def check_java():
+    if shutil.which("java") is None:
+        sys.exit("there is no Java on this machine")
+    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--driver-memory 4g pyspark-shell")
+
+
 def ours(df, rule="complement"):
     return unnaive.spark.fit(df, label="label", model=rule)
 
@@ -101,18 +119,9 @@ def main():
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--master", default="local[2]")
     given = parser.parse_args()
-    if shutil.which("java") is None:
-        sys.exit("there is no Java on this machine")
-    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--driver-memory 4g pyspark-shell")
-    corpus = load("20newsgroups")
-    classes = sorted({names[0] for names in corpus.labels})
+    check_java()
     with tempfile.TemporaryDirectory() as folder:
-        sides = {}
-        for side in ("train", "test"):
-            rows = [row for row, part in enumerate(corpus.split) if part == side]
-            (Path(folder) / side).mkdir()
-            texts, labels = [corpus.texts[row] for row in rows], [corpus.labels[row][0] for row in rows]
-            write(Path(folder) / side, texts, labels, classes, given.copies)
+        write_newsgroups(folder, train=given.copies, test=given.copies)
         spark = start_session(given.master)
         sides = {side: spark.read.parquet(str(Path(folder) / side)) for side in ("train", "test")}
         size = {side: df.count() for side, df in sides.items()}

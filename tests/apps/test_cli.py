@@ -284,7 +284,7 @@ class TestEvaluateExplainInspect:
         assert run("evaluate", model, data, "--html", "page.html", "--records", "r.jsonl")[0] == 0
         assert "accuracy by training size" in (tmp_path / "page.html").read_text()
         code, _, err = run("evaluate", model, data, "--html", "page.html", "--records", data)
-        assert (code, "is no record of an experiment" in err) == (2, True)
+        assert (code, "is not a record of an experiment" in err) == (2, True)
 
     def test_classes_that_do_not_match(self, run, model, tmp_path):
         (tmp_path / "test.csv").write_text("text,label\na late goal,sport\na film,art\na play,art\n")
@@ -364,7 +364,7 @@ class TestChange:
         before = (tmp_path / model).read_bytes()
         code, _, err = run("update", model, "art.csv")
         assert code == 2
-        assert "class 'art' is none of the 3 that the model has (food, politics, sport); say grow=True" in err
+        assert "class 'art' is not among the 3 classes of the model (food, politics, sport); pass grow=True" in err
         assert (tmp_path / model).read_bytes() == before
         assert run("update", model, "art.csv", "--grow")[0] == 0
         assert "art" in TextClassifier.load(model).classes_
@@ -374,7 +374,7 @@ class TestChange:
         before = (tmp_path / model).read_bytes()
         code, _, err = run("forget", model, "art.csv")
         assert (code, (tmp_path / model).read_bytes()) == (2, before)
-        assert "never saw the term 'surrealism'" in err
+        assert "has never seen the term 'surrealism'" in err
 
     def test_another_model_from_the_same_counts(self, run, data, model):
         code, out, _ = run(

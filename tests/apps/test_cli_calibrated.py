@@ -126,7 +126,7 @@ def test_figures(run, model):
     assert run("evaluate", model, "test.csv", "--html", "r.html", "--markdown", "r.md")[0] == 0
     with Path("r.md").open(encoding="utf-8") as file:
         text = file.read()
-    assert "| for an accuracy of |" in text
+    assert "| target accuracy |" in text
     assert "| 90 % sets |" in text
 
 

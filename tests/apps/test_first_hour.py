@@ -642,4 +642,4 @@ class TestPages:
 
     def test_calibration_dots_have_counts(self, run, model, data, tmp_path):
         run("evaluate", model, data, "--html", "r.html")
-        assert "how many predictions it stands for" in (tmp_path / "r.html").read_text()
+        assert "its number of predictions" in (tmp_path / "r.html").read_text()

@@ -69,7 +69,7 @@ def test_train_says_what_labels_are_decided_for(run, tmp_path):
 
 def test_a_model_of_margins_says_where_probabilities_are():
     X = CountVectorizer().fit_transform(TEXTS)
-    advice = r"its scores are margins and no probabilities; TextClassifier\(\.\.\., calibrate='temperature'\) has them"
+    advice = r"its scores are margins, not probabilities; TextClassifier\(\.\.\., calibrate='temperature'\) has them"
     for model, documents in ((LinearSVM(), X), (TextClassifier("svm"), TEXTS)):
         model.fit(documents, LABELS)
         assert not hasattr(model, "predict_proba")

@@ -72,7 +72,7 @@ def test_an_import_that_fails_leaves_the_hook_waiting(tmp_path, monkeypatch):
 
 
 def test_a_package_that_changed_inside_is_left_alone_with_a_warning(monkeypatch):
-    with pytest.warns(UnnaiveWarning, match="json is not told about unnaive's estimators: ModuleNotFoundError"):
+    with pytest.warns(UnnaiveWarning, match="json does not recognise unnaive's estimators: ModuleNotFoundError"):
         join_when_imported({"json": "unnaive.no_such_module"})
     with warnings.catch_warnings():
         warnings.simplefilter("error")

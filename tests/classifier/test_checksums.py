@@ -198,7 +198,7 @@ class TestWrittenOver:
             lambda: fitted.explain(NEW[0]),
             lambda: fitted.strongest_terms("food"),
         ):
-            with pytest.raises(BadModel, match=r"tickets\.model: the file was written over while its model was in use"):
+            with pytest.raises(BadModel, match=r"tickets\.model: the file was overwritten while its model was in use"):
                 use()
 
     def test_a_file_whose_time_was_set_back(self, saved):
@@ -210,13 +210,13 @@ class TestWrittenOver:
         with saved.open("r+b") as file:
             file.write(raw)
         os.utime(saved, ns=(times.st_atime_ns, times.st_mtime_ns))
-        with pytest.raises(BadModel, match="was written over"):
+        with pytest.raises(BadModel, match="was overwritten"):
             fitted.predict(NEW)
 
     def test_a_shorter_file(self, saved):
         fitted = load(saved, mapped=True)
         os.truncate(saved, 100)
-        with pytest.raises(BadModel, match="was written over"):
+        with pytest.raises(BadModel, match="was overwritten"):
             fitted.predict(NEW)
 
     def test_a_file_of_format_2(self, saved):
@@ -225,7 +225,7 @@ class TestWrittenOver:
         with saved.open("r+b") as file:
             file.write(file.read())
         os.utime(saved, ns=(1, 1))
-        with pytest.raises(BadModel, match="was written over"):
+        with pytest.raises(BadModel, match="was overwritten"):
             fitted.predict(NEW)
 
     def test_a_file_that_was_only_touched_or_replaced_goes_on(self, saved):

@@ -208,7 +208,7 @@ def test_weights_are_repetitions():
 def test_an_unseen_class_needs_leave():
     model = TextClassifier("multinomial").fit(["ball", "vote"], ["sport", "politics"])
     with pytest.raises(
-        BadData, match=r"class 'food' is none of the 2 .*\(politics, sport\); say grow=True, or --grow, to add it"
+        BadData, match=r"class 'food' is not among the 2 .*\(politics, sport\); pass grow=True, or --grow, to add it"
     ):
         model.partial_fit(["soup"], ["food"])
     assert model.classes_.tolist() == ["politics", "sport"]
@@ -232,10 +232,10 @@ def test_forgetting_takes_words_and_classes_away():
 @pytest.mark.parametrize(
     ("texts", "labels", "problem"),
     [
-        (["curling"], ["sport"], "never saw the term 'curling'"),
-        (["vote"], ["food"], "has no class 'food' but politics, sport"),
-        (["vote"], ["sport"], "cannot be taken away"),
-        (["vote", "vote"], ["politics", "politics"], "cannot be taken away"),
+        (["curling"], ["sport"], "has never seen the term 'curling'"),
+        (["vote"], ["food"], "has no class 'food', only politics, sport"),
+        (["vote"], ["sport"], "cannot be removed"),
+        (["vote", "vote"], ["politics", "politics"], "cannot be removed"),
         (["ball goal", "vote"], ["sport", "politics"], "no document would be left"),
     ],
 )
@@ -292,7 +292,7 @@ def test_a_tuned_decision_of_counts_alone_does_not_outlive_a_change():
 
 def test_models_of_documents_learn_more_and_forget():
     model = TextClassifier("knn", k=3).fit(TEXTS, LABELS)
-    with pytest.raises(BadData, match="60 of 60 documents cannot be taken away, because the model has none"):
+    with pytest.raises(BadData, match="60 of 60 documents cannot be removed, because the model has none"):
         model.forget(NEW, TRUTH)
     model.partial_fit(NEW, TRUTH)
     whole = TextClassifier("knn", k=3).fit(NEW + TEXTS, TRUTH + LABELS)
@@ -351,7 +351,7 @@ def test_mistakes_in_settings(arguments, error, problem):
         (["ab", "cd"], [[], []], "no document has a label"),
         (["", "?"], ["x", "y"], "none of the 2 texts has a term to learn from"),
         ([], [], "there are no documents; give at least one"),
-        (["ab", "cd"], np.array([[2, 0], [0, 1]]), "something else than 0 and 1"),
+        (["ab", "cd"], np.array([[2, 0], [0, 1]]), "values other than 0 and 1"),
         (["ab", "cd"], [0.5, 1.5], "Unknown label type: continuous"),
     ],
 )

@@ -6,9 +6,9 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+from support.exports import COMPILER, build_c_program
 from support.fasttext_files import KINDS, write_fasttext
 
-from unnaive.classifier.export import c_header
 from unnaive.classifier.export.c_header import _named, _with_lengths
 from unnaive.classifier.export.conformance import (
     TOLERANCE_OF_SINGLES,
@@ -24,7 +24,6 @@ from unnaive.classifier.export.portable import CannotExport, portable_model
 from unnaive.models.fasttext.compressing import rounded
 from unnaive.models.fasttext.importing import import_fasttext
 
-COMPILER = shutil.which("gcc") or shutil.which("clang")
 NODE = pytest.mark.skipif(shutil.which("node") is None, reason="there is no Node.js on this machine")
 NATIVE = pytest.mark.skipif(COMPILER is None, reason="there is neither gcc nor clang on this machine")
 
@@ -58,13 +57,7 @@ def test_node_decides_and_scores_as_the_model_does(name, models, tmp_path):
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    """The header, built with sanitizers: it is the same for all models."""
-    folder = tmp_path_factory.mktemp("built")
-    (folder / "unnaive.h").write_bytes((c_header.RUNTIME / "fasttext.h.in").read_bytes())
-    (folder / "check.c").write_bytes((c_header.RUNTIME / "check.c.in").read_bytes())
-    flags = [*c_header.WARNINGS, *c_header.SANITIZERS, "-O1"]
-    subprocess.run([COMPILER, *flags, "check.c", "-o", "check", "-lm"], cwd=folder, check=True, capture_output=True)
-    return folder / "check"
+    return build_c_program(tmp_path_factory.mktemp("built"), "fasttext.h.in")
 
 
 @NATIVE

@@ -193,7 +193,7 @@ class TestWriting:
 
     def test_other_names_of_the_file_are_announced(self, saved, tmp_path):
         os.link(saved, tmp_path / "second")
-        with pytest.warns(UnnaiveWarning, match="had 1 other name .hard links., which still stand for the old file"):
+        with pytest.warns(UnnaiveWarning, match="had 1 other name .hard links., which still refer to the old file"):
             TextClassifier("multinomial").fit(TEXTS, LABELS).save(saved)
         assert (tmp_path / "second").read_bytes() != b""
 
@@ -532,7 +532,7 @@ class TestBadFiles:
         TextClassifier("hierarchical").fit(TEXTS, LABELS).save(path)
         rewrite(path, lambda arrays, about: arrays["scorer.n_features"].__setitem__(0, 2**25))
         tracemalloc.start()
-        with pytest.raises(BadModel, match="other sizes than its arrays"):
+        with pytest.raises(BadModel, match="the sizes of its networks do not match its arrays"):
             TextClassifier.load(path)
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
         tracemalloc.stop()

@@ -165,15 +165,15 @@ def test_taking_away_what_was_never_counted_is_refused():
     X, Y = random_documents(0)
     with pytest.raises(BadData, match="forget only documents that the model was trained on"):
         Counts.of(X[:5], Y[:5]) - Counts.of(X, Y)
-    with pytest.raises(BadData, match="cannot be taken away"):
+    with pytest.raises(BadData, match="cannot be removed"):
         Counts.of(X / 2, Y) - Counts.of(X, Y)
     labelled, unlabelled = csr_array([[1, 0]]), csr_array((1, 2), dtype=int)
-    with pytest.raises(BadData, match="cannot be taken away"):  # the class would have a term that no document has
+    with pytest.raises(BadData, match="cannot be removed"):  # the class would have a term that no document has
         Counts.of(csr_array([[2]]), labelled) - Counts.of(csr_array([[2]]), unlabelled)
 
 
 def test_tables_of_different_sizes_do_not_add():
-    with pytest.raises(BadData, match="2 classes × 3 terms and of 2 × 4 do not line up"):
+    with pytest.raises(BadData, match="2 classes × 3 terms and counts of 2 × 4 have different shapes"):
         Counts.zero(2, 3) + Counts.zero(2, 4)
 
 

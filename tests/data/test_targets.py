@@ -73,10 +73,10 @@ def test_classes_are_plain_and_sorted(values, classes):
         (["a", True, "b"], "labels mix bool and str"),
         (["a", None, "b"], r"a label is missing \(None\)"),
         ([1.0, float("nan"), 2.0], r"a label is missing \(nan\)"),
-        ([0.5, 1, 2], "Unknown label type: continuous. A label is 0.5, a quantity and not a class"),
+        ([0.5, 1, 2], "Unknown label type: continuous. A label is 0.5, a quantity, not a class"),
         ([b"a", b"b", b"c"], "a label is b'.', a bytes"),
         (np.array([[1, 0], [0, 1]]), "3 documents came with an indicator matrix of 2 rows"),
-        (np.array([[1, 0], [0, 2], [0, 0]]), "something else than 0 and 1"),
+        (np.array([[1, 0], [0, 2], [0, 0]]), "values other than 0 and 1"),
     ],
 )
 def test_labels_that_cannot_be_used(labels, problem):
@@ -107,13 +107,13 @@ def test_balanced_class_weights_by_hand():
     targets = read_targets(["a", "a", "b", "a"], 4)
     np.testing.assert_allclose(class_sample_weight("balanced", targets, None), [2 / 3, 2 / 3, 2, 2 / 3])
     np.testing.assert_allclose(class_sample_weight({"b": 5}, targets, np.arange(1.0, 5)), [1, 2, 15, 4])
-    with pytest.raises(BadData, match="label 'c' is none of the 2 classes"):
+    with pytest.raises(BadData, match="label 'c' is not among the 2 classes"):
         class_sample_weight({"c": 1}, targets, None)
 
 
 def test_codes_name_the_label_that_is_unknown():
     assert class_codes(["b", "a"], ("a", "b")).tolist() == [1, 0]
-    with pytest.raises(BadData, match="label 'c' is none of the 2 classes a, b"):
+    with pytest.raises(BadData, match="label 'c' is not among the 2 classes a, b"):
         class_codes(["c"], ("a", "b"))
 
 
@@ -127,7 +127,7 @@ def test_codes_name_the_label_that_is_unknown():
         ([float("inf"), 2, 1], "document 0 has inf"),
         ([0, 0, 0], "at least one non-zero number; all of them are 0"),
         ([1e308, 1e308, 1e308], "weight of document 0 is 1e.308; give 0, or a number from 1e-09 to 1e.09"),
-        (["a", "b", "c"], "is no list of numbers .*; give one number for each document"),
+        (["a", "b", "c"], "is not a list of numbers .*; give one number for each document"),
     ],
 )
 def test_weights_are_one_for_each_document_and_not_negative(weight, problem):

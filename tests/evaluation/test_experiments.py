@@ -307,12 +307,12 @@ def test_a_model_s_own_way_of_reading_gives_way_to_what_was_asked_for():
 def test_plans_and_contenders_are_checked():
     with pytest.raises(UnknownName, match="no measure called 'luck'"):
         plan(measures=("luck",))
-    with pytest.raises(BadData, match="one or the other"):
+    with pytest.raises(BadData, match="give one of them"):
         plan(folds=3)
     with pytest.raises(BadData, match="above 0 and below 100"):
         plan(train_sizes=(0.8, 100))
     for wrong in ({"splits": 0}, {"min_df": 0}, {"seed": -1}, {"vocabularies": (0,)}, {"vocabularies": (2.5,)}):
-        with pytest.raises(BadData, match="give a whole number from"):
+        with pytest.raises(BadData, match="give an integer of at least"):
             plan(**wrong)
     with pytest.raises(BadData, match="no measures"):
         plan(measures=())
@@ -323,7 +323,7 @@ def test_plans_and_contenders_are_checked():
     with pytest.raises(UnnaiveError, match="write NAME=VALUE"):
         Contender.parse("multinomial:alpha")
     runner = TrialRunner(Material("toy", material().X, material().Y), plan(train_sizes=()))
-    with pytest.raises(BadData, match="toy has no split of its own"):
+    with pytest.raises(BadData, match="toy has no predefined split"):
         runner.records(runner.plan.trials()[0])
 
 

@@ -350,7 +350,7 @@ def test_what_is_missing_is_named():
 def test_shapes_must_agree_and_scores_must_rank():
     with pytest.raises(BadData, match=r"1 documents × 2 classes came with values of shape \(1, 3\)"):
         measure(["auc"], [[1, 0]], scores=[[1, 2, 3]])
-    with pytest.raises(BadData, match="document 1 hold not-a-number"):
+    with pytest.raises(BadData, match="document 1 contain NaN"):
         measure(["11-point"], [[1, 0], [0, 1]], scores=[[1, 2], [np.nan, 1]])
     with pytest.raises(UnknownName, match="no normalisation called 'rows'"):
         ranking.breakeven([[1]], [[1.0]], normalise="rows")

@@ -46,7 +46,7 @@ def test_a_half_line_is_ignored_then_cut_off(tmp_path):
 def test_a_file_of_something_else_is_refused(tmp_path):
     path = tmp_path / "notes.jsonl"
     path.write_text('{"text": "hello"}\n')
-    with pytest.raises(BadData, match=r"line 1 of .*notes\.jsonl is no record of an experiment"):
+    with pytest.raises(BadData, match=r"line 1 of .*notes\.jsonl is not a record of an experiment"):
         list(RecordFile(path).read())
 
 

@@ -214,8 +214,8 @@ def test_pages_are_whole_and_load_nothing(pages, name):
 def test_the_page_has_everything(pages):
     parts = (
         "Summary", "Classes", "Confusion", "Precision, recall and calibration", "Learning and vocabulary",
-        "Terms that speak for a class", "Most confident mistakes", "before calibration", "breakeven",
-        "Rejecting the least sure", "Sets of labels",
+        "Strongest terms of each class", "Most confident mistakes", "before calibration", "breakeven",
+        "Rejecting uncertain documents", "Sets that should contain",
     )  # fmt: skip
     for part in parts:
         assert part in pages["single"]

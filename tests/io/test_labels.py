@@ -37,7 +37,7 @@ def test_no_documents_and_no_classes():
 
 def test_an_unknown_label_is_refused_unless_ignored():
     labels = [("a", "zoo"), ("b",)]
-    with pytest.raises(BadData, match=r"label 'zoo' is none of the 4 classes"):
+    with pytest.raises(BadData, match=r"label 'zoo' is not among the 4 classes"):
         label_matrix(labels, CLASSES)
     assert label_sets(label_matrix(labels, CLASSES, ignore_unknown=True), CLASSES) == [("a",), ("b",)]
 

@@ -114,7 +114,7 @@ def test_an_unseen_class_is_refused_and_changes_nothing(updatable, documents):
         with pytest.raises(BadData, match="class 'sport'"):
             method(documents.X, documents.y)
     assert model.fitted_.statistic == before
-    with pytest.raises(BadData, match="label 'sport' is none of the 2 classes"):
+    with pytest.raises(BadData, match="label 'sport' is not among the 2 classes"):
         clone(updatable.estimator).partial_fit(documents.X, documents.y, classes=["politics", "science"])
 
 
@@ -149,7 +149,7 @@ def test_grow_refuses_columns_that_do_not_begin_with_those_known(updatable, docu
 
 def test_classes_listed_later_must_be_known_or_grow(updatable, documents):
     model = clone(updatable.estimator).fit(documents.X, documents.y)
-    with pytest.raises(BadData, match="class 'weather' is none of the 3 that the model has"):
+    with pytest.raises(BadData, match="class 'weather' is not among the 3 classes of the model"):
         model.partial_fit(documents.X, documents.y, classes=["weather"])
     model.partial_fit(documents.X, documents.y, classes=["weather"], grow=True)
     assert model.classes_.tolist() == [*CLASSES, "weather"]
@@ -163,7 +163,7 @@ def test_the_first_call_needs_classes_or_grow(updatable, documents):
 
 def test_one_label_and_any_number_do_not_mix(updatable, documents):
     model = clone(updatable.estimator).fit(documents.X, documents.y)
-    with pytest.raises(BadData, match="keep to one label, or to any number"):
+    with pytest.raises(BadData, match="use one label, or label sets"):
         model.partial_fit(documents.X, documents.Y)
     with pytest.raises(BadData, match="labels mix int and str"):
         model.partial_fit(documents.X, np.arange(60) % 3, grow=True)

@@ -110,7 +110,7 @@ def test_estimators_give_the_network_of_a_class():
     given = {"x0": 1, "x1": 0, "x2": 0}
     posterior = network.probability({**given, "class": 1}) / network.probability(given)
     assert posterior == pytest.approx(tan.predict_proba([[1, 0, 0]])[0, 1])
-    with pytest.raises(BadData, match="'law' is none of the 2 classes politics, sport"):
+    with pytest.raises(BadData, match="'law' is not among the 2 classes politics, sport"):
         tan.network("law")
 
 

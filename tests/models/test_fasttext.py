@@ -390,7 +390,7 @@ def test_a_damaged_file_is_refused_or_scores_texts(tmp_path_factory, name, chang
 
 DAMAGES = {
     "it has no rows": lambda arrays, about: arrays.pop("scorer.rows"),
-    "its rows is of type": lambda arrays, about: arrays.update({"scorer.rows": arrays["scorer.rows"].astype(np.int32)}),
+    "rows has the type": lambda arrays, about: arrays.update({"scorer.rows": arrays["scorer.rows"].astype(np.int32)}),
     "its places has values": lambda arrays, about: arrays["scorer.places"].fill(9),
     "labels and classes do not fit": lambda arrays, about: arrays["scorer.places"].fill(1),
     "have no rows": lambda arrays, about: about["scorer"]["settings"].update(bucket=10**6),

@@ -137,7 +137,7 @@ def test_it_stops_when_the_likelihood_hardly_rises():
 
 
 def test_features_below_zero_are_refused():
-    with pytest.raises(BadData, match="GIS needs features from 0 on"):
+    with pytest.raises(BadData, match="GIS needs non-negative features"):
         Scaling(csr_array([[-1.0]]), np.array([0]), 1, np.ones(1), UNIT)
 
 

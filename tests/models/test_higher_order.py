@@ -238,7 +238,7 @@ def test_from_passes_is_fit():
         HigherOrderSmoothing.from_passes(one, two, names[::-1])
     with pytest.raises(UnnaiveError, match="need all documents at once"):
         HigherOrderSmoothing.from_passes(one, two, names, weights="tfidf")
-    with pytest.raises(BadData, match="both must see all"):
+    with pytest.raises(BadData, match="both must have all"):
         smoothed(one, SecondPass.of(*shards[0], one.first), Mixture(), Weighting("binary"))
 
 
@@ -247,14 +247,14 @@ def test_passes_out_of_order_are_refused_and_between_them_there_is_no_model():
 
     documents, labels = random_documents()
     model = HigherOrderSmoothing()
-    with pytest.raises(BadData, match="take all documents through order=1 first"):
+    with pytest.raises(BadData, match="process all documents with order=1 first"):
         model.fit_pass(documents, labels, classes=range(4), order=2)
     with pytest.raises(BadData, match="classes must be passed"):
         model.fit_pass(documents, labels)
     model.fit_pass(documents, labels, classes=range(4))
     with pytest.raises(NotFittedError):
         model.predict(documents)
-    with pytest.raises(BadData, match="take each document once through both"):
+    with pytest.raises(BadData, match="process each document once in both"):
         model.fit_pass(documents[[*range(80), 0]], labels[[*range(80), 0]], order=2)
     model.fit_pass(documents, labels, order=2)
     assert model.predict(documents).shape == (80,)

@@ -215,5 +215,5 @@ def test_evaluate_measures_many_labels():
     assert evaluate(few, ["apple"], ["x"]).measure("precision@5") == pytest.approx(0.2)  # one of five places
     lean = replace(model.fitted_, counts=None, documents=None)
     assert "psp@1" not in evaluate(lean, ["w000"], ["000"]).measures
-    with pytest.raises(BadData, match="how many documents each class was learnt from"):
+    with pytest.raises(BadData, match="the number of training documents of each class"):
         evaluate(lean, ["w000"], ["000"]).measure("psp@1")

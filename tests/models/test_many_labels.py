@@ -26,6 +26,7 @@ from unnaive.linear import scorer as scorer_module
 from unnaive.linear.scorer import Scorer
 from unnaive.linear.top_scores import TopScores
 from unnaive.models.label_tree.scorer import LabelTreeScorer
+from unnaive.scaleout.spark.scoring import decided_labels, predicted_labels
 
 N_LABELS = 40
 
@@ -137,6 +138,11 @@ def test_the_service_answers_what_it_answers_by_all_scores(multilabel, single):
         assert orjson.dumps(plain_rows(top, 3, 0.5))
 
 
+def test_spark_labels_are_those_by_all_scores(multilabel, single):
+    for fitted in (multilabel, single, replace(multilabel, decision=Argmax())):
+        assert predicted_labels(fitted, TEXTS).equals(decided_labels(fitted, fitted.scores(TEXTS)))
+
+
 def test_explanations_in_parts_are_those_at_once(multilabel, single, monkeypatch):
     text = TEXTS[0]
     whole = [fitted.explain(text) for fitted in (multilabel, single)]
@@ -176,6 +182,7 @@ def test_training_tunes_without_the_scores_of_all_classes(monkeypatch):
         TextClassifier("label-tree", levels=2, calibrate="temperature").fit(texts, labels)
 
 
+@pytest.mark.slow
 def test_evaluation_by_the_best_classes_agrees_with_that_by_all_scores(multilabel, single, monkeypatch):
     texts, sets = texts_and_labels(80, seed=2)
     sets[3] = {"never seen"}

@@ -133,7 +133,7 @@ def test_passes_of_shards_add_up(seed):
 
 def test_passes_over_other_terms_do_not_add():
     one, other = (FirstPass.of(csr_array(np.ones((1, n))), csr_array([[1]])) for n in (2, 3))
-    with pytest.raises(BadData, match="count all shards with one vocabulary"):
+    with pytest.raises(BadData, match="use one vocabulary for all shards"):
         one + other
 
 

@@ -103,7 +103,7 @@ SOURCE = re.compile(  # a command or a script between backticks, or a page that 
 WRITTEN = re.compile(
     r"[Ww]ritten by `?(?:python |make )?\w|writes this page"
 )  # at the top of a page that a script makes
-OF_OTHERS = {("guides/from-fasttext.md", "Which language is it?")}  # the sizes of files that others offer
+OF_OTHERS = {("guides/from-fasttext.md", "Language identification")}  # the sizes of files that others offer
 
 
 def test_every_section_with_figures_names_what_prints_them():

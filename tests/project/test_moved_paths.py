@@ -43,7 +43,7 @@ def test_old_paths_are_the_new_modules_and_warn_once_by_name():
     n = len(MOVED)
     assert done.stdout == (
         f"{n} {n} {{'DeprecationWarning'}} unnaive.spark.session has moved to unnaive.scaleout.spark.session; "
-        "the old path goes with version 0.4\n"
+        "version 0.4 will remove the old path\n"
     )
 
 

@@ -434,7 +434,7 @@ MISTAKES = {
     "filter m.model a.jsonl -o k.jsonl --keep good --recall 0.9": "add --held-out",
     "filter m.model a.jsonl -o k.jsonl --keep good --above 1.5": "a probability of 1.5",
     "filter m.model a.jsonl -o k.jsonl --keep good --recall 1.5 --held-out a.jsonl": "a recall of 1.5",
-    "filter m.model a.jsonl -o k.jsonl --keep good --recall 0.9 --held-out few.jsonl": "too few to promise",
+    "filter m.model a.jsonl -o k.jsonl --keep good --recall 0.9 --held-out few.jsonl": "too few to guarantee",
     "filter m.model a.jsonl -o k.jsonl --keep good --recall 0.9 --held-out bad.jsonl": "is labelled good",
     "filter m.model a.jsonl -o k.jsonl --keep good --keep bad --above 0.5": "all classes of the model",
     "filter m.model a.jsonl -o k.jsonl --keep good --above 0.5 --text body": "body",

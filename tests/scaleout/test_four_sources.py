@@ -32,7 +32,7 @@ NO_DOCUMENTS = "there are no documents; give at least one"
 NO_LABEL = "no document has a label to learn from; give some, or name another column with --label"
 NO_TERM = "none of the 2 texts has a term to learn from; check the column and the settings"
 ONE_CLASS = "every document has the label 'a'; a classifier needs at least two classes"
-LONE = "24 terms in 24 documents, and hardly a term is in two of them, so there is little to learn; is that the column"
+LONE = "24 terms in 24 documents, and hardly a term is in two of them, so there is little to learn; is this the text"
 MISSING_HERE, MISSING_THERE = "a label is missing", "1 of 3 rows has no text or no label; fill them"
 WORDS = ["good ball", "fair vote", "ball vote", "new goal", "!!", ""]
 

@@ -280,7 +280,7 @@ def test_a_damaged_matrix_is_refused(tmp_path):
     raw = bytearray(data.read_bytes())
     raw[3] ^= 1
     data.write_bytes(raw)
-    with pytest.raises(BadData, match=r"is damaged .X.data has another checksum.; remove it and count again"):
+    with pytest.raises(BadData, match=r"is damaged .X.data has a wrong checksum.; remove it and count again"):
         open_arrays(tmp_path / "cache" / "matrix")
     assert run(*words).exit_code == 2
     (tmp_path / "cache" / "matrix" / MANIFEST).unlink()
@@ -331,7 +331,7 @@ def test_pruning_is_min_df_whatever_the_order(order, spilled, tmp_path, monkeypa
 
 def test_memory_is_said_in_words(tmp_path):
     path = write_jsonl(tmp_path / "a.jsonl", make_rows(40))
-    for words, part in ((["--memory", "lots"], "a size of 'lots'"), (["--memory", "3M"], "at least 256M"),
+    for words, part in ((["--memory", "lots"], "bad size 'lots'"), (["--memory", "3M"], "at least 256M"),
                         (["--memory", "1G", "--holdout", "0.2"], "--holdout needs all documents in memory"),
                         (["--checkpoint", str(tmp_path / "c"), "-m", "svm"], "--cache FOLDER keeps")):  # fmt: skip
         result = run(str(path), "-o", str(tmp_path / "a.model"), "-m", "multinomial", *words)

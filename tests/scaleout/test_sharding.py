@@ -7,7 +7,7 @@ import pytest
 
 from unnaive import TextClassifier
 from unnaive.apps.cli.main import exit_code
-from unnaive.base.errors import BadData, UnnaiveError
+from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
 from unnaive.classifier.model_file import load_model
 from unnaive.io.datafiles import DataFile
 from unnaive.learning.train import train
@@ -103,6 +103,19 @@ def test_a_kept_matrix_without_rare_terms_is_not_that_of_more_memory(tmp_path, m
         assert "the counted matrix of the same data is taken from" in said
     assert exit_code(words) == 0
     assert_same(load_model(tmp_path / "a.model"), in_memory(make_rows(), "svm"))
+
+
+def test_terms_beyond_a_full_table_are_left_out_alike_in_memory_and_from_files(tmp_path, monkeypatch):
+    """Room for 3 classes × 60 terms: the 66 terms of three documents, and that of two, go; without --memory too."""
+    rows = make_rows()
+    monkeypatch.setattr("unnaive.linear.linear.FULL_CELLS", 180)
+    with pytest.warns(UnnaiveWarning, match="terms of fewer than 4 documents are left out"):
+        memory = in_memory(rows)
+    assert len(memory.vocabulary) == 30
+    rule = TextClassifier("sharded-nbsvm", shard_size=40)
+    path = write(tmp_path / "a.jsonl", rows[::-1])
+    with stream_documents(DataFile(str(path)), rule.token_rule, second_pass=True) as data, pytest.warns(UnnaiveWarning):
+        assert_same(train(data, rule.spec()), memory)
 
 
 def test_stdin_cannot_be_read_again_without_rare_terms(tmp_path, monkeypatch):

@@ -1,6 +1,6 @@
-"""Call a function as soon as another package is imported: at once if it is there, else when somebody imports it.
+"""Run a hook once another package has been imported: at once if it already is, otherwise when that import happens.
 
-So this package joins in with scikit-learn, MLflow, eli5 and others without importing any of them itself.
+This registers our estimators with scikit-learn, MLflow, eli5 and others without importing any of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Hook = Callable[[ModuleType], None]
 
 
 class WaitingHooks:
-    """An import finder that finds nothing itself: it has the loader of a module that is waited for call the hooks."""
+    """A meta path finder that wraps the loader of each awaited module, so that the hooks run after it has loaded."""
 
     def __init__(self) -> None:
         self.waiting: dict[str, list[Hook]] = {}
@@ -25,7 +25,10 @@ class WaitingHooks:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec that the other finders give, with a loader that calls the hooks afterwards; None for all others."""
+        """Return the other finders' spec with a loader that also calls the hooks.
+
+        None if no hook awaits this module.
+        """
         if fullname not in self.waiting:
             return None
         for finder in sys.meta_path:
@@ -44,7 +47,7 @@ class WaitingHooks:
 
         def execute_and_call(module: ModuleType) -> None:
             execute(module)
-            if module.__name__ != spec.name:  # the loader of a zip file loads others too
+            if module.__name__ != spec.name:  # a zip file's loader is shared by several modules
                 return
             loader.__dict__.pop("exec_module", None)
             for hook in self.waiting.pop(spec.name, []):
@@ -59,7 +62,7 @@ WAITING = WaitingHooks()
 def after_import(name: str, hook: Hook) -> None:
     """Call `hook(module)` once the module of this name has been imported."""
     if name in sys.modules:
-        hook(import_module(name))  # which waits where another thread is importing it
+        hook(import_module(name))  # blocks until another thread has finished importing it
         return
     if WAITING not in sys.meta_path:
         sys.meta_path.insert(0, WAITING)
@@ -67,9 +70,9 @@ def after_import(name: str, hook: Hook) -> None:
 
 
 def join_when_imported(joined: Mapping[str, str]) -> None:
-    """For each package, when it is imported, call `join(package)` of the module that tells it about our estimators.
+    """For each package, once it is imported, call `join(package)` in the module that registers our estimators with it.
 
-    A package whose inside has changed since is left as it is, with a warning: its import never fails because of us.
+    If the package's internals have changed, warn and continue: its import never fails because of us.
     """
     for package, module in joined.items():
         after_import(package, partial(_join, module))
@@ -81,9 +84,9 @@ def _join(module: str, package: ModuleType) -> None:
     try:
         import_module(module).join(package)
     except Exception as problem:
-        what = f"{type(problem).__name__}: {problem}"
+        reason = f"{type(problem).__name__}: {problem}"
         warnings.warn(
-            f"this version of {package.__name__} is not told about unnaive's estimators: {what}",
+            f"this version of {package.__name__} does not recognise unnaive's estimators: {reason}",
             UnnaiveWarning,
             stacklevel=2,
         )

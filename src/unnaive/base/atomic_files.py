@@ -1,8 +1,9 @@
-"""Files that are there whole or not at all: a temporary one beside it, flushed, renamed over the old.
+"""Atomic file writes: write a temporary file beside the target, flush it, rename it over the target.
 
-A writer holds a lock on its temporary file. One that nobody holds was left by a writer that was killed: the next writer
-of the same file removes it. The new file keeps mode and owner of the old one; what cannot be kept is announced.
-Where an open file cannot be renamed, the temporary one is closed first, and only old ones are taken for leftovers.
+A writer holds a lock on its temporary file. An unlocked temporary file was left by a writer that was killed, and the
+next writer of the same target removes it. The new file keeps the old one's mode and owner; a warning says what could
+not be kept. On Windows, which cannot rename an open file, the temporary file is closed first and a leftover is
+recognised by its age.
 """
 
 from __future__ import annotations
@@ -32,12 +33,13 @@ from unnaive.base.system import (
     user_id,
 )
 
-LEFT_OVER = 3600.0  # seconds since the last write: where locks do not tell, a temporary file of that age is nobody's
+# seconds since the last write after which a temporary file counts as abandoned where locks cannot tell
+LEFT_OVER = 3600.0
 
 
 @contextmanager
 def replacing(target: Path, mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
-    """An open file that takes the place of `target` when the block ends well, and is gone when it does not.
+    """Open a temporary file that replaces `target` if the block succeeds and is deleted if the block raises.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -55,7 +57,7 @@ def replacing(target: Path, mode: str = "wb", **options: Any) -> Iterator[IO[Any
             _take_over(target, file.fileno())
             os.fsync(file.fileno())
             if OPEN_FILES_MOVE:
-                temporary.replace(target)  # while the lock is held, so that nobody takes it for a leftover
+                temporary.replace(target)  # still locked, so that no other writer removes it as a leftover
         if not OPEN_FILES_MOVE:
             replace_file(temporary, target)
         flush_folder(target.parent)
@@ -65,7 +67,7 @@ def replacing(target: Path, mode: str = "wb", **options: Any) -> Iterator[IO[Any
 
 
 def remove_leftovers(target: Path) -> list[Path]:
-    """Remove temporary files of `target` that killed writers left: only our own, only those that no process holds."""
+    """Remove temporary files of `target` that killed writers left; files that a process has locked are kept."""
     ours = re.compile(re.escape(f".{target.name}.") + r"[0-9a-f]{8}\.tmp")
     with suppress(OSError):
         found = [path for path in target.parent.iterdir() if ours.fullmatch(path.name)]
@@ -86,7 +88,7 @@ def _remove_unheld(path: Path) -> bool:
             return False
         lock_file(handle, wait=False)
         path.unlink()
-    except OSError:  # held, or gone meanwhile
+    except OSError:  # locked, or already deleted
         return False
     finally:
         os.close(handle)
@@ -98,27 +100,27 @@ def _remove_old(path: Path) -> bool:
         if time.time() - path.lstat().st_mtime < LEFT_OVER:
             return False
         path.unlink()
-    except OSError:  # held, or gone meanwhile
+    except OSError:  # locked, or already deleted
         return False
     return True
 
 
 def _open_temporary(target: Path) -> tuple[Path, int]:
-    """A new, locked file beside the target."""
+    """Create and lock a temporary file beside the target."""
     while True:
         temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
         handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR | PLAIN, 0o666)
         if not OPEN_FILES_MOVE:
             return temporary, handle
-        with suppress(OSError):  # some file systems have no locks; then leftovers are not removed either
+        with suppress(OSError):  # a file system without locks; leftovers are not removed there either
             lock_file(handle)
         if os.fstat(handle).st_nlink:
             return temporary, handle
-        os.close(handle)  # another writer took it for a leftover before the lock was there
+        os.close(handle)  # another writer removed it as a leftover before it was locked
 
 
 def _take_over(target: Path, handle: int) -> None:
-    """Mode and owner of the file that is replaced; what cannot be kept is announced."""
+    """Copy mode and owner of the replaced file to the open file; warn about what could not be copied."""
     try:
         old = target.stat()
     except OSError:
@@ -129,7 +131,7 @@ def _take_over(target: Path, handle: int) -> None:
     keep_mode(handle, stat.S_IMODE(old.st_mode))
     if old.st_nlink > 1:
         others = "1 other name" if old.st_nlink == 2 else f"{old.st_nlink - 1} other names"
-        _announce(f"{target} had {others} (hard links), which still stand for the old file")
+        _announce(f"{target} had {others} (hard links), which still refer to the old file")
 
 
 def _announce(sentence: str) -> None:
@@ -137,17 +139,17 @@ def _announce(sentence: str) -> None:
 
 
 class HashingFile:
-    """A file that is written and hashed in one pass."""
+    """A file that computes the SHA-256 of its content while it is written."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self._hash = file, hashlib.sha256()
 
     def write(self, data: Any) -> int:
-        """Write bytes, or the memory of an array."""
+        """Write bytes or the buffer of an array."""
         self._hash.update(data)
         return self._file.write(data)
 
     @property
     def sha256(self) -> str:
-        """The hash of what was written so far."""
+        """SHA-256 of everything written so far."""
         return self._hash.hexdigest()

@@ -1,4 +1,7 @@
-"""One thread of BLAS for small problems: on a busy machine several wait for each other longer than they work."""
+"""Limit BLAS to one thread for small problems.
+
+On a busy machine, several threads spend longer waiting than computing.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from unnaive.base.locks import fork_safe_lock
 
 
 class _Limit:
-    """The limit that all threads inside share: the first one sets it, and the last one lifts it."""
+    """The limit shared by all threads inside the block: the first thread sets it, the last one lifts it."""
 
     def __init__(self) -> None:
         self._lock = fork_safe_lock()
@@ -36,7 +39,7 @@ _LIMIT = _Limit()
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """BLAS of this process has one thread inside; sums then come in one order on every machine, too.
+    """Limit BLAS in this process to one thread inside the block; sums then also have the same order on every machine.
 
     >>> with one_blas_thread():
     ...     pass
@@ -50,8 +53,8 @@ def one_blas_thread() -> Iterator[None]:
 
 @cache
 def _controller() -> Any:
-    """What knows the libraries that numpy and scipy have loaded."""
-    import scipy.linalg  # noqa: F401  # loads scipy's own library, if it has one
+    """A controller of the BLAS libraries that numpy and scipy have loaded."""
+    import scipy.linalg  # noqa: F401  # loads scipy's separate BLAS library, if there is one
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
     return ThreadpoolController()

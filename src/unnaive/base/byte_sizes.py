@@ -1,4 +1,4 @@
-"""Sizes as people write them, in bytes: one reading for every option that takes one."""
+"""Parse sizes such as 5MB; every option that takes a size uses this."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
 def parse_size(text: str | int) -> int:
-    """A size in bytes: 5MB is five million, as files are measured; 5MiB and 5M are 5 · 2²⁰, as memory is.
+    """Return a size in bytes: 5MB is 5 · 10⁶ (decimal, as for files), 5MiB and 5M are 5 · 2²⁰ (binary, as for memory).
 
     >>> parse_size("5MB"), parse_size("1.5 kB"), parse_size("2MiB"), parse_size("2G"), parse_size(800)
     (5000000, 1500, 2097152, 2147483648, 800)
     >>> parse_size("lots")
     Traceback (most recent call last):
-    unnaive.base.errors.UnnaiveError: a size of 'lots'; give a number of bytes with a unit, such as 5MB or 800kB
+    unnaive.base.errors.UnnaiveError: bad size 'lots'; give a number of bytes with a unit, such as 5MB or 800kB
     """
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?)(i?b)?\s*", str(text).lower())
     unit = 1000 if found and found[3] == "b" else 1024
     size = int(float(found[1]) * unit ** POWERS[found[2]]) if found else 0
     if size < 1:
-        raise UnnaiveError(f"a size of {text!r}; give a number of bytes with a unit, such as 5MB or 800kB")
+        raise UnnaiveError(f"bad size {text!r}; give a number of bytes with a unit, such as 5MB or 800kB")
     return size

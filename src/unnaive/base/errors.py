@@ -1,32 +1,32 @@
-"""One family of exceptions; each reads as one sentence: what came, what was expected, what to do."""
+"""The exceptions of this package; each message is one sentence: what came, what was expected, what to do."""
 
 
 class UnnaiveError(ValueError):
-    """A mistake in what was handed in; the command line prints it and exits with 2."""
+    """The input is wrong; the command line prints the message and exits with status 2."""
 
 
 class UnknownName(UnnaiveError):
-    """A name that is in none of our tables; the message lists the names that are."""
+    """A name is in none of our tables; the message lists the valid names."""
 
 
 class BadData(UnnaiveError):
-    """Texts, labels or a data file that cannot be used as they are."""
+    """Texts, labels or a data file cannot be used as they are."""
 
 
 class BadModel(UnnaiveError):
-    """A model file that is truncated, foreign, hostile or of a newer format."""
+    """A model file is truncated, malicious, not ours, or of a newer format."""
 
 
 class MissingExtra(UnnaiveError, ImportError):
-    """A verb that needs an optional dependency; the message has the install command."""
+    """An optional dependency is missing; the message has the install command."""
 
 
 class UnnaiveWarning(UserWarning):
-    """Something worked, but not as well as it could."""
+    """An operation succeeded, but not as well as it could have."""
 
 
 def count_noun(number: float, noun: str, plural: str = "") -> str:
-    """A number with its noun, in the singular for one.
+    """Format a number with its noun in the singular or plural.
 
     >>> count_noun(1, "document"), count_noun(1024, "document"), count_noun(2, "class", "classes")
     ('1 document', '1,024 documents', '2 classes')
@@ -35,7 +35,7 @@ def count_noun(number: float, noun: str, plural: str = "") -> str:
 
 
 def choose(table: dict[str, object] | list[str], name: str, kind: str) -> str:
-    """`name` if it is in `table`; otherwise an error that lists what is.
+    """Return `name` if it is in `table`; otherwise raise an error that lists the names in the table.
 
     >>> choose(["ml", "laplace"], "laplace", "weight estimate")
     'laplace'

@@ -1,4 +1,4 @@
-"""A property that is computed when first asked for, and then kept, its arrays read-only."""
+"""A property that is computed on first access and cached; its arrays become read-only."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ else:
     class lazy_property:
         """functools.cached_property without a lock, as Python 3.12 has it.
 
-        Up to 3.11 it holds one lock for all instances of a class while it computes: one model's first prediction waits
-        for another's, and a child that is forked meanwhile waits for ever. Two threads may compute a value twice.
-        Everybody who asks gets the same value, so its arrays are read-only.
+        Up to Python 3.11, cached_property holds one lock for all instances of a class while it computes: one model's
+        first prediction waits for another's, and a child that is forked meanwhile deadlocks. Without the lock, two
+        threads may compute a value twice. All callers share the cached value, so its arrays are read-only.
         """
 
         def __init__(self, function: Callable[[Any], Any]) -> None:

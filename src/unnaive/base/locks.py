@@ -1,4 +1,4 @@
-"""Locks that a forked child can take: fork waits until nobody holds one, so that none is inherited locked."""
+"""Locks that are free in a forked child: a fork waits until no thread holds one of them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from weakref import ref
 
 from unnaive.base.system import at_fork
 
-_FORKING = Lock()  # one fork at a time
-_REGISTRY = Lock()  # while the list below is read or changed
+_FORKING = Lock()  # only one fork at a time
+_REGISTRY = Lock()  # guards the list below
 _LOCKS: list[ref[Lock]] = []
 _HELD: list[Lock] = []
 
 
 def fork_safe_lock() -> Lock:
-    """A lock that is free in a child, whatever other threads do while the process forks.
+    """A lock that is free in a forked child, whatever other threads do during the fork.
 
     >>> with fork_safe_lock() as held:
     ...     held
@@ -28,7 +28,7 @@ def fork_safe_lock() -> Lock:
 
 
 def _hold_all() -> None:
-    """Take every lock and the registry last: who holds a lock may want the registry for another."""
+    """Acquire every lock, then the registry: a thread that holds a lock may need the registry to create another."""
     _FORKING.acquire()
     while True:
         _REGISTRY.acquire()

@@ -1,4 +1,4 @@
-"""Two functions of scipy.special in numpy: every run needs them, and importing SciPy's takes longer than predicting."""
+"""Two functions of scipy.special in numpy: every run needs them, and importing SciPy takes longer than predicting."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from unnaive.base.types import Floats
 
 
 def log_softmax(scores: Floats) -> Floats:
-    """log of e^s / Σ e^s along the last axis; −∞ stays −∞ as long as something in its row is finite.
+    """log of e^s / Σ e^s along the last axis; −∞ stays −∞ if any score of its row is finite.
 
     >>> np.exp(log_softmax(np.array([[1000.0, 1000.0, -np.inf]])))
     array([[0.5, 0.5, 0. ]])
@@ -21,11 +21,11 @@ def log_softmax(scores: Floats) -> Floats:
 
 
 def xlogy(x: Any, y: Any) -> Floats:
-    """x · log y, and 0 where x is 0 whatever y is.
+    """x · log y, defined as 0 where x is 0.
 
     >>> xlogy(np.array([0.0, 2.0]), np.array([0.0, np.e]))
     array([0., 2.])
     """
-    with np.errstate(divide="ignore"):  # log 0 is −∞, also in a product
+    with np.errstate(divide="ignore"):  # log 0 is −∞, also inside the product
         product: Floats = x * np.log(np.where(np.equal(x, 0), 1.0, y))
     return product

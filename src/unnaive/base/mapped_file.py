@@ -1,8 +1,8 @@
-"""A file whose pages a model stands on, and whether somebody has written into it since.
+"""A memory-mapped model file, and a check that nobody has modified it since it was mapped.
 
-A file that is replaced by renaming another one over it stays as it was for those who mapped it. One that is written
-over in place changes under their eyes; its size and its times of change tell, also where somebody sets back the time
-that can be set. Where mapped files cannot be replaced, models stand on a copy, which nobody else can change.
+Renaming another file over a mapped file does not affect the mapping. Writing into it in place does, and changes its
+size or its timestamps; the change time (ctime) shows a write even if the modification time was set back. On Windows,
+where mapped files cannot be replaced, models use a private copy.
 """
 
 from __future__ import annotations
@@ -16,44 +16,46 @@ from typing import Any
 from unnaive.base.errors import BadModel
 from unnaive.base.system import OPEN_FILES_MOVE
 
-CLOCK_STEP = 50_000_000  # ns that two writes may be apart and give a file the same times
+CLOCK_STEP = 50_000_000  # ns: two writes within this interval may leave the same timestamps
 
 
 class MappedFile:
-    """The file as it was when it was mapped; held open, so that a file of the same name is not taken for it.
+    """The state of a file when it was mapped; the file stays open, so that a new file of the same name is not mistaken
+    for it.
 
-    `verify` raises if what is in it is not what was once written; it is called at the first use, and when the file has
-    changed since. Without it, any change is taken for damage. Copies, such as those in other processes, hold arrays of
-    their own, and no file.
+    `verify` raises if the content differs from what was saved. It is called on first use and after a change; without
+    `verify`, every change counts as damage. Copies, such as those in other processes, hold their own arrays and no
+    file.
     """
 
     def __init__(self, path: Path, handle: int) -> None:
         self.path = path
         self.verify: Callable[[], None] | None = None
-        self._was_sound = False  # when it was last looked at
-        self._verified = False  # and so to be taken as sound until its times change
+        self._was_sound = False  # result of the last check
+        self._verified = False  # if set, the file counts as intact until its timestamps change
         self._handle = os.dup(handle) if OPEN_FILES_MOVE else None
         self._seen = self._state()
 
     def check(self) -> None:
-        """An error if the file was damaged, or if somebody has written into it since it was mapped."""
-        found = self._state()
-        if found == self._seen and self._verified:
+        """Raise BadModel if the file is damaged or was modified after it was mapped."""
+        state = self._state()
+        if state == self._seen and self._verified:
             return
-        written = found[:2] != self._seen[:2]  # the last time changes with the name and the mode, too
-        if written and (self.verify is None or found[0] != self._seen[0]):
-            raise BadModel(self._sentence())  # not looked at: pages behind the end of a file cannot be read
+        written = state[:2] != self._seen[:2]  # ctime also changes when the file is renamed or its mode is set
+        if written and (self.verify is None or state[0] != self._seen[0]):
+            # raised without reading: reading pages beyond the end of a truncated file would crash
+            raise BadModel(self._sentence())
         try:
             if self.verify is not None:
                 self.verify()
         except BadModel as problem:
-            over = self._was_sound or found != self._seen
+            over = self._was_sound or state != self._seen
             raise BadModel(self._sentence() if over else f"{self.path}: {problem}") from problem
-        self._seen, self._was_sound = found, True
-        self._verified = not 0 <= time.time_ns() - max(found[1:]) < CLOCK_STEP
+        self._seen, self._was_sound = state, True
+        self._verified = not 0 <= time.time_ns() - max(state[1:]) < CLOCK_STEP
 
     def _state(self) -> tuple[int, int, int]:
-        """Size, time of writing, time of any change."""
+        """Size, modification time, change time."""
         if self._handle is None:
             return 0, 0, 0
         status = os.fstat(self._handle)
@@ -61,7 +63,7 @@ class MappedFile:
 
     def _sentence(self) -> str:
         return (
-            f"{self.path}: the file was written over while its model was in use; load it again, and put new models in "
+            f"{self.path}: the file was overwritten while its model was in use; load it again, and put new models in "
             "its place by renaming, as `save` does"
         )
 
@@ -69,7 +71,7 @@ class MappedFile:
         return _no_file, ()
 
     def __copy__(self) -> MappedFile:
-        return self  # the same pages
+        return self  # a copy shares the mapped pages
 
     def __deepcopy__(self, memo: Any) -> None:
         return None
@@ -81,4 +83,4 @@ class MappedFile:
 
 
 def _no_file() -> None:
-    """What a pickled MappedFile comes back as."""
+    """A pickled MappedFile is restored as None."""

@@ -1,6 +1,6 @@
-"""Module paths of version 0.2: each still imports, with a DeprecationWarning that names the new path.
+"""Module paths of version 0.2: each can still be imported, with a DeprecationWarning that names the new path.
 
-Deprecated in 0.3; they will be gone in 0.4.
+The old paths are deprecated in 0.3 and will be removed in 0.4.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ MOVED = {
 
 
 class MovedModules:
-    """An import finder and loader: the old name becomes another name of the module at the new place."""
+    """An import finder and loader that binds the module at the new path to the old name as well."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """A spec for a path that moved; None for all others."""
+        """Return a spec for a path that moved, None for every other path."""
         return ModuleSpec(fullname, self, is_package=True) if fullname in MOVED else None  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """An empty module, which `exec_module` replaces."""
+        """Return None, so that Python creates an empty module; `exec_module` replaces it."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put the module at the new place under the old name; the warning points at the importing line."""
+        """Bind the module at the new path to the old name; the warning points at the importing line."""
         new = MOVED[module.__name__]
         warnings.warn(
-            f"{module.__name__} has moved to {new}; the old path goes with version 0.4",
+            f"{module.__name__} has moved to {new}; version 0.4 will remove the old path",
             DeprecationWarning,
             stacklevel=2,
         )
@@ -61,6 +61,9 @@ class MovedModules:
 
 
 def install() -> None:
-    """Ask this finder first: others would find a second copy, since the parent of an old path is the new package."""
+    """Put this finder first.
+
+    The others would load a second copy, since the parent of an old path is the new package.
+    """
     if not any(isinstance(finder, MovedModules) for finder in sys.meta_path):
-        sys.meta_path.insert(0, MovedModules())  # not derived: importlib.abc takes 10 ms
+        sys.meta_path.insert(0, MovedModules())  # not a subclass of importlib.abc, whose import takes 10 ms

@@ -1,8 +1,8 @@
-"""What learners report while they learn, so that any screen can say how far they are.
+"""Progress events that learners send to a callback, so that any interface can display them.
 
-An event is a name, that of the model, and details: {"class", "classes"} of those that learn class by class,
-{"iteration", "max_iter"} of those that go round until nothing changes, at most so often, and {"iteration", "share"}
-of those that can tell by what is left which share of the way lies behind them.
+An event has the name of the model and a dict of details. Learners that train class by class send {"class", "classes"},
+iterative ones {"iteration", "max_iter"}, and those that can estimate their progress {"iteration", "share"}, the share
+of the work that is done.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from unnaive.base.types import Item, ProgressCallback
 
 
 def report_classes(items: Iterable[Item], n_items: int, progress: ProgressCallback | None, name: str) -> Iterator[Item]:
-    """The items, one for each class, each reported before it is taken; one for all classes together is not.
+    """Yield the items, one for each class, and report each before it is used; nothing is reported if there is only one.
 
     >>> list(report_classes("ab", 2, lambda *event: print(*event), "tree"))
     tree {'class': 0, 'classes': 2}
@@ -30,9 +30,9 @@ def report_classes(items: Iterable[Item], n_items: int, progress: ProgressCallba
 def solver_events(
     progress: ProgressCallback | None, name: str, tol: float, n_classes: int, measure: str = "violation"
 ) -> Callable[[int, float, int], None] | None:
-    """The callback of models/svm/solver.py: it reports the share of the way, and the class once some are solved.
+    """Return a callback for models/svm/solver.py that reports the share of the work done and the solved classes.
 
-    Violations fall about as a geometric series, so the share is log(first / now) / log(first / tol).
+    Violations fall roughly geometrically, so the share is log(first / now) / log(first / tol).
 
     >>> tell = solver_events(lambda *event: print(*event), "svm", 0.01, 20)
     >>> tell(1, 1.0, 0), tell(5, 0.1, 0), tell(9, 0.5, 8)
@@ -57,7 +57,7 @@ def solver_events(
 
 
 def rounds_of(progress: ProgressCallback | None, name: str, most: int) -> Callable[[int], None]:
-    """What to call with the number of each round, of which there are at most `most`."""
+    """Return a function that reports round i of at most `most` rounds."""
 
     def report(number: int) -> None:
         if progress is not None:

@@ -1,7 +1,7 @@
-"""The scikit-learn protocol without importing scikit-learn, so that the command line starts at once.
+"""The scikit-learn protocol without importing scikit-learn, so that the command line starts quickly.
 
-Where scikit-learn is imported, before or later, its ClassifierMixin and BaseEstimator become the bases of Protocol: so
-estimators are instances of both, with the same order of bases whatever was imported first.
+Once scikit-learn is imported, its ClassifierMixin and BaseEstimator become base classes of Protocol. Our estimators are
+then instances of both, and the method resolution order is the same whichever package was imported first.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-NO_PROBABILITIES = "its scores are margins and no probabilities; TextClassifier(..., calibrate='temperature') has them"
+NO_PROBABILITIES = "its scores are margins, not probabilities; TextClassifier(..., calibrate='temperature') has them"
 
 
 class available_if:
-    """A method that an instance has only if `check(instance)` is true, as scikit-learn's decorator of that name.
+    """A method that an instance has only if `check(instance)` is true, like scikit-learn's decorator of the same name.
 
-    advice  what to do about it where it is not, for the error; "" for nothing
+    advice  what the user can do if the method is missing, for the error message; "" for nothing
     """
 
     def __init__(self, check: Callable[[Any], bool], advice: str = "") -> None:
@@ -50,21 +50,22 @@ class available_if:
             return self._function
         if not self._check(instance):
             error = self.error(instance)
-            if self._advice and _is_wanted_by_scorer(self._name):  # which says that there is none, and not why
+            # a scorer reports only that the method is missing, so raise an error that says why
+            if self._advice and _is_wanted_by_scorer(self._name):
                 warnings.warn(str(error), UnnaiveWarning, stacklevel=2)
             raise error
         return MethodType(self._function, instance)
 
     def error(self, instance: Any) -> AttributeError:
-        """What to raise where an instance does not have the method."""
+        """Return the error to raise if an instance does not have the method."""
         advice = f": {self._advice}" if self._advice else ""
         return AttributeError(f"this {type(instance).__name__} has no attribute {self._name!r}{advice}")
 
 
 def _is_wanted_by_scorer(name: str) -> bool:
-    """Whether scikit-learn looks for this method on behalf of a scorer that takes no other."""
+    """Whether scikit-learn looks up this method for a scorer that accepts no other."""
     frame = sys._getframe(2)
-    for _ in range(2):  # its loop over names is a function of its own in some versions of Python
+    for _ in range(2):  # comprehensions are separate frames before Python 3.12
         if frame.f_code.co_name == "_check_response_method":
             return list(frame.f_locals.get("list_methods", ())) == [name]
         if frame.f_back is None:
@@ -74,16 +75,19 @@ def _is_wanted_by_scorer(name: str) -> bool:
 
 
 class NotYetBaseEstimator:
-    """The base of Protocol until scikit-learn is imported: the bases of a class that has none cannot be changed."""
+    """The base of Protocol until scikit-learn is imported.
+
+    Python cannot change the bases of a class derived from object.
+    """
 
 
 class Protocol(NotYetBaseEstimator):
-    """What was learnt, clone, metadata routing and representation of an estimator; a subclass has its parameters."""
+    """Fitted state, cloning, metadata routing and repr of an estimator; subclasses declare the parameters."""
 
-    fitted_: FittedModel  # all that was learnt; replaced whole
+    fitted_: FittedModel  # the complete fitted state; always replaced as a whole
 
     def __init_subclass__(cls, **more: Any) -> None:
-        """Go no further: BaseEstimator would write methods into classes that are made after it was imported."""
+        """Do not call super: BaseEstimator would add methods to classes that are defined after it was imported."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name."""
@@ -100,22 +104,22 @@ class Protocol(NotYetBaseEstimator):
 
     @property
     def target_type_(self) -> str:
-        """The form in which labels came: "single", "sets", "indicator" or "sparse"."""
+        """The format of the labels passed to fit: "single", "sets", "indicator" or "sparse"."""
         return self._attribute("target_type_").target_type
 
     @property
     def scorer_(self) -> Any:
-        """Counts to scores."""
+        """The scorer: term counts to scores."""
         return self._attribute("scorer_").scorer
 
     def _attribute(self, name: str) -> FittedModel:
-        """What was learnt, for an attribute that exists only then."""
+        """Return the fitted state, or raise AttributeError for an attribute that exists only after fit."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"this {type(self).__name__} has no attribute {name!r} before it is fitted")
         return self.fitted_
 
     def _fitted(self) -> FittedModel:
-        """What was learnt, for a method that needs it."""
+        """Return the fitted state, or raise NotFittedError."""
         if not self.__sklearn_is_fitted__():
             raise not_fitted(self)
         return self.fitted_
@@ -124,7 +128,7 @@ class Protocol(NotYetBaseEstimator):
         return "fitted_" in self.__dict__
 
     def _learnt(self) -> str:
-        """What was learnt, in a few words; empty before fit."""
+        """A short description of the fitted state; empty before fit."""
         if not self.__sklearn_is_fitted__():
             return ""
         fitted = self.fitted_
@@ -146,10 +150,10 @@ class Protocol(NotYetBaseEstimator):
         return f"<b>{type(self).__name__}</b> {escape(self._learnt()) or 'not fitted'}<table>{rows}</table>"
 
     def _repr_mimebundle_(self, **which: Any) -> dict[str, str]:
-        """What a notebook shows; that of BaseEstimator, where it is there, would look otherwise."""
+        """The notebook display; it takes precedence over BaseEstimator's."""
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
-    # Metadata routing: scikit-learn's pipelines and searches ask whether `fit` and `score` want sample_weight.
+    # Metadata routing: scikit-learn's pipelines and searches ask whether `fit` and `score` accept sample_weight.
 
     def set_fit_request(self, *, sample_weight: bool | str | None = "$UNCHANGED$") -> Self:
         """Whether a meta-estimator should pass `sample_weight` to fit: True, False, None, or the name of an alias."""
@@ -169,7 +173,7 @@ class Protocol(NotYetBaseEstimator):
         return self
 
     def get_metadata_routing(self) -> Any:
-        """What scikit-learn's routing asks an estimator for."""
+        """The request object that scikit-learn's metadata routing asks an estimator for."""
         from sklearn.utils.metadata_routing import MetadataRequest
 
         requests = MetadataRequest(owner=self)
@@ -191,7 +195,10 @@ after_import("sklearn.base", _join_scikit_learn)
 
 
 def not_fitted(estimator: object) -> Exception:
-    """scikit-learn's own error where it is in use, so that its tools know it; else one that reads alike."""
+    """Return scikit-learn's NotFittedError if scikit-learn is imported, so that its tools recognise it.
+
+    Else a similar error.
+    """
     message = f"this {type(estimator).__name__} has not learnt anything yet; call fit first"
     if "sklearn" in sys.modules:
         from sklearn.exceptions import NotFittedError

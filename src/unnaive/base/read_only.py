@@ -1,6 +1,6 @@
-"""Arrays that belong to a value are read-only: what writes into one by mistake gets an error, not a damaged model.
+"""Make the arrays of a value read-only: writing into one by mistake then raises an error instead of corrupting a model.
 
-FittedModel protects all that is inside it when it is made, loaded or unpickled, and `lazy_property` what it keeps.
+FittedModel protects its contents when it is created, loaded or unpickled; `lazy_property` protects what it caches.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from unnaive.base.sparse import issparse
 __all__ = ["own", "read_only"]
 
 T = TypeVar("T")
-PLAIN = {str, int, float, bool, bytes, type(None)}  # a list of nothing else is passed over
+PLAIN = {str, int, float, bool, bytes, type(None)}  # lists that contain only these types are skipped
 
 
 def read_only(value: T) -> T:
-    """The value itself, every array inside it read-only from now on; nothing is copied.
+    """Make every array inside the value read-only and return the value itself; nothing is copied.
 
-    Inside are the fields of dataclasses, of sparse matrices and of objects of this package, and the items of lists,
-    tuples and dicts. With an array, all arrays that it is a view of are protected too: a view that is read-only is no
-    protection while its base can be written to. What a caller may still hold must be copied before (`own`), or the
-    caller's own array would become read-only.
+    The function follows fields of dataclasses, sparse matrices and objects of this package, and items of lists, tuples
+    and dicts. If an array is a view, its base arrays are protected too: a read-only view is no protection while its
+    base is writable. An array that the caller still holds must be copied first (`own`); otherwise the caller's array
+    would become read-only.
 
     >>> whole = np.arange(4)
     >>> half = read_only({"half": whole[:2]})["half"]
@@ -45,7 +45,7 @@ def read_only(value: T) -> T:
 
 
 def own(value: T, *others: Any) -> T:
-    """A sparse matrix or an array, copied if it shares memory with a matrix or an array among `others`.
+    """Return a sparse matrix or an array, copied if it shares memory with any of `others`.
 
     >>> theirs = np.arange(3)
     >>> own(theirs, theirs) is theirs, own(theirs, np.arange(3)) is theirs
@@ -57,14 +57,14 @@ def own(value: T, *others: Any) -> T:
 
 
 def _protect(array: Any) -> None:
-    """Clear the flag of an array and of all arrays that it is a view of."""
+    """Clear the writeable flag of an array and of every array that it is a view of."""
     while isinstance(array, np.ndarray):
         array.flags.writeable = False
         array = array.base
 
 
 def _parts(value: Any) -> Iterable[Any]:
-    """What is inside a value, as a copy: other threads may meanwhile add a property that is computed lazily."""
+    """The parts of a value, as a copy: another thread may add a lazily computed property meanwhile."""
     if isinstance(value, (list, tuple)):
         return () if PLAIN.issuperset(map(type, value)) else value
     if isinstance(value, dict):
@@ -80,7 +80,7 @@ def _is_entered(value: Any) -> bool:
 
 
 def _arrays(value: Any) -> list[Any]:
-    """The arrays of a sparse matrix, or the array itself; none of anything else."""
+    """The arrays of a sparse matrix, or the array itself; empty for any other value."""
     if issparse(value):
         return [part for part in tuple(vars(value).values()) if isinstance(part, np.ndarray)]
     return [value] if isinstance(value, np.ndarray) else []

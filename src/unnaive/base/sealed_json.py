@@ -1,4 +1,4 @@
-"""JSON that knows whether it is what was written: an object with the CRC-32 of the rest of it."""
+"""JSON objects with a CRC-32 of their content, so that damage is detected."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ KEY = "crc32"
 
 
 def seal_json(values: dict[str, Any]) -> bytes:
-    """The object as JSON, with its checksum.
+    """Serialise the object as JSON with its checksum.
 
     >>> seal_json({"rows": 3})
     b'{"rows": 3, "crc32": 1221473736}'
@@ -19,15 +19,15 @@ def seal_json(values: dict[str, Any]) -> bytes:
 
 
 def read_sealed(content: bytes) -> dict[str, Any]:
-    """The object that `seal_json` wrote; a ValueError if it is another.
+    """Parse what `seal_json` wrote; raise ValueError if the checksum does not match.
 
     >>> read_sealed(seal_json({"rows": 3})), read_sealed(b'{"rows": 4, "crc32": 1221473736}')
     Traceback (most recent call last):
-    ValueError: it has another checksum
+    ValueError: the checksum does not match
     """
     values = json.loads(content.decode())
     if not isinstance(values, dict) or values.pop(KEY, None) != _checksum(values):
-        raise ValueError("it has another checksum")
+        raise ValueError("the checksum does not match")
     return values
 
 

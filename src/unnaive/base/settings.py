@@ -1,8 +1,8 @@
 """Options and settings, declared once: name, type, range, default and one sentence of help.
 
-A model's class declares its settings as fields with `setting`, a dataclass its options with `option`. Constructors,
-docstrings, options of the command line, shell completion and the reference pages follow from the declaration, and type
-checkers see them as they see the fields of a dataclass.
+A model's class declares its settings as fields with `setting`, a dataclass declares its options with `option`.
+Constructors, docstrings, command line options, shell completion and the reference pages are generated from the
+declaration, and type checkers treat the declarations like fields of a dataclass.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ Class = TypeVar("Class")
 
 @dataclass(frozen=True)
 class Setting:
-    """One option or setting; made by `setting` or `option`, completed with name and annotation when its class is made.
+    """One option or setting, created by `setting` or `option`; its name and annotation are filled in when its class is
+    defined.
 
     doc      the help: one sentence
     more     further sentences, for docstrings
-    choices  the words that it may be
-    noun     what messages call a choice, its name by default
-    flags    its names on the command line, where they are not made from its name
-    metavar  what the command line calls its value
-    path     "read" or "written" if the value may be the path of a file
+    choices  the permitted strings
+    noun     how messages refer to a choice; default: the name
+    flags    the command line flags, if they are not derived from the name
+    metavar  the placeholder for the value in the command line help
+    path     "read" or "written" if the value may be a file path
     """
 
     default: Any
@@ -48,12 +49,12 @@ class Setting:
     path: str = ""
 
     def check(self, value: Any, owner: str) -> None:
-        """An error of one sentence unless the value is of a declared type and in the declared range."""
+        """Raise an error of one sentence unless the value has a declared type and is in the declared range."""
         types = [TYPES.get(name) for name in self.annotation.split(" | ")]
-        if any(one is None for one in types):  # a type that is not in the table is checked by the model itself
+        if any(kind is None for kind in types):  # a type that is not in the table is checked by the model itself
             return
-        if not any(one.accepts(value) for one in types if one):
-            wanted = " or ".join(one.title for one in types if one)
+        if not any(kind.accepts(value) for kind in types if kind):
+            wanted = " or ".join(kind.title for kind in types if kind)
             example = "" if self.default is None else f", such as {self.default!r}"
             raise UnnaiveError(f"{self.name} of {owner} came as {shorten_value(value)}; give {wanted}{example}")
         if isinstance(value, str) and self.choices is not None:
@@ -72,7 +73,7 @@ class Setting:
 
     @property
     def range(self) -> str:
-        """The range in words, such as "above 0 and up to 1"; empty where any number goes."""
+        """The range in words, such as "above 0 and up to 1"; empty if the range is unlimited."""
         words = (("above", self.above), ("from", self.at_least), ("below", self.below), ("up to", self.at_most))
         return " and ".join(f"{word} {limit:g}" for word, limit in words if limit is not None and math.isfinite(limit))
 
@@ -84,13 +85,13 @@ class Setting:
         return "\n    ".join([f"{self.name} : {kind}{limits}, default={self.default!r}", *lines])
 
     def _choices(self) -> str:
-        others = [one for one in self.annotation.split(" | ") if one != "str"]
+        others = [name for name in self.annotation.split(" | ") if name != "str"]
         names = "{" + ", ".join(f'"{name}"' for name in self.choices or ()) + "}"
         return " or ".join([names, *others])
 
 
 def _wrap(text: str, width: int = 116) -> list[str]:
-    """The words in lines of at most so many characters; quicker than textwrap, which every start would import."""
+    """Wrap the text to lines of at most `width` characters; unlike textwrap, this needs no import at startup."""
     lines = [""]
     for word in text.split():
         if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
@@ -101,19 +102,19 @@ def _wrap(text: str, width: int = 116) -> list[str]:
 
 @dataclass(frozen=True)
 class SettingType:
-    """A type as annotations name it: what messages call it, and whether a value is of it."""
+    """A type that annotations may name: its name in messages, and a test whether a value belongs to it."""
 
     title: str
     accepts: Callable[[Any], bool]
 
 
 def _is_number(value: Any) -> bool:
-    """Whether it is a number, which True is not."""
+    """Whether the value is a number; True and False are not."""
     return _is_float(value) or _is_integer(value)
 
 
 def _is_bool(value: Any) -> bool:
-    import numpy as np  # here, since the command line reads declarations without it
+    import numpy as np  # imported here, since the command line reads the declarations without numpy
 
     return isinstance(value, (bool, np.bool_))
 
@@ -125,7 +126,7 @@ def _is_float(value: Any) -> bool:
 
 
 def _is_integer(value: Any) -> bool:
-    """Whether it is a whole number, which True is not, that 64 bits hold."""
+    """Whether the value is an integer that fits in 64 bits; True and False are not."""
     import numpy as np
 
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and abs(int(value)) < 1 << 63
@@ -155,7 +156,7 @@ def setting(
     metavar: str = "",
     path: str = "",
 ) -> Any:
-    """Declare a setting: one sentence of help, its default, which words or numbers it may be; see Setting."""
+    """Declare a setting: one sentence of help, its default, and its permitted strings or numbers; see Setting."""
     return Setting(
         default,
         doc,
@@ -173,7 +174,7 @@ def setting(
 
 
 def option(doc: str, *, default: Any = None, factory: Callable[[], Any] | None = None, **declared: Any) -> Any:
-    """Declare an option of a dataclass, in the place of `dataclasses.field`; the words are those of `setting`."""
+    """Declare an option of a dataclass, instead of `dataclasses.field`; the arguments are those of `setting`."""
     metadata = {"setting": setting(doc, default=default, **declared)}
     return (
         field(default=default, metadata=metadata)
@@ -192,14 +193,14 @@ def declared_options(cls: Any) -> dict[str, Setting]:
     ('Digits are part of words.', True)
     """
     return {
-        one.name: replace(one.metadata["setting"], name=one.name, annotation=str(one.type))
-        for one in fields(cls)
-        if "setting" in one.metadata
+        field_.name: replace(field_.metadata["setting"], name=field_.name, annotation=str(field_.type))
+        for field_ in fields(cls)
+        if "setting" in field_.metadata
     }
 
 
 def documented(cls: type[Class]) -> type[Class]:
-    """The dataclass, its docstring with a "Parameters" section made from what it declares."""
+    """Add a "Parameters" section, generated from the declared options, to the docstring of a dataclass."""
     cls.__doc__ = document_settings(inspect.cleandoc(cls.__doc__ or ""), declared_options(cls))
     return cls
 
@@ -214,16 +215,16 @@ class Settings:
     (0.5, ['alpha'])
     """
 
-    _declared: dict[str, Setting] = {}  # noqa: RUF012  # replaced by every subclass, never changed
+    _declared: dict[str, Setting] = {}  # noqa: RUF012  # subclasses replace it; it is never modified
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
-        own = {name: value for name, value in vars(cls).items() if isinstance(value, Setting)}
-        for name, value in own.items():
-            own[name] = replace(value, name=name, annotation=str(cls.__annotations__[name]))
+        declared = {name: value for name, value in vars(cls).items() if isinstance(value, Setting)}
+        for name, value in declared.items():
+            declared[name] = replace(value, name=name, annotation=str(cls.__annotations__[name]))
             delattr(cls, name)
-        if own:
-            cls._declared = {**cls._declared, **own}
+        if declared:
+            cls._declared = {**cls._declared, **declared}
             cls.__init__ = _constructor(cls._declared)  # type: ignore[method-assign]
         if cls._declared:
             cls.__doc__ = document_settings(inspect.cleandoc(cls.__doc__ or ""), cls._declared)
@@ -236,41 +237,46 @@ class Settings:
     def changed_settings(self) -> dict[str, Any]:
         """The settings that differ from their defaults."""
         values = {name: getattr(self, name) for name in self._declared}
-        return {name: values[name] for name, one in self._declared.items() if not same_value(values[name], one.default)}
+        return {
+            name: values[name]
+            for name, setting in self._declared.items()
+            if not same_value(values[name], setting.default)
+        }
 
     def check_settings(self) -> None:
-        """An error of one sentence if a value is not of its declared type or outside of its range."""
+        """Raise an error of one sentence if a value does not have its declared type or is out of range."""
         check_options(self, self._declared)
 
 
 def check_options(value: Any, declared: Mapping[str, Setting]) -> None:
-    """An error of one sentence if a field of `value` is not of its declared type or outside of its range."""
+    """Raise an error of one sentence if a field of `value` does not have its declared type or is out of range."""
     owner = getattr(value, "name", type(value).__name__)
     for name, setting in declared.items():
         setting.check(getattr(value, name), owner)
 
 
 def _constructor(declared: dict[str, Setting]) -> Callable[..., None]:
-    """An `__init__` with the declared settings as keywords."""
+    """Build an `__init__` that takes the declared settings as keywords."""
 
-    def __init__(self: Any, **given: Any) -> None:
-        for name in given:
+    def __init__(self: Any, **values: Any) -> None:
+        for name in values:
             if name not in declared:
                 raise TypeError(f"{type(self).__name__}: {unknown_setting(name, list(declared))}")
-        for name, one in declared.items():
-            setattr(self, name, given.get(name, one.default))
+        for name, setting in declared.items():
+            setattr(self, name, values.get(name, setting.default))
 
     keyword = inspect.Parameter.KEYWORD_ONLY
-    parameters = [inspect.Parameter(one.name, keyword, default=one.default) for one in declared.values()]
+    parameters = [inspect.Parameter(setting.name, keyword, default=setting.default) for setting in declared.values()]
     self_ = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     __init__.__signature__ = inspect.Signature([self_, *parameters])  # type: ignore[attr-defined]
     return __init__
 
 
 def document_settings(doc: str, declared: dict[str, Setting]) -> str:
-    """The docstring with a "Parameters" section before its example."""
-    listed = "\n".join(one.describe() for one in declared.values())
-    if "\n**settings\n" in doc:  # a docstring with other sections, and an entry for settings of others
+    """Insert a "Parameters" section before the docstring's example."""
+    listed = "\n".join(setting.describe() for setting in declared.values())
+    # the docstring has sections already, with an entry for settings passed on to another class
+    if "\n**settings\n" in doc:
         return doc.replace("\n**settings\n", f"\n{listed}\n**settings\n", 1)
     text, mark, example = doc.partition(">>> ")
     return f"{text.rstrip()}\n\nParameters\n----------\n{listed}\n\n{_examples(mark + example)}".rstrip() + "\n"
@@ -281,7 +287,7 @@ def _examples(code: str) -> str:
 
 
 def unknown_setting(name: str, known: list[str]) -> str:
-    """The sentence about a setting that does not exist, with the nearest one that does.
+    """The error message for a setting that does not exist, with the nearest valid name.
 
     >>> unknown_setting("alhpa", ["alpha", "beta"])
     "no setting called 'alhpa'; there are alpha, beta; did you mean 'alpha'?"
@@ -294,15 +300,15 @@ def unknown_setting(name: str, known: list[str]) -> str:
 
 
 def same_value(value: Any, other: Any) -> bool:
-    """Whether two settings are alike; arrays are alike only if they are one."""
+    """Whether two values of a setting are equal; arrays are equal only if they are the same object."""
     try:
         return bool(value is other or (type(value) is type(other) and value == other))
-    except ValueError:  # arrays have no one truth
+    except ValueError:  # comparing arrays gives no single truth value
         return False
 
 
 def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:
-    """Settings from words "name=value"; a value is JSON where it can be, or True, False or None, else a word.
+    """Parse settings written as "name=value"; a value is JSON, True, False or None if possible, else a string.
 
     >>> parse_settings(["alpha=0.1", "smoothing=jelinek-mercer", "norm=true", "terms-per-class=None"])
     {'alpha': 0.1, 'smoothing': 'jelinek-mercer', 'norm': True, 'terms_per_class': None}
@@ -324,6 +330,6 @@ def _parse_value(text: str) -> Any:
 
 
 def shorten_value(value: Any) -> str:
-    """repr, cut to 60 characters for messages."""
+    """The repr of a value, cut to 60 characters for messages."""
     shown = repr(value)
     return shown if len(shown) <= 60 else shown[:57] + "..."

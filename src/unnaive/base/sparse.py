@@ -1,6 +1,6 @@
-"""The names of scipy.sparse, which is imported when one of them is first called.
+"""Stand-ins for names of scipy.sparse, which is imported on the first call of one of them.
 
-The import takes longer than to load a model and to predict a text with it, for which no sparse matrix is needed.
+The import takes longer than loading a model and predicting a text, which need no sparse matrix.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["csc_array", "csr_array", "hstack", "import_sparse", "issparse", "vst
 
 
 def import_sparse() -> Any:
-    """scipy.sparse."""
+    """Import and return scipy.sparse."""
     return import_module("scipy.sparse")
 
 
@@ -22,14 +22,17 @@ if TYPE_CHECKING:
 else:
 
     class _Stand(type):
-        """Of a class that stands for the one of its name in scipy.sparse: it makes that one's instances."""
+        """Metaclass of a stand-in for a class of scipy.sparse.
+
+        Calling the stand-in creates an instance of the real class.
+        """
 
         def __call__(cls, *values: Any, **options: Any) -> Any:
             return getattr(import_sparse(), cls.__name__)(*values, **options)
 
-        def __instancecheck__(cls, one: Any) -> bool:
-            known = sys.modules.get("scipy.sparse")  # who never imported it has no instance
-            return known is not None and isinstance(one, getattr(known, cls.__name__, ()))
+        def __instancecheck__(cls, value: Any) -> bool:
+            module = sys.modules.get("scipy.sparse")  # without the import there are no instances
+            return module is not None and isinstance(value, getattr(module, cls.__name__, ()))
 
     class csr_array(metaclass=_Stand):
         """scipy.sparse.csr_array."""
@@ -37,10 +40,10 @@ else:
     class csc_array(metaclass=_Stand):
         """scipy.sparse.csc_array."""
 
-    def issparse(one: Any) -> bool:
-        """Whether it is a sparse array or matrix of SciPy."""
+    def issparse(value: Any) -> bool:
+        """Whether the value is a SciPy sparse array or matrix."""
         check = getattr(sys.modules.get("scipy.sparse"), "issparse", None)
-        return check is not None and check(one)
+        return check is not None and check(value)
 
     def hstack(*values: Any, **options: Any) -> Any:
         """scipy.sparse.hstack."""

@@ -1,4 +1,4 @@
-"""SQLite files whose commits survive a crash, and which nobody but their owner can read: they hold texts."""
+"""SQLite files whose commits survive a crash; they hold texts, so only the owner can read them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PATIENCE = 30.0  # seconds to wait for another process's transaction
 
 
 def connect_durable(path: Path) -> sqlite3.Connection:
-    """A connection to the file, which is made if it is not there; what a transaction wrote is on disk when it ends."""
+    """Open the database, creating it if necessary; a transaction is on disk when it ends."""
     is_new = not path.exists()
     data = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=PATIENCE)
     if is_new:
@@ -23,7 +23,7 @@ def connect_durable(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def transaction(data: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """All of the block's statements, or none of them where it raises."""
+    """Commit the statements of the block together, or roll all of them back if it raises."""
     data.execute("BEGIN IMMEDIATE")
     try:
         yield data

@@ -1,9 +1,9 @@
-"""What differs between operating systems, in one place: locks, replacing files that are open, cores, memory, terminals.
+"""The differences between operating systems, in one place: locks, replacing open files, cores, memory, terminals.
 
-No other module imports what only some systems have (`fcntl`, `msvcrt`, `resource`, `termios`, …); a test looks. What
-the system offers decides, not its name: a function does the portable thing where the better one is missing.
-Windows differs in three ways that matter here: a file that is open, or whose pages are mapped, cannot be replaced or
-removed; a lock keeps others from reading, too; and what `select` waits for is only sockets.
+No other module imports what only some systems have (`fcntl`, `msvcrt`, `resource`, `termios`, …); a test checks this.
+The code tests for features, not for the name of the system, and falls back to a portable method.
+Windows differs in three ways that matter here: an open or memory-mapped file cannot be replaced or removed; a lock also
+prevents reading; and `select` supports only sockets.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ try:
 except ImportError:
     msvcrt = None
 
-OPEN_FILES_MOVE = fcntl is not None  # whether a file that somebody has open may be renamed, replaced and removed
-PATIENCE = 5.0  # seconds that a file may be held by others, a virus scanner for instance, before it is an error
-NAP = 0.02  # seconds between two tries
-LOCKED_BYTE = 1 << 40  # behind the end of any file that is locked: what is locked there cannot be read by others
-# of every file that is opened by os.open: not handed on to other programs, and bytes as they are
+OPEN_FILES_MOVE = fcntl is not None  # whether an open file may be renamed, replaced and removed
+PATIENCE = 5.0  # seconds to wait for a file held by another process, such as a virus scanner, before raising an error
+NAP = 0.02  # seconds between two attempts
+LOCKED_BYTE = 1 << 40  # beyond the end of any file, since other processes cannot read a locked byte
+# flags for every os.open: not inherited by other programs, no newline translation
 PLAIN = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0) | getattr(os, "O_BINARY", 0)
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 NO_WAIT = getattr(os, "O_NONBLOCK", 0)
-MANY_DESCRIPTORS = 1 << 16  # where the system has no limit, or does not tell
+MANY_DESCRIPTORS = 1 << 16  # assumed where the system has no limit or does not report it
 LARGE_BLOCK = 1 << 20  # bytes
-SCRATCH = ".unnaive-"  # how the names of folders for temporary files begin
+SCRATCH = ".unnaive-"  # prefix of the names of temporary folders
 
 
 def count_cores() -> int:
-    """The cores that this process may use; all of the machine where the system does not tell.
+    """The number of cores that this process may use, or of the machine if the system does not say.
 
     >>> 1 <= count_cores() <= os.cpu_count()
     True
@@ -52,7 +52,7 @@ def count_cores() -> int:
 
 
 def count_descriptors() -> int:
-    """How many files, connections included, the system lets this process have open."""
+    """The number of files and connections that this process may have open."""
     try:
         import resource
     except ImportError:  # no such limit
@@ -62,20 +62,21 @@ def count_descriptors() -> int:
 
 
 def is_root() -> bool:
-    """Whether this is the user who may do anything; never where there is no such user."""
+    """Whether this process runs as root; False where there is no such user."""
     return bool(user_id() == 0)
 
 
 def user_id() -> int | None:
-    """The number of the user; None where users have none."""
-    found = getattr(os, "geteuid", None)
-    return None if found is None else int(found())
+    """The user's numeric id; None where users have none."""
+    geteuid = getattr(os, "geteuid", None)
+    return None if geteuid is None else int(geteuid())
 
 
 def lock_file(handle: int, *, wait: bool = True) -> None:
-    """Take an exclusive lock on an open file, until it is closed; without `wait` BlockingIOError if somebody has it.
+    """Lock an open file exclusively until it is closed; without `wait`, raise BlockingIOError if another process holds
+    it.
 
-    Where there are neither `fcntl` nor `msvcrt`, there are no other processes that one could share files with.
+    Systems with neither `fcntl` nor `msvcrt` have no other processes to share files with.
     """
     if fcntl is not None:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -84,7 +85,7 @@ def lock_file(handle: int, *, wait: bool = True) -> None:
 
 
 def _lock_byte(handle: int, wait: bool) -> None:
-    """Lock one byte far behind the end; the place in the file stays what it was."""
+    """Lock one byte far beyond the end; the file position does not change."""
     before = os.lseek(handle, 0, os.SEEK_CUR)
     try:
         while True:
@@ -93,7 +94,7 @@ def _lock_byte(handle: int, wait: bool) -> None:
                 return msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[no-any-return]
             except OSError as problem:
                 if not wait:
-                    raise BlockingIOError(problem.errno, "somebody else has locked the file") from problem
+                    raise BlockingIOError(problem.errno, "another process has locked the file") from problem
             time.sleep(NAP)
     finally:
         os.lseek(handle, before, os.SEEK_SET)
@@ -101,13 +102,14 @@ def _lock_byte(handle: int, wait: bool) -> None:
 
 @contextmanager
 def locked_for_replacing(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold the one lock of a file that is replaced inside: others who ask for it wait, or without `wait` get an error.
+    """Hold the lock of a file that is replaced inside the block; other processes wait, or get an error without `wait`.
 
-    The lock is on the file itself where open files can be replaced: on the one that is at `path` when the lock is
-    there, since a writer before us renames a new one. Elsewhere it is on a file beside it, which stays.
+    Where open files can be replaced, the lock is on the file that is at `path` once the lock is held, since another
+    writer may have renamed a new one there while we waited. Elsewhere the lock is on a second file beside it, which is
+    not removed.
     """
     if not OPEN_FILES_MOVE:
-        with path.open("rb"):  # an error if it is not there, or cannot be read
+        with path.open("rb"):  # raises if the file is missing or unreadable
             pass
         with open_lock(path, wait=wait):
             yield
@@ -121,7 +123,7 @@ def locked_for_replacing(path: Path, *, wait: bool = True) -> Iterator[None]:
 
 
 def open_lock(path: Path, *, wait: bool = True) -> BinaryIO:
-    """The locked file `.lock` beside `path`, for its owner alone; closing it gives the lock back."""
+    """Open and lock the file `.lock` beside `path`, readable only by its owner; closing it releases the lock."""
     file = os.fdopen(os.open(path.with_name(path.name + ".lock"), os.O_CREAT | os.O_RDWR | PLAIN, 0o600), "r+b")
     try:
         lock_file(file.fileno(), wait=wait)
@@ -132,7 +134,7 @@ def open_lock(path: Path, *, wait: bool = True) -> BinaryIO:
 
 
 def replace_file(source: Path, target: Path) -> None:
-    """Rename `source` to `target`, which may be there; where readers hold a file, wait a few seconds for them."""
+    """Rename `source` to `target`, replacing it; if readers hold the target, retry for a few seconds."""
     deadline = time.monotonic() + (0 if OPEN_FILES_MOVE else PATIENCE)
     while True:
         try:
@@ -145,16 +147,16 @@ def replace_file(source: Path, target: Path) -> None:
 
 
 def place_new(source: Path, target: Path) -> None:
-    """Rename `source` to `target`; FileExistsError if somebody was quicker, where `replace` would overwrite theirs."""
+    """Rename `source` to `target`; raise FileExistsError if `target` exists, where `replace` would overwrite it."""
     if OPEN_FILES_MOVE:
         os.link(source, target)
         source.unlink()
     else:
-        source.rename(target)  # which fails there if the target exists
+        source.rename(target)  # on Windows this fails if the target exists
 
 
 def flush_folder(folder: Path) -> None:
-    """Make a rename in the folder durable, where a folder can be opened; elsewhere the system does it by itself."""
+    """Make a rename in the folder durable where folders can be opened; elsewhere the system does so itself."""
     if not OPEN_FILES_MOVE:
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -165,7 +167,7 @@ def flush_folder(folder: Path) -> None:
 
 
 def keep_owner(handle: int, owner: int, group: int) -> bool:
-    """Give an open file to another user and group, and return whether that went well; always where there are none."""
+    """Set user and group of an open file; return whether that succeeded (True where files have no owner)."""
     change = getattr(os, "fchown", None)
     try:
         if change is not None:
@@ -176,7 +178,7 @@ def keep_owner(handle: int, owner: int, group: int) -> bool:
 
 
 def keep_mode(handle: int, mode: int) -> None:
-    """Set the permissions of an open file, where they belong to files."""
+    """Set the permissions of an open file, where files have permissions."""
     change = getattr(os, "fchmod", None)
     if change is not None:
         with suppress(OSError):
@@ -184,22 +186,22 @@ def keep_mode(handle: int, mode: int) -> None:
 
 
 def map_or_read(file: BinaryIO) -> Any:
-    """The bytes of an open file: its pages, or a copy where mapped files cannot be replaced. Empty: a ValueError."""
+    """Memory-map an open file, or copy it where mapped files cannot be replaced; raise ValueError if it is empty."""
     if OPEN_FILES_MOVE:
         import mmap
 
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     content = file.read()
     if not content:
-        raise ValueError("nothing can be mapped of an empty file")
+        raise ValueError("an empty file cannot be memory-mapped")
     return content
 
 
 @contextmanager
 def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
-    """A folder of its own in `parent`, or where temporary files go, removed with all that is in it.
+    """Create a temporary folder in `parent`, or in the system's temporary folder, and remove it at the end.
 
-    Where mapped files cannot be removed, those that arrays still stand on are removed when the program ends.
+    Where mapped files cannot be removed, those that arrays still use are removed when the program ends.
     """
     from tempfile import TemporaryDirectory, mkdtemp
 
@@ -218,39 +220,39 @@ def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
 
 
 def _remove_folder(folder: Path) -> bool:
-    """Remove what can be removed of a folder, and return whether that was all."""
+    """Remove as much of a folder as possible; return whether everything is gone."""
     import gc
     import shutil
 
-    gc.collect()  # arrays in cycles hold their files, too
+    gc.collect()  # arrays in reference cycles also keep files open
     shutil.rmtree(folder, ignore_errors=True)
     return not folder.exists()
 
 
 def at_fork(before: Callable[[], None], after: Callable[[], None]) -> None:
-    """Call `before` whenever this process forks, and `after` in both of the processes; without effect without fork."""
+    """Call `before` on every fork, then `after` in both processes; does nothing on systems without fork."""
     register = getattr(os, "register_at_fork", None)
     if register is not None:
         register(before=before, after_in_parent=after, after_in_child=after)
 
 
 def return_large_blocks() -> None:
-    """Make the C library give large blocks back to the system as soon as they are free.
+    """Make the C library return large blocks to the system as soon as they are freed.
 
-    glibc raises the size from which it does so with every large block that is freed, up to 32 MB; what comes and goes
-    with each batch then stays in a heap with holes, which grows for a while by half. Setting the size once keeps it.
+    glibc raises the size threshold for this with every large block that is freed, up to 32 MB. Buffers of a batch then
+    stay in a fragmented heap, which grows by up to half. Setting the threshold once keeps it fixed.
     """
     mmap_threshold = -3  # M_MMAP_THRESHOLD of malloc.h
     _call_glibc("mallopt", mmap_threshold, LARGE_BLOCK)
 
 
 def return_small_blocks() -> None:
-    """Return freed memory to the operating system (malloc_trim): batches that were held for a while leave holes."""
+    """Return freed memory to the operating system (malloc_trim); holding batches for a while fragments the heap."""
     _call_glibc("malloc_trim", 0)
 
 
 def _call_glibc(name: str, *numbers: int) -> None:
-    """Call a function of the C library; nothing happens where it has none of this name."""
+    """Call a function of the C library, if it exists there."""
     import ctypes
 
     with suppress(OSError, AttributeError, TypeError):  # TypeError: CDLL(None) on Windows
@@ -259,7 +261,10 @@ def _call_glibc(name: str, *numbers: int) -> None:
 
 @contextmanager
 def interrupts_blocked() -> Iterator[None]:
-    """Block Ctrl-C while processes start, so that they ignore it even while they import; this one gets it after."""
+    """Block Ctrl-C while child processes start, so that they ignore it even during imports.
+
+    This process gets it afterwards.
+    """
     import signal
 
     block = getattr(signal, "pthread_sigmask", None)
@@ -274,7 +279,7 @@ def interrupts_blocked() -> Iterator[None]:
 
 
 def at_hangup(loop: Any, action: Callable[[], None]) -> None:
-    """Let an event loop call `action` at SIGHUP; without effect where there is none, or not in the main thread."""
+    """Make an event loop call `action` on SIGHUP; does nothing where there is no SIGHUP, or outside the main thread."""
     import signal
 
     with suppress(RuntimeError, ValueError, NotImplementedError, AttributeError):
@@ -282,9 +287,9 @@ def at_hangup(loop: Any, action: Callable[[], None]) -> None:
 
 
 class Arrivals:
-    """Tells when there is something to read from an open file, pipe or terminal, or when it has ended.
+    """Tells when an open file, pipe or terminal has data to read or has ended.
 
-    Where nothing can be waited for but sockets, a thread reads ahead, one block.
+    Where `select` supports only sockets, a thread reads ahead by one block.
     """
 
     def __init__(self, handle: int, block: int) -> None:
@@ -293,7 +298,7 @@ class Arrivals:
         self._ahead: bytes | None = None
 
     def wait(self, seconds: float) -> bool:
-        """Whether `read` would return at once, now or within so many seconds."""
+        """Wait up to `seconds`; return whether `read` would not block."""
         if OPEN_FILES_MOVE:
             from select import select
 
@@ -305,7 +310,7 @@ class Arrivals:
         return not self._thread.is_alive()
 
     def read(self) -> bytes:
-        """The next bytes; none at the end."""
+        """The next bytes; empty at the end of the input."""
         if self._thread is None:
             return os.read(self._handle, self._block)
         self._thread.join()
@@ -314,17 +319,17 @@ class Arrivals:
 
     def _read_ahead(self) -> None:
         self._ahead = None
-        with suppress(OSError):  # a pipe whose writer is gone has ended
+        with suppress(OSError):  # a pipe whose writer has closed it is at its end
             self._ahead = os.read(self._handle, self._block)
 
 
 @contextmanager
 def terminal_keys(handle: int) -> Iterator[None]:
-    """Let a terminal hand over keys at once and not show them; as it was before, whatever happens."""
+    """Switch a terminal to unbuffered input without echo inside the block, and restore it afterwards."""
     try:
         import termios
         import tty
-    except ImportError:  # `read_keystroke` asks the console itself
+    except ImportError:  # on Windows `read_keystroke` asks the console
         yield
         return
     before = termios.tcgetattr(handle)
@@ -336,10 +341,10 @@ def terminal_keys(handle: int) -> Iterator[None]:
 
 
 def read_keystroke(handle: int, *, terminal: bool) -> bytes | None:
-    """The next byte of stdin, or the bytes of the next key of a console: b"" at the end, None for an arrow key."""
+    """The next byte of stdin, or the next key of a Windows console: b"" at the end, None for an arrow key."""
     if terminal and fcntl is None and msvcrt is not None:
         key = str(msvcrt.getwch())
-        if key in ("\x00", "\xe0"):  # an arrow or a function key: two codes
+        if key in ("\x00", "\xe0"):  # an arrow or function key sends two codes
             msvcrt.getwch()
             return None
         if key == "\x03":
@@ -349,7 +354,10 @@ def read_keystroke(handle: int, *, terminal: bool) -> bytes | None:
 
 
 def more_keys(handle: int, seconds: float) -> bool:
-    """Whether another byte follows at once, as in the sequence of an arrow key; never on a console."""
+    """Whether another byte follows immediately, as in the escape sequence of an arrow key.
+
+    False on a Windows console.
+    """
     if fcntl is None:
         return False
     from select import select
@@ -358,7 +366,7 @@ def more_keys(handle: int, seconds: float) -> bool:
 
 
 def use_utf8() -> None:
-    """Print UTF-8 wherever output goes, also where the system's own encoding is another, as on Windows."""
+    """Write UTF-8 to stdout and stderr, also where the system's encoding is another, as on Windows."""
     for stream in (sys.stdout, sys.stderr):
         encoding = (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "")
         if fcntl is None and encoding != "utf8" and hasattr(stream, "reconfigure"):

@@ -1,1 +1,1 @@
-"""What models learn from: targets, Counts and their accumulator, kept documents, register, folds, sparse products."""
+"""The input of training: targets, Counts and their accumulator, kept documents, register, folds, sparse products."""

@@ -1,7 +1,7 @@
-"""The accumulator: batches of labelled texts → sums over all of them, written to disk as runs where memory is full.
+"""The accumulator sums batches of labelled texts; when memory is full, it writes the sums to disk as runs.
 
-What it gives is the same whatever the batches and runs: sums of whole numbers. On Spark each partition has one, and its
-sums travel as runs.
+The sums are integers, so the result does not depend on batches or runs. On Spark each partition has its own
+accumulator, and its sums are sent between machines as runs.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
-LETTERS = 10  # of a word, on average; of an n-gram, times its words
-MOST_RUNS = 16  # on disk, before they are merged into one
-UNLABELLED = None  # the class of documents without a label, until it is known what they are
+LETTERS = 10  # assumed letters per word; an n-gram has that many times its words
+MOST_RUNS = 16  # number of runs on disk at which they are merged into one
+UNLABELLED = None  # the class of documents without a label, until it is clear how to treat them
 
 
 class LabelCodes:
@@ -49,34 +49,34 @@ class LabelCodes:
 
     @property
     def labels(self) -> list[Any]:
-        """The labels by number."""
+        """The labels, in the order of their numbers."""
         return list(self._code)
 
     def __len__(self) -> int:
         return len(self._code)
 
     def matrix(self, label_sets: Sequence[tuple[Any, ...]], *, mark_unlabelled: bool = True) -> StoredMatrix:
-        """Y (n_docs, labels so far): a document without a label has the class UNLABELLED, or none."""
+        """Y (n_docs, labels so far); a document without a label gets the class UNLABELLED, or an empty row."""
         code = self._code
         nothing = (UNLABELLED,) if mark_unlabelled else ()
-        # sets are many and their values few
+        # many documents share few distinct label sets
         places = {
             names: tuple(code.setdefault(name, len(code)) for name in names or nothing)
             for names in dict.fromkeys(label_sets)
         }
-        found = [places[names] for names in label_sets]
-        columns = list(chain.from_iterable(found))
-        sizes = np.fromiter(map(len, found), np.int64, len(found))
+        rows = [places[names] for names in label_sets]
+        columns = list(chain.from_iterable(rows))
+        sizes = np.fromiter(map(len, rows), np.int64, len(rows))
         ends = np.concatenate([np.zeros(1, np.int32), np.cumsum(sizes)]).astype(np.int32)
         indices = np.array(columns, np.int32)
         return StoredMatrix(np.ones(len(indices), np.int64), indices, ends, (len(label_sets), len(code)))
 
 
 class Accumulator:
-    """The sums over batches of texts with their label sets, in bounded memory.
+    """Sum batches of texts with their label sets, in bounded memory.
 
-    rule, threads  how texts become terms
-    memory         bytes that the whole program may take; None for any number
+    rule, threads  the token rule, and the number of threads that apply it
+    memory         the memory limit of the whole program, in bytes; None for no limit
     folder         where runs are written; needed with `memory` and for checkpoints
     cost           what a model of the terms takes; `weight_bytes` more for every class and term, seen together or not
 
@@ -120,11 +120,11 @@ class Accumulator:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The terms that are in memory."""
+        """The terms counted in memory."""
         return self._counter.vocabulary
 
     def add(self, texts: Any, label_sets: Sequence[tuple[Any, ...]]) -> None:
-        """Count some documents."""
+        """Count a batch of documents."""
         if not len(label_sets):
             return
         X = StoredMatrix(*self._counter.count_arrays(texts, grow=True), canonical=True)
@@ -142,11 +142,11 @@ class Accumulator:
             self.write_run()
 
     def write_run(self) -> None:
-        """Move what is in memory to disk; where there are many runs already, they become one."""
+        """Write the sums in memory to disk as a run; if there are MOST_RUNS already, merge them into one."""
         counts = self._sums.total()
         if counts.n_docs:
             counts, vocabulary = counts.grown(len(self.codes), self._n_terms), self.vocabulary
-            self._start()  # before the run is written, which takes memory of its own
+            self._start()  # free the sums first: writing the run needs memory too
             write_run(self._new_run(), counts, vocabulary)
             del counts, vocabulary
         if len(self.runs) > MOST_RUNS:
@@ -168,13 +168,13 @@ class Accumulator:
         merge_folders([self._folder() / name for name in before], self._new_run())
 
     def remove_stale_runs(self) -> None:
-        """Remove runs that were merged into others, or that an interrupted program left half-written."""
+        """Remove runs that were merged into others, and runs that an interrupted program left incomplete."""
         for path in self._folder().glob("run-*"):
             if path.name not in self.runs:
                 shutil.rmtree(path, ignore_errors=True)
 
     def state(self) -> dict[str, Any]:
-        """What `restore` needs, beside the runs: plain enough for JSON. Nothing may be left in memory."""
+        """The state that `restore` needs besides the runs, as JSON values. All sums must be on disk."""
         return {
             "labels": self.codes.labels, "runs": self.runs, "next_run": self._next_run, "n_docs": self.n_docs,
             "n_unlabelled": self.n_unlabelled, "n_multilabel": self.n_multilabel, "n_spilled": self.n_spilled,
@@ -182,7 +182,7 @@ class Accumulator:
         }  # fmt: skip
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on where `state` was taken."""
+        """Continue from a saved state."""
         self.codes = LabelCodes(state["labels"])
         self.runs, self._next_run = list(state["runs"]), state["next_run"]
         for name in ("n_docs", "n_unlabelled", "n_multilabel", "n_spilled", "has_terms"):
@@ -191,12 +191,12 @@ class Accumulator:
     def total(self, *, multilabel: bool) -> NamedCounts:
         """The sums over all documents, with names.
 
-        Where the model of all terms would not fit in memory, terms of few documents are left out, by the rule of
-        `find_min_df`; `min_df` and `n_pruned` say how many.
+        If the model of all terms would not fit in memory, rare terms are dropped by the rule of `find_min_df`; `min_df`
+        and `n_pruned` report the limit and the number of dropped terms.
         """
         counts, vocabulary = self._sums.total(), self.vocabulary
         letters, cells = len(vocabulary.to_arrays()[0]), stored(counts, "class_terms").nnz
-        # runs or not, the same sums give the same model: both ask whether that fits
+        # with or without runs, check whether the model fits: the same sums must give the same model
         needed = self._term_cost().of(len(vocabulary), letters, cells)
         if self.runs or (self._budget is not None and needed > self._budget):
             del counts, vocabulary
@@ -207,12 +207,12 @@ class Accumulator:
         return self._cost._replace(term=self._cost.term + self._weight_bytes * len(self.codes))
 
     def run(self) -> Run:
-        """What is in memory as a run, for another machine to merge with others."""
+        """The sums in memory as a run, to be merged on another machine."""
         counts = self._sums.total().grown(len(self.codes), self._n_terms)
         return Run.of(counts, self.vocabulary, self.codes.labels)
 
     def clear(self) -> None:
-        """Let go of the terms and sums in memory, which someone else has now."""
+        """Drop the terms and sums in memory after handing them over."""
         self._start()
 
     def _load_runs(self) -> tuple[Counts, Vocabulary]:
@@ -225,10 +225,10 @@ class Accumulator:
 
 
 def name_counts(counts: Counts, labels: Sequence[Any], vocabulary: Vocabulary, *, multilabel: bool) -> NamedCounts:
-    """The sums with their names, classes sorted.
+    """Name the sums, with the classes sorted.
 
-    Documents without a label are documents of no class in multilabel data; in single-label data they are left out, and
-    so are the terms of theirs alone.
+    In multilabel data, documents without a label belong to no class. In single-label data they are left out, together
+    with terms that occur only in them.
     """
     counts = counts.grown(len(labels), len(vocabulary))
     if UNLABELLED in labels:
@@ -261,6 +261,6 @@ def _without_unlabelled(
 
 
 def _reorder_classes(counts: Counts, rows: NDArray[np.int64]) -> Counts:
-    """The sums of the classes `rows`, in that order; corpus totals stay."""
+    """The sums of the classes `rows`, in that order; corpus totals are unchanged."""
     class_terms, class_df = (take_rows(stored(counts, name), rows) for name in ("class_terms", "class_df"))
     return Counts(counts.n_docs, counts.class_docs[rows], class_terms, class_df, counts.terms, counts.df)

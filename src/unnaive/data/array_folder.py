@@ -1,7 +1,7 @@
-"""Arrays on disk, a file each in one folder, written piece by piece, read through memory maps or piece by piece.
+"""Arrays on disk, one file each in a folder; they are appended to, and read as memory maps or block by block.
 
-A folder is whole when its manifest is there, which is written last and has the size and the checksum of every array,
-and its own.
+A folder is complete if it has a manifest. The manifest is written last; it holds the size and checksum of every array,
+and its own checksum.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from unnaive.base.types import Arrays
 
 MANIFEST = "manifest.json"
 FORMAT = 2
-BLOCK = 1 << 22  # bytes that are checked at a time
+BLOCK = 1 << 22  # bytes per step of the checksum
 
 Opened = TypeVar("Opened")
 
 
 class ArrayWriter:
-    """Appends to named arrays of one folder; `finish` makes it whole.
+    """Append to named arrays in one folder; `finish` completes it.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp()) / "run"
@@ -50,12 +50,12 @@ class ArrayWriter:
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
         except OSError as problem:
-            raise UnnaiveError(f"{folder} cannot be made ({problem.strerror}); choose another folder") from problem
+            raise UnnaiveError(f"{folder} cannot be created ({problem.strerror}); choose another folder") from problem
         self._files: dict[str, IO[bytes]] = {}
         self._about: dict[str, dict[str, Any]] = {}
 
     def append(self, name: str, values: NDArray[Any]) -> None:
-        """More of an array; all parts of it have the same type."""
+        """Append to an array; all parts must have the same type."""
         values = np.ascontiguousarray(values)
         if name not in self._files:
             self._files[name] = (self.folder / name).open("wb")
@@ -69,7 +69,7 @@ class ArrayWriter:
         about["crc32"] = zlib.crc32(data, about["crc32"])
 
     def finish(self, about: dict[str, Any]) -> None:
-        """Close all arrays, flushed to disk, and write the manifest."""
+        """Flush and close all arrays, then write the manifest."""
         for file in self._files.values():
             file.flush()
             os.fsync(file.fileno())
@@ -78,7 +78,7 @@ class ArrayWriter:
             file.write(seal_json({"format": FORMAT, "arrays": self._about, "about": about}))
 
     def abandon(self) -> None:
-        """Close and remove all of it."""
+        """Close and remove all arrays."""
         for file in self._files.values():
             with suppress(OSError):
                 file.close()
@@ -86,7 +86,7 @@ class ArrayWriter:
 
 
 class StoredArray:
-    """An array on disk that is read piece by piece: unlike a memory map it takes no memory but that of the piece."""
+    """An array on disk that is read block by block; unlike a memory map, it uses memory only for the block."""
 
     def __init__(self, path: Path, dtype: np.dtype[Any], size: int) -> None:
         self._path, self._dtype, self._size = path, dtype, size
@@ -95,25 +95,25 @@ class StoredArray:
         return self._size
 
     def read(self, first: int = 0, last: int | None = None) -> NDArray[Any]:
-        """The values from `first` to before `last`, or to the end."""
+        """The values from `first` (inclusive) to `last` (exclusive), or to the end."""
         count = (self._size if last is None else last) - first
-        found = np.fromfile(self._path, self._dtype, count, offset=first * self._dtype.itemsize)
-        if len(found) < count:
-            raise BadData(f"{self._path} became shorter while it was read; count again")
-        return found
+        values = np.fromfile(self._path, self._dtype, count, offset=first * self._dtype.itemsize)
+        if len(values) < count:
+            raise BadData(f"{self._path} was truncated while it was read; count again")
+        return values
 
 
 def open_stored(folder: Path) -> tuple[dict[str, StoredArray], dict[str, Any]]:
-    """The same as `open_arrays`, to be read piece by piece."""
+    """Like `open_arrays`, for reading block by block."""
     return _open(folder, StoredArray)
 
 
 def open_arrays(folder: Path) -> tuple[Arrays, dict[str, Any]]:
-    """(the arrays as read-only memory maps, what `finish` was told); a folder that is not whole is refused.
+    """Return (the arrays as read-only memory maps, the dict passed to `finish`); an incomplete folder is an error.
 
     >>> open_arrays(Path("no-such-folder"))
     Traceback (most recent call last):
-    unnaive.base.errors.BadData: no-such-folder is not whole (no manifest.json in it); remove it and count again
+    unnaive.base.errors.BadData: no-such-folder is incomplete (it has no manifest.json); remove it and count again
     """
     return _open(folder, _map)
 
@@ -125,11 +125,11 @@ def _map(path: Path, dtype: np.dtype[Any], size: int) -> NDArray[Any]:
 def _open(folder: Path, how: Callable[[Path, np.dtype[Any], int], Opened]) -> tuple[dict[str, Opened], dict[str, Any]]:
     try:
         manifest = _read_manifest(folder)
-        arrays = {name: _open_array(folder / name, one, how) for name, one in manifest["arrays"].items()}
+        arrays = {name: _open_array(folder / name, entry, how) for name, entry in manifest["arrays"].items()}
         return arrays, manifest["about"]
     except FileNotFoundError as problem:
         missing = Path(problem.filename).name
-        raise BadData(f"{folder} is not whole (no {missing} in it); remove it and count again") from problem
+        raise BadData(f"{folder} is incomplete (it has no {missing}); remove it and count again") from problem
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
         if isinstance(problem, BadData):
             raise
@@ -138,7 +138,7 @@ def _open(folder: Path, how: Callable[[Path, np.dtype[Any], int], Opened]) -> tu
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     content = (folder / MANIFEST).read_bytes()
-    if json.loads(content).get("format") == 1:  # which had no checksum of its own
+    if json.loads(content).get("format") == 1:  # format 1 has no checksum of its own
         raise BadData(f"{folder} was written by another version of unnaive; remove it and count again")
     manifest = read_sealed(content)
     if manifest["format"] != FORMAT:
@@ -149,22 +149,22 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
 def _open_array(path: Path, about: dict[str, Any], how: Callable[[Path, np.dtype[Any], int], Opened]) -> Opened:
     kind = np.dtype(about["dtype"])
     if kind.kind not in "iuf":
-        raise ValueError(f"{path.name} is of type {kind}")
+        raise ValueError(f"{path.name} has the type {kind}")
     if path.stat().st_size != about["size"] * kind.itemsize:
         raise ValueError(f"{path.name} has {path.stat().st_size} bytes, not {about['size'] * kind.itemsize}")
     if _checksum(path) != about["crc32"]:
-        raise ValueError(f"{path.name} has another checksum")
+        raise ValueError(f"{path.name} has a wrong checksum")
     return how(path, kind, about["size"])
 
 
 def _checksum(path: Path) -> int:
-    found = 0
+    checksum = 0
     with path.open("rb") as file:
         while block := file.read(BLOCK):
-            found = zlib.crc32(block, found)
-    return found
+            checksum = zlib.crc32(block, checksum)
+    return checksum
 
 
 def is_whole(folder: Path) -> bool:
-    """Whether the folder has its manifest."""
+    """Whether the folder is complete, that is, has a manifest."""
     return (folder / MANIFEST).is_file()

@@ -1,6 +1,6 @@
-"""Rules for the arrays of a model file: which there are, of which type, how their sizes fit together, in which range.
+"""Rules for the arrays of a model file: required names, types, ranges, and how their sizes must match.
 
-A scorer states them as a table; `check_rules` holds the arrays of a file against it, before anything reads them.
+A scorer declares its rules as a table; `check_rules` checks the arrays of a file against it before they are used.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from unnaive.base.types import Arrays
 from unnaive.data.arrays import PARTS, find_csr_problem
 
-LARGEST = 1e75  # of a weight: the product of four is still finite; no training comes near it
-LARGEST_IDF = 1e6  # 1 + log of a number of documents is below 700
+LARGEST = 1e75  # of a weight: the product of four is still finite, and no training comes near it
+LARGEST_IDF = 1e6  # 1 + log of a number of documents is far below it
 ABOVE_ZERO = 5e-324  # the smallest number above 0
 
 ArraySize = int | str  # a number, the name of a size, or a name and a number: "terms", "terms+1"
@@ -32,15 +32,15 @@ TYPES["number"] = TYPES["float"] + TYPES["whole"]
 
 @dataclass(frozen=True)
 class ArrayRule:
-    """What one array must be.
+    """The requirements for one array.
 
-    type      "float" (32 or 64 bits), "whole" (of any width), "number" (either), "short" (whole, of 8 or 16 bits),
-              "byte" (uint8) or "hash" (uint64)
-    shape     sizes, by name or as numbers; a name that is not known yet is that of the size that is found
+    type      "float" (32 or 64 bits), "whole" (integers of any width), "number" (either), "short" (integers of 8 or 16
+              bits), "byte" (uint8) or "hash" (uint64)
+    shape     sizes as names or numbers; the first array that uses a name defines its size
     least     the smallest value
-    most      the largest value; `below` instead for places: a size, which no value reaches
-    optional  whether it may be missing
-    or_minus_infinity  whether −∞ is a value too
+    most      the largest value; for indices use `below`: a size that every value must be less than
+    optional  whether the array may be missing
+    or_minus_infinity  whether −∞ is also allowed
     """
 
     type: str
@@ -52,36 +52,37 @@ class ArrayRule:
     or_minus_infinity: bool = False
 
     def find_problem(self, values: NDArray[Any], sizes: dict[str, int]) -> str | None:
-        """What is wrong with an array, in words; None for a sound one. Sizes that are new are added to `sizes`."""
+        """Describe what is wrong with an array; None if it is valid. New sizes are added to `sizes`."""
         if values.dtype.str[1:] not in TYPES[self.type]:
-            return f"is of type {values.dtype}"
+            return f"has the type {values.dtype}"
         if values.ndim != len(self.shape):
-            return f"has {values.ndim} dimensions and not {len(self.shape)}"
+            return f"has {values.ndim} dimensions instead of {len(self.shape)}"
         for size, wanted in zip(values.shape, self.shape, strict=True):
             if isinstance(wanted, str) and wanted not in sizes and "+" not in wanted:
                 sizes[wanted] = size
             if size != find_size(wanted, sizes):
-                return f"has the shape {list(values.shape)} and not {[find_size(one, sizes) for one in self.shape]}"
+                return f"has the shape {list(values.shape)} instead of {[find_size(s, sizes) for s in self.shape]}"
         return self._find_range_problem(values, sizes)
 
     def _find_range_problem(self, values: NDArray[Any], sizes: dict[str, int]) -> str | None:
         if not values.size:
             return None
         most = self.most if self.below is None else find_size(self.below, sizes) - 1
-        low, high = values.min().item(), values.max().item()  # Python's numbers, which compare as numbers do
+        # plain Python numbers, so that uint64 and negative limits compare correctly
+        low, high = values.min().item(), values.max().item()
         if self.or_minus_infinity and low == -np.inf:
             finite = values[values != -np.inf]
             low, high = (finite.min().item(), finite.max().item()) if finite.size else (0.0, 0.0)
-        if not (self.least <= low and high <= most):  # not of NaN, which any comparison with is false
-            return f"has values from {low} to {high}, which must be from {self.least} to {most}"
+        if not (self.least <= low and high <= most):  # also true for NaN, since every comparison with NaN is false
+            return f"has values from {low} to {high} instead of from {self.least} to {most}"
         return None
 
 
 @dataclass(frozen=True)
 class TableRule:
-    """What the three arrays of a sparse matrix must be; see ArrayRule.
+    """The requirements for the three arrays of a sparse matrix; see ArrayRule.
 
-    ones  whether the values may be missing, where all of them are 1
+    ones  whether the values may be missing because all of them are 1
     """
 
     rows: ArraySize
@@ -97,7 +98,7 @@ Rules = Mapping[str, ArrayRule | TableRule]
 
 
 def find_size(size: ArraySize, sizes: Mapping[str, int]) -> int:
-    """The number that a size stands for.
+    """Resolve a size to a number.
 
     >>> find_size("terms+1", {"terms": 7}), find_size(2, {})
     (8, 2)
@@ -109,14 +110,14 @@ def find_size(size: ArraySize, sizes: Mapping[str, int]) -> int:
 
 
 def check_rules(arrays: Arrays, rules: Rules, **sizes: int) -> dict[str, int]:
-    """Hold arrays against their rules; a ValueError says what is wrong. All sizes that were found.
+    """Check arrays against their rules, raise ValueError if one is violated, and return all sizes.
 
     >>> rules = {"bias": ArrayRule("float", ("classes",)), "terms": ArrayRule("whole", ("k",), least=0, below="terms")}
     >>> check_rules({"bias": np.zeros(2), "terms": np.array([4, 0])}, rules, classes=2, terms=5)
     {'classes': 2, 'terms': 5, 'k': 2}
     >>> check_rules({"bias": np.zeros(2), "terms": np.array([4, 5])}, rules, classes=2, terms=5)
     Traceback (most recent call last):
-    ValueError: its terms has values from 4 to 5, which must be from 0 to 4
+    ValueError: its terms has values from 4 to 5 instead of from 0 to 4
     >>> check_rules({"bias": np.zeros(2)}, rules, classes=2, terms=5)
     Traceback (most recent call last):
     ValueError: it has no terms
@@ -158,19 +159,19 @@ def _find_table_problem(key: str, rule: TableRule, arrays: Arrays, sizes: dict[s
 
 
 def prefixed(prefix: str, rules: Rules) -> dict[str, ArrayRule | TableRule]:
-    """The rules of a part, whose names begin with `prefix`."""
+    """The rules with `prefix` added to every name, for the arrays of a component."""
     return {f"{prefix}{name}": rule for name, rule in rules.items()}
 
 
 def check_keys(settings: Any, *names: str) -> None:
-    """An error unless a table of settings from JSON has exactly these keys.
+    """Raise ValueError unless a settings object from JSON has exactly these keys.
 
     >>> check_keys({"link": "softmax", "k": 3}, "link")
     Traceback (most recent call last):
     ValueError: its settings have k, which does not belong there
     """
     if not isinstance(settings, dict):
-        raise ValueError("its settings are no table")  # a file's, not a caller's
+        raise ValueError("its settings are not a JSON object")  # not TypeError: the fault is in the file
     missing, unknown = sorted(set(names) - set(settings)), sorted(map(str, set(settings) - set(names)))
     if missing:
         raise ValueError(f"its settings have no {missing[0]}")
@@ -179,12 +180,12 @@ def check_keys(settings: Any, *names: str) -> None:
 
 
 def read_whole(value: Any, name: str, *, least: int = 0, most: int = 1 << 40) -> int:
-    """A whole number from JSON in a range, neither a fraction nor a truth value; else a ValueError.
+    """Return an integer from JSON within a range; raise ValueError for a fraction, a boolean or a value out of range.
 
     >>> read_whole(True, "k")
     Traceback (most recent call last):
-    ValueError: its k is True, no whole number from 0 to 1099511627776
+    ValueError: its k is True, not an integer from 0 to 1099511627776
     """
     if type(value) is not int or not least <= value <= most:
-        raise ValueError(f"its {name} is {str(value)[:40]}, no whole number from {least} to {most}")
+        raise ValueError(f"its {name} is {str(value)[:40]}, not an integer from {least} to {most}")
     return value

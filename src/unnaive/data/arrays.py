@@ -1,4 +1,4 @@
-"""Arrays that come from outside, a model file or a caller, checked before anything reads them."""
+"""Check arrays from a model file or a caller before anything else reads them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ FLOATS = (np.float32, np.float64)
 
 
 def csr_arrays(name: str, table: Sparse, *, index: Any = None) -> Arrays:
-    """The three arrays of a sparse matrix by the names that `read_csr` looks for; `index` narrows its indices."""
+    """The three arrays of a sparse matrix, named as `read_csr` expects.
+
+    `index` is a narrower integer type for the indices.
+    """
     table = table if isinstance(table, StoredMatrix) else csr_array(table)
     parts = {part: getattr(table, part) for part in PARTS}
     if index is not None:
@@ -29,9 +32,9 @@ def csr_arrays(name: str, table: Sparse, *, index: Any = None) -> Arrays:
 
 @dataclass(frozen=True, eq=False)
 class StoredMatrix:
-    """The three arrays of a sound sparse matrix, for `lazy_matrices`: from a file, or made here without SciPy.
+    """The three arrays of a valid sparse matrix, for `lazy_matrices`: from a file, or created here without SciPy.
 
-    `canonical` where it is known that columns ascend in each row.
+    `canonical` is True if the columns of every row are known to ascend.
     """
 
     format: ClassVar[str] = "csr"
@@ -44,18 +47,18 @@ class StoredMatrix:
 
     @property
     def nnz(self) -> int:
-        """How many cells it has."""
+        """The number of cells."""
         return len(self.data)
 
     def tocsr(self) -> Sparse:
-        """The matrix over them."""
+        """The arrays as a csr_array."""
         matrix = csr_array((self.data, self.indices, self.indptr), shape=self.shape)
         if self.canonical:
-            matrix.has_canonical_format = True  # so that nobody needs to look
+            matrix.has_canonical_format = True  # known, so SciPy need not check
         return matrix
 
     def row_sums(self) -> NDArray[Any]:
-        """Σ_t of each row (n_rows,). Whole numbers add up in any order; fractions as SciPy adds them."""
+        """Σ_t of each row (n_rows,). Integers are summed directly; fractions are summed by SciPy, to round alike."""
         if self.data.dtype.kind == "f":
             return self.tocsr().sum(axis=1)  # type: ignore[no-any-return]
         sums = np.zeros(self.shape[0], self.data.dtype)
@@ -66,17 +69,18 @@ class StoredMatrix:
 
     @property
     def in_order(self) -> bool:
-        """Whether columns ascend in each row, so that none comes twice."""
+        """Whether the columns of every row ascend without repetition."""
         ascends = self.indices[1:] > self.indices[:-1]
         starts = self.indptr[1:-1].astype(np.int64)
-        ascends[starts[(starts > 0) & (starts < len(self.indices))] - 1] = True  # from one row to the next
+        ascends[starts[(starts > 0) & (starts < len(self.indices))] - 1] = True  # a descent between two rows is allowed
         return bool(ascends.all())
 
 
 def lazy_matrices(*names: str) -> Callable[[type[T]], type[T]]:
-    """Let fields of a dataclass hold a StoredMatrix until somebody asks for the matrix: predicting texts never does.
+    """Let fields of a dataclass hold a StoredMatrix until the matrix is first accessed; predicting texts never needs
+    it.
 
-    `stored(value, name)` gives what is held.
+    `stored(value, name)` returns the field without conversion.
     """
 
     def decorate(of: type[T]) -> type[T]:
@@ -88,14 +92,14 @@ def lazy_matrices(*names: str) -> Callable[[type[T]], type[T]]:
 
 
 class _LazyMatrix:
-    """A field that is unpacked when it is read."""
+    """A field that converts its StoredMatrix on first access."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
-            raise AttributeError(self._name)  # a field without a default
+            raise AttributeError(self._name)  # the field has no default
         value = instance.__dict__[self._name]
         if isinstance(value, StoredMatrix):
             value = instance.__dict__[self._name] = read_only(value.tocsr())
@@ -106,21 +110,20 @@ class _LazyMatrix:
 
 
 def stored(instance: Any, name: str) -> Any:
-    """What a field of `lazy_matrices` holds: a StoredMatrix, or the matrix."""
+    """The value of a `lazy_matrices` field without conversion: a StoredMatrix or the matrix."""
     return instance.__dict__[name]
 
 
 def read_csr(arrays: Arrays, name: str, shape: tuple[int, int]) -> Sparse:
-    """The sparse matrix that `csr_arrays` wrote, with every index looked at."""
+    """Read the sparse matrix that `csr_arrays` wrote, checking every index."""
     return read_stored(arrays, name, shape).tocsr()
 
 
 def read_stored(arrays: Arrays, name: str, shape: tuple[int, int]) -> StoredMatrix:
-    """The arrays that `csr_arrays` wrote, with every index looked at.
+    """Read the arrays that `csr_arrays` wrote, checking every index.
 
-    SciPy reads out of bounds when it is handed a hostile matrix, so nothing is taken on trust: types, sizes, row ends
-    that never fall (compared, not subtracted: a difference may wrap around), columns inside of the
-    shape, finite values.
+    SciPy reads out of bounds if it gets a malicious matrix, so everything is checked: types, sizes, ascending row ends
+    (compared, not subtracted, since a difference may overflow), columns within the shape, finite values.
     """
     data, indices, indptr = (arrays[f"{name}.{part}"] for part in PARTS)
     problem = find_csr_problem(data, indices, indptr, shape)
@@ -132,11 +135,11 @@ def read_stored(arrays: Arrays, name: str, shape: tuple[int, int]) -> StoredMatr
 def find_csr_problem(
     data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]
 ) -> str | None:
-    """What is wrong with the three arrays of a sparse matrix of this shape, in words; None for a sound one.
+    """Describe what is wrong with the three arrays of a sparse matrix of this shape; None if they are valid.
 
     >>> wrapping = np.array([0, 2_000_000_000, -2_000_000_000, 1], np.int32)
     >>> find_csr_problem(np.ones(1), np.zeros(1, np.int32), wrapping, (3, 1))
-    'has row ends that fall'
+    'has row ends that descend'
     """
     if min(shape) < 0 or any(part.ndim != 1 for part in (data, indices, indptr)):
         return "has arrays of the wrong number of dimensions"
@@ -151,7 +154,7 @@ def find_csr_problem(
     if int(indptr[0]) != 0 or int(indptr[-1]) != len(data):
         return f"has row ends that do not cover its {len(data)} cells"
     if not bool(np.all(indptr[1:] >= indptr[:-1])):
-        return "has row ends that fall"
+        return "has row ends that descend"
     if len(indices) and (int(indices.min()) < 0 or int(indices.max()) >= shape[1]):
         return f"points outside of its {shape[1]} columns"
     if data.dtype.kind == "f" and not bool(np.all(np.isfinite(data))):
@@ -160,9 +163,9 @@ def find_csr_problem(
 
 
 def find_sparse_problem(X: Any) -> str | None:
-    """What is wrong with the indices of a sparse matrix that was handed in, in words; its values are not looked at.
+    """Describe what is wrong with the indices of a sparse matrix from a caller; its values are not checked.
 
-    SciPy's conversions trust indices, so a broken matrix of any format is found here or reads out of bounds there.
+    SciPy's conversions trust the indices: a broken matrix that is not rejected here would be read out of bounds there.
 
     >>> broken = csr_array([[1, 0], [0, 2]])
     >>> broken.indices[1] = 5
@@ -190,5 +193,5 @@ def _find_coordinate_problem(X: Any) -> str | None:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value from JSON is a finite number, neither text nor a truth value."""
+    """Whether a value from JSON is a finite number; strings and booleans are not."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and bool(np.isfinite(float(value)))

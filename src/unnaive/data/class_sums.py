@@ -1,6 +1,6 @@
-"""Sums of documents by class and over the corpus, the arithmetic under Counts: natively where X holds whole counts.
+"""Sums of documents by class and over the corpus, the arithmetic behind Counts; native where X holds integer counts.
 
-The product Yᵀ X in SciPy is the specification; loops over a class at a time give the same sums faster.
+The SciPy product Yᵀ X is the specification; loops over one class at a time give the same sums faster.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from unnaive.base.sparse import csr_array
 from unnaive.base.types import Sparse
 from unnaive.data.products import NATIVE, WORTH_THREADS
 
-DENSE_SHARE = 4  # classes × terms up to this many times the entries: then a class is counted in an array of all terms
+# with classes × terms up to this many times the entries, each class is summed in a dense array of all terms
+DENSE_SHARE = 4
 BLOCK = 1 << 21  # entries summed at a time
 SMALL = 1 << 18  # classes × terms that are summed at once
 
 
 class ClassSums(NamedTuple):
-    """By class, sparse (n_classes, n_terms), and over the corpus, (n_terms,)."""
+    """Sums by class, sparse (n_classes, n_terms), and over the corpus (n_terms,)."""
 
     class_terms: Sparse
     class_df: Sparse
@@ -43,9 +44,9 @@ def class_sums(X: Sparse, by_class: Sparse, weight: NDArray[Any], number: Any, t
     entries = int(np.diff(X.indptr)[by_class.indices].sum())
     often = 0 < by_class.shape[0] * X.shape[1] <= DENSE_SHARE * entries
     if often and _suits(X, by_class, weight, number):
-        found = _native_sums(X, by_class, threads)
-        if found is not None:
-            return found
+        sums = _native_sums(X, by_class, threads)
+        if sums is not None:
+            return sums
     X = _without_zeros(X)
     small = by_class.shape[0] * X.shape[1] <= SMALL and entries <= BLOCK
     counting = _tables_at_once if small else _tables_by_counting
@@ -54,7 +55,7 @@ def class_sums(X: Sparse, by_class: Sparse, weight: NDArray[Any], number: Any, t
 
 
 def _suits(X: Sparse, by_class: Sparse, weight: NDArray[Any], number: Any) -> bool:
-    """Whether the native loops can sum it: counts of 32 bits, every document counted once."""
+    """Whether the native loops apply: 32-bit counts, and every document counted once."""
     return (
         NATIVE is not None
         and X.data.dtype == X.indices.dtype == np.int32
@@ -65,21 +66,21 @@ def _suits(X: Sparse, by_class: Sparse, weight: NDArray[Any], number: Any) -> bo
 
 
 def _native_sums(X: Sparse, by_class: Sparse, threads: int) -> ClassSums | None:
-    """The sums by the extension; None where a count is zero or the sums outgrow 32 bits."""
+    """The sums by the native extension; None if a stored count is zero or a sum exceeds 32 bits."""
     threads = threads if X.nnz >= WORTH_THREADS else 1
-    found = NATIVE.class_sums(
+    arrays = NATIVE.class_sums(
         X.indptr, X.indices, X.data, by_class.indptr, by_class.indices.astype(np.int32), X.shape[1], threads
     )  # fmt: skip
-    if found is None:
+    if arrays is None:
         return None
-    ends, columns, sums, documents, terms, df = found
+    ends, columns, sums, documents, terms, df = arrays
     shape, ends = (by_class.shape[0], X.shape[1]), ends.astype(X.indptr.dtype)
     class_terms, class_df = (csr_array((part, columns, ends), shape=shape) for part in (sums, documents))
     return ClassSums(class_terms, class_df, terms, df)
 
 
 def _in_order(by_class: Sparse, X: Sparse) -> tuple[Sparse, Sparse]:
-    """The same product by_class @ X with documents laid out class by class, so that it reads memory from end to end."""
+    """Reorder the documents of by_class @ X by class, so that memory is read sequentially; the product is unchanged."""
     order = by_class.indices
     places = np.arange(len(order), dtype=order.dtype)
     if len(order) == X.shape[0] and np.array_equal(order, places):
@@ -89,14 +90,14 @@ def _in_order(by_class: Sparse, X: Sparse) -> tuple[Sparse, Sparse]:
 
 
 def _tables_by_product(by_class: Sparse, X: Sparse, number: Any) -> tuple[Sparse, Sparse]:
-    """class_terms and class_df, each a sparse product: memory follows what was seen."""
+    """class_terms and class_df, each by a sparse product: memory is proportional to the cells seen."""
     by_class, rows = _in_order(by_class, X.astype(number, copy=False))
     present = csr_array((np.ones(rows.nnz, by_class.dtype), rows.indices, rows.indptr), shape=rows.shape)
     return canonical(by_class @ rows), canonical(by_class @ present)
 
 
 def _tables_by_counting(by_class: Sparse, X: Sparse, number: Any) -> tuple[Sparse, Sparse]:
-    """The same class by class in an array of all terms: faster, where a class has a good share of them."""
+    """The same, class by class in a dense array of all terms; faster if a class has many of them."""
     columns, sums, documents = [], [], []
     for start, end in pairwise(by_class.indptr):
         terms, df = _column_sums(_rows(X, by_class.indices[start:end]), by_class.data[start:end], number)
@@ -132,7 +133,7 @@ def _tables_at_once(by_class: Sparse, X: Sparse, number: Any) -> tuple[Sparse, S
 
 
 def _rows(X: Sparse, rows: NDArray[Any]) -> Sparse:
-    """Some rows of X, ascending; without a copy where they follow each other."""
+    """Rows of X in ascending order; without a copy if they are contiguous."""
     if not len(rows) or rows[-1] - rows[0] + 1 != len(rows):
         return X[rows]
     ends = X.indptr[rows[0] : rows[-1] + 2]
@@ -141,9 +142,9 @@ def _rows(X: Sparse, rows: NDArray[Any]) -> Sparse:
 
 
 def _column_sums(X: Sparse, weight: NDArray[Any], number: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Σ_d weight[d] X[d, t] and Σ_d weight[d] [X[d, t] > 0], (n_terms,) each. Whole numbers are exact to 2⁵³.
+    """Σ_d weight[d] X[d, t] and Σ_d weight[d] [X[d, t] > 0], (n_terms,) each. Integers are exact up to 2⁵³.
 
-    Block by block: what a block needs is memory used again, and time stays proportional however large X is.
+    X is processed in blocks, which reuse memory, so the time stays proportional to the size of X.
     """
     n_terms, alike = X.shape[1], bool(np.all(weight == 1))
     sums, df = np.zeros(n_terms, number), np.zeros(n_terms, weight.dtype)
@@ -170,9 +171,9 @@ def _without_zeros(X: Sparse) -> Sparse:
 
 
 def canonical(table: Sparse) -> Sparse:
-    """The same table with sorted cells and none that is zero, so that equal sums are equal arrays.
+    """Sort the cells of each row and remove zeros, so that equal sums are equal arrays.
 
-    Two transpositions sort all rows in linear time; a product or a sum has no cell twice.
+    Two transpositions sort all rows in linear time. Products and sums have no duplicate cells.
     """
     table = csr_array(table)
     table.eliminate_zeros()

@@ -1,4 +1,4 @@
-"""Tables of counts in a plain form: the same cells are the same arrays, and hash alike."""
+"""Canonical tables of counts: equal cells give equal arrays and equal hashes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from unnaive.base.sparse import csr_array
 from unnaive.base.types import Ids, Sparse
 from unnaive.data.arrays import StoredMatrix
 
-SMALL_COUNT = 1 << 15  # whole numbers below it are kept in 32 bits: no sum of their products leaves 64
+SMALL_COUNT = 1 << 15  # smaller integers are kept in 32 bits: no sum of their products exceeds 64 bits
 
 
 def move_columns(table: Sparse, columns: Ids | None, n_columns: int) -> Sparse:
-    """The table with column i at `columns[i]` of `n_columns`, cells of a row ascending; None: where they are."""
+    """Move column i to `columns[i]` of `n_columns`, with the cells of each row ascending; None moves none."""
     if columns is None:
         return csr_array((table.data, table.indices, table.indptr), shape=(table.shape[0], n_columns))
     indices = np.asarray(columns, np.int32)[table.indices]
@@ -24,7 +24,7 @@ def move_columns(table: Sparse, columns: Ids | None, n_columns: int) -> Sparse:
 
 
 def take_rows(table: Sparse | StoredMatrix, rows: Ids) -> StoredMatrix:
-    """Some rows of a table, in that order.
+    """Take rows of a table, in the order of `rows`.
 
     >>> take_rows(csr_array([[1, 2], [0, 3]]), np.array([1, 0])).tocsr().toarray()
     array([[0, 3],
@@ -37,21 +37,21 @@ def take_rows(table: Sparse | StoredMatrix, rows: Ids) -> StoredMatrix:
 
 
 def sorted_cells(table: Sparse) -> Sparse:
-    """With ascending columns in every row; two transpositions sort all rows in linear time."""
+    """Sort the columns of every row; two transpositions sort all rows in linear time."""
     return table if table.has_sorted_indices else csr_array(table.tocsc().tocsr())
 
 
 def plain_index(table: Sparse) -> Sparse:
-    """With indices of 32 bits where they suffice: learners keep some, and the same documents give the same bytes."""
+    """Use 32-bit indices where they suffice: learners keep some, and equal documents must give equal bytes."""
     kind = np.int32 if max(table.nnz, *table.shape) < 2**31 else np.int64
     parts = table.data, table.indices.astype(kind, copy=False), table.indptr.astype(kind, copy=False)
     plain = csr_array(parts, shape=table.shape)
-    plain.has_canonical_format = True  # known, so that nobody needs to look
+    plain.has_canonical_format = True  # known, so SciPy need not check
     return plain
 
 
 def plain_cells(X: Sparse) -> Sparse:
-    """Without zeros, columns ascending, whole numbers as integers, whatever type they came in."""
+    """Remove zeros, sort the columns, and store whole numbers as integers, whatever the input type."""
     data = X.data
     if data.size and not bool(np.all(data != 0)):
         X = X.copy()
@@ -64,9 +64,9 @@ def plain_cells(X: Sparse) -> Sparse:
 
 
 def stack_rows(parts: list[Sparse], width: int) -> Sparse:
-    """Matrices one below the other in a matrix of `width` columns; the list is emptied.
+    """Stack matrices vertically into one of `width` columns; the list is emptied.
 
-    Entries are copied a batch at a time, and each batch is let go: at no time are there two copies of all of them.
+    Each matrix is freed once it is copied, so there are never two copies of all entries.
     """
     if len(parts) == 1 and parts[0].shape[1] == width:
         return parts.pop()
@@ -86,14 +86,14 @@ def stack_rows(parts: list[Sparse], width: int) -> Sparse:
 
 
 def _pop_in_order(parts: list[Sparse]) -> Iterator[Sparse]:
-    """Each of the matrices, which leaves the list before it is used."""
+    """Yield each matrix after removing it from the list."""
     parts.reverse()
     while parts:
         yield parts.pop()
 
 
 def row_hashes(table: Sparse, rows: slice, *, values: bool = True) -> NDArray[np.uint64]:
-    """A hash of the columns and values of each row, or of the columns alone (n_rows, 2)."""
+    """A hash of the columns and values of each row, or only of the columns (n_rows, 2)."""
     import hashlib
 
     ends = table.indptr[rows.start : rows.stop + 1]
@@ -102,9 +102,9 @@ def row_hashes(table: Sparse, rows: slice, *, values: bool = True) -> NDArray[np
     cells = memoryview(table.data[first:last].astype("<f8").tobytes() if values else b"")
     width = 8 if values else 0
     cuts = (ends - first).tolist()
-    found = bytearray()
+    hashes = bytearray()
     for start, end in pairwise(cuts):
         digest = hashlib.blake2b(columns[4 * start : 4 * end], digest_size=16)
         digest.update(cells[width * start : width * end])
-        found += digest.digest()
-    return np.frombuffer(bytes(found), "<u8").reshape(-1, 2)
+        hashes += digest.digest()
+    return np.frombuffer(bytes(hashes), "<u8").reshape(-1, 2)

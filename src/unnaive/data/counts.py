@@ -1,4 +1,4 @@
-"""Counts is the statistic that almost every model here learns from: sums over documents, exact in any order."""
+"""Counts, the statistic that almost every model learns from: sums over documents, exact in any order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from unnaive.data.arrays import StoredMatrix, lazy_matrices, stored
 from unnaive.data.class_sums import canonical, class_sums
 from unnaive.data.products import NATIVE
 
-ROUNDING = 1e-11  # of the largest sum: what fractional sums may be off by after adding and taking away
+ROUNDING = 1e-11  # relative to the largest sum: allowed rounding error of fractional sums after adding and subtracting
 
 
 @lazy_matrices("class_terms", "class_df")
@@ -25,8 +25,8 @@ ROUNDING = 1e-11  # of the largest sum: what fractional sums may be off by after
 class Counts:
     """Sums over documents, by class and over the corpus.
 
-    Corpus totals are kept apart from class sums: in multilabel data a document enters several classes but one
-    corpus, and a document without a label enters the corpus alone. Whole numbers stay integers, so `+` and
+    Corpus totals are separate from class sums: in multilabel data a document counts in several classes but once in the
+    corpus, and a document without a label counts only in the corpus. Whole numbers stay integers, so `+` and
     `-` are exact and order is irrelevant; sample weights or fractional features make them float64.
 
     n_docs       documents
@@ -55,8 +55,8 @@ class Counts:
     def of(cls, X: Sparse, Y: Sparse, sample_weight: NDArray[Any] | None = None, *, threads: int = 1) -> Counts:
         """Count documents X (n_docs, n_terms) with labels Y (n_docs, n_classes), both sparse.
 
-        class_terms = Yᵀ diag(sample_weight) X and class_df the same of [X > 0]. X has no negative entry and names no
-        term twice in a row; any entry of Y other than zero is membership.
+        class_terms = Yᵀ diag(sample_weight) X, and class_df is the same for [X > 0]. X has no negative entries and no
+        repeated terms within a row; any non-zero entry of Y is membership.
         """
         weight = _document_weights(X.shape[0], sample_weight)
         number = np.result_type(_number(X.data), weight)
@@ -70,18 +70,18 @@ class Counts:
 
     @classmethod
     def zero(cls, n_classes: int, n_terms: int) -> Counts:
-        """Nothing seen yet: the neutral element of `+`."""
+        """Counts of no documents: the neutral element of `+`."""
         table = csr_array((n_classes, n_terms), dtype=np.int64)
         return cls(np.int64(0), _zeros(n_classes), table, table.copy(), terms=_zeros(n_terms), df=_zeros(n_terms))
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are, seen or not."""
+        """The number of classes, including those without documents."""
         return len(self.class_docs)
 
     @property
     def n_terms(self) -> int:
-        """How many terms there are, seen or not."""
+        """The number of terms, including those without occurrences."""
         return len(self.terms)
 
     @property
@@ -102,7 +102,7 @@ class Counts:
     def __sub__(self, other: Counts) -> Counts:
         left = self._combine(other, _remainder)
         for table, whole in ((left.class_terms, left.terms), (left.class_df, left.df)):
-            if not is_part(table.data, whole[table.indices]):  # documents without a label leave the classes as they are
+            if not is_part(table.data, whole[table.indices]):  # documents without a label do not count in the classes
                 raise _never_counted()
         return left
 
@@ -116,8 +116,8 @@ class Counts:
     def _combine(self, other: Counts, how: Callable[[Any, Any], Any]) -> Counts:
         if self.class_terms.shape != other.class_terms.shape:
             raise BadData(
-                f"counts of {self.n_classes} classes × {self.n_terms} terms and of {other.n_classes} × "
-                f"{other.n_terms} do not line up; place both in one vocabulary and one class list first"
+                f"counts of {self.n_classes} classes × {self.n_terms} terms and counts of {other.n_classes} × "
+                f"{other.n_terms} have different shapes; give both the same vocabulary and class list first"
             )
         parts = {}
         for field in fields(self):
@@ -153,7 +153,7 @@ class Counts:
         )
 
     def grown(self, n_classes: int, n_terms: int) -> Counts:
-        """The same sums with room for classes and terms that come after those already there."""
+        """The same sums with empty rows and columns appended for new classes and terms."""
         if (n_classes, n_terms) == (self.n_classes, self.n_terms):
             return self
         more = n_classes - self.n_classes, n_terms - self.n_terms
@@ -174,7 +174,7 @@ class Counts:
         )
 
     def scaled(self, factors: NDArray[Any]) -> Counts:
-        """The sums with every document of class i counted factors[i] times; every document has one class.
+        """Count every document of class i factors[i] times; every document must have exactly one class.
 
         >>> counts = Counts.of(csr_array([[2, 0], [1, 1]]), csr_array([[1, 0], [0, 1]])).scaled(np.array([3.0, 1.0]))
         >>> counts.class_docs, counts.terms, counts.class_df.toarray().tolist()
@@ -195,7 +195,7 @@ class Counts:
         )
 
     def take(self, rows: NDArray[Any], columns: NDArray[Any]) -> Counts:
-        """The sums of the classes `rows` and the terms `columns` only; corpus totals stay those of all documents."""
+        """The sums of the classes `rows` and the terms `columns`; corpus totals remain those of all documents."""
         taken = self.take_terms(columns) if len(columns) < self.n_terms else self
         if len(rows) == self.n_classes:
             return taken
@@ -203,7 +203,7 @@ class Counts:
         return Counts(taken.n_docs, taken.class_docs[rows], *tables, taken.terms, taken.df)
 
     def take_terms(self, ids: NDArray[Any]) -> Counts:
-        """The sums of the terms `ids` only, in that order."""
+        """The sums of the terms `ids`, in that order."""
         return Counts(
             self.n_docs,
             self.class_docs,
@@ -214,16 +214,16 @@ class Counts:
         )
 
     def reordered(self, order: NDArray[Any]) -> Counts:
-        """The same sums with the terms in another order, `order[0]` first; a permutation, unlike `take_terms`.
+        """Reorder the terms, `order[0]` first; `order` is a permutation, unlike for `take_terms`.
 
         >>> Counts.of(csr_array([[2, 0, 1]]), csr_array([[1]])).reordered(np.array([2, 1, 0])).class_terms.toarray()
         array([[1, 0, 2]])
         """
         tables = stored(self, "class_terms"), stored(self, "class_df")
-        place = np.empty(len(order), tables[1].indices.dtype)
-        place[order] = np.arange(len(order), dtype=place.dtype)
-        alike = _same_cells(*tables)  # as they are where all documents count in whole
-        cells = [_sorted_cells(table, place) for table in (tables[:1] if alike else tables)]
+        position = np.empty(len(order), tables[1].indices.dtype)
+        position[order] = np.arange(len(order), dtype=position.dtype)
+        alike = _same_cells(*tables)  # true unless counts are fractional
+        cells = [_sorted_cells(table, position) for table in (tables[:1] if alike else tables)]
         moved = [
             StoredMatrix(table.data.take(numbers), columns, table.indptr, table.shape, canonical=True)
             for table, (columns, numbers) in zip(tables, cells * 2 if alike else cells, strict=True)
@@ -231,17 +231,17 @@ class Counts:
         return Counts(self.n_docs, self.class_docs, moved[0], moved[1], self.terms[order], self.df[order])
 
 
-def _same_cells(one: Sparse, other: Sparse) -> bool:
-    """Whether two tables have the same cells, whatever is in them."""
-    return np.array_equal(one.indptr, other.indptr) and np.array_equal(one.indices, other.indices)
+def _same_cells(first: Sparse, second: Sparse) -> bool:
+    """Whether two tables have the same non-zero cells, whatever their values."""
+    return np.array_equal(first.indptr, second.indptr) and np.array_equal(first.indices, second.indices)
 
 
-def _sorted_cells(table: Sparse, place: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """(columns, where each cell was) of a table whose column j moves to place[j], in order."""
+def _sorted_cells(table: Sparse, position: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return (columns, previous position of each cell) for a table whose column j moves to position[j], sorted."""
     if NATIVE is not None and table.indices.dtype == np.int32 and table.nnz == len(table.indices):
-        return NATIVE.move_columns(table.indptr, table.indices, place)  # type: ignore[no-any-return]
+        return NATIVE.move_columns(table.indptr, table.indices, position)  # type: ignore[no-any-return]
     number = np.arange(table.nnz, dtype=table.indices.dtype)
-    moved = csr_array((number, place[table.indices], table.indptr), shape=table.shape)
+    moved = csr_array((number, position[table.indices], table.indptr), shape=table.shape)
     moved = moved.tocsc().tocsr()  # two transpositions sort all rows in linear time
     return moved.indices, moved.data
 
@@ -251,21 +251,21 @@ def _zeros(size: int) -> NDArray[Any]:
 
 
 def _number(values: NDArray[Any]) -> type:
-    """int64 when every value is whole, else float64: one fractional feature makes the whole statistic fractional."""
+    """int64 if every value is a whole number, else float64: one fractional feature makes all sums fractional."""
     if values.dtype.kind in "iub":
         return np.int64
-    # a whole float beyond 2³¹ is a measurement, not a count, and its sums could leave int64; mostly the first tell
+    # a whole float beyond 2³¹ is a measurement, not a count, and its sums might exceed int64
     whole = all(bool(np.all(part == np.rint(part)) and np.all(part < 2**31)) for part in (values[:1024], values))
     return np.int64 if whole else np.float64
 
 
 def _may_overflow(values: NDArray[Any], weight: NDArray[Any]) -> bool:
-    """Whether whole numbers might sum to more than int64 holds."""
+    """Whether sums of whole numbers might exceed int64."""
     return float(values.max(initial=0)) * float(weight.sum(dtype=np.float64)) >= 2.0**62
 
 
 def _document_weights(n_docs: int, sample_weight: NDArray[Any] | None) -> NDArray[Any]:
-    """One weight for each document (n_docs,); whole weights are repetitions and stay exact."""
+    """One weight for each document (n_docs,); whole weights act as repetitions and stay exact."""
     if sample_weight is None:
         return np.ones(n_docs, np.int64)
     weight = np.asarray(sample_weight)
@@ -279,7 +279,7 @@ def _weighted_labels(Y: Sparse, weight: NDArray[Any]) -> Sparse:
 
 
 def _remainder(mine: Any, theirs: Any) -> Any:
-    """mine − theirs, which nothing may fall below zero; fractions that cancelled up to rounding are zero."""
+    """mine − theirs; an error if a difference is negative. Fractions that cancel up to rounding become zero."""
     rest = mine - theirs
     values = rest.data if isinstance(rest, csr_array) else np.asarray(rest)
     noise = ROUNDING * _largest(mine) if values.dtype.kind == "f" else 0
@@ -295,13 +295,13 @@ def _remainder(mine: Any, theirs: Any) -> Any:
 
 def _never_counted() -> BadData:
     return BadData(
-        "these documents cannot be taken away, because they were not all counted with these labels; forget only "
+        "these documents cannot be removed, because not all of them were counted with these labels; forget only "
         "documents that the model was trained on"
     )
 
 
 def is_part(part: NDArray[Any], whole: NDArray[Any]) -> bool:
-    """Whether no number is above that of the whole; sums of fractions are compared but for their rounding."""
+    """Whether every number is at most that of the whole; sums of fractions are compared up to rounding."""
     if part.dtype.kind != "f":
         return bool(np.all(part <= whole))
     return bool(np.all(part <= whole + 1e-6 * whole + 1e-9 * np.max(whole, initial=0)))

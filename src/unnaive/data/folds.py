@@ -1,4 +1,4 @@
-"""Folds of documents, and scores of every document by a model that has not seen it."""
+"""Cross-validation folds, and out-of-fold scores: each document is scored by a model that has not seen it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from unnaive.base.errors import BadData, count_noun
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Ids
 
-STRATUM = 40  # documents of a class that is spread evenly over folds
+STRATUM = 40  # a class with this many documents is spread evenly over the folds
 
 
 def folds(Y: Any, n_folds: int, *, seed: int = 0) -> Ids:
-    """A fold for each document (n_docs,): shuffled, the documents of every label set spread evenly.
+    """Assign a fold to each document (n_docs,), shuffled and stratified by label set.
 
-    Documents are dealt out in the order of their rarest class, so that rare classes are not all in one fold.
+    Documents are assigned in the order of their rarest class, so that rare classes are spread over the folds.
 
     >>> np.bincount(folds(np.ones((10, 1)), 5))
     array([2, 2, 2, 2, 2])
@@ -32,11 +32,11 @@ def folds(Y: Any, n_folds: int, *, seed: int = 0) -> Ids:
 
 
 def block_folds(group: Ids, n_folds: int, order: Ids | None = None) -> Ids:
-    """A fold for each document (n_docs,): every group, in the given order, is cut into runs of like length.
+    """Assign a fold to each document (n_docs,): every group, in the given order, is cut into runs of similar length.
 
-    With the order of `SharedPassages`, documents that quote each other or are near copies are in one fold, but for the
-    few where a run is cut: a model that has learnt the one is surer of the other than it will be of new documents.
-    Groups begin at different folds, so that the small ones are not all in the first.
+    With the order of `SharedPassages`, documents that quote each other or are near copies share a fold, except where a
+    run is cut. Otherwise a model that has learnt one of them would be more certain of the other than of a new document.
+    Groups start at different folds, so that the small ones are not all in the first.
 
     >>> block_folds(np.zeros(6, np.int64), 3, np.array([0, 2, 1, 3, 4, 5])).tolist()
     [0, 1, 0, 1, 2, 2]
@@ -53,12 +53,13 @@ def block_folds(group: Ids, n_folds: int, order: Ids | None = None) -> Ids:
 
 
 def fold_strata(Y: Any) -> tuple[Ids, int]:
-    """What folds spread evenly: the rarest class of each document (n_docs,); those of few documents are one stratum.
+    """The strata of the folds: the rarest class of each document (n_docs,); all rare classes together form one stratum.
 
-    Also which number that stratum has, −1 where there is none: it takes two classes, and STRATUM documents together.
-    Spread evenly, a class of 8 documents has 6 or 7 to learn from wherever one of it is held out; a new document finds
-    of its class what chance has made it, one fewer on average. Probabilities and sets that were fitted on such held-out
-    documents promise too much. Among many documents one more is nothing.
+    Also returns the number of that pooled stratum, or −1: it needs two classes, and STRATUM documents in total. If a
+    class of 8 documents were spread evenly, 6 or 7 of them would always be in training when one is held out. For a new
+    document, chance decides how many of its class the training set has, one fewer on average. Probabilities and
+    prediction sets fitted on such held-out documents would be too confident. In large classes one document makes no
+    difference.
 
     >>> strata, pooled = fold_strata(np.repeat(np.eye(3), [50, 27, 28], axis=0))
     >>> strata.tolist() == [2] * 50 + [1] * 55, pooled
@@ -74,20 +75,20 @@ def fold_strata(Y: Any) -> tuple[Ids, int]:
 
 
 def shuffle_blocks(order: Ids, block: Ids, chosen: NDArray[np.bool_], *, seed: int = 0) -> Ids:
-    """The order (n_docs,) with the chosen documents shuffled in their places, those of a block next to each other.
+    """Shuffle the chosen documents among their positions in `order` (n_docs,), keeping those of a block together.
 
     >>> shuffle_blocks(np.arange(6), np.array([0, 1, 2, 1, 3, 4]), np.arange(6) < 5).tolist()
     [1, 3, 0, 4, 2, 5]
     """
-    place = np.flatnonzero(chosen[order])
-    key = np.random.default_rng(seed).permutation(len(block))[block[order[place]]]
+    positions = np.flatnonzero(chosen[order])
+    key = np.random.default_rng(seed).permutation(len(block))[block[order[positions]]]
     shuffled = order.copy()
-    shuffled[place] = order[place][np.argsort(key, kind="stable")]
+    shuffled[positions] = order[positions][np.argsort(key, kind="stable")]
     return shuffled
 
 
 def rarest_classes(Y: Any) -> Ids:
-    """The class of each document (n_docs,) with fewest documents, numbered from the rarest on; unlabelled come last.
+    """The rarest class of each document (n_docs,), classes numbered from the rarest on; unlabelled documents come last.
 
     >>> rarest_classes(np.array([[1, 1], [1, 0], [0, 0]])).tolist()
     [0, 1, 2]
@@ -100,10 +101,10 @@ def rarest_classes(Y: Any) -> Ids:
 
 
 def check_n_folds(n_docs: int, n_folds: int) -> None:
-    """An error unless so many documents can make so many folds."""
+    """Raise an error unless n_folds is from 2 to n_docs."""
     if not 2 <= n_folds <= n_docs:
         raise BadData(
-            f"{count_noun(n_docs, 'document')} cannot make {n_folds} folds; choose from 2 up to the documents"
+            f"{count_noun(n_docs, 'document')} cannot make {n_folds} folds; choose from 2 up to the number of documents"
         )
 
 
@@ -117,9 +118,8 @@ def out_of_fold(
 ) -> Floats:
     """Scores (n_docs, n_classes) of every document by a model that has not seen it.
 
-    `score(train, held_out)` is handed two arrays of row numbers, and returns the scores of the held-out rows by a model
-    of the training rows; what a model and a document are is its affair. `fold` has the fold of each document (n_docs,)
-    where they are not to be dealt out by `folds`.
+    `score(train, held_out)` gets two arrays of row numbers and returns the scores of the held-out rows by a model
+    trained on the training rows. `fold` is the fold of each document (n_docs,); if it is missing, `folds` assigns them.
 
     >>> out_of_fold(lambda train, held_out: np.ones((len(held_out), 1)) * len(train), np.ones((4, 1)), n_folds=2)[:2]
     array([[2.],
@@ -135,7 +135,7 @@ def out_of_fold(
 
 
 def split_folds(fold: Ids, n_folds: int) -> Iterator[tuple[Ids, Ids]]:
-    """The rows outside of each fold, and those in it; a fold without rows is left out."""
+    """Yield (rows outside the fold, rows inside it) for each fold that is not empty."""
     for number in range(n_folds):
         held_out = np.flatnonzero(fold == number)
         if len(held_out):

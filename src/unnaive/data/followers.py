@@ -1,9 +1,10 @@
-"""Counts of pairs of words in a small form, for model files: which words follow each word of a document.
+"""A compact form of word-pair counts for model files: for each word of a document, the words that follow it.
 
-A word that a document has n times has n followers there: other words of the document, or none at the end of a run. They
-are listed word by word, each word's own in ascending order, so that the list holds the counts of pairs and nothing else
-of the text. A follower is stored as the place of its word among those of the document: a small number, which does not
-depend on other documents. `without_pairs` makes the list of the counts, `with_pairs` the counts of the list.
+A word that occurs n times in a document has n followers there: other words of the document, or none at the end of a
+run. They are listed word by word, each word's followers in ascending order, so the list holds the pair counts and no
+other information about the text. A follower is stored as the index of its word among the words of the document: a small
+number that does not depend on other documents. `without_pairs` converts counts to the list, `with_pairs` converts them
+back.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ SPACE = ord(" ")
 
 
 def has_pairs(terms: Vocabulary) -> bool:
-    """Whether a term is of several words."""
+    """Whether any term has several words."""
     return bool((terms.to_arrays()[0] == SPACE).any())
 
 
 def list_followers(places: NDArray[Any], table: Sparse) -> Sparse:
-    """The followers as a table: a row for each document, with as many cells as it has mentions of words.
+    """The followers as a table: one row for each document, with one cell for each occurrence of a word.
 
-    places  1 + the place of each follower, 0 for none; of all documents, one after another
-    table   the counts of words (n_docs, n_words)
+    places  1 + the index of each follower, 0 for none; for all documents, concatenated
+    table   the word counts (n_docs, n_words)
     """
     ends = np.concatenate([[0], np.cumsum(table.sum(axis=1))]).astype(np.int64)
     columns = np.arange(ends[-1]) - np.repeat(ends[:-1], np.diff(ends))
@@ -40,15 +41,15 @@ def list_followers(places: NDArray[Any], table: Sparse) -> Sparse:
 
 
 def no_followers(table: Sparse) -> Sparse:
-    """The followers of documents that have words and no pairs: none at all."""
+    """The followers table of documents without pairs: every follower is none."""
     return list_followers(np.zeros(int(table.data.sum()), np.int32), table)
 
 
 def without_pairs(terms: Vocabulary, table: Sparse) -> tuple[Vocabulary, Sparse, Sparse] | None:
-    """The words among the terms, their table, and followers.
+    """Split terms into words and followers: (words, their table, followers).
 
-    None where this form cannot hold the counts: there are no pairs, or longer n-grams, a pair of which a word is no
-    term, more pairs than mentions of their first word, or counts that are no whole numbers.
+    Returns None if this form cannot hold the counts: there are no pairs, there are longer n-grams, a word of a pair is
+    not a term, a pair occurs more often than its first word, or counts are not whole numbers.
 
     >>> words, table, followers = without_pairs(Vocabulary(["go", "go now", "now"]), csr_array([[2, 1, 1]]))
     >>> words.terms, table.toarray().tolist(), followers.data.tolist()  # "go" is followed by "now", and by none
@@ -68,7 +69,7 @@ def without_pairs(terms: Vocabulary, table: Sparse) -> tuple[Vocabulary, Sparse,
         return None
     rows, cells = _row_numbers(P), _row_numbers(W) * len(words) + W.indices
     wanted = [rows * len(words) + half[P.indices] for half in halves]
-    of_first, of_second = (np.minimum(np.searchsorted(cells, one), len(cells) - 1) for one in wanted)
+    of_first, of_second = (np.minimum(np.searchsorted(cells, side), len(cells) - 1) for side in wanted)
     used = np.bincount(of_first, P.data, minlength=len(cells)).astype(np.int64)
     there = np.array_equal(cells[of_first], wanted[0]) and np.array_equal(cells[of_second], wanted[1])
     if not there or bool((used > W.data).any()):
@@ -89,33 +90,33 @@ def with_pairs(words: Vocabulary, table: Sparse, followers: Sparse) -> tuple[Voc
     owner = np.repeat(np.arange(table.nnz), table.data)[there]
     row = _row_numbers(table)[owner]
     first, second = table.indices[owner], table.indices[table.indptr[row] + followers.data[there] - 1]
-    found, number = np.unique(first.astype(np.int64) * n_words + second, return_inverse=True)
-    first, second = np.divmod(found, max(n_words, 1))
-    before = np.searchsorted(first, np.arange(n_words))  # pairs of earlier words: each word stands before its own
-    of_words, of_pairs = np.arange(n_words) + before, np.arange(len(found)) + first + 1
+    pairs, number = np.unique(first.astype(np.int64) * n_words + second, return_inverse=True)
+    first, second = np.divmod(pairs, max(n_words, 1))
+    before = np.searchsorted(first, np.arange(n_words))  # pairs of earlier words: each word sorts before its own pairs
+    of_words, of_pairs = np.arange(n_words) + before, np.arange(len(pairs)) + first + 1
     at = np.concatenate([_row_numbers(table), row]), np.concatenate([of_words[table.indices], of_pairs[number]])
     counts = np.concatenate([table.data, np.ones(len(row), table.data.dtype)])
-    return words.with_pairs(first, second), csr_array((counts, at), shape=(table.shape[0], n_words + len(found)))
+    return words.with_pairs(first, second), csr_array((counts, at), shape=(table.shape[0], n_words + len(pairs)))
 
 
 def check_followers(words: Vocabulary, table: Sparse, followers: Sparse) -> None:
-    """A ValueError if a follower cannot be: files may hold anything."""
+    """Raise ValueError if a follower is impossible; the file may be malicious."""
     if has_pairs(words):
-        raise ValueError("a word has a space in it")
+        raise ValueError("a word contains a space")
     most = np.repeat(np.diff(table.indptr), np.diff(followers.indptr))
     if bool((followers.data > most).any()):
-        raise ValueError("a word is followed by one that its document has not")
+        raise ValueError("a follower is not among the words of its document")
 
 
 def _row_numbers(table: Sparse) -> NDArray[np.int64]:
-    """The row of each cell."""
+    """The row index of each cell."""
     return np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
 
 
 def _halves(words: Vocabulary, pairs: Vocabulary) -> NDArray[np.int64]:
-    """The ids of the first and of the second word of each pair (2, n_pairs), −1 for one that is no word."""
+    """The ids of the first and second word of each pair (2, n_pairs), −1 if it is not in `words`."""
     blob, offsets = pairs.to_arrays()
     number = np.arange(len(pairs))
-    ends = np.empty(2 * len(pairs) + 1, np.int64)  # of the halves, one after another without the spaces between
+    ends = np.empty(2 * len(pairs) + 1, np.int64)  # ends of the halves, concatenated without the spaces
     ends[0], ends[1::2], ends[2::2] = 0, np.flatnonzero(blob == SPACE) - number, offsets[1:] - number - 1
     return words.ids(Vocabulary.trusted(blob[blob != SPACE], ends)).reshape(-1, 2).T

@@ -1,8 +1,8 @@
-"""KeptDocuments: the counted documents that a model learnt from, as a value that can be added to and subtracted from.
+"""KeptDocuments: the counted documents that a model has learnt from, as a value that supports addition and subtraction.
 
-Models that learn from documents keep them, so that they can learn more, forget and join as exactly as those that learn
-from counts: training reads rows in an order that depends on what is in them alone, so a fit equals any series of
-updates, bit for bit. packed_documents.py has their form in a file.
+Models that learn from documents keep them, so that updating, forgetting and merging are as exact as for models that
+learn from counts: training reads the rows in an order determined by their content, so a fit equals any series of
+updates, bit for bit. packed_documents.py defines their form in a file.
 """
 
 from __future__ import annotations
@@ -26,25 +26,26 @@ from unnaive.data.targets import Targets, place_columns, sorted_classes
 from unnaive.text.gram_units import GramUnits, which_are_grams
 from unnaive.text.vocabulary import Vocabulary
 
-KEY_WORDS = 9  # of 8 bytes in the key of a row: two of a hash of its words, one of its weight, two of a hash of its
-# labels, two of a hash of its character n-grams or of what they were cut from, two of a hash of the followers of words
+# 8-byte words in the key of a row: two for a hash of its words, one for its weight, and two each for hashes of its
+# labels, of its character n-grams or their units, and of its followers
+KEY_WORDS = 9
 ROWS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, eq=False)
 class KeptDocuments:
-    """Counted documents with their labels and weights; never the text.
+    """Counted documents with their labels and weights, without the texts.
 
     classes     sorted labels, the columns of Y
-    words       terms, sorted, the columns of `table`; None where documents came as rows of counts
-    table       (n_docs, n_words), without zeros; every term is in some document
+    words       sorted terms, the columns of `table`; None if documents came as rows of counts
+    table       (n_docs, n_words), without zeros; every term occurs in some document
     Y           (n_docs, n_classes), 0/1
-    weight      of each document (n_docs,), above 0; None where all are 1
-    units       what character n-grams were cut from, where that is known; these are then not among the words
-    followers   which word follows which, where that tells of all pairs; these are then not among the words
+    weight      of each document (n_docs,), above 0; None if all are 1
+    units       the strings that character n-grams were cut from, if known; `words` then has no character n-grams
+    followers   which word follows which, if that determines all pairs; `words` then has no pairs
 
-    `vocabulary` and `X` are of words, pairs and character n-grams together. Rows are in the order of a hash of their
-    words, so whatever was added and taken away in whatever order, the same documents are the same arrays.
+    `vocabulary` and `X` cover words, pairs and character n-grams. Rows are sorted by a hash of their words, so equal
+    documents give equal arrays, in whatever order documents were added and removed.
 
     >>> from unnaive.data.targets import read_targets
     >>> one = KeptDocuments.of(csr_array([[1, 2]]), read_targets(["sport"], 1), Vocabulary(["goal", "ball"]))
@@ -56,7 +57,7 @@ class KeptDocuments:
     (True, True)
     >>> both - two - two
     Traceback (most recent call last):
-    unnaive.base.errors.BadData: the model has no class 'news' but sport; forget documents with the labels that ...
+    unnaive.base.errors.BadData: the model has no class 'news', only sport; forget documents with the labels that ...
     """
 
     classes: tuple[Label, ...]
@@ -72,44 +73,44 @@ class KeptDocuments:
         cls, X: Sparse, targets: Targets, vocabulary: Vocabulary | None = None, sample_weight: Floats | None = None,
         units: GramUnits | None = None,
     ) -> KeptDocuments:  # fmt: skip
-        """Documents X (n_docs, n_terms) with their labels; those of weight 0 are left out, since they say nothing."""
+        """Documents X (n_docs, n_terms) with their labels; documents of weight 0 are left out."""
         table = csr_array(X)
-        if units is not None and vocabulary is not None:  # columns of grams follow from them
+        if units is not None and vocabulary is not None:  # the columns of the n-grams follow from the units
             columns = np.flatnonzero(~which_are_grams(vocabulary))
             vocabulary, table = vocabulary.take(columns), take_columns(table, columns)
         kept = cls(targets.classes, vocabulary, table, csr_array(targets.Y), sample_weight, units).in_order()
-        # rows that came in order are not moved: what the caller holds may change, and stays writeable
+        # rows already in order are not copied by sorting; copy what the caller may still modify
         return replace(kept, table=own(kept.table, X), Y=own(kept.Y, targets.Y), weight=own(kept.weight, sample_weight))
 
     @classmethod
     def empty(cls, classes: Sequence[Label] = (), n_terms: int | None = None) -> KeptDocuments:
-        """Nothing seen yet; classes may be named in advance. With `n_terms` columns have no names."""
+        """No documents; classes may be named in advance. With `n_terms`, columns have no names."""
         names = sorted_classes(classes)
         table, Y = csr_array((0, n_terms or 0), dtype=np.int32), csr_array((0, len(names)), dtype=np.int64)
         return cls(names, Vocabulary() if n_terms is None else None, table, Y)
 
     @property
     def n_docs(self) -> int:
-        """How many documents there are."""
+        """The number of documents."""
         return int(self.table.shape[0])
 
     @property
     def n_terms(self) -> int:
-        """How many columns X has."""
+        """The number of columns of X."""
         return int(self.X.shape[1])
 
     @property
     def vocabulary(self) -> Vocabulary | None:
-        """All terms, sorted, the columns of X; None where documents came as rows of counts."""
+        """All terms, sorted, the columns of X; None if documents came as rows of counts."""
         return self.joined()[0]
 
     @property
     def X(self) -> Sparse:
-        """How often each term is in each document (n_docs, n_terms)."""
+        """The count of each term in each document (n_docs, n_terms)."""
         return self.joined()[1]
 
     def joined(self, threads: int = 1) -> tuple[Vocabulary | None, Sparse]:
-        """(vocabulary, X), made of words, their followers and units when they are first asked for."""
+        """(vocabulary, X), computed from words, followers and units on first access."""
         if self.words is None or (self.units is None and self.followers is None):
             return self.words, self.table
         if "_joined" not in self.__dict__:
@@ -123,23 +124,23 @@ class KeptDocuments:
 
     @property
     def class_docs(self) -> NDArray[np.int64]:
-        """How many documents each class has (n_classes,)."""
+        """The number of documents of each class (n_classes,)."""
         return np.bincount(self.Y.indices, minlength=len(self.classes))
 
     def targets(self, target_type: str) -> Targets:
-        """The labels, in the form that predictions are to have."""
+        """The labels, in the format that predictions should have."""
         return Targets(self.classes, self.Y, target_type)
 
     def counts(self, target_type: str, weight: Floats | None = None, *, threads: int = 1) -> NamedCounts:
-        """Sums over the documents, for models that learn from counts; with other weights where they are given."""
+        """Sums over the documents, for models that learn from counts; `weight` replaces the documents' weights."""
         vocabulary, X = self.joined(threads)
         weight = self.weight if weight is None else weight
         return NamedCounts.of(X, self.targets(target_type), vocabulary, weight, threads=threads)
 
     def __add__(self, other: KeptDocuments) -> KeptDocuments:
-        one, two = _alike(self, other)
-        if one is not self or two is not other:
-            return one + two
+        first, second = _alike(self, other)
+        if first is not self or second is not other:
+            return first + second
         classes = sorted_classes({*self.classes, *other.classes})
         mine, theirs, words = None, None, None
         if self.words is None or other.words is None:
@@ -148,7 +149,7 @@ class KeptDocuments:
             words, theirs = self.words.union(other.words)
             n_words = len(words)
             order = words.order()
-            if order is not None:  # columns go to their sorted places at once: they stay ascending, mostly
+            if order is not None:  # move columns to their sorted positions now: they mostly stay ascending
                 places = np.empty(n_words, np.int64)
                 places[order] = np.arange(n_words)
                 words, mine, theirs = words.in_order(order), places[: len(self.words)], places[theirs]
@@ -156,25 +157,25 @@ class KeptDocuments:
         units = other.units if self.units is None else self.units
         if self.units is not None and other.units is not None:
             units = self.units + other.units
-        followers = [one.followers for one in parts if one.followers is not None]
+        followers = [first.followers for first in parts if first.followers is not None]
         return KeptDocuments(
             classes,
             words,
-            stack_rows([one.table for one in parts], n_words),
-            stack_rows([one.Y for one in parts], len(classes)),
-            np.concatenate([one._weights() for one in parts]),
+            stack_rows([first.table for first in parts], n_words),
+            stack_rows([first.Y for first in parts], len(classes)),
+            np.concatenate([first._weights() for first in parts]),
             units,
-            stack_rows(followers, max(one.shape[1] for one in followers)) if followers else None,
+            stack_rows(followers, max(first.shape[1] for first in followers)) if followers else None,
         ).in_order()
 
     def __sub__(self, other: KeptDocuments) -> KeptDocuments:
-        """Without the documents of `other`, each once; named classes and terms that no document has any more go too.
+        """Remove the documents of `other`, each once, with the named classes and terms that then have no document.
 
-        A document is one that is here if its cells, its labels and its weight are the same.
+        Two documents are the same if their cells, labels and weight are equal.
         """
-        one, two = _alike(self, other)
-        if one is not self or two is not other:
-            return one - two
+        first, second = _alike(self, other)
+        if first is not self or second is not other:
+            return first - second
         check_seen(self.classes, self.words, other.classes, other.words)
         theirs = None if self.words is None else self.words.ids(other.words or Vocabulary())
         away = other._placed(self.classes, theirs, self.table.shape[1])
@@ -183,16 +184,16 @@ class KeptDocuments:
         left = self._take(_without(self._keys().tolist(), away._keys().tolist()))
         if self.words is None:
             return left.in_order()
-        rows = np.flatnonzero((left.class_docs > 0) | (self.class_docs == 0))  # those named in advance stay
+        rows = np.flatnonzero((left.class_docs > 0) | (self.class_docs == 0))  # classes named in advance stay
         names = tuple(self.classes[row] for row in rows)
         return replace(left, classes=names, Y=csr_array(left.Y[:, rows])).in_order()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, KeptDocuments):
             return NotImplemented
-        one, two = _alike(self, other)
-        if one is not self or two is not other:
-            return one == two
+        first, second = _alike(self, other)
+        if first is not self or second is not other:
+            return first == second
         return (
             self.classes == other.classes
             and self.words == other.words
@@ -214,14 +215,14 @@ class KeptDocuments:
         return replace(self, table=table, Y=Y, weight=weight, units=units, followers=followers)
 
     def _placed(self, classes: tuple[Label, ...], columns: Ids | None, n_words: int) -> KeptDocuments:
-        """The same documents over other classes, and with column i of the table moved to `columns[i]` of n_words."""
-        place = {label: position for position, label in enumerate(classes)}
-        places = np.array([place[label] for label in self.classes], np.int64)
+        """The same documents over other classes, with column i of the table moved to `columns[i]` of n_words."""
+        column = {label: position for position, label in enumerate(classes)}
+        places = np.array([column[label] for label in self.classes], np.int64)
         Y = sorted_cells(place_columns(self.Y, places, len(classes)))
         return replace(self, classes=classes, table=move_columns(self.table, columns, n_words), Y=Y)
 
     def in_order(self) -> KeptDocuments:
-        """Without documents of weight 0 and terms of no document, terms sorted, rows in the order of their keys."""
+        """Drop documents of weight 0 and unused terms, sort the terms, and sort the rows by their keys."""
         documents = self
         if self.weight is not None:
             documents = documents._take(np.flatnonzero(self.weight > 0))
@@ -240,9 +241,9 @@ class KeptDocuments:
         return replace(documents, table=plain_index(documents.table), Y=plain_index(documents.Y))
 
     def _keys(self) -> NDArray[np.void]:
-        """72 bytes for each document that are those of another only if its cells, weight and labels are (n_docs,).
+        """A 72-byte key for each document (n_docs,); two keys are equal only if cells, weight and labels are.
 
-        A hash of the words comes first, so that the order is by content and does not favour a class, and is the same
+        The hash of the words comes first, so the order depends on the content, favours no class, and is the same
         whether units are known or not.
         """
         keys = np.zeros((self.n_docs, KEY_WORDS), np.uint64)
@@ -259,7 +260,7 @@ class KeptDocuments:
         return keys.view(np.dtype((np.void, 8 * KEY_WORDS))).ravel()
 
     def _split_grams(self) -> tuple[Sparse, Sparse | None]:
-        """Tables of the words, and of the character n-grams or their units; None where there are none."""
+        """The tables of the words, and of the character n-grams or their units (None if there are none)."""
         if self.units is not None:
             return self.table, self.units.X
         grams = np.zeros(0, np.bool_) if self.words is None else which_are_grams(self.words)
@@ -269,19 +270,19 @@ class KeptDocuments:
         return next(parts), next(parts)
 
 
-def _alike(one: KeptDocuments, two: KeptDocuments) -> tuple[KeptDocuments, KeptDocuments]:
-    """The same documents, units and followers being known of both or of neither; no documents are like any."""
-    if not one.n_docs or not two.n_docs or one.words is None or two.words is None:
-        return one, two
-    if (one.units is None) != (two.units is None):
-        one, two = _with_grams_in_table(one), _with_grams_in_table(two)
-    if (one.followers is None) == (two.followers is None):
-        return one, two
-    lacking = one if one.followers is None else two
+def _alike(first: KeptDocuments, second: KeptDocuments) -> tuple[KeptDocuments, KeptDocuments]:
+    """Convert both to one form: units and followers known for both or for neither. An empty value fits either."""
+    if not first.n_docs or not second.n_docs or first.words is None or second.words is None:
+        return first, second
+    if (first.units is None) != (second.units is None):
+        first, second = _with_grams_in_table(first), _with_grams_in_table(second)
+    if (first.followers is None) == (second.followers is None):
+        return first, second
+    lacking = first if first.followers is None else second
     if lacking.table.data.dtype.kind == "i" and not has_pairs(lacking.words or Vocabulary()):
         made = replace(lacking, followers=no_followers(lacking.table))
-        return (made, two) if lacking is one else (one, made)
-    return _with_pairs_in_table(one), _with_pairs_in_table(two)
+        return (made, second) if lacking is first else (first, made)
+    return _with_pairs_in_table(first), _with_pairs_in_table(second)
 
 
 def _with_grams_in_table(documents: KeptDocuments) -> KeptDocuments:
@@ -298,16 +299,16 @@ def _with_pairs_in_table(documents: KeptDocuments) -> KeptDocuments:
 
 
 def _pairs_apart(documents: KeptDocuments) -> KeptDocuments:
-    """With followers in the place of pairs, where there are any and all can be told so."""
+    """Replace pairs by followers if that loses nothing."""
     if documents.followers is not None:
         return documents if documents.followers.data.any() else replace(documents, followers=None)
     words = documents.words
-    found = None if words is None or not has_pairs(words) else without_pairs(words, documents.table)
-    return documents if found is None else replace(documents, words=found[0], table=found[1], followers=found[2])
+    split = None if words is None or not has_pairs(words) else without_pairs(words, documents.table)
+    return documents if split is None else replace(documents, words=split[0], table=split[1], followers=split[2])
 
 
 def _without(keys: list[bytes], gone: list[bytes]) -> NDArray[np.int64]:
-    """Which rows are left when each of `gone` took away one that equals it; an error if one has none."""
+    """The rows that remain after each of `gone` has removed one equal row; an error if one has no equal."""
     away = Counter(gone)
     left = []
     for row, key in enumerate(keys):
@@ -317,14 +318,14 @@ def _without(keys: list[bytes], gone: list[bytes]) -> NDArray[np.int64]:
             left.append(row)
     if lost := sum(away.values()):
         raise BadData(
-            f"{lost} of {count_noun(len(gone), 'document')} cannot be taken away, because the model has none (or "
+            f"{lost} of {count_noun(len(gone), 'document')} cannot be removed, because the model has none (or "
             "fewer) with the same counts, labels and weight; forget only documents that the model was trained on"
         )
     return np.array(left, np.int64)
 
 
 def _words_in_order(documents: KeptDocuments, words: Vocabulary) -> KeptDocuments:
-    """With the words that some document has, sorted."""
+    """Keep only words that occur in a document, sorted."""
     seen = np.bincount(documents.table.indices, minlength=len(words)) > 0
     order = words.order()
     if order is None and bool(seen.all()):

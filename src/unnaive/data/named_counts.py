@@ -1,4 +1,4 @@
-"""NamedCounts is Counts with names: rows are classes, columns are terms. Those of any two models add by name."""
+"""NamedCounts is Counts with names: rows are classes, columns are terms. NamedCounts of any two models add by name."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from unnaive.text.vocabulary import Vocabulary
 
 @dataclass(frozen=True, eq=False)
 class NamedCounts:
-    """What was learnt from documents, in a form that can be added to, subtracted from and merged, exactly.
+    """Counts with class and term names; addition, subtraction and merging are exact.
 
     classes     sorted labels, the rows of `counts`
-    vocabulary  terms, the columns of `counts`; None where documents came as rows of counts, whose columns have no names
+    vocabulary  terms, the columns of `counts`; None if documents came as rows of counts, whose columns have no names
     counts      the sums
 
-    Equality is by name: the order of the vocabulary, which is that of first occurrence, is irrelevant.
+    Equality is by name: the order of the vocabulary (that of first occurrence) is irrelevant.
 
     >>> from scipy.sparse import csr_array
     >>> from unnaive.data.targets import read_targets
@@ -52,23 +52,23 @@ class NamedCounts:
 
     @classmethod
     def empty(cls, classes: Sequence[Label] = (), n_terms: int | None = None) -> NamedCounts:
-        """Nothing seen yet; classes may be named in advance. With `n_terms` columns have no names."""
+        """Counts of no documents; classes may be named in advance. With `n_terms`, columns have no names."""
         names = sorted_classes(classes)
         return cls(names, Vocabulary() if n_terms is None else None, Counts.zero(len(names), n_terms or 0))
 
     @property
     def n_docs(self) -> Any:
-        """How many documents were counted."""
+        """The number of documents."""
         return self.counts.n_docs
 
     @property
     def n_terms(self) -> int:
-        """How many columns there are."""
+        """The number of columns."""
         return self.counts.n_terms
 
     @property
     def class_docs(self) -> NDArray[Any]:
-        """How many documents each class has (n_classes,)."""
+        """The number of documents of each class (n_classes,)."""
         return self.counts.class_docs
 
     def __add__(self, other: NamedCounts) -> NamedCounts:
@@ -82,7 +82,7 @@ class NamedCounts:
         return NamedCounts(classes, vocabulary, sums)
 
     def __sub__(self, other: NamedCounts) -> NamedCounts:
-        """Without the documents of `other`; named classes and terms that no document has any more are gone too."""
+        """Subtract the documents of `other`; named classes and terms that then have no document are removed."""
         check_seen(self.classes, self.vocabulary, other.classes, other.vocabulary)
         if self.vocabulary is None or other.vocabulary is None:
             left = self.counts - other._placed(self.classes, None, self.counts.n_terms)
@@ -98,7 +98,7 @@ class NamedCounts:
         )
 
     def weighted(self, class_weight: Any) -> NamedCounts:
-        """With each document counted as often as the weight of its class says: None, "balanced" or a dict.
+        """Multiply each document by the weight of its class: None, "balanced" or a dict.
 
         >>> counts = NamedCounts(("news", "sport"), None, Counts.zero(2, 1))
         >>> counts.weighted({"sports": 2.0})
@@ -111,7 +111,7 @@ class NamedCounts:
         return NamedCounts(self.classes, self.vocabulary, self.counts.scaled(factors))
 
     def in_order(self) -> NamedCounts:
-        """The same counts with the terms sorted by code point: what order documents came in can no longer be seen.
+        """Sort the terms by code point, so that the order of the documents leaves no trace.
 
         >>> from scipy.sparse import csr_array
         >>> from unnaive.data.targets import read_targets
@@ -141,11 +141,11 @@ class NamedCounts:
     __hash__ = None  # type: ignore[assignment]  # holds arrays
 
     def _placed(self, classes: tuple[Label, ...], columns: NDArray[Any] | None, n_terms: int) -> Counts:
-        """The counts in the rows and columns of a larger table; None for columns that stay where they are."""
+        """The counts moved into a larger table; None for columns that keep their positions."""
         in_order = columns is None or bool((columns == np.arange(len(columns))).all())
         if classes == self.classes and in_order:
             return self.counts.grown(len(classes), n_terms)
-        row = {label: place for place, label in enumerate(classes)}
+        row = {label: position for position, label in enumerate(classes)}
         rows = np.array([row[label] for label in self.classes], np.int64)
         columns = np.arange(self.counts.n_terms) if columns is None else columns
         return self.counts.placed(rows, columns, len(classes), n_terms)
@@ -154,12 +154,12 @@ class NamedCounts:
 def check_seen(
     classes: Sequence[Label], vocabulary: Vocabulary | None, gone: Sequence[Label], terms: Vocabulary | None
 ) -> None:
-    """An error that names a class of `gone`, or one of `terms`, that is not among those that the model has."""
+    """Raise an error that names a class of `gone`, or one of `terms`, that the model does not have."""
     known = set(classes)
     label = next((label for label in gone if label not in known), None)
     if label is not None:
         raise BadData(
-            f"the model has no class {label!r} but {shorten_classes(classes)}; "
+            f"the model has no class {label!r}, only {shorten_classes(classes)}; "
             "forget documents with the labels that they were learnt with"
         )
     if vocabulary is None or terms is None:
@@ -167,11 +167,11 @@ def check_seen(
     lacking = np.flatnonzero(vocabulary.ids(terms) < 0)
     if len(lacking):
         term = terms[int(lacking[0])]
-        raise BadData(f"the model never saw the term {term!r}, so it did not learn all of these documents")
+        raise BadData(f"the model has never seen the term {term!r}, so it was not trained on all of these documents")
 
 
 def over_classes(targets: Targets, classes: Sequence[Label]) -> Targets:
-    """The same labels over `classes`, which has all of their classes in it."""
-    place = {label: position for position, label in enumerate(classes)}
-    places = np.array([place[label] for label in targets.classes], np.int64)
+    """The same labels over `classes`, which must contain all of their classes."""
+    column = {label: position for position, label in enumerate(classes)}
+    places = np.array([column[label] for label in targets.classes], np.int64)
     return Targets(tuple(classes), place_columns(targets.Y, places, len(classes)), targets.target_type)

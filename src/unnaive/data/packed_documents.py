@@ -1,12 +1,12 @@
-"""PackedDocuments: kept documents as a model file holds them, small; unpacked, and looked at, when they are needed.
+"""PackedDocuments: kept documents in the compact form of a model file; they are unpacked and checked when needed.
 
-Documents are laid out class by class and written term by term, frequent terms first: for each term how many documents
-have it, the gaps between their numbers, and the counts. Gaps and counts are small numbers, so their high bytes are
-mostly 0: each plane of bytes is written by itself and deflated. Pairs of words are written as the words that follow
-each word (followers.py). Character n-grams are left out where what they were cut from is known, their
-units: these are written in the same way, and cut again on reading. Else what the words of a document tell of its
-n-grams is left out: X_grams = X_words · G + rest, and only the rest is written. Beside punctuation words tell of grams
-that are not there, so that some of the rest is below 0.
+Documents are sorted by class and written term by term, frequent terms first: for each term the number of documents that
+have it, the gaps between their row numbers, and the counts. Gaps and counts are small, so their high bytes are mostly
+0: the first bytes of all numbers are written together, then the second bytes, and so on, and the result is deflated.
+Pairs of words are written as the followers of each word (followers.py). Character n-grams are omitted if their units,
+the strings they were cut from, are known: the units are written in the same way and cut again on reading. Otherwise
+only the difference to the n-grams predicted from the words is written: X_grams = X_words · G + rest. Next to
+punctuation the prediction is too high, so the rest can be negative.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from unnaive.text.gram_units import GramKind, GramUnits
 from unnaive.text.tokens import BORDERS, LONGEST_NGRAM
 from unnaive.text.vocabulary import Vocabulary
 
-INTEGERS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}  # by their bytes
-DEFLATED_AT_MOST = 1100  # bytes out of one byte in: deflate cannot do more than 1,032
+INTEGERS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}  # by width in bytes
+DEFLATED_AT_MOST = 1100  # maximum ratio of output to input: deflate reaches at most 1,032
 SIZES = ("documents", "cells", "codes", "terms", "all_terms", "bytes")
 PIECE = 1 << 22  # bytes deflated at a time
 
 
 @dataclass(frozen=True, eq=False)
 class PackedDocuments:
-    """Documents in the arrays of a file, not looked at yet.
+    """Documents as arrays from a file, not yet checked.
 
-    arrays      deflated planes of bytes, by name
-    about       how many documents and cells there are, and how wide the numbers are, plain enough for JSON
-    classes     of the model
-    in_use      the vocabulary of the model, which is that of the documents unless `arrays` has another
+    arrays      deflated byte planes, by name
+    about       the number of documents and cells, and the widths of the numbers, as JSON values
+    classes     the classes of the model
+    in_use      the vocabulary of the model; it is also that of the documents unless `arrays` has another
     exclusive   whether every document has exactly one label
-    verify      raises if the arrays are not those that were written; None where that is known
+    verify      raises if the arrays differ from those written; None if they need no check
 
     >>> from unnaive.data.targets import read_targets
     >>> targets, terms = read_targets(["sport", "news", "sport"], 3), Vocabulary(["ball", "vote"])
@@ -67,7 +67,7 @@ class PackedDocuments:
         cls, arrays: Arrays, about: Any, classes: tuple[Label, ...], in_use: Vocabulary, *, exclusive: bool,
         verify: Callable[[], None] | None = None,
     ) -> PackedDocuments:  # fmt: skip
-        """The documents of a model file; which arrays there are is looked at now, what is in them when it is needed."""
+        """The documents of a model file; the array names are checked now, their content when it is needed."""
         try:
             _check_parts(arrays, about)
         except (ValueError, LookupError, TypeError) as problem:
@@ -76,27 +76,27 @@ class PackedDocuments:
 
     @property
     def n_docs(self) -> int:
-        """How many documents there are, as the file says."""
+        """The number of documents according to the file."""
         return int(self.about["documents"])
 
     @property
     def nbytes(self) -> int:
-        """How many bytes they take in a file."""
+        """The size in a file, in bytes."""
         return sum(array.nbytes for array in self.arrays.values())
 
     @property
     def n_terms(self) -> int:
-        """How many terms they have, as the file says."""
+        """The number of terms according to the file."""
         return int(self.about["all_terms"])
 
     @property
     def class_docs(self) -> NDArray[np.int64]:
-        """How many documents each class has (n_classes,); nothing but the labels is unpacked."""
+        """The number of documents of each class (n_classes,); only the labels are unpacked."""
         return np.bincount(self._checked(_read_labels).indices, minlength=len(self.classes))
 
     @lazy_property
     def documents(self) -> KeptDocuments:
-        """The documents; a file in which they are damaged is refused here."""
+        """The documents; an error if they are damaged."""
         documents: KeptDocuments = self._checked(_unpack)
         return documents
 
@@ -111,10 +111,10 @@ class PackedDocuments:
 
 
 def _check_parts(arrays: Arrays, about: Any) -> None:
-    """A ValueError unless the arrays are those of the description, and it has numbers where they belong."""
+    """Raise ValueError unless the arrays match the description and its numbers are valid."""
     check_keys(about, *SIZES, "widths", "grams", *({"border", "units"} & set(about)))
     if _is_early(about) and about.get("units") is not None:
-        raise ValueError("they have units of no kind")
+        raise ValueError("their units have no kind")
     for name in SIZES:
         _whole(about[name])
     tables = [""]
@@ -124,7 +124,7 @@ def _check_parts(arrays: Arrays, about: Any) -> None:
     if about["grams"] is None and about.get("units") is not None:
         raise ValueError("they have units and no character n-grams")
     if "followers" in arrays and about["grams"] is not None and about.get("units") is None:
-        raise ValueError("they have followers, and character n-grams that are told by words")
+        raise ValueError("they have both followers and character n-grams predicted from words")
     numbers = {"labels", "codes"} | ({"followers"} if "followers" in arrays else set())
     for start in tables:
         numbers |= {f"{start}df", f"{start}counts", f"{start}{'steps' if f'{start}steps' in arrays else 'gaps'}"}
@@ -141,14 +141,14 @@ def _check_parts(arrays: Arrays, about: Any) -> None:
 def pack_documents(
     documents: KeptDocuments, in_use: Vocabulary, *, exclusive: bool, grams: GramKind | None = None
 ) -> PackedDocuments:
-    """The documents as a file holds them; `grams` are sizes and border of the character n-grams among their terms."""
+    """Pack the documents for a file; `grams` gives the sizes and border of the character n-grams among their terms."""
     units, rest = documents.units, documents
     if units is None and grams is not None:
         rest = without_grams(documents, grams)
     told = rest is not documents
     kind = grams if told else None if units is None else units.kind
     vocabulary = rest.words or Vocabulary()
-    first = np.full(rest.n_docs, -1)  # by the first label: documents of a class share terms, so that gaps are small
+    first = np.full(rest.n_docs, -1)  # sort by first label: documents of a class share terms, so the gaps are small
     labelled = np.diff(rest.Y.indptr) > 0
     first[labelled] = rest.Y.indices[rest.Y.indptr[:-1][labelled]]
     order = np.argsort(first, kind="stable")
@@ -179,14 +179,15 @@ def pack_documents(
         "units": in_units,
     }  # fmt: skip
     packed = PackedDocuments(arrays, about, documents.classes, in_use, exclusive)
-    packed.__dict__["documents"] = documents  # known: nothing is to be unpacked
+    packed.__dict__["documents"] = documents  # already known, so nothing needs unpacking
     return packed
 
 
 def _split_cells(X: Sparse, *, signed: bool) -> dict[str, NDArray[Any]]:
-    """The cells of documents, term by term: how many each term has, the gaps between their rows, and the counts.
+    """The cells of documents, term by term: the number of documents of each term, the gaps between them, and the
+    counts.
 
-    Terms of most documents come first: their gaps are alike, and so are those of rare ones.
+    Frequent terms come first: similar terms have similar gaps.
     """
     df = np.bincount(X.indices, minlength=X.shape[1])
     by_term = csc_array(csc_array(csr_array(X).tocsc())[:, np.argsort(-df, kind="stable")])
@@ -198,14 +199,20 @@ def _split_cells(X: Sparse, *, signed: bool) -> dict[str, NDArray[Any]]:
 
 
 def _planes(values: NDArray[Any]) -> tuple[NDArray[np.uint8], int]:
-    """Whole numbers from 0 on, deflated: their first bytes, then their second, …; and how many bytes each has."""
+    """Deflate non-negative integers: the first bytes of all, then the second bytes, ….
+
+    Also return the width in bytes.
+    """
     width = np.min_scalar_type(int(values.max(initial=0))).itemsize
     narrow = values.astype(np.dtype(INTEGERS[width]).newbyteorder("<"))
     return _deflate(narrow.view(np.uint8).reshape(-1, width).T), width
 
 
 def _deflate(plain: NDArray[np.uint8], strategy: int = zlib.Z_RLE) -> NDArray[np.uint8]:
-    """Runs and single bytes: six times as fast as looking for repeated strings, which gaps do not have."""
+    """Deflate with run lengths and single bytes.
+
+    Six times as fast as searching repeated strings, which gaps do not have.
+    """
     deflate = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, strategy)
     flat = np.ascontiguousarray(plain).reshape(-1)
     pieces = [deflate.compress(flat[start : start + PIECE].data) for start in range(0, flat.size, PIECE)]
@@ -213,27 +220,27 @@ def _deflate(plain: NDArray[np.uint8], strategy: int = zlib.Z_RLE) -> NDArray[np
 
 
 def _inflate(packed: NDArray[np.uint8], size: int, name: str) -> NDArray[np.uint8]:
-    """The bytes that were deflated, if there are exactly `size` of them."""
+    """Inflate to exactly `size` bytes."""
     if packed.ndim != 1 or packed.dtype != np.uint8 or not 0 <= size <= DEFLATED_AT_MOST * len(packed):
         raise ValueError(f"{len(packed)} bytes cannot hold their {name}")
     inflate = zlib.decompressobj()
     plain = inflate.decompress(packed.tobytes(), size + 1)
     if len(plain) != size or not inflate.eof or inflate.unused_data:
-        raise ValueError(f"their {name} end too early or too late")
+        raise ValueError(f"their {name} have a wrong length")
     return np.frombuffer(plain, np.uint8)
 
 
 def _unpack(packed: PackedDocuments) -> KeptDocuments:
-    """Trusts nothing: every number is looked at before it is used as a place."""
+    """Unpack the documents; every number is checked before it is used as an index."""
     about, arrays = packed.about, packed.arrays
     n_docs, cells, n_terms = (_whole(about[name]) for name in ("documents", "cells", "terms"))
 
-    Y = _read_labels(packed)  # first: there are as many documents as labels are written of, whatever the file says
+    Y = _read_labels(packed)  # first, since the labels determine the number of documents, whatever the file says
     vocabulary = packed.in_use
     if "terms" in arrays:
         vocabulary = _read_terms(packed, "", n_terms, _whole(about["bytes"]))
     if len(vocabulary) != n_terms:
-        raise ValueError(f"they have {n_terms} terms and the vocabulary {len(vocabulary)}")
+        raise ValueError(f"they have {n_terms} terms and the vocabulary has {len(vocabulary)}")
     signed = about["grams"] is not None and not _is_early(about) and about["units"] is None
     X = _read_cells(packed, "", (n_docs, n_terms), cells, signed=signed)
     followers = None
@@ -262,7 +269,7 @@ def _unpack(packed: PackedDocuments) -> KeptDocuments:
 
 
 def _read_units(packed: PackedDocuments, n_docs: int, kind: GramKind) -> GramUnits:
-    """What character n-grams are cut from."""
+    """The units that character n-grams are cut from."""
     cells, n_terms, size = (_whole(packed.about["units"][name]) for name in ("cells", "terms", "bytes"))
     X = _read_cells(packed, "unit_", (n_docs, n_terms), cells, signed=False)
     X = csr_array((X.data.astype(np.int32), X.indices, X.indptr), shape=X.shape)
@@ -270,19 +277,19 @@ def _read_units(packed: PackedDocuments, n_docs: int, kind: GramKind) -> GramUni
 
 
 def _read_terms(packed: PackedDocuments, start: str, n_terms: int, size: int) -> Vocabulary:
-    """The terms whose arrays' names begin with `start`, of so many bytes in all."""
+    """The terms in the arrays whose names begin with `start`, of `size` bytes in total."""
     blob = _inflate(packed.arrays[f"{start}terms"], size, "terms")
     sizes = _read(packed, f"{start}sizes", n_terms, 0, len(blob) + 1)
     return Vocabulary.from_arrays(blob, np.concatenate([[0], np.cumsum(sizes)]))
 
 
 def _is_early(about: dict[str, Any]) -> bool:
-    """Whether the file is of before there were n-grams between spaces: they are inside words, no count is below 0."""
+    """Whether the file predates n-grams across spaces: n-grams are inside words, and no count is negative."""
     return "border" not in about
 
 
 def _read(packed: PackedDocuments, name: str, size: int, least: int, below: int) -> NDArray[np.int64]:
-    """The numbers called `name`, if there are `size` of them from `least` to below `below`."""
+    """The numbers called `name`; an error unless there are `size` of them, each from `least` to `below` − 1."""
     width = packed.about["widths"][name]
     planes = _inflate(packed.arrays[name], size * width, name).reshape(width, size)
     values = np.ascontiguousarray(planes.T).view(np.dtype(INTEGERS[width]).newbyteorder("<")).ravel()
@@ -292,12 +299,12 @@ def _read(packed: PackedDocuments, name: str, size: int, least: int, below: int)
 
 
 def _read_labels(packed: PackedDocuments) -> Sparse:
-    """Y (n_docs, n_classes); one label each where classes exclude each other."""
+    """Y (n_docs, n_classes); exactly one label each if classes are exclusive."""
     n_docs, n_codes, n_classes = _whole(packed.about["documents"]), _whole(packed.about["codes"]), len(packed.classes)
     least, most = (1, 1) if packed.exclusive else (0, n_classes)
     each = _read(packed, "labels", n_docs, least, most + 1)
     if int(each.sum()) != n_codes:
-        raise ValueError("their labels are more or fewer than there should be")
+        raise ValueError("the number of labels is wrong")
     codes = _read(packed, "codes", n_codes, 0, n_classes).astype(np.int32)
     ends = np.concatenate([[0], np.cumsum(each)])
     Y = csr_array((np.ones(n_codes, np.int64), codes, ends), shape=(n_docs, n_classes))
@@ -308,16 +315,19 @@ def _read_labels(packed: PackedDocuments) -> Sparse:
 
 def _whole(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**40:
-        raise ValueError(f"{str(value)[:20]} is no number of documents, cells or terms")
+        raise ValueError(f"{str(value)[:20]} is not a number of documents, cells or terms")
     return value
 
 
 def _read_cells(packed: PackedDocuments, start: str, shape: tuple[int, int], cells: int, *, signed: bool) -> Sparse:
-    """The table whose arrays' names begin with `start`: rows are sums of gaps, which begin anew with each term."""
+    """The table in the arrays whose names begin with `start`.
+
+    Rows are cumulative sums of gaps, restarted for each term.
+    """
     n_docs, n_terms = shape
     df = _read(packed, f"{start}df", n_terms, 1, n_docs + 1)
     if int(df.sum()) != cells:
-        raise ValueError("their terms have more or fewer cells than there should be")
+        raise ValueError("the number of cells of the terms is wrong")
     early = f"{start}steps" not in packed.arrays  # such a file has its terms in the order of the vocabulary
     gaps = _read(packed, f"{start}{'gaps' if early else 'steps'}", cells, 0, n_docs)
     order = None if early else np.argsort(-df, kind="stable")
@@ -332,13 +342,13 @@ def _read_cells(packed: PackedDocuments, start: str, shape: tuple[int, int], cel
     sums = np.cumsum(gaps)
     rows = sums - np.repeat(sums[ends[:-1]] - gaps[ends[:-1]], df)
     if cells and int(rows.max()) >= n_docs:
-        raise ValueError(f"a term is in a document beyond the {n_docs} that there are")
+        raise ValueError(f"a term is in a document beyond the last of {n_docs}")
     by_term = csc_array((counts, rows.astype(np.int32), ends), shape=(n_docs, n_terms))
     return csr_array(by_term.tocsr() if order is None else by_term[:, np.argsort(order)].tocsr())
 
 
 def _fold_sign(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Whole numbers of either sign as such from 0 on: 0, −1, 1, −2, 2, … → 0, 1, 2, 3, 4, …"""
+    """Map integers to non-negative ones: 0, −1, 1, −2, 2, … → 0, 1, 2, 3, 4, …"""
     wide = values.astype(np.int64)
     return np.where(wide < 0, -2 * wide - 1, 2 * wide)
 

@@ -1,4 +1,4 @@
-"""Documents without the character n-grams that follow from their words, and with them again."""
+"""Remove the character n-grams that follow from a document's words, and restore them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from unnaive.text.tokens import GRAM
 from unnaive.text.unit_grams import find_grams
 from unnaive.text.vocabulary import Vocabulary
 
-MOST_GRAMS = 1 << 31  # cells that units or words may tell of; a file that asks for more is hostile
+MOST_GRAMS = 1 << 31  # limit on cells derived from units or words; a file that exceeds it is malicious
 
 
 def _words_and_grams(vocabulary: Vocabulary, X: Sparse, kind: GramKind) -> tuple[Sparse, list[str]]:
     """X_words · G (n_docs, n_grams), and the grams as terms."""
-    words = [place for place, term in enumerate(vocabulary) if not term.startswith(GRAM) and " " not in term]
+    words = [column for column, term in enumerate(vocabulary) if not term.startswith(GRAM) and " " not in term]
     if not words:
         return csr_array((X.shape[0], 0), dtype=X.dtype), []
-    owner, number, grams = find_grams([vocabulary[place] for place in words], *kind)
+    owner, number, grams = find_grams([vocabulary[column] for column in words], *kind)
     mine = csr_array(X[:, words])
     told = np.bincount(owner, minlength=len(words))
     if int(told @ np.bincount(mine.indices, minlength=len(words))) > MOST_GRAMS:
@@ -33,9 +33,10 @@ def _words_and_grams(vocabulary: Vocabulary, X: Sparse, kind: GramKind) -> tuple
 
 
 def without_grams(documents: KeptDocuments, kind: GramKind) -> KeptDocuments:
-    """The documents less the grams that their words tell of; themselves where that leaves more than half of the cells.
+    """Subtract the n-grams predicted from the words; return the documents unchanged if over half of the cells would
+    remain.
 
-    That is so where a word is not read as it stands: stemmed, say.
+    That happens if words are not terms as they stand, for instance if they are stemmed.
     """
     if documents.words is None:
         return documents

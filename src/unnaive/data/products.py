@@ -1,6 +1,7 @@
-"""Sparse × thin products, native where the extension is built; scipy.sparse is the specification and the fallback.
+"""Products of a sparse and a thin dense matrix: native if the extension is built; scipy.sparse is specification and
+fallback.
 
-Iterated learners spend their time in X·W and Xᵀ·R with one column for each class; see maxent.py and paths.py.
+Iterative learners spend most of their time in X·W and Xᵀ·R with one column per class; see maxent.py and paths.py.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ try:
 except ImportError:  # built without a compiler
     NATIVE = None
 
-WORTH_THREADS = 1 << 16  # entries: starting threads for fewer takes longer
+WORTH_THREADS = 1 << 16  # entries: for fewer, starting threads takes longer than it saves
 
 
 def product(X: Sparse, dense: Floats, out: Floats | None = None) -> Floats:
-    """X·dense: (n_docs, n_terms) × (n_terms, width) → (n_docs, width), written to `out` if it is given.
+    """X·dense: (n_docs, n_terms) × (n_terms, width) → (n_docs, width), written to `out` if it is not None.
 
     >>> product(csr_array([[1.0, 2.0]]), np.array([[1.0], [10.0]]))
     array([[21.]])
     """
     if NATIVE is None or not suits(X, dense, X.shape[1]):
-        found = np.asarray(X @ dense)
+        result = np.asarray(X @ dense)
         if out is None:
-            return found
-        out[:] = found
+            return result
+        out[:] = result
         return out
     out = np.empty((X.shape[0], dense.shape[1])) if out is None else out
     NATIVE.product(X.indptr, X.indices, X.data, np.ascontiguousarray(dense), out)
@@ -60,13 +61,13 @@ def add_tf_idf(X: Sparse, place: Any, idf: Floats, weights: Any, out: Floats, *,
 
     out[d] += Σ_t z_t · weights[place_t] / length,   z_t = (1 + log n_t) · idf[place_t]
 
-    place    the row of `weights` that each term has (n_terms,), −1 for none
+    place    the row of `weights` for each term (n_terms,), −1 for none
     idf      (n_rows,), float64
     weights  (n_rows, n_classes), float32 or float64; sums are in float64 either way
     norm     "l2": the length of a document is √Σ_t z_t²; "l1": Σ_t |z_t|
 
-    False where there is no native module, and nothing is added: it is the same as `Weighting.apply` and `product`,
-    without a matrix in between.
+    Returns False and adds nothing if there is no native module. The result equals that of `Weighting.apply` and
+    `product`, without the intermediate matrix.
     """
     if NATIVE is None:
         return False
@@ -76,7 +77,7 @@ def add_tf_idf(X: Sparse, place: Any, idf: Floats, weights: Any, out: Floats, *,
 
 
 def take_columns(X: Sparse, columns: Ids) -> Sparse:
-    """X[:, columns] of ascending columns, by one look-up a cell: scipy sorts and counts first.
+    """X[:, columns] for ascending columns, by one lookup per cell; scipy would sort and count first.
 
     >>> take_columns(csr_array([[1, 2, 3], [0, 5, 0]]), np.array([1, 2])).toarray()
     array([[2, 3],
@@ -84,36 +85,36 @@ def take_columns(X: Sparse, columns: Ids) -> Sparse:
     """
     if len(columns) == X.shape[1]:
         return X
-    place = places_of(columns, X.shape[1])
+    position = places_of(columns, X.shape[1])
     shape = (X.shape[0], len(columns))
     kinds = X.data.dtype in (np.int32, np.int64, np.float64) and X.indices.dtype == np.int32
     if NATIVE is not None and kinds and X.indptr.dtype in (np.int32, np.int64):
-        ends, found, values = NATIVE.take_columns(X.indptr, X.indices, X.data, place)
-        return csr_array((values, found, ends), shape=shape)
-    found = place[X.indices]
-    kept = found >= 0
+        ends, indices, values = NATIVE.take_columns(X.indptr, X.indices, X.data, position)
+        return csr_array((values, indices, ends), shape=shape)
+    indices = position[X.indices]
+    kept = indices >= 0
     ends = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
     index = np.int32 if ends[-1] < 1 << 31 else np.int64
-    return csr_array((X.data[kept], found[kept], ends.astype(index)), shape=shape)
+    return csr_array((X.data[kept], indices[kept], ends.astype(index)), shape=shape)
 
 
 def places_of(columns: Ids, n_terms: int) -> NDArray[np.int32]:
-    """The place of every term among the columns, −1 for none (n_terms,).
+    """The position of every term among the columns, −1 for none (n_terms,).
 
     >>> places_of(np.array([1, 2]), 4)
     array([-1,  0,  1, -1], dtype=int32)
     """
-    place = np.full(n_terms, -1, np.int32)
-    place[columns] = np.arange(len(columns), dtype=np.int32)
-    return place
+    position = np.full(n_terms, -1, np.int32)
+    position[columns] = np.arange(len(columns), dtype=np.int32)
+    return position
 
 
 @dataclass(frozen=True, eq=False)
 class ThinProducts:
-    """X·dense and Xᵀ·dense over and over, by several threads; the numbers are those of one, to the last digit.
+    """Repeated products X·dense and Xᵀ·dense on several threads; the results are bitwise those of one thread.
 
-    Xᵀ is kept by rows as well: each sum then runs over the documents in their order, as before, but is written once,
-    and threads share out the rows of either matrix.
+    Xᵀ is also stored by rows: each sum then runs over the documents in their order, is written once, and the threads
+    divide the rows of either matrix among them.
 
     >>> X = ThinProducts.of(csr_array([[1.0, 2.0], [0.0, 4.0]]), threads=2)
     >>> X.product(np.array([[1.0], [10.0]])), X.transposed_product(np.array([[1.0], [1.0]]))
@@ -142,7 +143,10 @@ class ThinProducts:
         return self._rows(self.X, dense)
 
     def transposed_product(self, dense: Floats, out: Floats | None = None) -> Floats:
-        """Xᵀ·dense: (n_docs, width) → (n_terms, width), written to `out` if given: new memory costs a fifth more."""
+        """Xᵀ·dense: (n_docs, width) → (n_terms, width), written to `out` if it is not None.
+
+        Allocating costs a fifth more time.
+        """
         return self._rows(self.transposed, dense, out)
 
     def _rows(self, X: Sparse, dense: Floats, out: Floats | None = None) -> Floats:
@@ -166,7 +170,7 @@ class ThinProducts:
 
 
 def suits(X: Sparse, dense: Floats, n_rows: int) -> bool:
-    """Whether the native loops can read both; shapes that do not fit are left to scipy, which has the words for it."""
+    """Whether the native loops can read both; mismatched shapes are left to scipy, which reports the error."""
     return (
         isinstance(X, csr_array)
         and X.data.dtype == dense.dtype == np.float64

@@ -1,7 +1,7 @@
-"""The register: a hash of every document that a model has learnt, so that it can refuse to forget what it never saw.
+"""The register: a hash of every document that a model has learnt, so that it can refuse to forget one it never saw.
 
-It is kept with the model where it was asked for (`train --register`), 16 bytes a document. Hashes of short texts can be
-guessed by trying texts; with a key, only by those who have it. The key itself is never stored.
+`train --register` stores it with the model, 16 bytes per document. Hashes of short texts can be found by guessing; with
+a secret key, only by those who have the key. The key itself is never stored.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LabelSets = Sequence[tuple[Any, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Register:
-    """Hashes of documents with their labels, sorted (n_docs, 16); a document learnt twice is there twice.
+    """Hashes of documents with their labels, sorted (n_docs, 16); a document learnt twice has two entries.
 
     >>> register = Register.of(["good ball", "fair vote"], [("sport",), ("politics",)])
     >>> len(register), len(register.without(["good ball"], [("sport",)]))
@@ -52,7 +52,7 @@ class Register:
         return len(self.hashes)
 
     def unlocked(self, key: bytes | None) -> Register:
-        """The register with its key, which is needed to add and to take away; a wrong one is refused."""
+        """The register with its key, which is needed to add and remove documents; a wrong key is an error."""
         if key_name(key) != self.key_id:
             need = (
                 "has no key; leave --key out" if self.key_id is None else "was made with a key; give that file as --key"
@@ -61,11 +61,11 @@ class Register:
         return replace(self, key=key)
 
     def plus(self, texts: Sequence[str], labels: LabelSets) -> Register:
-        """With these documents too."""
+        """Add these documents."""
         return replace(self, hashes=_sorted(np.concatenate([self.hashes, self._hashes(texts, labels)])))
 
     def without(self, texts: Sequence[str], labels: LabelSets) -> Register:
-        """Without these documents; an error if one of them is not there, or not as often."""
+        """Remove these documents; an error if one is missing, or occurs fewer times."""
         gone = as_bytes(self._hashes(texts, labels))
         left = Counter(as_bytes(self.hashes))
         left.subtract(gone)
@@ -75,13 +75,13 @@ class Register:
         return replace(self, hashes=np.frombuffer(kept, np.uint8).reshape(-1, SIZE))
 
     def joined(self, other: Register) -> Register:
-        """The documents of both."""
+        """The union of both registers."""
         if self.key_id != other.key_id:
             raise UnnaiveError("the registers of these models were made with different keys; they cannot be merged")
         return replace(self, hashes=_sorted(np.concatenate([self.hashes, other.hashes])))
 
     def count(self, hashes: Sequence[bytes]) -> int:
-        """How many of these hashes are in the register."""
+        """The number of these hashes that are in the register."""
         return len(set(as_bytes(self.hashes)) & set(hashes))
 
     def _hashes(self, texts: Sequence[str], labels: LabelSets) -> NDArray[np.uint8]:
@@ -89,75 +89,75 @@ class Register:
         return document_hashes(texts, labels, self.key)
 
     def to_dict(self) -> dict[str, Any]:
-        """What is stored beside the hashes."""
+        """The metadata stored with the hashes."""
         return {"hash": HASH, "key": self.key_id}
 
     @classmethod
     def from_file(cls, hashes: NDArray[Any], about: dict[str, Any], n_docs: Any) -> Register:
-        """The register that a model file holds; trusts nothing."""
+        """Read and check the register of a model file."""
         key_id = about["key"]
         if about["hash"] != HASH or not (key_id is None or isinstance(key_id, str)):
-            raise BadModel("its register is of a kind that this version does not know; update unnaive")
+            raise BadModel("its register has a format that this version cannot read; update unnaive")
         if hashes.dtype != np.uint8 or hashes.shape != (int(n_docs), SIZE):
-            raise BadModel(f"its register is not one of {count_noun(int(n_docs), 'document')}; train it again")
+            raise BadModel(f"its register does not belong to {count_noun(int(n_docs), 'document')}; train it again")
         return cls(_sorted(hashes), key_id)
 
 
 def document_hashes(texts: Sequence[str], labels: LabelSets, key: bytes | None = None) -> NDArray[np.uint8]:
-    """The hash of each document with its labels, in whatever order these came (n_docs, 16)."""
-    found = bytearray()
+    """A hash of each document and its labels, independent of their order (n_docs, 16)."""
+    hashes = bytearray()
     for number, names in enumerate(labels):
         words = json.dumps(sorted(set(names), key=str), ensure_ascii=True).encode()
         digest = _blake2b(words + b"\0", digest_size=SIZE, key=key or b"")
         digest.update(_utf8(texts[number]))
-        found += digest.digest()
-    return np.frombuffer(bytes(found), np.uint8).reshape(-1, SIZE)
+        hashes += digest.digest()
+    return np.frombuffer(bytes(hashes), np.uint8).reshape(-1, SIZE)
 
 
 def _utf8(text: str) -> bytes:
     try:
         return text.encode()
-    except UnicodeEncodeError:  # half a surrogate pair: as a buffer of texts reads it
+    except UnicodeEncodeError:  # a lone surrogate: encode it as a text buffer does
         return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace").encode()
 
 
 def make_key(secret: bytes) -> bytes:
-    """The key of a key file: 16 bytes or more that nobody can guess, such as `openssl rand -out key 32` makes."""
+    """The key from a key file: at least 16 secret random bytes, such as `openssl rand -out key 32` makes."""
     if len(secret) < SHORTEST_KEY:
         raise UnnaiveError(f"the key has {len(secret)} bytes; give a file of {SHORTEST_KEY} or more random ones")
     return _blake2b(secret, digest_size=32, person=b"unnaive key").digest()
 
 
 def key_name(key: bytes | None) -> str | None:
-    """What tells keys apart and does not give them away."""
+    """An identifier of the key that does not reveal it."""
     return None if key is None else _blake2b(b"", digest_size=8, key=key, person=b"unnaive key id").hexdigest()
 
 
 def _blake2b(data: bytes, **options: Any) -> blake2b:
-    import hashlib  # which loads OpenSSL; few models have a register
+    import hashlib  # loads OpenSSL; few models have a register
 
     return hashlib.blake2b(data, **options)
 
 
 def as_bytes(hashes: NDArray[np.uint8]) -> list[bytes]:
-    """One bytes value for each hash."""
+    """The hashes as a list of bytes."""
     blob = hashes.tobytes()
     return [blob[start : start + SIZE] for start in range(0, len(blob), SIZE)]
 
 
 def _sorted(hashes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """In order, so that the same documents give the same bytes."""
+    """Sort the hashes, so that the same documents give the same bytes."""
     return np.frombuffer(b"".join(sorted(as_bytes(hashes))), np.uint8).reshape(-1, SIZE)
 
 
 def _missing(known: Counter[bytes], gone: list[bytes]) -> str:
     lost = []
-    for place, one in enumerate(gone):
-        known[one] -= 1
-        if known[one] < 0:
+    for place, digest in enumerate(gone):
+        known[digest] -= 1
+        if known[digest] < 0:
             lost.append(place)
     first, verb = (f", the first at place {lost[0]},", "are") if len(lost) > 1 else ("", "is")
     return (
         f"{len(lost):,} of {count_noun(len(gone), 'document')}{first} {verb} not in the model's register: never "
-        "learnt with these labels, or forgotten already; nothing was changed"
+        "learnt with these labels, or already forgotten; nothing was changed"
     )

@@ -1,4 +1,4 @@
-"""Runs on disk: written some terms at a time, merged block by block, read back; all in bounded memory."""
+"""Runs on disk, in bounded memory: written in blocks of terms, merged block by block, read back."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from unnaive.data.counts import Counts
 from unnaive.data.runs import EMPTY, RunBlock, block_arrays, ordered_blocks, sum_blocks, sum_tables
 from unnaive.text.vocabulary import Vocabulary
 
-BLOCK_TERMS = 1 << 14  # terms of each run that are merged at a time
-MODEL_TERM_BYTES = 88  # of a term while the model is made and written, beside its letters: measured, with some more
-MODEL_LETTER_BYTES = 4  # of a letter of its
-MODEL_CELL_BYTES = 60  # of a class and term that were seen together, likewise
+BLOCK_TERMS = 1 << 14  # terms of each run merged at a time
+MODEL_TERM_BYTES = 88  # per term while the model is built and written, besides its letters: measured, with a margin
+MODEL_LETTER_BYTES = 4  # per letter of a term
+MODEL_CELL_BYTES = 60  # per class and term seen together, likewise
 
 
 class TermCost(NamedTuple):
@@ -38,7 +38,7 @@ class TermCost(NamedTuple):
 
 
 def write_run(folder: Path, counts: Counts, vocabulary: Vocabulary) -> None:
-    """The sums of whole numbers as a run: sorted and written some terms at a time, without a sorted copy of all."""
+    """Write integer sums as a run, sorted and written in blocks of terms, without a sorted copy of everything."""
     order = vocabulary.order()
     ids = np.arange(counts.n_terms) if order is None else order
     groups = (ids[first : first + BLOCK_TERMS] for first in range(0, counts.n_terms, BLOCK_TERMS))
@@ -48,7 +48,7 @@ def write_run(folder: Path, counts: Counts, vocabulary: Vocabulary) -> None:
 def _write(folder: Path, blocks: Iterable[RunBlock], n_docs: int, class_docs: NDArray[np.int64]) -> None:
     writer = ArrayWriter(folder)
     try:
-        _append(writer, EMPTY)  # so that runs of documents without a term have all arrays too
+        _append(writer, EMPTY)  # runs of documents without terms also need all arrays
         for block in blocks:
             _append(writer, block)
         writer.finish({"documents": n_docs, "class_docs": class_docs.tolist()})
@@ -63,9 +63,10 @@ def _append(writer: ArrayWriter, block: RunBlock) -> None:
 
 
 def open_run(folder: Path) -> tuple[dict[str, StoredArray], dict[str, Any]]:
-    """The arrays of a run, to be read piece by piece, and what it is about; damage is an error that says how to go on.
+    """Return (the arrays of a run, for reading block by block, and its metadata); the error for a damaged run says what
+    to do.
 
-    A run by itself cannot be removed: it is one of several that stand for the documents counted so far.
+    A single run cannot be discarded: it is one of several that together represent the documents counted so far.
     """
     try:
         return open_stored(folder)
@@ -75,7 +76,7 @@ def open_run(folder: Path) -> tuple[dict[str, StoredArray], dict[str, Any]]:
 
 
 def merge_folders(folders: Sequence[Path], target: Path) -> None:
-    """One run of several, which stay where they are; all of them number classes alike."""
+    """Merge runs into one; all must number the classes alike. The input runs are kept."""
     opened = [open_run(folder) for folder in folders]
     class_docs = np.zeros(max(len(about["class_docs"]) for _, about in opened), np.int64)
     for _, about in opened:
@@ -85,7 +86,7 @@ def merge_folders(folders: Sequence[Path], target: Path) -> None:
 
 
 class _Cursor:
-    """A run being read, a block at a time."""
+    """A run being read in blocks."""
 
     def __init__(self, arrays: dict[str, StoredArray]) -> None:
         self._arrays, self._terms, self._bytes, self._cells = arrays, 0, 0, 0
@@ -109,13 +110,13 @@ class _Cursor:
         self._terms, self._bytes, self._cells = last, bytes_, cells
 
     def blocks(self) -> Iterator[RunBlock]:
-        """All of the run."""
+        """Yield all blocks of the run."""
         while self.block is not None:
             yield self.block
             self._load()
 
     def take_up_to(self, term: bytes) -> RunBlock | None:
-        """The terms that are loaded and not after `term`; more are loaded when there are none left."""
+        """Take the loaded terms up to and including `term`; load more if none are left."""
         if self.block is None:
             return None
         count = self.block.count_up_to(term)
@@ -127,9 +128,9 @@ class _Cursor:
 
 
 def merge_blocks(cursors: Sequence[_Cursor], n_classes: int) -> Iterator[RunBlock]:
-    """The terms of all runs in ascending order, each once, with its sums."""
+    """Yield the terms of all runs in ascending order, each once, with its sums."""
     while True:
-        # up to the last term that is loaded of every run, nothing can come in between any more
+        # up to the smallest of the runs' last loaded terms, no further term can come in between
         loaded = [cursor.block for cursor in cursors if cursor.block is not None]
         if not loaded:
             return
@@ -139,7 +140,7 @@ def merge_blocks(cursors: Sequence[_Cursor], n_classes: int) -> Iterator[RunBloc
 
 
 def load_run(folder: Path, n_classes: int, min_df: int = 1) -> tuple[Counts, Vocabulary]:
-    """The sums of a run in memory, of terms in `min_df` documents or more."""
+    """Load the sums of a run, of terms in at least `min_df` documents."""
     arrays, about = open_run(folder)
     kept = [block.select(block.df >= min_df) for block in _Cursor(arrays).blocks()] or [EMPTY]
     class_docs = np.zeros(n_classes, np.int64)
@@ -148,39 +149,40 @@ def load_run(folder: Path, n_classes: int, min_df: int = 1) -> tuple[Counts, Voc
 
 
 def find_min_df(folder: Path, budget: int | None, term_cost: TermCost) -> tuple[int, int]:
-    """(the least number of documents that a term must be in for a model of the budget, how many terms have fewer).
+    """Return (the smallest min_df for which the model fits in the budget, the number of terms dropped).
 
-    The rule depends on the sums alone, not on the order in which documents came: all terms of d documents or more are
-    kept, with the smallest d for which the model fits. 1 keeps all of them.
+    The rule depends only on the sums, not on the order of the documents: a term is kept if it is in at least min_df
+    documents. min_df is 1 if all terms fit.
     """
     if budget is None:
         return 1, 0
     limits, cost, terms = _cost_by_df(folder, term_cost)
-    dropped = np.concatenate([np.zeros(1, np.int64), np.cumsum(terms)])  # terms of fewer documents than each limit
+    # number of terms with a document frequency below each limit
+    dropped = np.concatenate([np.zeros(1, np.int64), np.cumsum(terms)])
     left = int(cost.sum()) - np.concatenate([np.zeros(1, np.int64), np.cumsum(cost)])
     fits = np.flatnonzero(left[:-1] <= budget)
     if not len(fits):
         raise UnnaiveError(
-            f"not even the terms of {int(limits[-1]):,} documents or more fit in the memory allowed; give more with "
-            "--memory, or a model of fewer classes"
+            f"even the terms in at least {int(limits[-1]):,} documents do not fit in the memory limit; raise it with "
+            "--memory, or use fewer classes"
         )
-    place = fits[0]
-    # terms of as many documents as the limit before are the last ones to go
-    return 1 if not place else int(limits[place - 1]) + 1, int(dropped[place])
+    index = fits[0]
+    # the last terms dropped are those whose document frequency equals the limit before
+    return 1 if not index else int(limits[index - 1]) + 1, int(dropped[index])
 
 
 def _cost_by_df(folder: Path, term_cost: TermCost) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """(the numbers of documents that terms are in, ascending; what all terms of each cost; how many there are)."""
+    """(distinct document frequencies, ascending; memory of all terms of each; number of terms of each)."""
     arrays, _ = open_stored(folder)
-    found = np.zeros((3, 0), np.int64)
+    table = np.zeros((3, 0), np.int64)
     for first in range(0, len(arrays["df"]), BLOCK_TERMS):
         last = min(first + BLOCK_TERMS, len(arrays["df"]))
         df, lengths, sizes = (arrays[name].read(first, last).astype(np.int64) for name in ("df", "lengths", "sizes"))
         cost = term_cost.of(1, lengths, sizes)
-        more = np.concatenate([found, [df, cost, np.ones(len(df), np.int64)]], axis=1)
-        values, place = np.unique(more[0], return_inverse=True)
-        found = np.zeros((3, len(values)), np.int64)
-        found[0] = values
+        more = np.concatenate([table, [df, cost, np.ones(len(df), np.int64)]], axis=1)
+        values, index = np.unique(more[0], return_inverse=True)
+        table = np.zeros((3, len(values)), np.int64)
+        table[0] = values
         for row in (1, 2):
-            np.add.at(found[row], place, more[row])
-    return found[0], found[1], found[2]
+            np.add.at(table[row], index, more[row])
+    return table[0], table[1], table[2]

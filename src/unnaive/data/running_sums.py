@@ -1,4 +1,7 @@
-"""Sums over documents that come in batches, with classes and terms that grow: the same Counts as of all at once."""
+"""Sums over batches of documents while classes and terms grow.
+
+The result equals the Counts of all documents at once.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +19,19 @@ from unnaive.data.count_tables import stack_rows
 from unnaive.data.counts import Counts
 from unnaive.data.products import NATIVE
 
-HELD = 1 << 20  # entries of documents that wait to be summed together
-LARGEST = (1 << 31) - 1  # sums in 32 bits
-MOST_CELLS = 1 << 22  # classes × terms of a dense table: 32 MB
-MOST_OCCURRENCES = (1 << 32) - 1  # of all terms in a dense table: a cell has 32 bits for its sum
+HELD = 1 << 20  # entries of documents that are buffered and summed together
+LARGEST = (1 << 31) - 1  # limit of 32-bit sums
+MOST_CELLS = 1 << 22  # maximum classes × terms of a dense table: 32 MB
+MOST_OCCURRENCES = (1 << 32) - 1  # maximum of all occurrences in a dense table: a cell has 32 bits for its sum
 
 
 class RunningSums:
-    """Counts of documents that come bit by bit.
+    """Counts of documents that arrive in batches.
 
-    Documents wait until they have HELD entries and are then summed at once; sums of like size are merged, so that the
-    work is proportional to the entries, up to a logarithm. Memory follows the cells that were seen: 12 bytes each, as
-    long as sums fit in 32 bits. With `dense`, few classes and terms are summed in a table of all of them, which is
-    faster and takes 32 MB at most.
+    Documents are buffered until they have HELD entries and are then summed together; sums of similar size are merged,
+    so the work is proportional to the entries, up to a logarithm. Memory is proportional to the cells seen: 12 bytes
+    each while sums fit in 32 bits. With `dense`, few classes and terms are summed in a dense table, which is faster and
+    takes at most 32 MB.
 
     >>> from scipy.sparse import csr_array
     >>> sums = RunningSums()
@@ -47,16 +50,16 @@ class RunningSums:
 
     @property
     def n_cells(self) -> int:
-        """Cells (class, term) in all sums, and entries of documents that wait: what takes memory."""
+        """Cells (class, term) in all sums plus entries of buffered documents: a measure of memory use."""
         return sum(map(_size, self._parts)) + self._entries // 4 + (self._dense.n_cells if self._dense else 0)
 
     def add(self, X: Sparse | StoredMatrix, Y: Sparse | StoredMatrix) -> None:
-        """Some documents X (n_docs, n_terms so far) with their labels Y (n_docs, n_classes so far)."""
+        """Add documents X (n_docs, n_terms so far) with labels Y (n_docs, n_classes so far)."""
         if self._dense is not None:
             if self._dense.add(X, Y):
                 return
             self._parts.append(self._dense.take())
-            self._dense = None  # classes, terms and sums only become more
+            self._dense = None  # for good, since classes, terms and sums only grow
         self._waiting.append((X.tocsr(), Y.tocsr()))
         self._entries += X.nnz
         if self._entries >= HELD:
@@ -88,49 +91,50 @@ class RunningSums:
 
 
 def _add(pair: list[Counts]) -> Counts:
-    """The sum of the two, which leave the list: one table at a time, so that there are never three of all of them."""
-    one, other = pair
+    """Add two Counts and empty `pair`; at most one extra table is in memory."""
+    first, second = pair
     pair.clear()
-    n_docs, class_docs = one.n_docs + other.n_docs, one.class_docs + other.class_docs
-    terms, df = one.terms + other.terms, one.df + other.df
-    if _largest(one) + _largest(other) > LARGEST:
-        one, other = (_with_cells(counts, np.int64) for counts in (one, other))
-    tables = [(one.class_terms, other.class_terms), (one.class_df, other.class_df)]
-    del one, other
+    n_docs, class_docs = first.n_docs + second.n_docs, first.class_docs + second.class_docs
+    terms, df = first.terms + second.terms, first.df + second.df
+    if _largest(first) + _largest(second) > LARGEST:
+        first, second = (_with_cells(counts, np.int64) for counts in (first, second))
+    tables = [(first.class_terms, second.class_terms), (first.class_df, second.class_df)]
+    del first, second
     tables.reverse()
     class_terms = canonical(operator.add(*tables.pop()))
     class_df = canonical(operator.add(*tables.pop()))
-    class_df.indices, class_df.indptr = class_terms.indices, class_terms.indptr  # whole counts: the same cells
+    # integer counts: both tables have the same cells
+    class_df.indices, class_df.indptr = class_terms.indices, class_terms.indptr
     return Counts(n_docs, class_docs, class_terms, class_df, terms, df)
 
 
 def _largest(counts: Counts) -> int:
-    """The largest sum of a class and term, which no number of documents exceeds."""
+    """The largest cell; no document frequency exceeds it."""
     return int(counts.class_terms.data.max(initial=0))
 
 
 def _narrow(counts: Counts) -> Counts:
-    """With cells of 32 bits, where they suffice."""
+    """Use 32-bit cells if they suffice."""
     return counts if _largest(counts) > LARGEST else _with_cells(counts, np.int32)
 
 
 def _with_cells(counts: Counts, kind: type) -> Counts:
-    """The same sums with cells of this type."""
+    """Convert the cells to this type."""
     if stored(counts, "class_terms").data.dtype == kind:
         return counts
     terms, df = (table.astype(kind, copy=False) for table in (counts.class_terms, counts.class_df))
-    df.indices, df.indptr = terms.indices, terms.indptr  # whole counts: the same cells
+    df.indices, df.indptr = terms.indices, terms.indptr  # integer counts: both tables have the same cells
     return replace(counts, class_terms=terms, class_df=df)
 
 
 def _count_documents(waiting: list[tuple[Sparse, Sparse]]) -> Counts:
-    """The sums over some batches of documents; the list is emptied as soon as copies of them stand in one matrix."""
+    """Sum batches of documents; the list is emptied as soon as they are copied into one matrix."""
     n_terms, n_classes = (max(pair[side].shape[1] for pair in waiting) for side in (0, 1))
     Y = stack_rows([Y for _, Y in waiting], n_classes)
     parts = [X for X, _ in waiting]
     waiting.clear()
     X = stack_rows(parts, n_terms)
-    return_small_blocks()  # the batches, of which X is a copy
+    return_small_blocks()  # frees the batches, which X has copied
     return Counts.of(X, Y)
 
 
@@ -139,9 +143,9 @@ def _size(counts: Counts) -> int:
 
 
 class DenseSums:
-    """Counts of documents of one class each, in a row of all terms for each class: an addition an entry.
+    """Counts of single-label documents in a dense row of all terms per class: one addition per entry.
 
-    What RunningSums does with sparse tables for any documents, which takes several times as long.
+    RunningSums does this for any documents with sparse tables, which takes several times as long.
 
     >>> sums = DenseSums()
     >>> from scipy.sparse import csr_array
@@ -155,18 +159,18 @@ class DenseSums:
         self._start()
 
     def _start(self) -> None:
-        self._rows: list[NDArray[np.uint64]] = []  # as long as the terms that the class has met, or longer
+        self._rows: list[NDArray[np.uint64]] = []  # each row is at least as long as the highest term id of its class
         self._class_docs = np.zeros(0, np.int64)
         self._n_terms = self._occurrences = 0
 
     @property
     def n_cells(self) -> int:
-        """Classes × terms, seen together or not."""
+        """Classes × terms, including cells that are zero."""
         return len(self._class_docs) * self._n_terms
 
     @property
     def n_docs(self) -> int:
-        """Documents in the sums, those without any term among them."""
+        """The number of documents, including those without terms."""
         return int(self._class_docs.sum())
 
     def add(self, X: Sparse, Y: Sparse) -> bool:
@@ -192,22 +196,24 @@ class DenseSums:
         return True
 
     def _make_room(self, classes: NDArray[np.int32], n_classes: int, n_terms: int) -> None:
-        """Let the rows of these classes have a cell for each term, and twice as many where they have not, so that
-        copies are rare; what is not yet used takes no memory."""
+        """Give the rows of these classes a cell for each term.
+
+        A row that is too short is doubled, so that copies are rare; unused memory is not committed.
+        """
         self._rows += [np.zeros(0, np.uint64)] * (n_classes - len(self._rows))
-        for place in np.unique(classes).tolist():
-            before = self._rows[place][: self._n_terms]
-            if len(self._rows[place]) < n_terms:
-                self._rows[place] = np.zeros(2 * n_terms, np.uint64)
-                self._rows[place][: len(before)] = before
+        for row in np.unique(classes).tolist():
+            before = self._rows[row][: self._n_terms]
+            if len(self._rows[row]) < n_terms:
+                self._rows[row] = np.zeros(2 * n_terms, np.uint64)
+                self._rows[row][: len(before)] = before
 
     def take(self) -> Counts:
-        """The sums so far, which start anew."""
+        """Return the sums so far and reset them."""
         n_classes, n_terms = len(self._class_docs), self._n_terms
-        found = NATIVE.list_cells(self._rows[:n_classes], n_terms) if n_classes else None
-        if found is None:
+        cells = NATIVE.list_cells(self._rows[:n_classes], n_terms) if n_classes else None
+        if cells is None:
             return Counts.zero(0, 0)
-        ends, columns, sums, documents, terms, df = found
+        ends, columns, sums, documents, terms, df = cells
         shape, ends = (n_classes, n_terms), ends.astype(np.int32)
         class_terms, class_df = (StoredMatrix(part, columns, ends, shape) for part in (sums, documents))
         counts = Counts(self._class_docs.sum(), self._class_docs, class_terms, class_df, terms, df)

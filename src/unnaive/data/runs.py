@@ -1,9 +1,9 @@
-"""Runs: sums over some of the documents, sorted by term; those of all parts add up to the sums over all documents.
+"""Runs: sums over part of the documents, sorted by term; the runs of all parts add up to the sums over all documents.
 
-Whole numbers add exactly, so the merged sums are those of all documents at once, however they were cut. A run holds,
-for terms in ascending order: their bytes and where each starts, occurrences and documents of each; then, term after
-term, the classes that it was seen in, with occurrences and documents. Here it is in memory, or in bytes that travel
-between machines; run_folders.py has the same arrays on disk, merged block by block in bounded memory.
+Integers add exactly, so the merged sums are those of all documents, however they were split. A run holds, for terms in
+ascending order: their bytes and offsets, and the occurrences and documents of each; then, term by term, the classes it
+was seen in, with occurrences and documents. This module has runs in memory and as bytes to send between machines;
+run_folders.py has the same arrays on disk, merged block by block in bounded memory.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from unnaive.data.counts import Counts
 from unnaive.text.term_order import term_order
 from unnaive.text.vocabulary import Vocabulary
 
-MERGED_AT_ONCE = 16  # runs that are added in one go: memory follows the largest of them, not how many there are
-MULTIPLIER = 0x01000193  # of FNV, a hash that has no seed: every machine cuts alike
-ARRAYS = ("terms", "df", "class_terms", "class_df")  # of a block, beside its bytes, sizes and classes
+MERGED_AT_ONCE = 16  # runs merged in one step: memory is bounded by the largest of them, not by their number
+MULTIPLIER = 0x01000193  # of FNV, a hash without a seed: every machine cuts alike
+ARRAYS = ("terms", "df", "class_terms", "class_df")  # of a block, besides its bytes, sizes and classes
 
 
 @dataclass(frozen=True, eq=False)
 class RunBlock:
-    """Some successive terms of a run.
+    """Consecutive terms of a run.
 
-    blob, ends     their bytes, and where each ends; `ends[0]` is where the first starts
-    terms, df      occurrences and documents of each
-    sizes          of each, in how many classes it was seen
-    classes        those classes, then occurrences and documents, term after term
+    blob, ends     the bytes of the terms, and where each ends; `ends[0]` is where the first starts
+    terms, df      occurrences and documents of each term
+    sizes          the number of classes in which each term was seen
+    classes        these classes, term by term; `class_terms` and `class_df` are their occurrences and documents
     """
 
     blob: NDArray[np.uint8]
@@ -46,12 +46,12 @@ class RunBlock:
     class_terms: NDArray[np.int64]
     class_df: NDArray[np.int64]
 
-    def term(self, place: int) -> bytes:
-        """The bytes of one term."""
-        return self.blob[self.ends[place] - self.ends[0] : self.ends[place + 1] - self.ends[0]].tobytes()
+    def term(self, index: int) -> bytes:
+        """The bytes of a term."""
+        return self.blob[self.ends[index] - self.ends[0] : self.ends[index + 1] - self.ends[0]].tobytes()
 
     def take(self, first: int, last: int) -> RunBlock:
-        """The terms from `first` to before `last`."""
+        """The terms from `first` (inclusive) to `last` (exclusive)."""
         cells = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.sizes)])
         inside, bytes_ = slice(cells[first], cells[last]), self.ends[[first, last]] - self.ends[0]
         return RunBlock(
@@ -60,7 +60,7 @@ class RunBlock:
         )  # fmt: skip
 
     def select(self, chosen: NDArray[np.bool_]) -> RunBlock:
-        """Some of the terms (n_terms,)."""
+        """Select terms by a mask (n_terms,)."""
         if chosen.all():
             return self
         lengths, cells = np.diff(self.ends), np.repeat(chosen, self.sizes)
@@ -70,7 +70,7 @@ class RunBlock:
         )  # fmt: skip
 
     def count_up_to(self, term: bytes) -> int:
-        """How many of its terms are not after `term`, by bisection."""
+        """The number of terms up to and including `term`, by bisection."""
         low, high = 0, len(self.terms)
         while low < high:
             middle = (low + high) // 2
@@ -92,7 +92,7 @@ class Run:
     """A run in memory.
 
     labels      the classes by number, in any order
-    n_docs      documents
+    n_docs      the number of documents
     class_docs  documents of each class (n_labels,)
     block       all of its terms
     """
@@ -104,14 +104,14 @@ class Run:
 
     @classmethod
     def of(cls, counts: Counts, vocabulary: Vocabulary, labels: Sequence[Any]) -> Run:
-        """The sums, whose columns are the terms and whose rows are the labels."""
+        """A run of sums whose columns are the terms and whose rows are the labels."""
         order = vocabulary.order()
         ids = np.arange(counts.n_terms) if order is None else order
         blocks = ordered_blocks(counts, vocabulary, [ids])
         return cls(tuple(labels), int(counts.n_docs), counts.class_docs, next(blocks))
 
     def to_bytes(self) -> bytes:
-        """The run in the form that `from_bytes` reads: safetensors, in which nothing can be run."""
+        """Serialise as safetensors, a format that cannot contain code."""
         from safetensors.numpy import save
 
         about = {"labels": list(self.labels), "documents": self.n_docs, "class_docs": self.class_docs.tolist()}
@@ -120,7 +120,7 @@ class Run:
 
     @classmethod
     def from_bytes(cls, packed: bytes) -> Run:
-        """The run that `to_bytes` packed."""
+        """Read what `to_bytes` wrote."""
         from safetensors.numpy import load
 
         arrays = load(packed)
@@ -130,7 +130,10 @@ class Run:
         return cls(tuple(about["labels"]), about["documents"], np.array(about["class_docs"], np.int64), block)
 
     def cut(self, n_parts: int) -> Iterator[tuple[int, Run]]:
-        """The run by hash of the term: (number of the part, the part). Documents are counted in the first part."""
+        """Split the run by a hash of the term.
+
+        (number of the part, the part). Documents are counted in the first part.
+        """
         places = term_hashes(self.block.blob, self.block.ends) % np.uint32(n_parts)
         for part in range(n_parts):
             chosen = places == part
@@ -140,12 +143,12 @@ class Run:
                 yield part, Run(self.labels, 0, np.zeros_like(self.class_docs), self.block.select(chosen))
 
     def counts(self) -> tuple[Counts, Vocabulary]:
-        """The sums, rows in the order of `labels` and columns in that of the terms."""
+        """The sums, rows in the order of `labels`, columns in the order of the terms."""
         return sum_tables([self.block], self.n_docs, self.class_docs)
 
 
 def merge_runs(runs: Iterable[Run]) -> Run | None:
-    """The sums of any number of runs, some at a time; None of none.
+    """Merge any number of runs, MERGED_AT_ONCE at a time; None if there are none.
 
     >>> table = csr_array(np.array([[2]]))
     >>> counts = Counts(np.int64(1), np.array([1]), table, table, np.array([2]), np.array([1]))
@@ -177,7 +180,7 @@ def _merge(runs: Sequence[Run]) -> Run:
 
 
 def ordered_blocks(counts: Counts, vocabulary: Vocabulary, groups: Iterable[NDArray[np.int64]]) -> Iterator[RunBlock]:
-    """Blocks of some terms each, by their columns: no sorted copy of all is made."""
+    """Yield blocks of terms, each given by its columns, without a sorted copy of the whole table."""
     by_term, by_term_df = csc_array(counts.class_terms), csc_array(counts.class_df)
     for ids in groups:
         cells, sizes = cells_of(by_term.indptr, ids)
@@ -188,14 +191,14 @@ def ordered_blocks(counts: Counts, vocabulary: Vocabulary, groups: Iterable[NDAr
 
 
 def block_arrays(block: RunBlock) -> dict[str, NDArray[Any]]:
-    """The arrays of a block as they are written, by name."""
+    """The arrays of a block by name, as they are written."""
     arrays: dict[str, NDArray[Any]] = {"blob": block.blob, "lengths": np.diff(block.ends).astype(np.int32)}
     arrays |= {name: np.asarray(getattr(block, name), np.int64) for name in ARRAYS}
     return arrays | {"sizes": block.sizes.astype(np.int32), "classes": block.classes}
 
 
 def cells_of(ends: NDArray[Any], ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(where the cells of some terms stand, term after term; how many each has).
+    """(the positions of the cells of some terms, term by term; the number of cells of each).
 
     >>> cells_of(np.array([0, 2, 2, 5]), np.array([2, 0]))
     (array([2, 3, 4, 0, 1]), array([3, 2]))
@@ -206,7 +209,7 @@ def cells_of(ends: NDArray[Any], ids: NDArray[np.int64]) -> tuple[NDArray[np.int
 
 
 def sum_blocks(blocks: Sequence[RunBlock], n_classes: int) -> RunBlock:
-    """One block of several that have terms in common."""
+    """Merge blocks that have terms in common into one."""
     if len(blocks) == 1:
         return blocks[0]
     blob = np.concatenate([block.blob for block in blocks])
@@ -229,7 +232,7 @@ def sum_blocks(blocks: Sequence[RunBlock], n_classes: int) -> RunBlock:
 
 
 def _equals_previous(blob: NDArray[np.uint8], ends: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether each term in `order` is the one before it again."""
+    """Whether each term in `order` equals the one before it."""
     lengths = np.diff(ends)
     same = np.zeros(len(order), np.bool_)
     same[1:] = lengths[order[1:]] == lengths[order[:-1]]
@@ -237,8 +240,8 @@ def _equals_previous(blob: NDArray[np.uint8], ends: NDArray[np.int64], order: ND
     size = lengths[order[pairs]]
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(size)])
     inside = np.arange(starts[-1]) - np.repeat(starts[:-1], size)
-    one, other = (blob[np.repeat(ends[:-1][order[pairs - step]], size) + inside] for step in (0, 1))
-    differing = np.bincount(np.repeat(np.arange(len(pairs)), size), one != other, len(pairs))
+    left, right = (blob[np.repeat(ends[:-1][order[pairs - step]], size) + inside] for step in (0, 1))
+    differing = np.bincount(np.repeat(np.arange(len(pairs)), size), left != right, len(pairs))
     same[pairs] = differing == 0
     return same
 
@@ -246,37 +249,37 @@ def _equals_previous(blob: NDArray[np.uint8], ends: NDArray[np.int64], order: ND
 def _sum_cells(
     blocks: Sequence[RunBlock], group: NDArray[np.int64], n_terms: int, n_classes: int
 ) -> tuple[NDArray[np.int64], tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]:
-    """(how many classes each merged term has, (the classes, occurrences, documents) term after term)."""
+    """(the number of classes of each merged term, (the classes, occurrences, documents) term by term)."""
     sizes = np.concatenate([block.sizes for block in blocks])
     classes = np.concatenate([block.classes for block in blocks])
     code = np.repeat(group, sizes) * n_classes + classes
     order = np.argsort(code, kind="stable")
     code = code[order]
     first = np.flatnonzero(np.concatenate([[True], code[1:] != code[:-1]])) if len(code) else code
-    found = code[first]
+    cells = code[first]
     sums = [
         np.add.reduceat(np.concatenate([getattr(block, name) for block in blocks])[order], first)
         if len(first)
         else np.zeros(0, np.int64)
         for name in ("class_terms", "class_df")
     ]
-    merged_sizes = np.bincount(found // n_classes, minlength=n_terms).astype(np.int64)
-    return merged_sizes, ((found % n_classes).astype(np.int32), sums[0], sums[1])
+    merged_sizes = np.bincount(cells // n_classes, minlength=n_terms).astype(np.int64)
+    return merged_sizes, ((cells % n_classes).astype(np.int32), sums[0], sums[1])
 
 
 def sum_tables(blocks: list[RunBlock], n_docs: int, class_docs: NDArray[np.int64]) -> tuple[Counts, Vocabulary]:
-    """The sums in successive blocks, and their terms; the list is emptied."""
+    """The sums of consecutive blocks, and their terms; the list is emptied."""
     lengths, sizes = (
-        np.concatenate(part) for part in zip(*((np.diff(one.ends), one.sizes) for one in blocks), strict=True)
+        np.concatenate(part) for part in zip(*((np.diff(block.ends), block.sizes) for block in blocks), strict=True)
     )
-    blob, terms, df = (np.concatenate([getattr(one, name) for one in blocks]) for name in ("blob", "terms", "df"))
+    blob, terms, df = (np.concatenate([getattr(block, name) for block in blocks]) for name in ("blob", "terms", "df"))
     tables = _tables_by_class(blocks, sizes, len(class_docs))
     counts = Counts(np.int64(n_docs), class_docs, tables[0], tables[1], terms, df)
     return counts, Vocabulary.trusted(blob, _ends(lengths))
 
 
 def _tables_by_class(blocks: list[RunBlock], sizes: NDArray[np.int64], n_classes: int) -> list[Sparse]:
-    """class_terms and class_df (n_classes, n_terms); one after the other, and the blocks are let go with the last."""
+    """class_terms and class_df (n_classes, n_terms), built one after the other; the blocks are freed with the last."""
     indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
     if indptr[-1] < 1 << 31:
         indptr = indptr.astype(np.int32)
@@ -313,10 +316,10 @@ def term_hashes(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[
 
 
 def _ends(sizes: NDArray[Any]) -> NDArray[np.int64]:
-    """Where each of some successive pieces ends, after a 0."""
+    """The ends of consecutive pieces, preceded by 0."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
 
 
 def _narrow(values: NDArray[Any]) -> NDArray[Any]:
-    """Numbers from 0 on in the narrowest type that holds them."""
+    """Convert non-negative integers to the narrowest type that holds them."""
     return values.astype(np.min_scalar_type(int(values.max(initial=0))))

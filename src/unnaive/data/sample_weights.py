@@ -1,4 +1,4 @@
-"""Weights of documents: given for each, or for each class; both entrances check them here."""
+"""Weights of documents, given per document or per class; TextClassifier and the estimators both check them here."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from unnaive.base.errors import BadData
 from unnaive.base.types import Floats, Label
 from unnaive.data.targets import Targets, class_codes, plain_label, single_labels
 
-# of weights: models square them, multiply them by costs and add small constants to their sums, which numbers far from 1
-# would leave nothing of; within these bounds every model gives the same meaning to them
+# Limits of weights: models square weights, multiply them by costs and add small constants to their sums, which would
+# overflow or vanish for extreme numbers; within these limits weights have the same meaning for every model.
 SMALLEST, LARGEST = 1e-9, 1e9
 
 
 def check_sample_weight(weight: Any, n_docs: int) -> Floats | None:
-    """A weight for each document, 0 or from SMALLEST to LARGEST, and not all of them 0; or None.
+    """Check a weight for each document: 0 or from SMALLEST to LARGEST, and not all 0; None stays None.
 
     >>> check_sample_weight([1, -2], 2)
     Traceback (most recent call last):
@@ -29,13 +29,13 @@ def check_sample_weight(weight: Any, n_docs: int) -> Floats | None:
         weights = np.asarray(weight, np.float64)
     except (TypeError, ValueError) as problem:
         raise BadData(
-            f"sample_weight is no list of numbers ({problem}); give one number for each document"
+            f"sample_weight is not a list of numbers ({problem}); give one number for each document"
         ) from problem
     if weights.ndim == 0:
         weights = np.full(n_docs, float(weights))
     if weights.shape != (n_docs,):
         raise BadData(
-            f"sample_weight.shape == {weights.shape}, expected ({n_docs},)! Give {n_docs} numbers from 0 on, one for "
+            f"sample_weight.shape == {weights.shape}, expected ({n_docs},)! Give {n_docs} numbers from 0, one for "
             "each document"
         )
     if not bool(np.all(np.isfinite(weights))):
@@ -43,8 +43,8 @@ def check_sample_weight(weight: Any, n_docs: int) -> Floats | None:
         raise BadData(f"Input sample_weight contains NaN or infinity: document {row} has {weights[row]}")
     if weights.size and weights.min() < 0:
         row = int(np.argmin(weights))
-        found = f"document {row} has {weights[row]}"
-        raise BadData(f"Negative values in data passed to `sample_weight`: {found}; give numbers from 0")
+        position = f"document {row} has {weights[row]}"
+        raise BadData(f"Negative values in data passed to `sample_weight`: {position}; give numbers from 0")
     if not weights.any():
         raise BadData("Sample weights must contain at least one non-zero number; all of them are 0")
     outside = np.flatnonzero((weights > LARGEST) | ((weights < SMALLEST) & (weights > 0)))
@@ -80,12 +80,12 @@ def class_sample_weight(class_weight: Any, targets: Targets, sample_weight: Floa
 
 
 def several_labels_refused() -> BadData:
-    """The error where documents that are to be weighed by class may have any number of labels."""
-    return BadData("class_weight needs one label for each document; with any number of labels use sample_weight")
+    """The error for class weights with multilabel documents."""
+    return BadData("class_weight needs one label for each document; for multilabel data use sample_weight")
 
 
 def class_weight_factors(class_weight: Any, classes: Sequence[Label], class_docs: Any) -> Floats:
-    """What a document of each class counts (n_classes,), where `class_docs` (n_classes,) documents have each class.
+    """The weight of a document of each class (n_classes,); `class_docs` (n_classes,) counts the documents of each.
 
     >>> class_weight_factors("balanced", ["a", "b"], np.array([3, 1])).round(2)
     array([0.67, 2.  ])
@@ -100,16 +100,16 @@ def class_weight_factors(class_weight: Any, classes: Sequence[Label], class_docs
 
 def _given_class_weights(class_weight: Any, classes: Sequence[Label]) -> Floats:
     try:
-        given = {plain_label(label): float(value) for label, value in class_weight.items()}
+        weights = {plain_label(label): float(value) for label, value in class_weight.items()}
     except (AttributeError, TypeError, ValueError):
         raise BadData(f"class_weight is {class_weight!r}; give 'balanced' or a dict from class to weight") from None
-    class_codes(list(given), classes)  # names the first that is no class
-    for label, value in given.items():
+    class_codes(list(weights), classes)  # raises an error for the first that is not a class
+    for label, value in weights.items():
         if value != 0 and not SMALLEST <= value <= LARGEST:
             raise BadData(
                 f"class_weight of {label!r} is {value:g}; give 0, or a number from {SMALLEST:g} to {LARGEST:g}"
             )
-    factors = np.array([given.get(label, 1.0) for label in classes])
+    factors = np.array([weights.get(label, 1.0) for label in classes])
     if not factors.any():
         raise BadData("class_weight is 0 for every class; give at least one a weight above 0")
     return factors

@@ -1,7 +1,7 @@
-"""Which documents share passages (replies that quote, versions, near copies): those with many rare terms in common.
+"""Find documents that share passages (quoting replies, versions, near copies): those with many rare terms in common.
 
-A model that has learnt one of them knows the others too. Held-out scores are those of new documents only if documents
-that share passages are held out together.
+A model that has learnt one of them has an advantage on the others. Held-out scores are representative of new documents
+only if documents that share passages are held out together.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from unnaive.data.weighting import document_frequency
 from unnaive.text.gram_units import find_kinds
 from unnaive.text.vocabulary import Vocabulary
 
-RARE_DF = 5, 20  # a rare term is in at most a fiftieth of the documents; that limit is kept within these two
-# documents share a passage if they have so many rare terms in common, and such a share of those of the one with fewer
-PAIRS_IN_COMMON = 10, 0.6  # where pairs of words are compared
-TERMS_IN_COMMON = 5, 0.5  # where single terms are, since there are no pairs
-MOST_CELLS = 20_000_000  # of the table of documents × documents: 160 MB; common terms are left out until it fits
+RARE_DF = 5, 20  # a rare term is in at most 1/50 of the documents; this limit is clipped to between these two numbers
+# two documents share a passage if they have this many rare terms in common, and this share of the smaller one's
+PAIRS_IN_COMMON = 10, 0.6  # if pairs of words are compared
+TERMS_IN_COMMON = 5, 0.5  # if single terms are compared because there are no pairs
+MOST_CELLS = 20_000_000  # of the documents × documents table: 160 MB; common terms are dropped until it fits
 
 
 @dataclass(frozen=True, eq=False)
 class SharedPassages:
-    """Pairs of documents of one group, first < second, and how many rare terms they have in common (n_pairs,)."""
+    """Pairs of documents of one group, first < second, and the number of rare terms they share (n_pairs,)."""
 
     n_docs: int
     first: Ids
@@ -36,11 +36,12 @@ class SharedPassages:
     shared: Ids
 
     def count_documents(self) -> int:
-        """How many documents share a passage with another."""
+        """The number of documents that share a passage with another."""
         return len(np.union1d(self.first, self.second))
 
     def groups(self) -> Ids:
-        """A number for each document (n_docs,), the same for those that passages link, directly or through others.
+        """A group number for each document (n_docs,), equal for documents linked by passages directly or through
+        others.
 
         >>> SharedPassages(5, np.array([0, 1]), np.array([3, 4]), np.array([10, 12])).groups().tolist()
         [0, 1, 2, 0, 1]
@@ -53,10 +54,10 @@ class SharedPassages:
         return np.asarray(connected_components(links, directed=False)[1], np.int64)
 
     def order(self) -> Ids:
-        """All documents (n_docs,), those that share most next to each other; the others stay in their order.
+        """All documents (n_docs,), with those that share most next to each other; the others keep their order.
 
-        Documents are joined into runs, pairs with most in common first (single linkage), and a run stands where its
-        first document does.
+        Documents are joined into runs by single linkage, strongest pairs first; a run takes the position of its first
+        document.
 
         >>> SharedPassages(5, np.array([0, 1]), np.array([3, 4]), np.array([10, 12])).order().tolist()
         [0, 3, 1, 4, 2]
@@ -71,21 +72,21 @@ class SharedPassages:
             return row
 
         by_strength = np.lexsort((self.second, self.first, -self.shared))
-        for one, other in zip(self.first[by_strength].tolist(), self.second[by_strength].tolist(), strict=True):
-            start, end = sorted((find_root(one), find_root(other)))
+        for left, right in zip(self.first[by_strength].tolist(), self.second[by_strength].tolist(), strict=True):
+            start, end = sorted((find_root(left), find_root(right)))
             if start != end:
                 runs.setdefault(start, [start]).extend(runs.pop(end, [end]))
                 parent[end] = start
-        found = [row for start in range(self.n_docs) if parent[start] == start for row in runs.get(start, [start])]
-        return np.array(found, np.int64)
+        order = [row for start in range(self.n_docs) if parent[start] == start for row in runs.get(start, [start])]
+        return np.array(order, np.int64)
 
 
 def find_shared_passages(X: Sparse, group: Ids, terms: Sequence[str] | Vocabulary | None = None) -> SharedPassages:
-    """The pairs of documents X (n_docs, n_terms) of the same `group` (n_docs,) with many rare terms in common.
+    """Find pairs of documents X (n_docs, n_terms) within the same `group` (n_docs,) that share many rare terms.
 
-    A rare term is in at most 20 documents; in fewer, down to 5, where there are fewer than 1,000 documents. Where
-    `terms`, the names of the columns, say that there are pairs of words, those are compared, since ten rare ones in
-    common are a quotation; else single words, or all columns where they have no names.
+    A rare term is in at most 20 documents; with fewer than 1,000 documents the limit is lower, down to 5. If the column
+    names `terms` include pairs of words, pairs are compared, since ten rare pairs in common are a quotation; otherwise
+    single words, or all columns if they have no names.
 
     >>> X = csr_array([[1, 1, 1, 1, 1, 0], [1, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 3]])
     >>> found = find_shared_passages(X, np.array([0, 0, 0]))
@@ -109,7 +110,7 @@ def find_shared_passages(X: Sparse, group: Ids, terms: Sequence[str] | Vocabular
 def _columns_to_compare(
     n_terms: int, terms: Sequence[str] | Vocabulary | None
 ) -> tuple[NDArray[np.bool_], tuple[int, float]]:
-    """(whether each column is compared, what two documents must have in common)."""
+    """(whether each column is compared, the number and share that two documents must have in common)."""
     if terms is None:
         return np.ones(n_terms, np.bool_), TERMS_IN_COMMON
     is_gram, is_pair = find_kinds(terms)
@@ -118,9 +119,9 @@ def _columns_to_compare(
 
 
 def _terms_of_groups(rare: Sparse, group: Ids) -> tuple[Sparse, Ids]:
-    """(a column of ones for every term in two documents or more of a group, how many rare terms each document has).
+    """(a 0/1 column for every term in at least two documents of a group, the number of rare terms of each document).
 
-    The rarest terms only, so that the product of the table with itself has at most MOST_CELLS.
+    Only the rarest terms are used, so that the product of the table with itself has at most MOST_CELLS cells.
     """
     rows = np.repeat(group, np.diff(rare.indptr))
     _, column, df = np.unique(

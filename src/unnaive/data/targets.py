@@ -1,4 +1,4 @@
-"""Labels as people have them ↔ the classes and the sparse matrix Y; every entrance encodes and decodes labels here."""
+"""Convert labels to classes and the sparse matrix Y, and back; TextClassifier and the estimators both use this."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TARGET_TYPES = ("single", "sets", "indicator", "sparse")
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """The classes, sorted; Y (n_docs, n_classes) 0/1; and in which form labels came, so that predictions leave alike.
+    """The sorted classes, Y (n_docs, n_classes) 0/1, and the format of the labels, which predictions will have too.
 
     target_type: "single" one label each; "sets" a collection of labels each; "indicator" a 0/1 array; "sparse" a
     sparse 0/1 matrix.
@@ -37,11 +37,11 @@ class Targets:
 
 
 def read_targets(labels: Any, n_docs: int, *, multilabel: bool | None = None) -> Targets:
-    """Labels of n_docs documents: values, collections of values, or an indicator matrix.
+    """Read the labels of n_docs documents: values, collections of values, or an indicator matrix.
 
-    As in scikit-learn, an array, a sparse matrix or nested lists of zeros and ones, two columns or more, are an
-    indicator matrix, whose classes are 0, 1, …; one column is a value for each document. `multilabel` True takes single
-    values as sets of one; False takes sets of exactly one as values; None goes by how they came.
+    As in scikit-learn, an array, a sparse matrix or nested lists of zeros and ones with at least two columns are an
+    indicator matrix, whose classes are 0, 1, …; a single column is one value for each document. `multilabel` True reads
+    single values as sets of one; False reads sets of exactly one as values; None keeps the format of the input.
 
     >>> read_targets(["spam", "ham", "spam"], 3).classes
     ('ham', 'spam')
@@ -70,7 +70,7 @@ def read_targets(labels: Any, n_docs: int, *, multilabel: bool | None = None) ->
         )
     if _is_indicator(values):
         return _indicator(csr_array(np.asarray(values, np.int64)), n_docs, "indicator")
-    # by the kinds of values, of which there are few: asking each value takes longer than to count its text
+    # test each type rather than each value: there are few types, and testing values takes longer than counting texts
     sets = any(issubclass(kind, Collection) and not issubclass(kind, (str, bytes)) for kind in set(map(type, values)))
     if sets and multilabel is False:
         values, sets = [_only(row, value) for row, value in enumerate(values)], False
@@ -88,15 +88,15 @@ def _numbers(table: NDArray[Any]) -> NDArray[Any]:
         return table.astype(np.float64)
     except (TypeError, ValueError):
         raise BadData(
-            f"labels came as an array of shape {table.shape} that holds no numbers; give a label for each document, a "
+            f"labels came as an array of shape {table.shape} without numbers; give a label for each document, a "
             "collection of labels for each, or a 0/1 matrix"
         ) from None
 
 
 def list_labels(labels: Any) -> Sequence[Any]:
-    """Labels of any array, series or iterable as a sequence of plain values; a string is an error."""
+    """The labels of any array, series or iterable as a sequence of plain values; a string is an error."""
     if isinstance(labels, (str, bytes)):
-        raise BadData(f"labels came as one {type(labels).__name__}; give a list with one for each document")
+        raise BadData(f"labels came as one {type(labels).__name__}; give a list with one label for each document")
     if isinstance(labels, (list, tuple)):
         return labels
     for method in ("to_pylist", "tolist", "to_list"):  # Arrow; numpy and pandas; polars
@@ -106,7 +106,7 @@ def list_labels(labels: Any) -> Sequence[Any]:
     if hasattr(labels, "__array__"):
         return list_labels(np.asarray(labels))
     if not isinstance(labels, Iterable):
-        raise BadData(f"labels came as {type(labels).__name__}; give a list with one for each document")
+        raise BadData(f"labels came as {type(labels).__name__}; give a list with one label for each document")
     return list(labels)
 
 
@@ -115,10 +115,10 @@ def _is_collection(value: Any) -> bool:
 
 
 def _is_indicator(values: Sequence[Any]) -> bool:
-    """Whether nested lists are rows of zeros and ones, as long as each other, with two columns or more."""
+    """Whether nested lists are rows of zeros and ones, of equal length, with at least two columns."""
     width = len(values[0]) if values and isinstance(values[0], (list, tuple, np.ndarray)) else 0
     return width > 1 and all(
-        isinstance(row, (list, tuple, np.ndarray)) and len(row) == width and all(_is_bit(one) for one in row)
+        isinstance(row, (list, tuple, np.ndarray)) and len(row) == width and all(_is_bit(value) for value in row)
         for row in values
     )
 
@@ -137,7 +137,7 @@ def _only(row: int, value: Any) -> Any:
 
 
 def _single_array(labels: NDArray[Any], n_docs: int) -> Targets:
-    """An array of one kind of value: sorted by numpy, in one go."""
+    """An array of one type, sorted by numpy."""
     if len(labels) != n_docs:
         raise BadData(
             f"{count_noun(n_docs, 'document')} came with {count_noun(len(labels), 'label')}; give one for each document"
@@ -149,12 +149,12 @@ def _single_array(labels: NDArray[Any], n_docs: int) -> Targets:
 
 
 def _check_float_labels(labels: Floats) -> None:
-    """Whole numbers in floats are labels, as a column with gaps has them; others are a quantity."""
+    """Accept whole numbers stored as floats (a column with gaps has them); other floats are quantities, not labels."""
     if not bool(np.all(np.isfinite(labels))):
-        raise BadData("a label is missing (NaN) or infinite; leave its row out")
+        raise BadData("a label is missing (NaN) or infinite; remove its row")
     if not bool(np.all(labels == np.rint(labels))):
         raise BadData(
-            f"Unknown label type: continuous. A label is {labels[labels != np.rint(labels)][0]}, a quantity and not a "
+            f"Unknown label type: continuous. A label is {labels[labels != np.rint(labels)][0]}, a quantity, not a "
             "class; give names, whole numbers or truth values"
         )
 
@@ -165,7 +165,7 @@ def _single(values: Sequence[Any]) -> Targets:
 
 
 def one_label_matrix(codes: NDArray[Any], n_classes: int) -> Sparse:
-    """Y (n_docs, n_classes) with the one class `codes[d]` of each document."""
+    """Y (n_docs, n_classes), where document d has the class `codes[d]`."""
     n_docs = len(codes)
     columns = np.asarray(codes, np.int32).ravel()
     return csr_array((np.ones(n_docs, np.int64), columns, np.arange(n_docs + 1)), shape=(n_docs, n_classes))
@@ -181,11 +181,11 @@ def _indicator(Y: Sparse, n_docs: int, target_type: str) -> Targets:
     if Y.shape[0] != n_docs:
         raise BadData(
             f"{count_noun(n_docs, 'document')} came with an indicator matrix of {count_noun(Y.shape[0], 'row')}; "
-            "give a row for each"
+            "give one row for each document"
         )
     if not np.isin(Y.data, (0, 1)).all():
         raise BadData(
-            "Unknown label type: an indicator matrix holds something else than 0 and 1; give 1 where a document has "
+            "Unknown label type: an indicator matrix has values other than 0 and 1; give 1 where a document has "
             "the class"
         )
     Y = Y.astype(np.int64)
@@ -194,7 +194,7 @@ def _indicator(Y: Sparse, n_docs: int, target_type: str) -> Targets:
 
 
 def sorted_classes(values: Iterable[Any]) -> tuple[Label, ...]:
-    """The distinct labels as plain str, int, float or bool, sorted; one kind only.
+    """The distinct labels as plain str, int, float or bool, sorted; all must have one type.
 
     >>> sorted_classes({np.int64(3), 1}), sorted_classes({"b", "a"})
     ((1, 3), ('a', 'b'))
@@ -204,18 +204,18 @@ def sorted_classes(values: Iterable[Any]) -> tuple[Label, ...]:
     if kinds == {"int", "float"}:
         plain, kinds = {float(value) for value in plain}, {"float"}
     if len(kinds) > 1:
-        raise BadData(f"labels mix {' and '.join(sorted(kinds))}; make them all one kind, for instance with str")
+        raise BadData(f"labels mix {' and '.join(sorted(kinds))}; convert them to one type, for instance with str")
     return tuple(sorted(plain))
 
 
 def plain_label(value: Any) -> Label:
-    """The label as a plain str, int, float or bool; an error for anything else, and for a missing one."""
+    """The label as a plain str, int, float or bool; an error for any other type and for a missing label."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, (str, int)):
         return value
     if value is None or value != value:
-        raise BadData(f"a label is missing ({value!r}); leave its row out")
+        raise BadData(f"a label is missing ({value!r}); remove its row")
     if isinstance(value, float):
         _check_float_labels(np.array([value]))
         return value
@@ -223,13 +223,13 @@ def plain_label(value: Any) -> Label:
 
 
 def class_codes(values: Sequence[Any], classes: Sequence[Label]) -> NDArray[np.int32]:
-    """The position of each label among the classes; an error that names the first that is none of them."""
-    place = {label: position for position, label in enumerate(classes)}
+    """The position of each label among the classes; an error names the first label that is not a class."""
+    codes = {label: position for position, label in enumerate(classes)}
     try:
-        return np.fromiter(map(place.__getitem__, values), np.int32, len(values))
+        return np.fromiter(map(codes.__getitem__, values), np.int32, len(values))
     except KeyError as unknown:
         raise BadData(
-            f"label {unknown.args[0]!r} is none of the {len(place)} classes {shorten_classes(classes)}"
+            f"label {unknown.args[0]!r} is not among the {len(codes)} classes {shorten_classes(classes)}"
         ) from None
 
 
@@ -251,7 +251,7 @@ def label_matrix(
         raise BadData(
             f"{len(classes)} classes came with only {count_noun(len(column), 'distinct name')}; name each class once"
         )
-    rows = [sorted({column[name] for name in _refuse_string(one) if name in column}) for one in labels]
+    rows = [sorted({column[name] for name in _refuse_string(names) if name in column}) for names in labels]
     if not ignore_unknown:
         _refuse_unknown_labels(labels, column)
     indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows], dtype=np.int64)))
@@ -260,27 +260,25 @@ def label_matrix(
 
 
 def _refuse_string(labels: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The label set itself; a bare string, which would be read letter by letter, is an error."""
+    """Return the label set unchanged; raise an error for a bare string, which would be read letter by letter."""
     if isinstance(labels, str):
         raise BadData(f"a document's labels came as the string {labels!r}; give a tuple such as ({labels!r},)")
     return labels
 
 
 def _refuse_unknown_labels(labels: Sequence[tuple[Any, ...]], column: dict[Label, int]) -> None:
-    unknown = sorted({str(name) for one in labels for name in one if name not in column})
+    unknown = sorted({str(name) for names in labels for name in names if name not in column})
     if unknown:
         more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
         shown = ", ".join(repr(name) for name in unknown[:3])
-        raise BadData(
-            f"label {shown}{more} is none of the {len(column)} classes; add it to them or pass ignore_unknown=True"
-        )
+        raise BadData(f"label {shown}{more} is not among the {len(column)} classes; add it or pass ignore_unknown=True")
 
 
 def label_sets(Y: Any, classes: Sequence[Label], scores: Floats | None = None) -> list[tuple[Any, ...]]:
-    """The label set of each row of Y, classes in column order; undoes `label_matrix`.
+    """The label set of each row of Y, classes in column order; the inverse of `label_matrix`.
 
-    Y: (n_docs, n_classes), sparse or dense; any non-zero counts as membership. With `scores` (n_docs, n_classes) the
-    labels of each row come by score, the highest first, and of equals in column order.
+    Y: (n_docs, n_classes), sparse or dense; any non-zero entry is membership. With `scores` (n_docs, n_classes), the
+    labels of each row are sorted by score, highest first; ties keep the column order.
 
     >>> label_sets([[0, 1], [0, 0], [1, 1]], ["politics", "sport"])
     [('sport',), (), ('politics', 'sport')]
@@ -291,7 +289,7 @@ def label_sets(Y: Any, classes: Sequence[Label], scores: Floats | None = None) -
     if matrix.shape[1] != len(classes):
         raise BadData(
             f"Y has {count_noun(matrix.shape[1], 'column')} for {count_noun(len(classes), 'class', 'classes')}; "
-            "there must be one for each"
+            "there must be one column for each class"
         )
     matrix.eliminate_zeros()
     matrix.sort_indices()
@@ -306,7 +304,7 @@ def label_sets(Y: Any, classes: Sequence[Label], scores: Floats | None = None) -
 
 
 def single_labels(Y: Any) -> NDArray[np.int64] | None:
-    """The class index of each document when every document has exactly one, else None.
+    """The class index of each document if every document has exactly one label, else None.
 
     >>> single_labels(np.array([[0, 1], [1, 0]]))
     array([1, 0])
@@ -319,7 +317,7 @@ def single_labels(Y: Any) -> NDArray[np.int64] | None:
 
 
 def class_columns(Y: Sparse) -> list[NDArray[np.bool_]]:
-    """Which documents have each class, one array a class."""
+    """For each class, a mask of its documents."""
     columns, labels = csr_array(Y).tocsc(), []
     for c in range(columns.shape[1]):
         present = np.zeros(columns.shape[0], np.bool_)
@@ -329,28 +327,28 @@ def class_columns(Y: Sparse) -> list[NDArray[np.bool_]]:
     return labels
 
 
-def place_columns(Y: Sparse, places: NDArray[Any], n_classes: int) -> Sparse:
-    """Y with column i moved to `places[i]` of n_classes."""
-    return csr_array((Y.data, np.asarray(places, np.int32)[Y.indices], Y.indptr), shape=(Y.shape[0], n_classes))
+def place_columns(Y: Sparse, positions: NDArray[Any], n_classes: int) -> Sparse:
+    """Move column i of Y to `positions[i]` of n_classes."""
+    return csr_array((Y.data, np.asarray(positions, np.int32)[Y.indices], Y.indptr), shape=(Y.shape[0], n_classes))
 
 
 def shorten_classes(classes: Sequence[Label], limit: int = 6) -> str:
-    """The first classes, with commas, for messages."""
+    """The first classes, separated by commas, for messages."""
     names = ", ".join(map(str, classes[:limit]))
     return names if len(classes) <= limit else f"{names}, …"
 
 
 def check_known_classes(classes: Sequence[Label], known: Sequence[Label]) -> None:
-    """An error that names the first class that is not known.
+    """Raise an error that names the first class the model does not have.
 
     >>> check_known_classes(["eggs"], ["ham", "spam"])
     Traceback (most recent call last):
-    unnaive.base.errors.BadData: class 'eggs' is none of the 2 that the model has (ham, spam); say grow=True, or ...
+    unnaive.base.errors.BadData: class 'eggs' is not among the 2 classes of the model (ham, spam); pass grow=True...
     """
     among = set(known)
     new = [label for label in classes if label not in among]
     if new:
         raise BadData(
-            f"class {new[0]!r} is none of the {len(known)} that the model has ({shorten_classes(known)}); "
-            "say grow=True, or --grow, to add it"
+            f"class {new[0]!r} is not among the {len(known)} classes of the model ({shorten_classes(known)}); "
+            "pass grow=True, or --grow, to add it"
         )

@@ -1,7 +1,7 @@
-"""Hashes of the texts that a model learnt, so that it can be told when somebody measures it on one of them.
+"""Hashes of the texts that a model has learnt, so that evaluating on training texts can be detected.
 
-They are 8 bytes a document in a model file that `unnaive train` writes, and follow updates, forgetting and merging
-exactly. They say nothing of labels, and they prove nothing: for that, there is the register (data/register.py).
+`unnaive train` stores 8 bytes per document in the model file; updates, forgetting and merging keep them exact. The
+hashes do not cover labels and prove nothing; the register (data/register.py) is for proofs.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ try:
 except ImportError:  # built without a compiler
     native = None
 
-SIZE = 8  # bytes: among a million texts, a new one is taken for one of them once in 18 million million
+SIZE = 8  # bytes: with a million texts, a new text collides with probability 5 · 10⁻¹⁴
 
 
 @dataclass(frozen=True, eq=False)
 class TextHashes:
-    """BLAKE2b-64 of each text, sorted (n_docs,); a text that was learnt twice is there twice.
+    """BLAKE2b-64 of each text, sorted (n_docs,); a text learnt twice has two entries.
 
     >>> learnt = TextHashes.of(["good ball", "fair vote", "fair vote"])
     >>> learnt.count_learnt(["fair vote", "new text"]), len(learnt.without(["fair vote"]))
@@ -47,7 +47,7 @@ class TextHashes:
         return len(self.values)
 
     def plus(self, texts: Sequence[str]) -> TextHashes:
-        """With these texts too."""
+        """Add these texts."""
         return self.joined(TextHashes.of(texts))
 
     def joined(self, other: TextHashes) -> TextHashes:
@@ -55,38 +55,38 @@ class TextHashes:
         return TextHashes(np.sort(np.concatenate([self.values, other.values])))
 
     def without(self, texts: Sequence[str]) -> TextHashes:
-        """Without these texts, each once for each time that it comes; those that are not there are passed over."""
+        """Remove these texts, one entry for each occurrence; texts that are not there are ignored."""
         gone = np.sort(hash_texts(texts))
-        # the n-th copy of a text takes away the n-th copy that is here
+        # the n-th copy of a text removes its n-th entry
         nth = np.arange(len(gone)) - np.searchsorted(gone, gone)
-        place = np.searchsorted(self.values, gone) + nth
-        there = place < np.searchsorted(self.values, gone, side="right")
-        return TextHashes(np.delete(self.values, place[there]))
+        position = np.searchsorted(self.values, gone) + nth
+        there = position < np.searchsorted(self.values, gone, side="right")
+        return TextHashes(np.delete(self.values, position[there]))
 
     def count_learnt(self, texts: Sequence[str]) -> int:
-        """How many of these texts are among those that were learnt."""
+        """The number of these texts that were learnt."""
         return int(np.isin(hash_texts(texts), self.values).sum())
 
     def copies(self, texts: Sequence[str]) -> list[int]:
-        """How many times each of these texts was learnt (n_texts,)."""
+        """How often each of these texts was learnt (n_texts,)."""
         wanted = hash_texts(texts)
-        found = np.searchsorted(self.values, wanted, side="right") - np.searchsorted(self.values, wanted)
-        return [int(one) for one in found]
+        counts = np.searchsorted(self.values, wanted, side="right") - np.searchsorted(self.values, wanted)
+        return [int(count) for count in counts]
 
     @classmethod
     def from_file(cls, values: NDArray[Any]) -> TextHashes:
-        """The hashes that a model file holds; trusts nothing."""
+        """Read and check the hashes of a model file."""
         if values.dtype != np.uint64 or values.ndim != 1:
             raise BadModel("its hashes of texts are damaged; train it again")
         return cls(np.sort(values))
 
 
 def join_text_hashes(parts: Sequence[TextHashes | None]) -> TextHashes | None:
-    """The texts of all of them; None if one of them does not know its own."""
-    known = [part for part in parts if part is not None]
-    if not known or len(known) < len(parts):
+    """The texts of all parts; None if one part has no hashes."""
+    hashes = [part for part in parts if part is not None]
+    if not hashes or len(hashes) < len(parts):
         return None
-    return TextHashes(np.sort(np.concatenate([part.values for part in known])))
+    return TextHashes(np.sort(np.concatenate([part.values for part in hashes])))
 
 
 def hash_texts(texts: Sequence[str]) -> NDArray[np.uint64]:
@@ -100,7 +100,7 @@ def hash_texts(texts: Sequence[str]) -> NDArray[np.uint64]:
 
 
 def hash_cells(buffer: TextBuffer) -> NDArray[np.uint64]:
-    """The same by the standard library, which is the specification."""
+    """The same with the standard library; this is the specification."""
     import hashlib
 
     digests = (hashlib.blake2b(text, digest_size=SIZE).digest() for text in _utf8(buffer))

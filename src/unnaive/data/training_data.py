@@ -1,8 +1,8 @@
-"""TrainingData: labelled documents that a model is trained on, counted and checked, wherever they come from.
+"""TrainingData: labelled documents for training, counted and checked, whatever their source.
 
-The makers: `TrainingData.of_texts` for texts in memory, `scaleout.streaming.stream_documents` for files that stream by,
-`scaleout.matrix.documents_on_disk` for a matrix on disk, `scaleout.spark.fitting.partitions_data` for a DataFrame. Each
-ends with `checked`, so what is wrong with documents is found, and said, in one place.
+It is created by `TrainingData.of_texts` for texts in memory, `scaleout.streaming.stream_documents` for streamed files,
+`scaleout.matrix.documents_on_disk` for a matrix on disk, and `scaleout.spark.fitting.partitions_data` for a DataFrame.
+Each of them calls `checked`, so problems of the data are reported in one place.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from unnaive.text.gram_units import GramUnits, which_are_grams
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
-FEWEST_TEXTS = 20  # with fewer, nothing is said of terms that no two of them share
-BLOCK = 1 << 22  # entries counted at a time: X may lie on disk
+FEWEST_TEXTS = 20  # with fewer texts there is no warning that they share no terms
+BLOCK = 1 << 22  # entries counted at a time, since X may be on disk
 
 
 @dataclass(frozen=True, eq=False)
 class DocumentRows:
     """Documents with their labels, one row each.
 
-    X           how often each term is in each document (n_docs, n_terms)
+    X           the count of each term in each document (n_docs, n_terms)
     targets     their labels
-    vocabulary  the columns of X; None where documents came as rows of counts
-    weight      of each document (n_docs,); None where all are 1
-    units       what character n-grams were cut from, where that is known
+    vocabulary  the columns of X; None if documents came as rows of counts
+    weight      of each document (n_docs,); None if all are 1
+    units       the strings that character n-grams were cut from, if known
     """
 
     X: Sparse
@@ -57,7 +57,7 @@ class DocumentRows:
         return NamedCounts.of(self.X, self.targets, self.vocabulary, self.weight, threads=threads)
 
     def take(self, rows: NDArray[np.int64]) -> DocumentRows:
-        """Some of the documents, with all classes and columns."""
+        """Select documents, keeping all classes and columns."""
         return replace(
             self,
             X=csr_array(self.X[rows]),
@@ -67,9 +67,9 @@ class DocumentRows:
         )
 
     def weighted(self, class_weight: Any) -> DocumentRows:
-        """With the weight of each document's class as well; None, "balanced" or a dict from class to weight.
+        """Multiply the weights by those of each document's class: None, "balanced" or a dict from class to weight.
 
-        Documents of weight 0 are left out, so that no model learns anything from them; their classes stay.
+        Documents of weight 0 are dropped, so that no model learns from them; their classes stay.
         """
         weight = class_sample_weight(class_weight, self.targets, self.weight)
         if weight is None:
@@ -82,16 +82,16 @@ class DocumentRows:
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """What `learning.train.train` learns from: sums over labelled documents, and the documents where they are at hand.
+    """The input of `learning.train.train`: sums over labelled documents, and the documents if they are available.
 
-    target_type  the form of the labels, as in Targets
-    sums         sums over all documents, where only these are known: documents streamed by, or lie on a cluster
-    rows         the documents in the order in which they came, in memory or mapped from disk
-    kept         the documents that a model keeps, in the order of what is in them
-    passes       learns a model in passes over documents that lie on a cluster: (model, counts and vocabulary of the
+    target_type  the format of the labels, as in Targets
+    sums         sums over all documents, if only these are known: the documents were streamed, or are on a cluster
+    rows         the documents in input order, in memory or memory-mapped
+    kept         the documents that a model keeps, sorted by their content
+    passes       learns a model in passes over documents on a cluster: (model, counts and vocabulary of the
                  terms in use, exclusive, progress) → (model, scorer)
     reading      fields of FittedModel that are not learnt: token_rule, feature_names, columns, n_jobs, text_hashes, …
-    report       what became of the documents on the way, as plain values for people
+    report       how many documents were read and skipped, as plain values to display
 
     >>> data = TrainingData.of_texts(["good ball", "fair vote"], ["sport", "politics"], TokenRule())
     >>> data.n_docs, data.classes, data.counts().vocabulary.terms
@@ -111,16 +111,16 @@ class TrainingData:
         cls, texts: Any, labels: Any, rule: TokenRule, *, multilabel: bool | None = None, unlabelled: bool = False,
         sample_weight: Any = None, n_jobs: int | None = None, check: bool = True,
     ) -> Self:  # fmt: skip
-        """Texts in memory with their labels, which may be missing with `unlabelled`.
+        """Texts in memory with their labels; with `unlabelled`, labels may be missing.
 
-        Without `check` they may be of one class and have no term: documents that join others, or are taken out.
+        Without `check`, one class and texts without terms are allowed, for documents to add to or remove from a model.
         """
         documents = as_documents(texts, rule.fields)
         check_some_documents(len(documents))
         read = read_partly_labelled if unlabelled else read_targets
         targets = read(labels, len(documents), multilabel=multilabel)
         if check:
-            check_classes(targets.classes, targets.multilabel)  # before texts are counted, which takes longer
+            check_classes(targets.classes, targets.multilabel)  # first, since counting the texts takes longer
         counter = TextCounter(rule, threads=n_jobs)
         X, units = counter.count_with_units(documents)
         weight = check_sample_weight(sample_weight, len(documents))
@@ -132,14 +132,14 @@ class TrainingData:
         cls, X: Sparse, targets: Targets, vocabulary: Vocabulary | None = None, weight: Floats | None = None,
         units: GramUnits | None = None, **reading: Any,
     ) -> Self:  # fmt: skip
-        """Documents that are counted already, X (n_docs, n_terms); `reading` as in the class."""
+        """Documents that are already counted, X (n_docs, n_terms); `reading` as in the class."""
         return cls(
             targets.target_type, rows=DocumentRows(X, targets, vocabulary, weight, units), reading=reading
         )  # fmt: skip
 
     @classmethod
     def of_kept(cls, statistic: NamedCounts | KeptDocuments, target_type: str, **reading: Any) -> Self:
-        """What a model keeps of documents that it learnt: their sums, or the documents."""
+        """The documents that a model has kept, or their sums."""
         if isinstance(statistic, NamedCounts):
             return cls(target_type, sums=statistic, reading=reading)
         return cls(target_type, kept=statistic, reading=reading)
@@ -165,32 +165,32 @@ class TrainingData:
 
     @property
     def n_docs(self) -> int:
-        """How many documents there are."""
+        """The number of documents."""
         return int(self.rows.X.shape[0] if self.rows is not None else self._summed_or_kept().n_docs)
 
     @property
     def n_terms(self) -> int:
-        """How many terms there are."""
+        """The number of terms."""
         return int(self.rows.X.shape[1] if self.rows is not None else self._summed_or_kept().n_terms)
 
     @property
     def token_rule(self) -> TokenRule | None:
-        """How texts became terms; None where documents came as rows of counts."""
+        """The token rule; None if documents came as rows of counts."""
         return self.reading.get("token_rule")
 
     @property
     def threads(self) -> int:
-        """How many threads may work on the documents."""
+        """The number of threads for work on the documents."""
         return thread_count(self.reading.get("n_jobs"))
 
     def _summed_or_kept(self) -> NamedCounts | KeptDocuments:
-        found = self.sums if self.sums is not None else self.kept
-        if found is None:
+        statistic = self.sums if self.sums is not None else self.kept
+        if statistic is None:
             raise RuntimeError("training data without documents")
-        return found
+        return statistic
 
     def counts(self) -> NamedCounts:
-        """Sums over all documents, terms sorted: the order in which documents came can no longer be seen."""
+        """Sums over all documents, terms sorted, so that the order of the documents leaves no trace."""
         if self.sums is not None:
             return self.sums.in_order()
         if self.rows is not None:
@@ -198,47 +198,48 @@ class TrainingData:
         return self.documents().counts(self.target_type, threads=self.threads)
 
     def documents(self) -> KeptDocuments:
-        """The documents in the form in which models keep them: sorted by what is in them."""
+        """The documents as models keep them: sorted by their content."""
         if self.kept is not None:
             return self.kept
         if self.rows is None:
-            raise UnnaiveError("these documents were counted as they streamed by; a model that learns from documents "
+            raise UnnaiveError("these documents were counted while streaming; a model that learns from documents "
                                "needs them in memory or on disk")  # fmt: skip
         rows = self.rows
         return KeptDocuments.of(rows.X, rows.targets, rows.vocabulary, rows.weight, rows.units)
 
     def statistic(self, kind: str) -> NamedCounts | KeptDocuments:
-        """What a model that learns from "counts" or from "documents" keeps of these."""
+        """The statistic that a model which learns from "counts" or from "documents" keeps."""
         return self.rows.counts() if kind == "counts" and self.rows is not None else self.documents()
 
     def with_reading(self, **changes: Any) -> Self:
-        """With other fields of `reading`."""
+        """Replace fields of `reading`."""
         return replace(self, reading=self.reading | changes)
 
     def checked(self) -> Self:
-        """The same data; an error or a warning of one sentence if there is nothing, or little, to learn from."""
+        """Return the data; raise an error or warn, in one sentence, if there is nothing or little to learn from."""
         check_some_documents(self.n_docs)
         check_classes(self.classes, self.multilabel)
         if self.rows is not None and self.rows.vocabulary is not None:
             indices = self.rows.X.indices[: self.rows.X.nnz]
             first = _document_frequencies(indices[: 8 * self.n_docs], len(self.rows.vocabulary))
-            if not self._share_terms(self.rows.vocabulary, first):  # as the first few of nearly all collections do
+            # the first few documents of nearly all collections do
+            if not self._share_terms(self.rows.vocabulary, first):
                 self._check_terms(self.rows.vocabulary, _document_frequencies(indices, len(first)))
         elif self.sums is not None and self.sums.vocabulary is not None:
             self._check_terms(self.sums.vocabulary, self.sums.counts.df)
         return self
 
     def _share_terms(self, vocabulary: Vocabulary, df: NDArray[Any]) -> bool:
-        """Whether texts have terms in common, as many as there are texts; df may be that of a part of the cells."""
+        """Whether texts share at least as many terms as there are texts; `df` may cover only some of the cells."""
         words = ~which_are_grams(vocabulary)
-        df = df[words] if words.any() else df  # any text shares some character n-grams with others
+        df = df[words] if words.any() else df  # character n-grams are ignored, since any two texts share some
         return bool(df[df > 1].sum() >= self.n_docs)
 
     def _check_terms(self, vocabulary: Vocabulary, df: NDArray[Any]) -> None:
-        """An error if no text has a term, and a warning if texts have hardly one in common: ids, or unsplit words."""
+        """Raise an error if no text has a term; warn if texts hardly share terms (ids, or unsegmented words)."""
         words = ~which_are_grams(vocabulary)
         both = self.token_rule is not None and self.token_rule.analyzer == "both"
-        # punctuation has character n-grams too: beside words, those of one text alone tell nothing
+        # punctuation has character n-grams too: if there are words, the n-grams of a single text mean nothing
         if not df.any() or (both and not words.any() and df.max() < 2):
             raise BadData(
                 f"none of the {count_noun(self.n_docs, 'text')} has a term to learn from; check the column and the "
@@ -248,21 +249,21 @@ class TrainingData:
             n_terms = int(words.sum()) or len(df)
             warnings.warn(
                 f"{count_noun(n_terms, 'term')} in {count_noun(self.n_docs, 'document')}, and hardly a term is in two "
-                "of them, so there is little to learn; is that the column of texts, and are its words split rightly?",
+                "of them, so there is little to learn; is this the text column, and are words separated correctly?",
                 UnnaiveWarning,
                 stacklevel=6,
             )
 
 
 def check_classes(classes: Sequence[Label], multilabel: bool) -> None:
-    """An error if there is nothing to tell apart."""
+    """Raise an error if there are fewer than two classes, or no label in multilabel data."""
     check_some_labels(len(classes))
     if not multilabel and len(classes) < 2:
         raise BadData(f"every document has the label {classes[0]!r}; a classifier needs at least two classes")
 
 
 def _document_frequencies(indices: NDArray[Any], n_terms: int) -> NDArray[np.int64]:
-    """How many documents have each term (n_terms,), from the columns of their cells; a block at a time."""
+    """The number of documents with each term (n_terms,), from the columns of their cells; in blocks."""
     df = np.zeros(n_terms, np.int64)
     for start in range(0, len(indices), BLOCK):
         df += np.bincount(indices[start : start + BLOCK], minlength=n_terms)

@@ -1,4 +1,4 @@
-"""Labels of which some are missing: documents without one are learnt from, or left out."""
+"""Labels with missing values: a document without a label is learnt from, or left out."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from unnaive.data.targets import Targets, list_labels, read_targets
 from unnaive.io.corpus import check_some_labels
 from unnaive.text.buffer import TextBuffer
 
-UNLABELLED = -1  # among whole numbers, as in scikit-learn's semi-supervised estimators
+UNLABELLED = -1  # among integers, as in scikit-learn's semi-supervised estimators
 
 
 def read_partly_labelled(labels: Any, n_docs: int, *, multilabel: bool | None = None) -> Targets:
-    """As `read_targets`, but a label may be missing: None, NaN, or −1 among whole numbers. Its row of Y is empty.
+    """Like `read_targets`, but a label may be missing: None, NaN, or −1 among integers. Its row of Y is empty.
 
-    −1 is a class like any other where fewer than two others are left. Collections of labels and indicator matrices are
-    read as they are: there an empty row is a document of no class.
+    −1 is an ordinary class if fewer than two others are left. Collections of labels and indicator matrices are read as
+    they are: there an empty row is a document without a class.
 
     >>> read_partly_labelled(["ham", None, "spam"], 3).Y.toarray()
     array([[1, 0],
@@ -31,22 +31,22 @@ def read_partly_labelled(labels: Any, n_docs: int, *, multilabel: bool | None = 
     if multilabel or getattr(labels, "ndim", 1) != 1 or hasattr(labels, "columns") or isinstance(labels, (str, bytes)):
         return read_targets(labels, n_docs, multilabel=multilabel)
     values = list_labels(labels)
-    if any(isinstance(one, (list, tuple, set, frozenset, np.ndarray)) for one in values):
+    if any(isinstance(value, (list, tuple, set, frozenset, np.ndarray)) for value in values):
         return read_targets(labels, n_docs, multilabel=multilabel)
-    missing = np.array([_is_missing(one) for one in values], bool)
+    missing = np.array([_is_missing(value) for value in values], bool)
     numbers = all(
-        isinstance(one, (int, float)) and not isinstance(one, bool) for one in np.array(values, object)[~missing]
+        isinstance(value, (int, float)) and not isinstance(value, bool) for value in np.array(values, object)[~missing]
     )
-    if numbers and len({one for one in values if not _is_missing(one) and one != UNLABELLED}) >= 2:
-        missing |= np.array([one == UNLABELLED for one in values], bool)
+    if numbers and len({value for value in values if not _is_missing(value) and value != UNLABELLED}) >= 2:
+        missing |= np.array([value == UNLABELLED for value in values], bool)
     if not missing.any() or len(values) != n_docs:
         return read_targets(labels, n_docs, multilabel=multilabel)
     rows = np.flatnonzero(~missing)
     check_some_labels(len(rows))
-    found = read_targets([values[row] for row in rows.tolist()], len(rows), multilabel=multilabel)
+    targets = read_targets([values[row] for row in rows.tolist()], len(rows), multilabel=multilabel)
     indptr = np.concatenate(([0], np.cumsum(~missing)))
-    Y = csr_array((found.Y.data, found.Y.indices, indptr), shape=(n_docs, len(found.classes)))
-    return Targets(found.classes, Y, found.target_type)
+    Y = csr_array((targets.Y.data, targets.Y.indices, indptr), shape=(n_docs, len(targets.classes)))
+    return Targets(targets.classes, Y, targets.target_type)
 
 
 def _is_missing(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Weighting turns raw counts of a document into the features that a scorer multiplies."""
+"""Weighting turns the raw counts of a document into the features that a scorer multiplies."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from unnaive.base.errors import choose
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Sparse
 
-SMALL_COUNT = 1 << 15  # logarithms of whole counts below it are looked up
+SMALL_COUNT = 1 << 15  # logarithms of smaller integer counts are looked up in a table
 
 
 def _log_frequency(counts: NDArray[Any]) -> NDArray[np.float64]:
-    """1 + log n, and 0 where n is 0; each of the few whole numbers that counts are is taken the logarithm of once."""
+    """1 + log n, and 0 where n is 0; the logarithm is computed once for each distinct integer."""
     if counts.dtype.kind in "iu" and counts.size > SMALL_COUNT and 0 <= counts.min() <= counts.max() < SMALL_COUNT:
         return np.asarray(_log_frequency(np.arange(counts.max() + 1.0))[counts])
     values = np.asarray(counts, np.float64)
@@ -73,7 +73,7 @@ def _divided_rows(Z: Sparse, lengths: NDArray[np.float64]) -> Sparse:
 
 
 def presence(X: Sparse, kind: type[np.number[Any]] = np.float64) -> Sparse:
-    """[X > 0] with nothing stored but ones, csr_array of this kind of number.
+    """[X > 0] as a csr_array of ones of this type.
 
     >>> presence(csr_array([[3, 0], [1, 2]])).toarray()
     array([[1., 0.],
@@ -85,11 +85,11 @@ def presence(X: Sparse, kind: type[np.number[Any]] = np.float64) -> Sparse:
 
 def _occurrences(X: Sparse) -> Sparse:
     X = csr_array(X)
-    return X if bool(np.all(X.data > 0)) else X > 0  # a stored zero would pass for an occurrence
+    return X if bool(np.all(X.data > 0)) else X > 0  # a stored zero would count as an occurrence
 
 
 def document_frequency(X: Sparse, weight: NDArray[np.float64] | None = None) -> NDArray[Any]:
-    """How many documents of X (n_docs, n_terms) have each term, or the sum of their weights (n_terms,).
+    """The number of documents of X (n_docs, n_terms) with each term, or the sum of their weights (n_terms,).
 
     >>> document_frequency(csr_array([[3, 0], [1, 2]])), document_frequency(csr_array([[3, 0]]), np.array([0.5]))
     (array([2, 1]), array([0.5, 0. ]))
@@ -102,9 +102,9 @@ def document_frequency(X: Sparse, weight: NDArray[np.float64] | None = None) -> 
 def tf_idf(
     X: Sparse, sample_weight: NDArray[np.float64] | None = None, df: NDArray[Any] | None = None
 ) -> Weighting:  # fmt: skip
-    """(1 + log n)·(1 + log((N+1)/(df+1))), rows of length 1; df and N from documents X, weighted.
+    """(1 + log n)·(1 + log((N+1)/(df+1))), rows normalised to length 1; df and N from documents X, weighted.
 
-    `df` is `document_frequency(X)`, where it is known already; weights need another.
+    `df` is `document_frequency(X)`, if it is already known and there are no weights.
     """
     n_docs = X.shape[0] if sample_weight is None else sample_weight.sum()
     if df is None or sample_weight is not None:
@@ -120,7 +120,7 @@ DOCUMENT_WEIGHTINGS = ("tf-idf", "log", "binary", "counts")
 
 
 def document_weighting(name: str, X: Sparse, sample_weight: NDArray[np.float64] | None = None) -> Weighting:
-    """The weighting called `name`, with what it takes from the training documents X.
+    """The weighting called `name`, fitted on the training documents X.
 
     "tf-idf"  (1 + log n)·(1 + log((N+1)/(df+1))), rows of length 1     "log"     1 + log n, rows of length 1
     "binary"  presence                                                "counts"  as they are
@@ -138,6 +138,6 @@ def counted_weighting(name: str, df: NDArray[Any], n_docs: float) -> Weighting:
 
 
 def with_small_indices(X: Any) -> Any:
-    """The matrix with 32-bit indices, which is what LIBLINEAR and scikit-learn's trees take."""
+    """Convert to 32-bit indices, which LIBLINEAR and scikit-learn's trees require."""
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     return X

@@ -1,1 +1,1 @@
-"""Collections of evidence: measures, experiments, significance, papers, reports."""
+"""Evaluation: measures, experiments, significance tests, papers, reports."""

@@ -1,8 +1,8 @@
-"""What a model gains by keeping silent, and whether its sets hold what they promise: abstention and coverage.
+"""Abstention and coverage: the gain from rejecting uncertain documents, and whether prediction sets keep their promise.
 
-`risk_coverage` follows accuracy as fewer documents are labelled, the surest first; `choose_threshold` finds a
-probability that promises an accuracy on new documents; `set_coverage` counts how often conformal sets hold the right
-labels.
+`risk_coverage` gives accuracy as a function of the share of documents labelled, most certain first; `choose_threshold`
+finds a probability that guarantees an accuracy on new documents; `set_coverage` measures how often conformal sets
+contain the right labels.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from unnaive.base.errors import BadData
 from unnaive.base.types import Floats, Ids
 from unnaive.evaluation.tally import indicator_matrix
 
-TARGETS = (0.8, 0.9, 0.95, 0.98, 0.99)  # accuracies that reports look for
+TARGETS = (0.8, 0.9, 0.95, 0.98, 0.99)  # target accuracies in reports
 
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """Label only documents whose probability reaches `threshold`: what share that is, and how many of them are right.
+    """Label only documents whose probability reaches `threshold`: the share labelled, and their accuracy.
 
-    accuracy  the share right among those labelled
-    coverage  the share labelled
+    accuracy  the share of right documents among those labelled
+    coverage  the share of documents labelled
     """
 
     threshold: float
@@ -35,11 +35,11 @@ class OperatingPoint:
 
 @dataclass(frozen=True, eq=False)
 class RiskCoverage:
-    """Accuracy of the documents that are labelled, as more and more are: the surest first.
+    """The accuracy of labelled documents as more of them are labelled, most certain first.
 
-    thresholds, coverage, accuracy  at each distinct confidence, from the highest on (n_points,)
+    thresholds, coverage, accuracy  at each distinct confidence, in descending order (n_points,)
     area                            mean risk 1 − accuracy over all coverages; smaller is better
-    best_area                       the same if every right document were surer than every wrong one
+    best_area                       the area if every right document had a higher confidence than every wrong one
     """
 
     thresholds: Floats
@@ -49,9 +49,10 @@ class RiskCoverage:
     best_area: float
 
     def point_for(self, accuracy: float) -> OperatingPoint | None:
-        """The most of these documents that can be labelled with at least this accuracy; None if no threshold gives it.
+        """The largest share of these documents that can be labelled with at least this accuracy; None if there is none.
 
-        It tells of these documents, not of others: the threshold is the luckiest of many. `choose_threshold` promises.
+        This describes these documents, not new ones: the threshold is the best of many. `choose_threshold` gives a
+        guarantee.
 
         >>> curve = risk_coverage(np.array([0.9, 0.8, 0.6, 0.5]), np.array([True, True, False, True]))
         >>> curve.point_for(0.7), curve.point_for(0.9).coverage
@@ -65,17 +66,17 @@ class RiskCoverage:
         return OperatingPoint(float(self.thresholds[at]), float(self.coverage[at]), float(self.accuracy[at]))
 
     def points(self) -> dict[float, OperatingPoint]:
-        """The points for the usual accuracies that lie above that of labelling everything, and can be reached."""
+        """The points for the usual target accuracies that exceed that of labelling everything and can be reached."""
         whole = float(self.accuracy[-1])
-        found = {target: self.point_for(target) for target in TARGETS if target > whole}
-        return {target: point for target, point in found.items() if point is not None}
+        points = {target: self.point_for(target) for target in TARGETS if target > whole}
+        return {target: point for target, point in points.items() if point is not None}
 
 
 def risk_coverage(confidence: Floats, right: NDArray[np.bool_]) -> RiskCoverage:
     """The curve of documents with these confidences (n_docs,), right or wrong.
 
-    Documents of equal confidence are labelled together, since no threshold parts them; the area takes them in every
-    order alike: the k-th of them is right as often as all of them are. Geifman and El-Yaniv (2017).
+    Documents of equal confidence are labelled together, since no threshold separates them; the area averages over their
+    orders: the k-th of them is right with their mean probability. Geifman and El-Yaniv (2017).
 
     >>> curve = risk_coverage(np.array([0.9, 0.8, 0.6, 0.5]), np.array([True, True, False, True]))
     >>> round(curve.area, 4), round(curve.best_area, 4)      # risks 0, 0, 1/3, 1/4; at best 0, 0, 0, 1/4
@@ -95,26 +96,26 @@ def risk_coverage(confidence: Floats, right: NDArray[np.bool_]) -> RiskCoverage:
 
 
 def check_accuracy(accuracy: float) -> None:
-    """An error unless the accuracy is above 0 and up to 1."""
+    """Raise an error unless the accuracy is above 0 and at most 1."""
     if not 0 < accuracy <= 1:
-        raise BadData(f"an accuracy of {accuracy} to abstain for; give a share above 0 and up to 1, such as 0.95")
+        raise BadData(f"the target accuracy is {accuracy}; give a share above 0 and up to 1, such as 0.95")
 
 
-# from .9999 to .0099 in even steps of the log-odds, then 0: fixed before any document is seen, as the test demands
+# from .9999 to .0099 in equal steps of the log-odds, then 0: fixed in advance, as the test requires
 THRESHOLDS = np.append(1 / (1 + np.exp(-np.linspace(9.2, -4.6, 139))), 0.0)
-START = 2  # times the documents with which, all of them right, an accuracy is promised: where the sequence begins
+START = 2  # times the documents with which, if all are right, an accuracy can be guaranteed: the start of the sequence
 
 
 def choose_threshold(
     confidence: Floats, right: NDArray[np.bool_], accuracy: float, *, sureness: float = 0.9
 ) -> float | None:
-    """The lowest probability at which new documents are right in at least the share `accuracy`; None without any.
+    """The lowest probability at which at least the share `accuracy` of new documents is right; None if there is none.
 
-    Whatever the documents, at most 1 − sureness of such choices are below that accuracy on new ones (of the source of
-    these, which must not have taken part in training). Learn then test: THRESHOLDS are tested one after the other from
-    the highest on, each by the exact binomial tail P(at most so many wrong of n | accuracy), and the last one before
-    the first whose p is above 1 − sureness is chosen; so no correction for their number is needed. Thresholds that
-    label too few documents for a test are left out. Angelopoulos et al. (2021), Learn then test.
+    At most 1 − sureness of such choices miss that accuracy on new documents from the same source; the documents here
+    must not have been used in training. This is "learn then test": THRESHOLDS are tested in descending order, each by
+    the exact binomial tail P(at most that many wrong of n | accuracy), and the last one before the first with p above 1
+    − sureness is chosen; so no correction for their number is needed. Thresholds that label too few documents for a
+    test are skipped. Angelopoulos et al. (2021), Learn then test.
 
     >>> sure, right = np.full(50, 0.95), np.ones(50, bool)
     >>> choose_threshold(sure, right, 0.95), choose_threshold(sure[:40], right[:40], 0.95)
@@ -124,9 +125,9 @@ def choose_threshold(
 
     check_accuracy(accuracy)
     if not 0 < sureness < 1:
-        raise BadData(f"a confidence of {sureness} to abstain with; give a share between 0 and 1, such as 0.9")
+        raise BadData(f"the confidence is {sureness}; give a share between 0 and 1, such as 0.9")
     if accuracy == 1:
-        return None  # that no document at all will be wrong cannot be promised
+        return None  # nobody can guarantee that no document will be wrong
     order = np.sort(confidence)
     wrong = np.sort(confidence[~right])
     n = len(order) - np.searchsorted(order, THRESHOLDS)
@@ -142,12 +143,12 @@ def choose_threshold(
 
 @dataclass(frozen=True)
 class AbstentionChoice:
-    """A probability to reject below, chosen on some documents, and what it does on others.
+    """A rejection threshold chosen on one part of the documents, and its effect on the others.
 
-    for_accuracy, sureness  what was asked for: an accuracy, and how probable it shall be that it is reached
-    threshold               the probability
-    coverage, accuracy      the share of the other documents that is labelled, and the share of those that is right
-    chosen_on, reported_on  how many documents it was chosen on, and how many others there are
+    for_accuracy, sureness  the requested accuracy, and the probability of reaching it
+    threshold               the probability below which documents are rejected
+    coverage, accuracy      the share of the other documents that is labelled, and their accuracy
+    chosen_on, reported_on  the numbers of documents in the two parts
     """
 
     for_accuracy: float
@@ -162,7 +163,7 @@ class AbstentionChoice:
 def choose_abstention(
     confidence: Floats, right: NDArray[np.bool_], accuracy: float, *, sureness: float = 0.9, seed: int = 0
 ) -> AbstentionChoice | None:
-    """Choose a threshold on a random half of the documents and look at it on the other; None where there is none."""
+    """Choose a threshold on a random half of the documents and evaluate it on the other; None if there is none."""
     n = len(confidence)
     chosen = np.random.default_rng(seed).permutation(n) < (n + 1) // 2
     threshold = choose_threshold(confidence[chosen], right[chosen], accuracy, sureness=sureness)
@@ -176,16 +177,16 @@ def choose_abstention(
 
 
 def given_confidence(probabilities: Floats, predictions: Any) -> Floats:
-    """The probability of the surest label that each document was given (n_docs,); 0 where it was given none."""
-    given = indicator_matrix(predictions)
-    confidence = np.zeros(given.shape[0])
-    rows = np.repeat(np.arange(given.shape[0]), np.diff(given.indptr))
-    np.maximum.at(confidence, rows, probabilities[rows, given.indices])
+    """The probability of the most probable label assigned to each document (n_docs,); 0 if none was assigned."""
+    assigned = indicator_matrix(predictions)
+    confidence = np.zeros(assigned.shape[0])
+    rows = np.repeat(np.arange(assigned.shape[0]), np.diff(assigned.indptr))
+    np.maximum.at(confidence, rows, probabilities[rows, assigned.indices])
     return confidence
 
 
 def all_right(Y: Any, predictions: Any) -> NDArray[np.bool_]:
-    """Whether every label of a document is right (n_docs,)."""
+    """Whether all labels of a document are right (n_docs,)."""
     off = abs(indicator_matrix(Y) - indicator_matrix(predictions))
     right: NDArray[np.bool_] = np.asarray(off.sum(axis=1)).ravel() == 0
     return right
@@ -193,14 +194,14 @@ def all_right(Y: Any, predictions: Any) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class SetCoverage:
-    """How conformal sets do on labelled documents.
+    """The performance of conformal sets on labelled documents.
 
     coverage     the share of documents whose labels are all in the set
-    mean_size    labels in a set
+    mean_size    the mean number of labels in a set
     empty        the share of empty sets
     single       the share of sets with one label
-    worst_class  the lowest share, over classes that the model knows, of documents whose label is in the set
-    several      coverage of documents with several labels; None where there are none
+    worst_class  the lowest coverage over the classes that the model knows
+    several      the coverage of documents with several labels; None if there are none
     """
 
     confidence: float
@@ -214,7 +215,7 @@ class SetCoverage:
 
 
 def set_coverage(inside: NDArray[np.bool_], Y: Any, confidence: float, *, by_class: bool = False) -> SetCoverage:
-    """Of sets (n_docs, n_known) for documents with labels Y (n_docs, n_known + unknown).
+    """Evaluate sets (n_docs, n_known) for documents with labels Y (n_docs, n_known + unknown).
 
     >>> set_coverage(np.array([[True, True], [False, True]]), [[1, 0], [1, 0]], 0.9)
     SetCoverage(confidence=0.9, by_class=False, coverage=0.5, ..., empty=0.0, single=0.5, worst_class=0.5, several=None)

@@ -1,9 +1,9 @@
-"""Whether documents are harder where a whole block of them is held out: the last of a file, the latest, other groups.
+"""Whether a block of documents is harder than random ones: the last of a file, the latest, or other groups.
 
-Documents held out at random have neighbours of their time, author or thread to learn from; new documents have not. A
-fast classifier tells whether that matters: the documents of a block are scored once by models that were trained on
-random others, and once by a model that saw nothing of the block. If the second is wrong far more often, the model
-itself is trained without the block, and both figures are told.
+For documents held out at random, the training set has neighbours of the same time, author or thread; for new documents
+it does not. A fast classifier tests whether this matters: the documents of a block are scored by models trained on
+random other documents, and by a model trained without the block. If the second makes far more errors, the
+model itself is trained without the block, and both figures are reported.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from unnaive.learning.fitted import FittedModel
 from unnaive.models.auto.members import Training, fit_family, member_scores, weight_rows
 from unnaive.text.gram_units import find_kinds
 
-N_FOLDS = 5  # a block is one of so many parts
-MOST = 10_000  # documents that are looked at, spread evenly
-FEWEST = 200  # documents: a fifth of fewer tells nothing
-ALPHA = 0.01  # of the test; one block is one comparison of two trained models, which are lucky or not
-LEAST_GAP = 0.01  # of the accuracy: smaller ones are not told
+N_FOLDS = 5  # a block is one of this many parts
+MOST = 10_000  # number of documents examined, spread evenly
+FEWEST = 200  # with fewer documents a fifth says nothing
+ALPHA = 0.01  # level of the test; one block is one comparison of two trained models, which may be lucky or not
+LEAST_GAP = 0.01  # smaller differences of the accuracy are not reported
 
 
 @dataclass(frozen=True)
 class BlockEffect:
-    """How the documents of a block fare by a fast classifier.
+    """The accuracy of a fast classifier on the documents of a block.
 
     n_docs     documents of the block
-    at_random  the share that is right by models of random others
-    without    the share that is right by a model that saw nothing of the block
-    p          of McNemar's exact test, one-sided, that both err alike
+    at_random  the accuracy of models trained on random other documents
+    without    the accuracy of a model trained without the block
+    p          of McNemar's exact test, one-sided, that both have the same accuracy
     """
 
     n_docs: int
@@ -51,20 +51,20 @@ class BlockEffect:
 
     @property
     def parts(self) -> bool:
-        """Whether the two shares part."""
+        """Whether the two accuracies differ."""
         return self.p <= ALPHA and self.at_random - self.without >= LEAST_GAP
 
 
 def last_block(codes: Ids, order: NDArray[Any] | None = None) -> NDArray[np.bool_]:
-    """Which documents are the last fifth of their class, as they stand or as values order them (n_docs,).
+    """The last fifth of each class, in file order or ordered by values (n_docs,).
 
-    By class, because files are often sorted by it.
+    The split is by class, because files are often sorted by class.
 
     >>> last_block(np.array([0, 0, 0, 0, 0, 1, 1, 1, 1, 1])).astype(int).tolist()
     [0, 0, 0, 0, 1, 0, 0, 0, 0, 1]
     """
-    place = np.arange(len(codes)) if order is None else np.unique(order, return_inverse=True)[1]
-    by_class = np.lexsort((place, codes))
+    position = np.arange(len(codes)) if order is None else np.unique(order, return_inverse=True)[1]
+    by_class = np.lexsort((position, codes))
     sizes = np.bincount(codes)
     rank = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     last = np.zeros(len(codes), np.bool_)
@@ -73,7 +73,7 @@ def last_block(codes: Ids, order: NDArray[Any] | None = None) -> NDArray[np.bool
 
 
 def group_block(groups: Sequence[Any], seed: int = 0) -> NDArray[np.bool_]:
-    """Which documents are of the groups that are held out, whole groups with about a fifth of all (n_docs,).
+    """The documents of held-out groups: whole groups with about a fifth of all documents (n_docs,).
 
     >>> group_block(["ann", "ann", "bob", "cy", "cy", "di"]).sum() in (1, 2)
     True
@@ -86,10 +86,11 @@ def group_block(groups: Sequence[Any], seed: int = 0) -> NDArray[np.bool_]:
 
 
 def find_block_effect(X: Sparse, codes: Ids, block: NDArray[np.bool_], *, seed: int = 0) -> BlockEffect | None:
-    """What it costs documents X (n_docs, n_terms) of a block to be held out as a whole; None where they are too few.
+    """The loss of accuracy if a block of documents X (n_docs, n_terms) is held out as a whole; None if there are too
+    few.
 
-    Complement naive Bayes on tf-idf, trained without documents that share passages with a held-out one, in both ways of
-    holding out: what copies give away is the same in both.
+    Uses complement naive Bayes on tf-idf, trained without documents that share passages with a held-out one, for both
+    kinds of holding out, so that copies have the same effect on both.
     """
     if len(codes) > MOST:
         rows = np.unique(np.linspace(0, len(codes) - 1, MOST).astype(np.int64))
@@ -114,7 +115,7 @@ def find_block_effect(X: Sparse, codes: Ids, block: NDArray[np.bool_], *, seed: 
 
 
 def _right(X: Sparse, codes: Ids, training: Ids, held_out: Ids) -> NDArray[np.bool_]:
-    """Which held-out documents complement naive Bayes of the training documents gets right (n_held_out,)."""
+    """Which held-out documents complement naive Bayes trained on `training` classifies correctly (n_held_out,)."""
     columns = np.flatnonzero(document_frequency(X[training]))
     inside = take_columns(X[training], columns)
     weighting = tf_idf(inside)
@@ -126,7 +127,7 @@ def _right(X: Sparse, codes: Ids, training: Ids, held_out: Ids) -> NDArray[np.bo
 
 
 def _binomial_tail(hits: int, n: int) -> float:
-    """P(at least so many of n tosses of a coin)."""
+    """P(at least that many heads in n coin tosses)."""
     from scipy.special import bdtrc
 
     return 1.0 if hits <= 0 else float(bdtrc(hits - 1, n, 0.5))
@@ -134,10 +135,10 @@ def _binomial_tail(hits: int, n: int) -> float:
 
 @dataclass(frozen=True)
 class BlockHoldout:
-    """How the model fares on documents that were held out as a block, beside what it reached on random ones.
+    """The accuracy of the model on documents that were held out as a block, beside that on random ones.
 
-    by        what the block is, in words
-    accuracy  the share of its documents that is right by the model, trained on the others as it was chosen
+    by        a description of the block
+    accuracy  the accuracy on the block of the selected model, trained on the other documents
     at_random the held-out accuracy of the model
     """
 
@@ -147,18 +148,18 @@ class BlockHoldout:
     at_random: float
 
     def sentence(self) -> str:
-        """Both figures in words."""
+        """Both figures in a sentence."""
         return (
-            f"held out at random {100 * self.at_random:.1f} % are right, but of {self.by}, held out as a whole, "
-            f"{100 * self.accuracy:.1f} %: if new documents differ from these as that part differs from the others, "
-            "expect the second"
+            f"accuracy is {100 * self.at_random:.1f} % on documents held out at random; on {self.by}, held out as a "
+            f"whole, it is {100 * self.accuracy:.1f} %; if new documents differ from these as that part does from the "
+            "others, expect the second"
         )
 
 
 def hold_out_block(fitted: FittedModel, rows: DocumentRows, block: NDArray[np.bool_], by: str) -> BlockHoldout | None:
-    """Both figures of a model that chose on held-out documents, where they part; None where they do not.
+    """Both figures for a model that selected on held-out documents; None if they do not differ.
 
-    rows   the documents that it learnt from, in the order in which `block` tells which are held out (n_docs,)
+    rows   the documents that it learnt from, in the order of `block`, which marks those held out (n_docs,)
     """
     codes = single_labels(csr_array(rows.targets.Y))
     recipe = getattr(fitted.scorer, "recipe", None)

@@ -1,7 +1,7 @@
-"""The shares of the classes in new texts without labels, with intervals, and which of them changed.
+"""Estimate the class shares among new texts without labels, with intervals, and which of them changed.
 
-Fold models of the old data score held-out old and new texts alike; a slope and a bias for each class, fitted on the old
-ones, make the scores probabilities; EM on the shares then finds those of the new texts.
+Fold models of the old data score held-out old texts and the new texts; a slope, and a bias for each class, fitted on
+the old texts, turn the scores into probabilities; EM then estimates the shares among the new texts.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from unnaive.models.held_out_scores import softmax_scores
 
 ALPHA = 0.05
 N_FOLDS = 5
-FEWEST_LEARNT = 10  # documents of a class; those with fewer are learnt as one class
-FEWEST_SHOWN = 20  # documents of a class; of those with fewer only the sum of the shares is told
+FEWEST_LEARNT = 10  # classes with fewer documents are learnt as one class
+FEWEST_SHOWN = 20  # for classes with fewer documents only the sum of the shares is reported
 Z_95 = 1.959963984540054
 
 
 @dataclass(frozen=True)
 class ClassShare:
-    """The share of a class in the old data and, estimated, in the new texts.
+    """The share of a class in the old data, and its estimate for the new texts.
 
     low, high  95 % interval of the share among these new texts
-    p          of the test that the sources of both have the same share, corrected for the number of classes (Holm)
+    p          of the test that the share is the same in both sources, corrected for the number of classes (Holm)
     """
 
     name: str
@@ -44,22 +44,22 @@ class ClassShare:
 
     @property
     def changed(self) -> bool:
-        """Whether the share changed: if none did, some class is called changed in one audit of twenty at most."""
+        """Whether the share changed: if none did, at most one audit in twenty reports a change."""
         return self.p < ALPHA
 
 
 def class_shares(
     old: Sparse, codes: NDArray[np.integer], classes: Sequence[str], new: Sparse, *, seed: int = 0
 ) -> tuple[ClassShare, ...]:
-    """The shares of the classes in new (n_new, n_terms), from old (n_old, n_terms) with classes `codes` (n_old,).
+    """The class shares in new (n_new, n_terms), from old (n_old, n_terms) with classes `codes` (n_old,).
 
-    It assumes that texts of a class are as they were. Classes with fewer than FEWEST_SHOWN old documents are one row,
-    their sum; there are no rows at all if fewer than two classes can be learnt.
+    This assumes that texts within a class have not changed. Classes with fewer than FEWEST_SHOWN old documents are
+    reported as one row, their sum; there are no rows if fewer than two classes can be learnt.
 
-    Every document is scored by the one of N_FOLDS models that has learnt neither it nor a relative of it, from the
-    terms of that model's training documents: so held-out old and new documents are exchangeable where nothing changed.
+    Every document is scored by the one of N_FOLDS models that has learnt neither it nor a related document, from the
+    terms of that model's training documents: so held-out old and new documents are exchangeable if nothing changed.
     p(c|x) = softmax(slope · score + bias); p(c|x)·new(c)/old(c), normalised, is the probability under the new shares,
-    and its mean the next estimate of them, until nothing changes (Saerens, Latinne and Decaestecker 2002; the bias for
+    and its mean is the next estimate of them, until convergence (Saerens, Latinne and Decaestecker 2002; the bias for
     each class: Alexandari, Kundaje and Shrikumar 2020).
     """
     learnt, kept = pool_rare(np.asarray(codes, np.int64), len(classes))
@@ -73,7 +73,7 @@ def class_shares(
     shown, names = _rows(sizes, kept, classes)
     estimate = estimate_shares(p_old, learnt, p_new, shown, weights)
     p_values = change_p(p_old, p_new, shown, weights)
-    # every class may be among those shown, so all of them are counted
+    # every class may be among those shown, so all are counted
     adjusted = holm([*p_values.tolist(), *([1.0] * max(0, len(classes) - len(names)))])
     before = sizes @ shown / sizes.sum()
     half = Z_95 * estimate.deviation
@@ -87,7 +87,7 @@ def class_shares(
 
 
 def pool_rare(codes: Ids, n_classes: int) -> tuple[Ids, Ids]:
-    """(codes with all classes of fewer than FEWEST_LEARNT documents as one, the last; the classes that are kept apart).
+    """(codes with all classes of fewer than FEWEST_LEARNT documents merged into the last one; the other classes).
 
     >>> codes, kept = pool_rare(np.repeat([0, 1, 2, 3], [12, 3, 30, 4]), 4)
     >>> np.bincount(codes).tolist(), kept.tolist()
@@ -95,18 +95,18 @@ def pool_rare(codes: Ids, n_classes: int) -> tuple[Ids, Ids]:
     """
     sizes = np.bincount(codes, minlength=n_classes)
     kept = np.flatnonzero(sizes >= FEWEST_LEARNT)
-    place = np.full(n_classes, len(kept))
-    place[kept] = np.arange(len(kept))
-    return place[codes], kept
+    index = np.full(n_classes, len(kept))
+    index[kept] = np.arange(len(kept))
+    return index[codes], kept
 
 
 def _rows(sizes: Ids, kept: Ids, classes: Sequence[str]) -> tuple[Floats, list[str]]:
-    """(which learnt classes each row is the sum of (n_learnt, n_rows), the names of the rows)."""
+    """(the learnt classes in each row (n_learnt, n_rows), the names of the rows)."""
     alone = np.flatnonzero(sizes[: len(kept)] >= FEWEST_SHOWN)
     shown = np.zeros((len(sizes), len(alone)))
     shown[alone, np.arange(len(alone))] = 1.0
     names = [classes[kept[k]] for k in alone]
-    others = [name for place, name in enumerate(classes) if place not in kept[alone]]
+    others = [name for index, name in enumerate(classes) if index not in kept[alone]]
     if len(alone) < len(sizes):
         shown = np.column_stack([shown, 1 - shown.sum(axis=1)])
         names.append(
@@ -121,18 +121,18 @@ def _fold_scores(
     """(scores of the old, of the new documents, the design effect of copies on each side).
 
     A new document that shares passages with an old one is in its fold. The design effect is Σ w² / Σ w over groups of
-    w copies: how much larger the variance of a mean is than that of as many documents without copies.
+    w copies: the ratio by which copies increase the variance of a mean.
     """
     n_old = old.shape[0]
     X = csr_array(vstack([old, new]))
-    found = find_related(X)
+    related = find_related(X)
     strata = np.concatenate([codes, np.full(new.shape[0], n_classes)])
-    fold = group_folds(strata, found.related, N_FOLDS, seed=seed)
+    fold = group_folds(strata, related.related, N_FOLDS, seed=seed)
     scores = np.zeros((X.shape[0], n_classes))
     for others, held_out in split_folds(fold, N_FOLDS):
         train = others[others < n_old]
         scores[held_out] = softmax_scores(X[train], codes[train], n_classes, X[held_out])
-    effects = [_design_effect(found.copies[:n_old]), _design_effect(found.copies[n_old:])]
+    effects = [_design_effect(related.copies[:n_old]), _design_effect(related.copies[n_old:])]
     return scores[:n_old], scores[n_old:], (effects[0], effects[1])
 
 
@@ -142,11 +142,11 @@ def _design_effect(copies: Ids) -> float:
 
 
 def fit_slope_and_bias(scores: Floats, codes: Ids, n_classes: int) -> tuple[float, Floats]:
-    """The slope and the bias of each class (n_classes,) with the least log-loss of softmax(slope · score + bias).
+    """The slope, and the bias of each class (n_classes,), with the lowest log-loss of softmax(slope · score + bias).
 
     The biases have a normal prior of variance 1, which a class of any size outweighs. At the minimum the mean
-    probability of a class is its share, but for that prior; one temperature alone leaves them apart, and EM makes the
-    gap larger.
+    probability of a class is its share, except for that prior; a temperature alone leaves a gap, which EM would
+    amplify.
 
     >>> rng = np.random.default_rng(0)
     >>> codes = (rng.random(5000) < 0.2).astype(int)
@@ -171,8 +171,8 @@ def fit_slope_and_bias(scores: Floats, codes: Ids, n_classes: int) -> tuple[floa
         gradient = np.append(error.sum(axis=0) + bias, (error * scores).sum() * slope / scale)
         return total, gradient
 
-    found = minimize(loss, np.zeros(n_classes + 1), jac=True, method="L-BFGS-B", options={"maxiter": 200})
-    return float(np.exp(found.x[n_classes])) / scale, np.asarray(found.x[:n_classes])
+    solution = minimize(loss, np.zeros(n_classes + 1), jac=True, method="L-BFGS-B", options={"maxiter": 200})
+    return float(np.exp(solution.x[n_classes])) / scale, np.asarray(solution.x[:n_classes])
 
 
 def new_priors(
@@ -180,7 +180,7 @@ def new_priors(
 ) -> Floats:
     """The fixed point of Saerens' EM; the likelihood of the shares never falls.
 
-    Two classes that the classifier tells for certain: the shares are what it counts.
+    If the classifier is certain of two classes, the shares are its counts:
 
     >>> new_priors(np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.array([0.5, 0.5])).round(3)
     array([0.75, 0.25])
@@ -204,7 +204,7 @@ def adjust(probabilities: Floats, old: Floats, shares: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class EstimatedShares:
-    """Shares of the rows that are shown, and the standard deviation of their errors (n_rows,)."""
+    """Shares of the displayed rows, and the standard deviation of their errors (n_rows,)."""
 
     shares: Floats
     deviation: Floats
@@ -216,17 +216,17 @@ def estimate_shares(
     """The shares among new documents with probabilities p_new (n_new, n_classes), in sums `shown` (n_classes, n_rows).
 
     To first order the estimate is the mean over new documents of ψ(x) = π + D Q⁻¹ (q(x) − π), with q the probabilities
-    under the new shares π, D = diag π and Q = mean of q qᵀ. How far ψ of an old document is from the indicator of its
-    class is seen: the variance within the classes, over the numbers of new and of old documents, is that of the
-    estimate, and the mean, weighted by the new shares, its bias, whose square is added. One document more on each side
-    is added too, since no variance is known to be 0, and π is taken with one document more of every class, spread as
-    the old ones are.
+    under the new shares π, D = diag π and Q = mean of q qᵀ. For old documents the difference between ψ and the
+    indicator of the class is known. Its variance within classes, divided by the numbers of new and of old documents, is
+    the variance of the estimate; its mean, weighted by the new shares, is the bias, whose square is added. One document
+    is added on each side, since no variance is known to be 0, and π is computed with one additional document of every
+    class, distributed like the old ones.
     """
     n_new, n_classes = p_new.shape
     sizes = np.bincount(codes, minlength=n_classes).astype(np.float64)
     old = sizes / sizes.sum()
-    found = new_priors(p_new, old)
-    shares = (n_new * found + n_classes * old) / (n_new + n_classes)
+    estimate = new_priors(p_new, old)
+    shares = (n_new * estimate + n_classes * old) / (n_new + n_classes)
     q = adjust(p_new, old, shares)
     influence = np.diag(shares) @ np.linalg.inv(q.T @ q / n_new + 1e-4 * np.diag(shares))
     psi = shares + (adjust(p_old, old, shares) - shares) @ influence.T
@@ -239,14 +239,15 @@ def estimate_shares(
     variance = effects[1] * (shares @ within) / n_new + effects[0] * ((shares**2 / sizes) @ within)
     bias = shares @ mean
     least = 1 / n_new**2 + (shares @ shown / (sizes @ shown)) ** 2
-    return EstimatedShares(found @ shown, np.sqrt(variance + bias**2 + least))
+    return EstimatedShares(estimate @ shown, np.sqrt(variance + bias**2 + least))
 
 
 def change_p(p_old: Floats, p_new: Floats, shown: Floats, effects: tuple[float, float] = (1.0, 1.0)) -> Floats:
     """p of the two-sided test that each row's share is the same on both sides (n_rows,).
 
-    If nothing changed, held-out old and new documents are alike, and the difference of the means of ψ on both sides, ψ
-    taken at the shares of all together, is normal around 0 with the variance of ψ over the numbers of documents.
+    If nothing changed, held-out old and new documents are exchangeable, and the difference of the means of ψ on both
+    sides, with ψ at the shares of all documents, is normal around 0 with the variance of ψ over the numbers of
+    documents.
     """
     from scipy.special import ndtr
 

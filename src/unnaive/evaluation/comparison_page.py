@@ -1,4 +1,4 @@
-"""The HTML page of a comparison: figures with intervals, tables, every pair tested; summaries.py computes them."""
+"""The HTML page of a comparison: figures with intervals, tables, tests of every pair; summaries.py computes them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ INTERVAL = (
 
 
 def comparison_page(records: Sequence[Record], *, title: str | None = None, against: str | None = None) -> str:
-    """The records of a comparison: tables of means, curves, and paired tests against the first model, or `against`."""
+    """The page of a comparison: tables of means, curves, and paired tests against the first model, or `against`."""
     names = list(dict.fromkeys(record.contender for record in records))
     data = ", ".join(dict.fromkeys(short_name(record.data) for record in records))
     splits = len({record.split for record in records})
@@ -54,45 +54,45 @@ def interval_figures(records: Sequence[Record]) -> str:
     drawn = []
     for grid in make_grids(records):
         place = list(grid.places)[-1]
-        found = [grid.cells[name, place] for name in grid.names if (name, place) in grid.cells]
-        found = [one for one in found if one.mean is not None]
+        summaries = [grid.cells[name, place] for name in grid.names if (name, place) in grid.cells]
+        summaries = [summary for summary in summaries if summary.mean is not None]
         better = find_measure(grid.measure).larger_is_better
-        found.sort(key=lambda one: -(one.mean or 0.0) if better else (one.mean or 0.0))
-        if found:
-            words = ", ".join(f"{one.contender} {one.mean:.3f}" for one in found)
+        summaries.sort(key=lambda summary: -(summary.mean or 0.0) if better else (summary.mean or 0.0))
+        if summaries:
+            words = ", ".join(f"{summary.contender} {summary.mean:.3f}" for summary in summaries)
             drawn.append(
                 html.figure(
                     plots.intervals_figure,
-                    [(one.contender, one.mean, one.half_width) for one in found],
+                    [(summary.contender, summary.mean, summary.half_width) for summary in summaries],
                     title=f"{grid.measure}, {grid.places[place]}",
                     x=grid.measure,
                     alt=f"{grid.measure}, best first: {words}",
-                    caption=ONE_SPLIT if found[0].half_width is None else INTERVAL,
+                    caption=ONE_SPLIT if summaries[0].half_width is None else INTERVAL,
                 )
             )
     return html.figures(*drawn)
 
 
 def pair_tables(records: Sequence[Record]) -> str:
-    """Every model against every other by the first measure, at each training size and vocabulary."""
-    found = every_pair(records) if records else []
-    if not found:
+    """Every model against every other by the first measure, for each training size and vocabulary."""
+    tests = every_pair(records) if records else []
+    if not tests:
         return ""
-    where = place_names(test.place for test in found)
+    where = place_names(test.place for test in tests)
     note = (
-        f"{escape(found[0].measure)} of the row less that of the column, best first. In bold: "
-        "significant at .05 after Holm's correction for the number of pairs; in brackets the p before it, that of the "
-        f"corrected resampled t-test. Below {FEWEST_SPLITS} splits there is none."
+        f"{escape(tests[0].measure)} of the row minus that of the column, best first. In bold: "
+        "significant at .05 after Holm's correction for the number of pairs; in brackets the p before that, by the "
+        f"corrected resampled t-test. It needs at least {FEWEST_SPLITS} splits."
     )
     tables = (
-        f"<h3>{escape(words)}</h3>" + pair_matrix([test for test in found if test.place == place])
+        f"<h3>{escape(words)}</h3>" + pair_matrix([test for test in tests if test.place == place])
         for place, words in where.items()
     )
     return html.page_note(note) + "".join(tables)
 
 
 def pair_matrix(tests: Sequence[PairwiseTest]) -> str:
-    """A triangle: rows are the better ones, columns the others."""
+    """A triangular table: rows are the better models, columns the others."""
     names = list(dict.fromkeys(name for test in tests for name in (test.first, test.second)))
     p_values = [test.tested.p if test.tested is not None else 1.0 for test in tests]
     cells = {
@@ -128,7 +128,7 @@ def result_table(grid: Grid) -> str:
 
 
 def difference_table(records: Sequence[Record], against: str | None = None) -> str:
-    """Everyone against the first, or another, by the first measure."""
+    """Every model against the first, or `against`, by the first measure."""
     found = pairwise_tests(records, against=against) if records else []
     if not found:
         return ""
@@ -148,10 +148,10 @@ def difference_table(records: Sequence[Record], against: str | None = None) -> s
     ]
     note = (
         f"Against {escape(found[0].second)}, by {escape(found[0].measure)}, on the same splits. "
-        "The plain paired test takes splits as independent, which they are not; the verdict is by the corrected "
-        f"resampled test (Nadeau and Bengio) at the level .05, from {FEWEST_SPLITS} splits up. McNemar's exact test is "
-        "on documents, whether each got all its labels right; it asks whether these trained models differ, not whether "
-        "the methods would on other training documents."
+        "The plain paired test assumes independent splits, which they are not; the verdict uses the corrected "
+        f"resampled test (Nadeau and Bengio) at level .05, from {FEWEST_SPLITS} splits on. McNemar's exact test is "
+        "on documents, whether all labels of each are right; it tests whether these trained models differ, not whether "
+        "the methods would with other training documents."
     )
     head = ("model", "where", "win/tie/loss", "difference", "paired p", "corrected p", "McNemar p", "verdict")
     return html.page_note(note) + html.table(
@@ -160,7 +160,7 @@ def difference_table(records: Sequence[Record], against: str | None = None) -> s
 
 
 def record_curves(records: Sequence[Record]) -> str:
-    """Learning and vocabulary curves of every measure, where the records have them."""
+    """Learning and vocabulary curves of every measure, if the records have them."""
     drawn = []
     for measure in dict.fromkeys(record.measure for record in records):
         for kind, found, x, logarithmic in (

@@ -1,6 +1,6 @@
-"""Whether new texts are like the old ones: all that an audit says of it, and the terms that changed.
+"""Whether new texts are like the old ones: the summary for an audit, and the terms that changed.
 
-two_sample.py tests whether both come from one source, class_shares.py estimates the shares of the classes.
+two_sample.py tests whether both come from one source, class_shares.py estimates the class shares.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ALPHA = 0.05
 
 @dataclass(frozen=True)
 class ChangedTerm:
-    """A term with the share of old and of new documents that have it; p of the exact test, corrected for all terms."""
+    """A term with its shares of old and new documents; p of the exact test, corrected for the number of terms."""
 
     term: str
     old: float
@@ -35,7 +35,7 @@ class ChangedTerm:
 
 @dataclass(frozen=True)
 class Drift:
-    """All that is said of new data against old."""
+    """The comparison of new data with old data."""
 
     old_name: str
     new_name: str
@@ -50,10 +50,10 @@ class Drift:
 def changed_terms(
     old: Sparse, new: Sparse, vocabulary: Vocabulary, *, limit: int = 30
 ) -> tuple[tuple[ChangedTerm, ...], int]:
-    """The terms whose share of documents changed most surely, and how many terms were tested; copies count once.
+    """The terms whose document share changed most significantly, and the number of terms tested; copies count once.
 
-    Fisher's exact test of each term, two-sided by doubling the smaller tail, corrected by Holm's method over all terms
-    that occur at all: with the correction, even one term named by chance is a matter of one audit in twenty.
+    Fisher's exact test for each term, two-sided by doubling the smaller tail, with Holm's correction over all terms
+    that occur: with it, at most one audit in twenty names any term by chance.
     """
     old, new = old[first_of_copies(old)], new[first_of_copies(new)]
     n_old, n_new = old.shape[0], new.shape[0]
@@ -63,8 +63,8 @@ def changed_terms(
     tail = fisher_p(n_old, n_new)
     adjusted = np.array(holm([tail(int(before[t]), int(after[t])) for t in there]))
     order = np.lexsort((there, -np.abs(after[there] / n_new - before[there] / n_old), adjusted))
-    chosen = [place for place in order[:limit] if adjusted[place] < ALPHA]
-    found = tuple(
+    chosen = [term for term in order[:limit] if adjusted[term] < ALPHA]
+    changed = tuple(
         ChangedTerm(
             vocabulary.terms[there[k]],
             float(before[there[k]] / n_old),
@@ -73,7 +73,7 @@ def changed_terms(
         )
         for k in chosen
     )
-    return found, len(there)
+    return changed, len(there)
 
 
 def fisher_p(n_old: int, n_new: int) -> Callable[[int, int], float]:

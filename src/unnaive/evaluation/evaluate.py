@@ -51,15 +51,15 @@ MULTILABEL = (
     "aurc",
 )  # fmt: skip
 MANY_LABELS = ("precision@1", "precision@3", "precision@5", "psp@1", "psp@3", "psp@5")
-MOST_CELLS = 1 << 25  # scores of documents for all classes that are held: 256 MB
-BEST = 100  # classes of each document, where there would be more
-MANY = 100  # classes, above which what is among the best few says more than decisions do
+MOST_CELLS = 1 << 25  # maximum number of scores held, documents × classes: 256 MB
+BEST = 100  # best classes kept for each document if there are more
+MANY = 100  # with more classes, the best few classes are more informative than decisions
 
 
 def evaluate(
     model: Any, texts: Any, labels: Any, *, name: str = "texts", ids: Sequence[str] | None = None
 ) -> Evaluation:
-    """Measure a trained model on labelled documents that it has not seen.
+    """Evaluate a trained model on labelled documents that it has not seen.
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ def evaluate(
     labels : sequence
         A label for each document, or a collection of labels for each (multilabel).
     name : str, default="texts"
-        What reports call the data.
+        The name of the data in reports.
     ids : sequence of str or None, default=None
-        What reports call each document; None for their numbers.
+        The names of the documents in reports; None for their numbers.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def evaluate(
     raw = None
     if fitted.calibration is not None and fitted.scorer.probabilistic:
         raw = replace(fitted, calibration=None).probabilities(scores)
-    given = fitted.decide(scores)
+    assigned = fitted.decide(scores)
     return Evaluation(
         name=name,
         fitted=fitted,
@@ -110,7 +110,9 @@ def evaluate(
         Y=Y,
         scores=_add_columns(comparable_scores(fitted.scorer.link, scores), len(unknown), -np.inf),
         log_probabilities=fitted.log_probabilities(scores) if fitted.conformal is not None else None,
-        predictions=csr_array((given.data, given.indices, given.indptr), shape=(n_docs, len(known) + len(unknown))),
+        predictions=csr_array(
+            (assigned.data, assigned.indices, assigned.indptr), shape=(n_docs, len(known) + len(unknown))
+        ),
         probabilities=_add_columns(fitted.probabilities(scores), len(unknown), 0.0) if fitted.probabilistic else None,
         uncalibrated=None if raw is None else _add_columns(raw, len(unknown), 0.0),
         seconds=seconds,
@@ -148,7 +150,7 @@ def _evaluate_best(
 class Mistake:
     """A document that got a class it does not have, or missed one that it has.
 
-    `confidence` is the probability of being wrong so, or where there are no probabilities the lead of the wrong score.
+    `confidence` is the probability of this error or, without probabilities, the lead of the wrong score.
     """
 
     row: int
@@ -161,13 +163,13 @@ class Mistake:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Predictions of a model for documents whose true labels are known; prints as a table of measures.
+    """Predictions of a model for documents with known labels; prints as a table of measures.
 
-    Y, predictions: (n_docs, n_classes) 0/1 sparse; scores, probabilities: dense. Where these would be too many, they
-    are None, `top` has the best classes of each document, and measures of all scores are left out. `uncalibrated` are
+    Y, predictions: (n_docs, n_classes) 0/1 sparse; scores, probabilities: dense. If these would be too many, they are
+    None, `top` has the best classes of each document, and measures that need all scores are omitted. `uncalibrated` are
     the probabilities before calibration, if there was one; `log_probabilities` those of the known classes, if there are
-    conformal sets. `unknown` classes, which the documents have and the model does not know, come last, score −∞ and are
-    never given: they count as the mistakes that they are. `seconds` is the time of scoring.
+    conformal sets. `unknown` are classes of the documents that the model does not know; they come last, score −∞ and
+    are never predicted, so they count as mistakes. `seconds` is the time of scoring.
     """
 
     name: str
@@ -193,17 +195,17 @@ class Evaluation:
 
     @lazy_property
     def model(self) -> str:
-        """The model and what is not default about it, on one line."""
+        """The model and its settings that are not default, on one line."""
         return describe_model(self.fitted)
 
     @property
     def n_terms(self) -> int:
-        """How many terms the model uses."""
+        """The number of terms that the model uses."""
         return self.fitted.scorer.n_terms
 
     @property
     def exclusive(self) -> bool:
-        """Whether every document has exactly one class, and is given one."""
+        """Whether every document has exactly one class, and is assigned one."""
         return single_labels(self.Y) is not None and single_labels(self.predictions) is not None
 
     @lazy_property
@@ -213,26 +215,28 @@ class Evaluation:
 
     @lazy_property
     def measures(self) -> dict[str, float]:
-        """The measures that apply, by name; those that are undefined here are left out."""
+        """The measures that apply, by name; undefined ones are omitted."""
         usual = SINGLE_LABEL if self.exclusive else MULTILABEL
         names = [find_measure(name) for name in (*usual, *(MANY_LABELS if len(self.classes) > MANY else ()))]
-        values = {one.name: one(self._input) for one in names if getattr(self._input, one.needs) is not None}
+        values = {
+            measure.name: measure(self._input) for measure in names if getattr(self._input, measure.needs) is not None
+        }
         return {name: value for name, value in values.items() if math.isfinite(value)}
 
     def measure(self, name: str) -> float:
-        """One measure by name; an error if the model has not what it needs."""
-        found = find_measure(name)
-        if found.needs == "propensities" and self._input.propensities is None:
+        """A measure by name; an error if the model lacks its input."""
+        measure = find_measure(name)
+        if measure.needs == "propensities" and self._input.propensities is None:
             raise BadData(
-                f"the measure {name!r} needs how many documents each class was learnt from, which this model has not "
+                f"the measure {name!r} needs the number of training documents of each class, which this model has not "
                 "kept; train it with its counts or documents"
             )
-        if self.top is not None and found.needs in ("scores", "probabilities"):
+        if self.top is not None and measure.needs in ("scores", "probabilities"):
             raise BadData(
                 f"the measure {name!r} needs the scores of {len(self):,} documents for all {len(self.classes):,} "
                 "classes, which are too many; evaluate on fewer documents, or ask for precision@5"
             )
-        return found(self._input)
+        return measure(self._input)
 
     @lazy_property
     def _input(self) -> MeasureInput:
@@ -243,11 +247,11 @@ class Evaluation:
 
     @lazy_property
     def confusion(self) -> NDArray[np.int64]:
-        """Documents of true class i that were given class j (n_classes, n_classes)."""
+        """Documents of true class i that were assigned class j (n_classes, n_classes)."""
         return np.asarray(confusion(self.Y, self.predictions).toarray(), np.int64)
 
     def confused_pairs(self, limit: int = 10) -> list[tuple[str, str, int]]:
-        """(true, given, documents) of the classes that are confused most; empty for multilabel documents."""
+        """(true, predicted, documents) of the most confused classes; empty for multilabel documents."""
         if not self.exclusive:
             return []
         pairs = confusion(self.Y, self.predictions).tocoo()
@@ -272,7 +276,7 @@ class Evaluation:
         return [pooled, *each] if len(self.classes) > 1 else each
 
     def calibration(self) -> dict[str, Reliability]:
-        """The calibration curve, before and after calibration if there was one; none without probabilities."""
+        """The calibration curve, before and after calibration if there was one; empty without probabilities."""
         if self.probabilities is None:
             return {}
         if self.uncalibrated is None:
@@ -282,16 +286,16 @@ class Evaluation:
 
     @lazy_property
     def abstention(self) -> RiskCoverage | None:
-        """Accuracy as fewer documents are labelled, the surest first; None without probabilities."""
+        """Accuracy as a function of the share labelled, most certain documents first; None without probabilities."""
         if self.probabilities is None:
             return None
         confidence = given_confidence(self.probabilities, self.predictions)
         return risk_coverage(confidence, all_right(self.Y, self.predictions))
 
     def choose_abstention(self, accuracy: float, sureness: float = 0.9) -> AbstentionChoice | None:
-        """A probability to reject below so that the rest has this accuracy on new documents, with this confidence.
+        """A rejection threshold at which the remaining new documents have this accuracy, with this confidence.
 
-        Chosen on a random half of the documents, reported on the other; None where no probability can promise it.
+        It is chosen on a random half of the documents and reported on the other; None if there is no such threshold.
         """
         if self.probabilities is None:
             return None
@@ -299,34 +303,37 @@ class Evaluation:
         return choose_abstention(confidence, all_right(self.Y, self.predictions), accuracy, sureness=sureness)
 
     def coverage(self, confidence: float = 0.9) -> list[SetCoverage]:
-        """How sets with this confidence do, overall and by class; none where the model has no conformal scores."""
+        """The performance of prediction sets with this confidence, overall and by class.
+
+        Empty without conformal scores.
+        """
         if self.log_probabilities is None:
             return []
-        found, scores = [], self.fitted.conformal_scores()
+        results, scores = [], self.fitted.conformal_scores()
         for by_class in (False, True):
             inside = scores.accepted(self.log_probabilities, confidence, by_class=by_class)
-            found.append(set_coverage(inside, self.Y, confidence, by_class=by_class))
-        return found
+            results.append(set_coverage(inside, self.Y, confidence, by_class=by_class))
+        return results
 
     @lazy_property
     def drift(self) -> TrainingDrift | None:
-        """Whether these documents are like those that the model learnt from; None where that cannot be told."""
+        """Whether these documents are like the training documents; None if that cannot be tested."""
         return find_training_drift(self.fitted, self.documents, self.Y)
 
     def mistakes(self, limit: int = 10) -> list[Mistake]:
-        """The mistakes made with most confidence, one for each document."""
+        """The mistakes with the highest confidence, one for each document."""
         truth, given = indicator_matrix(self.Y), indicator_matrix(self.predictions)
         off = csr_array(abs(truth - given))
         off.eliminate_zeros()
         rows, columns = off.nonzero()
         surprise = self._surprise(truth)[rows, columns] if self.top is None else self._top_surprise(rows, columns)
         order = np.lexsort((columns, rows, -surprise))
-        worst = {int(rows[at]): int(at) for at in reversed(order)}  # the last one in is the worst of its row
+        worst = {int(rows[at]): int(at) for at in reversed(order)}  # the last one entered is the worst of its row
         ranked = sorted(worst.values(), key=lambda at: -surprise[at])[:limit]
         return [self._mistake(int(rows[at]), int(columns[at]), float(surprise[at])) for at in ranked]
 
     def _top_surprise(self, rows: Ids, columns: Ids) -> Floats:
-        """How sure the classifier was of these wrong decisions: p of a class given, 1 − p of one missed."""
+        """The confidence in these wrong decisions: p of a class assigned, 1 − p of one missed."""
         if self.top is None:
             raise RuntimeError("an evaluation by all scores")
         cells, width = self.top.top, len(self.classes)
@@ -334,14 +341,14 @@ class Evaluation:
         order = np.argsort(key)
         asked = rows.astype(np.int64) * width + columns
         at = order[np.minimum(np.searchsorted(key[order], asked), len(key) - 1)]
-        p = np.where(key[at] == asked, self.top.values[at], 0.0)  # of a class that is not among the best, p is near 0
+        p = np.where(key[at] == asked, self.top.values[at], 0.0)  # p of a class outside the best is near 0
         truth = np.asarray(self.Y[rows, columns]).ravel() != 0
         if self.exclusive:
             return np.where(truth, -np.inf, p)
         return np.where(truth, 1 - p, p)
 
     def _surprise(self, truth: Sparse) -> Floats:
-        """How sure the classifier was of each decision, were it wrong (n_docs, n_classes)."""
+        """The confidence in each decision, if it is wrong (n_docs, n_classes)."""
         sure = self.probabilities if self.probabilities is not None else self.scores
         if sure is None:
             raise RuntimeError("an evaluation by the best classes")
@@ -361,7 +368,7 @@ class Evaluation:
         return Mistake(row, names(indicator_matrix(self.predictions)), true, self.classes[column], missed, confidence)
 
     def explain_mistake(self, mistake: Mistake) -> Explanation | None:
-        """Why the mistake was made: the wrong class against the true one where there is just one of each."""
+        """An explanation of the mistake: the wrong class against the true one, if there is one of each."""
         labels = {str(label): label for label in self.fitted.classes}
         if mistake.wrong not in labels:
             return None
@@ -369,19 +376,19 @@ class Evaluation:
         return self.fitted.explain(self._document(mistake.row), labels[mistake.wrong], against=against)
 
     def text(self, row: int) -> str:
-        """The text of a document; empty where documents are rows of counts."""
+        """The text of a document; empty if documents are rows of counts."""
         document = self._document(row)
         return document if isinstance(document, str) else ""
 
     def document_name(self, row: int) -> str:
-        """What reports call a document."""
+        """The name of a document in reports."""
         return f"document {row + 1}" if self.ids is None else str(self.ids[row])
 
     def _document(self, row: int) -> Any:
         return self.documents[[row]] if self.fitted.token_rule is None else self.documents[row]
 
     def top_terms(self, limit: int = 10) -> dict[str, list[tuple[str, float]]]:
-        """The terms that speak most for each class; none for models where nobody can tell."""
+        """The strongest terms of each class; empty for models without such terms."""
         return {str(label): self.fitted.strongest_terms(label, limit) for label in self.fitted.classes}
 
     def render(self, format: str) -> str:
@@ -392,7 +399,7 @@ class Evaluation:
 
 
 def describe_model(fitted: FittedModel) -> str:
-    """The model and all that is not default about it, on one line.
+    """The model and all its settings that are not default, on one line.
 
     >>> from unnaive import TextClassifier
     >>> model = TextClassifier("multinomial", alpha=0.5, stem="porter").fit(["good ball", "fair vote"], [0, 1])
@@ -400,8 +407,12 @@ def describe_model(fitted: FittedModel) -> str:
     'multinomial naive Bayes, alpha=0.5, stem=porter'
     """
     spec = fitted.spec
-    training = {one.name: getattr(spec, one.name) for one in fields(TrainingSpec)[1:]}
-    changed = {one.name: training[one.name] for one in fields(TrainingSpec)[1:] if training[one.name] != one.default}
+    training = {field_.name: getattr(spec, field_.name) for field_ in fields(TrainingSpec)[1:]}
+    changed = {
+        field_.name: training[field_.name]
+        for field_ in fields(TrainingSpec)[1:]
+        if training[field_.name] != field_.default
+    }
     if isinstance(changed.get("optimise"), dict):
         changed["optimise"] = "costs"
     usual = TokenRule().to_dict()
@@ -411,7 +422,7 @@ def describe_model(fitted: FittedModel) -> str:
 
 
 def _class_propensities(fitted: FittedModel, n_unknown: int) -> Floats | None:
-    """By the documents that each class was learnt from; None where the model has not kept how many they were."""
+    """The propensities from the training documents of each class; None if the model has not kept their numbers."""
     if fitted.counts is not None:
         sizes, n_docs = fitted.counts.counts.class_docs, fitted.counts.counts.n_docs
     elif fitted.documents is not None:
@@ -422,5 +433,5 @@ def _class_propensities(fitted: FittedModel, n_unknown: int) -> Floats | None:
 
 
 def _add_columns(table: Floats, columns: int, value: float) -> Floats:
-    """The table with more columns on the right, filled with a value."""
+    """The table with columns of a constant value appended."""
     return table if not columns else np.hstack([table, np.full((len(table), columns), value)])

@@ -29,7 +29,7 @@ from unnaive.evaluation.reports import page as html
 from unnaive.evaluation.reports import plots
 from unnaive.learning.explain import Explanation
 
-LARGEST_MATRIX = 30  # classes; above that classes are put beside those they are confused with, and worst come first
+LARGEST_MATRIX = 30  # classes; for more, confused classes are placed next to each other, and the worst come first
 CLASSES_SHOWN = 30
 LARGEST_DRAWN = 1000  # classes; of more there is no matrix, and the others are not listed
 
@@ -42,7 +42,7 @@ def evaluation_page(
     terms: int = 10,
     records: Sequence[Record] = (),
 ) -> str:
-    """Everything about a model on labelled documents; `records` of a comparison add learning and vocabulary curves."""
+    """The page of an evaluation; `records` of a comparison add learning and vocabulary curves."""
     sizes = html.describe_sizes(len(evaluation), len(evaluation.classes), evaluation.n_terms)
     return html.page(
         title or f"{short_name(evaluation.name)}: evaluation",
@@ -52,16 +52,16 @@ def evaluation_page(
             html.Section("Classes", class_table(evaluation)),
             html.Section("Confusion", confusion_section(evaluation)),
             html.Section("Precision, recall and calibration", curve_figures(evaluation)),
-            html.Section("Rejecting the least sure", abstention_section(evaluation)),
+            html.Section("Rejecting uncertain documents", abstention_section(evaluation)),
             html.Section("Learning and vocabulary", record_curves(records)),
-            html.Section("Terms that speak for a class", term_lists(evaluation, terms)),
+            html.Section("Strongest terms of each class", term_lists(evaluation, terms)),
             html.Section("Most confident mistakes", mistake_list(evaluation, mistakes)),
         ],
     )
 
 
 def measure_tiles(found: Evaluation) -> str:
-    """The measures as tiles, and what they mean."""
+    """The measures as tiles, and their meanings."""
     values = [(name, f"{value:.3f}") for name, value in found.measures.items()]
     speed = f"{len(found) / max(found.seconds, 1e-9):,.0f}"
     shown = html.tiles([*values, ("documents per second", speed)])
@@ -81,7 +81,7 @@ def measure_tiles(found: Evaluation) -> str:
 
 
 def class_table(found: Evaluation) -> str:
-    """Precision, recall and F1 of each class with a bar, the largest first; of many classes, those of worst F1."""
+    """Precision, recall and F1 of each class with a bar, largest first; for many classes, those with the lowest F1."""
     many = len(found.classes) > CLASSES_SHOWN
     shown = sorted(class_rows(found), key=lambda row: row[3]) if many else class_rows(found)
     head = ("class", "F1, 0 to 1", "F1", "precision", "recall", "documents")
@@ -103,7 +103,7 @@ def class_table(found: Evaluation) -> str:
 
 
 def confusion_section(found: Evaluation) -> str:
-    """The confusion matrix of single-label data, if it is not too large, and the pairs confused most."""
+    """The confusion matrix of single-label data, if it is not too large, and the most confused pairs."""
     pairs = [(escape(true), escape(given), f"{n:,}") for true, given, n in found.confused_pairs()]
     if not found.exclusive:
         note = "Documents are multilabel, so there is no confusion matrix; missed and wrong decisions by class:"
@@ -126,27 +126,27 @@ def confusion_section(found: Evaluation) -> str:
 
 
 def confusion_matrix(found: Evaluation) -> str:
-    """Rows are true classes, columns given ones; the shade is the share of the row."""
+    """Rows are true classes, columns are predicted classes; the shade is the share of the row."""
     sums = found.confusion.sum(axis=1)
-    head = ("true ↓ given →", *(f"<span>{escape(name)}</span>" for name in found.classes))
+    head = ("true ↓ predicted →", *(f"<span>{escape(name)}</span>" for name in found.classes))
     rows = []
     for i, name in enumerate(found.classes):
         cells = [escape(name)]
         for j, given in enumerate(found.classes):
             n = int(found.confusion[i, j])
             share = n / max(int(sums[i]), 1)
-            words = escape(f"{n} of {count_noun(int(sums[i]), 'document')} of {name} given {given}", quote=True)
+            words = escape(f"{n} of {count_noun(int(sums[i]), 'document')} of {name} predicted as {given}", quote=True)
             kind = ' class="right"' if i == j else ""
             cells.append(
                 f'<td{kind} title="{words}" style="background:rgba(var(--shade),{0.6 * share:.2f})">{n or ""}</td>'
             )
         rows.append(cells)
-    note = html.page_note("Documents; the shade is the share of the row. Outlined: right.")
+    note = html.page_note("Numbers of documents; the shade is the share of the row. Right predictions are outlined.")
     return note + html.table(head, rows, kind="confusion", label="Confusion matrix")
 
 
 def large_confusion_matrix(found: Evaluation) -> str:
-    """All classes as small cells, those that are confused beside each other; a tick makes them large enough to read."""
+    """All classes as small cells, confused classes next to each other; a checkbox enlarges them."""
     order = cluster_classes(found.confusion)
     names = [found.classes[c] for c in order]
     table = found.confusion[np.ix_(order, order)]
@@ -155,7 +155,7 @@ def large_confusion_matrix(found: Evaluation) -> str:
     parts = []
     for row, column in zip(*np.nonzero(table), strict=True):
         words = escape(
-            f"{table[row, column]} of {count_noun(int(table[row].sum()), 'document')} of {names[row]} given "
+            f"{table[row, column]} of {count_noun(int(table[row].sum()), 'document')} of {names[row]} predicted as "
             f"{names[column]}"
         )
         kind = "right" if row == column else "wrong"
@@ -163,11 +163,11 @@ def large_confusion_matrix(found: Evaluation) -> str:
             f'<rect class="{kind}" x="{margin + column}" y="{margin + row}" width="1" height="1" '
             f'fill-opacity="{0.25 + 0.75 * shares[row, column]:.2f}"><title>{words}</title></rect>'
         )
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         short = escape(name if len(name) <= 26 else name[:25] + "…")
-        parts.append(f'<text x="{margin - 0.3}" y="{margin + place + 0.75}" text-anchor="end">{short}</text>')
+        parts.append(f'<text x="{margin - 0.3}" y="{margin + index + 0.75}" text-anchor="end">{short}</text>')
         parts.append(
-            f'<text transform="translate({margin + place + 0.75} {margin - 0.3}) rotate(-90)" text-anchor="start">'
+            f'<text transform="translate({margin + index + 0.75} {margin - 0.3}) rotate(-90)" text-anchor="start">'
             f"{short}</text>"
         )
     side = margin + n
@@ -176,8 +176,8 @@ def large_confusion_matrix(found: Evaluation) -> str:
         f'<rect class="frame" x="{margin}" y="{margin}" width="{n}" height="{n}"/>{"".join(parts)}</svg>'
     )
     note = (
-        "Rows are true classes, columns given ones; the shade is the share of the row. Classes that "
-        "are confused stand beside each other, orange is wrong. Point at a cell for its numbers."
+        "Rows are true classes, columns are predicted classes; the shade is the share of the row. Classes that "
+        "are confused are next to each other; orange is wrong. Hover over a cell for its numbers."
     )
     switch = '<label class="zoom"><input type="checkbox"> large</label>'
     matrix = html.scrolling(svg, "Confusion matrix")
@@ -185,9 +185,9 @@ def large_confusion_matrix(found: Evaluation) -> str:
 
 
 def cluster_classes(confusion: NDArray[Any]) -> list[int]:
-    """Class numbers such that classes which are confused stand beside each other.
+    """Order the classes such that confused classes are next to each other.
 
-    Distance is 1 less the mean share of documents of one that were given the other; clusters are joined by their mean.
+    The distance is 1 minus the mean share of documents of one predicted as the other, with average linkage.
 
     >>> cluster_classes(np.array([[5, 0, 4], [0, 9, 0], [3, 0, 6]]))
     [1, 0, 2]
@@ -224,35 +224,35 @@ def curve_figures(found: Evaluation) -> str:
                 plots.calibration_figure,
                 reliability,
                 title="Calibration",
-                alt=f"Share that came true against probability given; calibration error: {errors}",
-                caption=f"{_chance_sentence(found)}Beside a dot, how many predictions it stands for. Below the dotted "
-                "line the classifier is too sure. A model that counts evidence twice where terms repeat each other, as "
-                "naive Bayes does, is sure too soon; calibration takes that back.",
+                alt=f"Observed share against predicted probability; calibration error: {errors}",
+                caption=f"{_chance_sentence(found)}Each dot shows its number of predictions. Below the dotted "
+                "line the classifier is overconfident. A model that counts redundant terms twice, as "
+                "naive Bayes does, is overconfident; calibration corrects this.",
             )
         )
     return html.figures(*drawn)
 
 
 def _chance_sentence(found: Evaluation) -> str:
-    """How much of the calibration error is chance."""
+    """How much of the calibration error is due to chance."""
     if "ece-excess" not in found.measures:
         return ""
     chance = found.measures["ece"] - found.measures["ece-excess"]
-    return f"On so many documents, probabilities that are true would show an error of {chance:.3f} by chance. "
+    return f"On this many documents, perfectly calibrated probabilities have an error of {chance:.3f} by chance. "
 
 
 def abstention_section(found: Evaluation) -> str:
-    """What is gained where the least sure documents get no label, or a set of labels in the place of one."""
+    """The gain if uncertain documents get no label, or a set of labels instead of one."""
     curve = found.abstention
     if curve is None:
         return ""
     drawn = html.figure(
         plots.risk_coverage_figure,
         curve,
-        title="Accuracy of the surest documents",
+        title="Accuracy of the most certain documents",
         alt=f"Accuracy against the share of documents labelled; area under the risk {curve.area:.3f}",
-        caption="From left to right, more documents are labelled, the surest first; the dotted line is the accuracy of "
-        "labelling all of them.",
+        caption="From left to right, more documents are labelled, most certain first; the dotted line is the accuracy "
+        "of labelling all of them.",
     )
     tables = ""
     points = abstention_rows(found)
@@ -262,8 +262,8 @@ def abstention_section(found: Evaluation) -> str:
     sets = coverage_rows(found)
     if sets:
         note = (
-            "Sets of labels that are to hold the right one for 90 % of documents like those of training (unnaive "
-            "predict --confidence 0.9). Coverage well below that means that these documents differ from those of "
+            "Sets that should contain the right label for 90 % of documents like the training documents (unnaive "
+            "predict --confidence 0.9). A much lower coverage means that these documents differ from those of "
             "training. " + " ".join(f"{one[0].upper()}{one[1:]}." for one in coverage_notes(found))
         )
         tables += "<h3>Sets of labels</h3>" + html.page_note(escape(note))
@@ -272,13 +272,13 @@ def abstention_section(found: Evaluation) -> str:
 
 
 def term_lists(evaluation: Evaluation, limit: int) -> str:
-    """The strongest terms of each class, with bars; nothing for a model where nobody can tell."""
+    """The strongest terms of each class, with bars; empty for models without such terms."""
     if len(evaluation.classes) > LARGEST_DRAWN:
         return ""
     lists = [_term_list(label, found) for label, found in evaluation.top_terms(limit).items() if found]
     if not lists:
         return ""
-    note = html.page_note("What a mention adds to the score of the class, most informative first.")
+    note = html.page_note("Contribution of one occurrence to the score of the class, most informative first.")
     first, rest = lists[:CLASSES_SHOWN], lists[CLASSES_SHOWN:]
     more = html.collapsible(f"{len(rest)} more classes", _columns(rest)) if rest else ""
     return note + _columns(first) + more
@@ -295,8 +295,8 @@ def _term_list(label: str, found: Sequence[tuple[str, float]]) -> str:
 
 
 def mistake_list(found: Evaluation, limit: int) -> str:
-    """The documents it was wrong about and most sure of, with their evidence."""
-    shown = [mistake_article(found, one, found.explain_mistake(one)) for one in found.mistakes(limit)]
+    """The wrong documents with the highest confidence, with their evidence."""
+    shown = [mistake_article(found, mistake, found.explain_mistake(mistake)) for mistake in found.mistakes(limit)]
     if not shown:
         return "<p>There are none.</p>"
     return html.evidence_legend("the wrong class") + "".join(shown)
@@ -310,6 +310,6 @@ def mistake_article(found: Evaluation, mistake: Mistake, why: Explanation | None
     true = ", ".join(mistake.true) or "no class"
     given = ", ".join(mistake.given) or "no class"
     head = f"<h3>{escape(verdict)}, {escape(sure)}; true: {escape(true)}</h3>"
-    about = f'<p class="faint">{escape(name)}; given {escape(given)}</p>'
+    about = f'<p class="faint">{escape(name)}; predicted {escape(given)}</p>'
     text = mark_evidence(why) if why is not None else escape(found.text(mistake.row)[:TEXT_SHOWN])
     return f'<article>{head}{about}<p class="text">{text}</p></article>'

@@ -1,10 +1,10 @@
-"""Experiments: the trials of a plan run in one or more processes, every record written as soon as it is made.
+"""Run the trials of an experiment plan in one or more processes; every record is written immediately.
 
     records = run(Plan((Contender("multinomial"), Contender("svm")), ("accuracy",), train_sizes=(10, 80)), material,
                   "run.jsonl", jobs=2)
 
-Run again after an interruption it goes on where it stopped; what is in the file is not repeated. `compare` is the same
-for texts and labels in memory.
+After an interruption, running it again continues where it stopped; records in the file are not repeated. `compare` is
+the same for texts and labels in memory.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from unnaive.models.estimator import Model
 from unnaive.text.counting import as_texts
 from unnaive.text.tokens import TokenRule
 
-TrialProgress = Callable[[int, int, str], None]  # trials done, trials in all, the last one in words
+TrialProgress = Callable[[int, int, str], None]  # trials done, total number of trials, a description of the last one
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What models reached on the same splits; prints as a table of means and standard deviations.
+    """The results of models on the same splits; prints as a table of means and standard deviations.
 
     records    every measured value: one for each model, split, size and measure
     """
@@ -82,8 +82,8 @@ def compare(
     Parameters
     ----------
     models : iterable of str or estimators
-        Names of the catalogue, perhaps with settings as in "multinomial:alpha=0.1", or estimators such as
-        MultinomialNB(alpha=0.1).
+            Names from the catalogue, optionally with settings as in "multinomial:alpha=0.1", or estimators such as
+            MultinomialNB(alpha=0.1).
     texts : list of str, or a column of pandas, polars, numpy or Arrow
         The documents.
     labels : sequence
@@ -93,15 +93,15 @@ def compare(
     folds : int from 2, default=5
         Folds of the cross-validation, stratified by label.
     select : int or None, default=None
-        Keep this many terms, best by information gain on the training documents of each fold; None for all.
+            Number of terms to keep, by information gain on the training documents of each fold; None for all.
     min_df : int from 1, default=1
-        Leave out terms of fewer training documents.
+            Minimum number of training documents of a term.
     token_rule : TokenRule or None, default=None
-        How texts become terms; None for the default rule, which is that of TextClassifier.
+            The token rule; None for the default of TextClassifier.
     random_state : int from 0, default=0
-        Seed of the folds and of the models.
+            Random seed of the folds and of the models.
     n_jobs : int from 1, default=1
-        Processes; the numbers do not depend on it.
+            Number of processes; results do not depend on it.
 
     Examples
     --------
@@ -139,9 +139,9 @@ def run(
     jobs: int = 1,
     progress: TrialProgress | None = None,
 ) -> list[Record]:
-    """All records of the plan: those that the file at `path` has, and the missing ones, which are added to it.
+    """All records of the plan: those in the file at `path`, and the missing ones, which are computed and appended.
 
-    Without a path nothing is kept. `jobs` processes share the work; the numbers are the same whatever their number.
+    Without a path nothing is stored. `jobs` processes share the work; results do not depend on their number.
     """
     file, runner = None if path is None else RecordFile(path), TrialRunner(material, plan)
     records = _by_trial(file.read() if file is not None else iter(()))
@@ -187,7 +187,7 @@ def _by_trial(records: Iterator[Record]) -> dict[RecordKey, dict[str, Record]]:
 
 
 def _run_trials(runner: TrialRunner, trials: list[Trial], jobs: int) -> Iterator[tuple[Trial, list[Record]]]:
-    """Every trial with its records, in the order in which they finish."""
+    """Yield every trial with its records, in the order of completion."""
     if jobs <= 1 or len(trials) <= 1:
         yield from ((trial, runner.records(trial)) for trial in trials)
         return
@@ -195,7 +195,7 @@ def _run_trials(runner: TrialRunner, trials: list[Trial], jobs: int) -> Iterator
 
 
 def _run_in_processes(runner: TrialRunner, trials: list[Trial], jobs: int) -> Iterator[tuple[Trial, list[Record]]]:
-    """The same in several processes, which are ended at once when this one is interrupted."""
+    """The same in several processes, which are terminated if this one is interrupted."""
     others = set(multiprocessing.active_children())
     # spawned, not forked: threads of the kernel and of BLAS do not survive a fork
     context = multiprocessing.get_context("spawn")
@@ -220,12 +220,12 @@ def _run_in_processes(runner: TrialRunner, trials: list[Trial], jobs: int) -> It
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-_runner: TrialRunner | None = None  # of a worker process, set when it begins
+_runner: TrialRunner | None = None  # the runner of a worker process, set when it starts
 
 
 def _start_worker(material: Material, plan: ExperimentPlan) -> None:
     global _runner
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent sees to an interruption
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interruptions
     _runner = TrialRunner(replace(material), plan)
 
 

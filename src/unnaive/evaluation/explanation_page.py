@@ -1,4 +1,4 @@
-"""The HTML of an explanation: the text with its evidence marked, and bars of the terms that count most."""
+"""The HTML of an explanation: the text with its evidence marked, and bars of the strongest terms."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from unnaive.evaluation.reports import page as html
 from unnaive.learning.explain import Explanation
 
 BARS_SHOWN = 30
-TEXT_SHOWN = 700  # characters of a mistaken document
+TEXT_SHOWN = 700  # characters shown of a misclassified document
 
 
 def explanation_page(why: Explanation) -> str:
-    """One document: its text with the evidence marked, and what each term adds as a bar."""
+    """One document: its text with the evidence marked, and the contribution of each term as a bar."""
     text = f'{html.evidence_legend()}<article><p class="text">{mark_evidence(why)}</p></article>'
     return html.page(
         f"{why.label}: why",
         why.title,
-        [html.Section("The text", text), html.Section("What each term adds", evidence_bars(why))],
+        [html.Section("The text", text), html.Section("Contribution of each term", evidence_bars(why))],
     )
 
 
 def evidence_bars(why: Explanation) -> str:
-    """Terms against on the left, terms for on the right, the strongest first; the prior among them."""
-    parts = [(one.term if one.count == 1 else f"{one.term} ×{one.count}", one.value) for one in why.evidence]
+    """Negative contributions on the left, positive ones on the right, strongest first, including the prior."""
+    parts = [(item.term if item.count == 1 else f"{item.term} ×{item.count}", item.value) for item in why.evidence]
     base = [(why.base_name, why.base)] if np.isfinite(why.base) and abs(why.base) > 1e-12 else []
     parts = base + parts[:BARS_SHOWN]
     largest = max((abs(value) for _, value in parts), default=0.0) or 1.0
@@ -44,11 +44,11 @@ def evidence_bars(why: Explanation) -> str:
     if not why.evidence:
         more = html.page_note("The model knows none of its terms.")
     head = ("term", "against", "for", "adds")
-    return html.table(head, rows, kind="explained", label="What each term adds") + more
+    return html.table(head, rows, kind="explained", label="Contribution of each term") + more
 
 
 def mark_evidence(why: Explanation) -> str:
-    """The part of the text with most evidence, its terms marked."""
+    """The part of the text with the most evidence, its terms marked."""
     stretches = list(why.marked())
     largest = max((abs(value) for _, value in stretches), default=0.0) or 1.0
     start, stop = evidence_window(stretches)
@@ -62,7 +62,7 @@ def mark_evidence(why: Explanation) -> str:
 
 
 def evidence_window(stretches: Sequence[tuple[str, float]], size: int = TEXT_SHOWN) -> tuple[int, int]:
-    """Where to cut a long text: the run of `size` characters, started at a stretch, with the most evidence.
+    """Where to cut a long text: the `size` characters from the start of a segment that have the most evidence.
 
     >>> evidence_window([("dull ", 0.0), ("dull ", 0.0), ("telling", 3.0)], size=7)
     (10, 17)

@@ -15,7 +15,7 @@ from unnaive.evaluation.summaries import GridPoint, Summary, summarise
 
 @dataclass(frozen=True)
 class Grid:
-    """One measure: rows are contenders, columns places (training size and vocabulary) with their names."""
+    """One measure: rows are contenders, columns are points (training size and vocabulary) with their names."""
 
     measure: str
     names: tuple[str, ...]
@@ -23,37 +23,37 @@ class Grid:
     cells: dict[tuple[str, GridPoint], Summary]
 
     @classmethod
-    def of(cls, found: Sequence[Summary]) -> Grid:
+    def of(cls, summaries: Sequence[Summary]) -> Grid:
         """From the summaries of one measure."""
-        cells = {(one.contender, (one.train_size, one.terms)): one for one in found}
+        cells = {(summary.contender, (summary.train_size, summary.terms)): summary for summary in summaries}
         names = tuple(dict.fromkeys(name for name, _ in cells))
-        return cls(found[0].measure, names, place_names(place for _, place in cells), cells)
+        return cls(summaries[0].measure, names, place_names(place for _, place in cells), cells)
 
     def text(self, name: str, place: GridPoint) -> str:
-        """Mean ± standard deviation; a dash where nothing was measured."""
+        """Mean ± standard deviation; a dash if nothing was measured."""
         return str(self.cells.get((name, place), "–"))
 
     def is_best(self, name: str, place: GridPoint) -> bool:
-        """Whether no contender has a better mean there; all of those that tie are best."""
+        """Whether no contender has a better mean there; in a tie all are best."""
         means = {who: one.mean for (who, where), one in self.cells.items() if where == place and one.mean is not None}
         pick = max if find_measure(self.measure).larger_is_better else min
         return name in means and means[name] == pick(means.values())
 
     def seconds(self, name: str, places: Iterable[GridPoint] | None = None) -> float:
-        """Mean seconds of a contender over some places, all by default."""
+        """Mean seconds of a contender over some points, all by default."""
         asked = self.places if places is None else places
         spent = [self.cells[name, place].seconds for place in asked if (name, place) in self.cells]
         return sum(spent) / len(spent) if spent else 0.0
 
     def size(self, name: str, places: Iterable[GridPoint] | None = None) -> float:
-        """Mean bytes of a contender's model file over some places, all by default; 0 where nobody measured it."""
+        """Mean bytes of a contender's model file over some points, all by default; 0 if not measured."""
         asked = self.places if places is None else places
         sizes = [self.cells[name, place].n_bytes for place in asked if (name, place) in self.cells]
         return sum(sizes) / len(sizes) if sizes else 0.0
 
 
 def format_seconds(seconds: float) -> str:
-    """Seconds with two digits that say something.
+    """Seconds with two significant digits.
 
     >>> [format_seconds(seconds) for seconds in (0.0, 0.00123, 0.0456, 1.234, 78.9, 1234.6)]
     ['0', '0.0012', '0.046', '1.2', '79', '1,235']
@@ -64,7 +64,7 @@ def format_seconds(seconds: float) -> str:
 
 
 def short_name(data: str) -> str:
-    """What a title calls data: the name of the file, without its folder and digest.
+    """The name of the data in titles: the file name without folder and digest.
 
     >>> short_name("/home/me/mail/tickets.csv#a1b2"), short_name("20newsgroups:subject-body#c3")
     ('tickets.csv', '20newsgroups:subject-body')
@@ -75,13 +75,13 @@ def short_name(data: str) -> str:
 def make_grids(records: Iterable[Record]) -> list[Grid]:
     """One Grid for each measure, in the order of the records."""
     by_measure: dict[str, list[Summary]] = {}
-    for one in summarise(records):
-        by_measure.setdefault(one.measure, []).append(one)
+    for summary in summarise(records):
+        by_measure.setdefault(summary.measure, []).append(summary)
     return [Grid.of(found) for found in by_measure.values()]
 
 
 def place_names(places: Iterable[GridPoint]) -> dict[GridPoint, str]:
-    """Each training size and vocabulary in words; "all terms" where others have fewer, or nothing else is to be said.
+    """Each training size and vocabulary in words; "all terms" if others have fewer, or there is nothing else to say.
 
     >>> place_names([(10.0, None)])
     {(10.0, None): '10 % training'}
@@ -99,7 +99,7 @@ def place_names(places: Iterable[GridPoint]) -> dict[GridPoint, str]:
 
 
 def fitting(things: Sequence[Item], widths: Sequence[int], room: int) -> list[list[Item]]:
-    """The things in groups whose widths, with two spaces each, fit the room; at least one in each.
+    """Group things such that their widths, with two spaces each, fit the room; at least one per group.
 
     >>> fitting(["a", "b", "c"], [5, 5, 5], 14)
     [['a', 'b'], ['c']]
@@ -116,7 +116,7 @@ def fitting(things: Sequence[Item], widths: Sequence[int], room: int) -> list[li
 
 
 def grids_as_markdown(records: Iterable[Record]) -> str:
-    """A table for every measure, the best of each place in bold."""
+    """A table for every measure, the best of each column in bold."""
     return "\n\n".join(_markdown_table(grid) for grid in make_grids(records))
 
 

@@ -1,7 +1,7 @@
-"""Measures where there are thousands of labels: precision of the best k, also weighted for labels that are rare.
+"""Measures for thousands of labels: precision of the best k, also weighted for rare labels.
 
-Labels that were given are not all that are right, and rare ones are missing most often. Propensity-scored measures
-weight a hit by how unlikely its label is to have been given (Jain, Prabhu and Varma, 2016).
+The labels of a document are incomplete, and rare labels are missing most often. Propensity-scored measures
+weight a hit by the inverse probability that its label was assigned (Jain, Prabhu and Varma, 2016).
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from scipy.sparse import csr_array
 from unnaive.base.errors import BadData
 from unnaive.base.types import Floats, Sparse
 
-LabelRanking = NDArray[Any]  # (n_docs, at least k) labels by number, best first
+LabelRanking = NDArray[Any]  # (n_docs, at least k) label indices, best first
 
 
 def precision_at(best: LabelRanking, Y: Sparse, k: int) -> float:
-    """The mean share of the best k labels that documents have: P@k = mean_d 1/k Σ_{i ≤ k} Y[d, best_i].
+    """The mean share of the best k labels that are right: P@k = mean_d 1/k Σ_{i ≤ k} Y[d, best_i].
 
-    Where there are fewer labels than k, the places left are misses.
+    If there are fewer labels than k, the remaining positions are misses.
 
     >>> precision_at(np.array([[0, 1], [2, 0]]), csr_array([[1, 0, 0], [1, 0, 1]]), 2)
     0.75
@@ -30,10 +30,10 @@ def precision_at(best: LabelRanking, Y: Sparse, k: int) -> float:
 
 
 def propensities(sizes: NDArray[Any], n_docs: int, a: float = 0.55, b: float = 1.5) -> Floats:
-    """How likely each label is to be given where it is right: p_l = 1/(1 + c·(n_l + b)^−a), c = (log n − 1)·(b + 1)^a.
+    """The probability that each right label is assigned: p_l = 1/(1 + c·(n_l + b)^−a), c = (log n − 1)·(b + 1)^a.
 
-    sizes (n_labels,): of the n = n_docs training documents, n_l have label l. a and b are those of Jain et al. for
-    collections without their own.
+    sizes (n_labels,): n_l of the n = n_docs training documents have label l. a and b are the defaults of Jain et al.
+    for collections without their own.
 
     >>> propensities(np.array([4, 1]), 4).round(3)
     array([0.8  , 0.721])
@@ -43,7 +43,7 @@ def propensities(sizes: NDArray[Any], n_docs: int, a: float = 0.55, b: float = 1
 
 
 def propensity_scored_precision_at(best: LabelRanking, Y: Sparse, propensity: Floats, k: int) -> float:
-    """PSP@k: Σ_d Σ_{i ≤ k} Y[d, best_i]/p(best_i), over the most that any ranking could have.
+    """PSP@k: Σ_d Σ_{i ≤ k} Y[d, best_i]/p(best_i), relative to the best possible ranking.
 
     >>> Y = csr_array([[1, 0, 0], [0, 0, 1]])
     >>> propensity_scored_precision_at(np.array([[0], [1]]), Y, np.array([0.5, 0.5, 0.25]), 1)   # 2 of 2 + 4
@@ -59,13 +59,13 @@ def propensity_scored_precision_at(best: LabelRanking, Y: Sparse, propensity: Fl
 
 
 def _hits(best: LabelRanking, Y: Sparse, k: int) -> Floats:
-    """1 where document d has the label that is ranked i-th (n_docs, k), or (n_docs, n_labels) if those are fewer."""
+    """1 if document d has the label ranked i-th (n_docs, k), or (n_docs, n_labels) if there are fewer."""
     if best.shape[0] != Y.shape[0] or best.shape[1] < min(k, Y.shape[1]):
         raise BadData(
             f"rankings of shape {best.shape} came for {Y.shape[0]} documents; give {k} labels or more for each"
         )
-    given = csr_array(Y)
-    rows = np.repeat(np.arange(given.shape[0]), np.diff(given.indptr))
-    have = rows.astype(np.int64) * given.shape[1] + given.indices
-    asked = np.arange(len(best))[:, None] * given.shape[1] + best[:, :k]
+    truth = csr_array(Y)
+    rows = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
+    have = rows.astype(np.int64) * truth.shape[1] + truth.indices
+    asked = np.arange(len(best))[:, None] * truth.shape[1] + best[:, :k]
     return np.isin(asked, have).astype(np.float64)

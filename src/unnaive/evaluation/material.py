@@ -1,4 +1,4 @@
-"""Material: the documents of an experiment as matrices, counted once for all models that read them the same way."""
+"""Material: the documents of an experiment as matrices, counted once for all models with the same token rule."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Material:
 
     X           counts (n_docs, n_terms)
     Y           labels 0/1 (n_docs, n_classes)
-    parts       "train", "test", … of each document, if the data is split already
-    vocabulary  the names of the terms, by which ties in term selection are broken; None where nobody knows them
+    parts       "train", "test", … of each document, if the data is already split
+    vocabulary  the names of the terms, which break ties in term selection; None if unknown
     classes     the names of the classes; None for 0, 1, …
-    rule, texts how the texts were read, and they themselves, for models that read them differently; None without texts
-    seconds     processor seconds that it took to count the texts
+    rule, texts the token rule and the texts, for models with another token rule; None without texts
+    seconds     processor seconds for counting the texts
     """
 
     name: str
@@ -47,10 +47,10 @@ class Material:
 
     @classmethod
     def of(cls, corpus: Corpus, rule: TokenRule) -> Material:
-        """Count the terms of all documents; which of them take part is decided split by split."""
+        """Count the terms of all documents; each split later selects its terms."""
         if len(corpus.classes) < 2 and all(corpus.labels):
-            found = f"only the class {corpus.classes[0]!r}" if corpus.classes else "no documents with a label"
-            raise BadData(f"{corpus.name} has {found}; there is something to tell apart from two classes up")
+            content = f"only the class {corpus.classes[0]!r}" if corpus.classes else "no documents with a label"
+            raise BadData(f"{corpus.name} has {content}; a comparison needs at least two classes")
         parts = None if corpus.split is None else np.asarray(corpus.split)
         Y = label_matrix(corpus.labels, corpus.classes)
         X, vocabulary, seconds = _count(corpus.texts, rule)
@@ -60,7 +60,7 @@ class Material:
         return int(self.X.shape[0])
 
     def read_with(self, changes: Mapping[str, Any]) -> Material:
-        """The same documents with these options of reading in the place of the default ones; counted once."""
+        """The same documents with other reading options; counted once."""
         if self.rule is None or self.texts is None:
             return self
         rule = self.rule.with_defaults_changed(changes)
@@ -92,7 +92,7 @@ class Material:
 
     @lazy_property
     def fingerprint(self) -> str:
-        """The name and a digest: records of other data, or of other preprocessing, are never taken for these."""
+        """The name and a digest, so that records of other data or preprocessing are not confused with these."""
         digest = hashlib.blake2b(digest_size=6)
         for table in (self.X, self.Y):
             for part in (table.indptr, table.indices, table.data):
@@ -102,7 +102,7 @@ class Material:
 
 
 def _count(texts: Sequence[str], rule: TokenRule) -> tuple[Sparse, Vocabulary, float]:
-    """Counts (n_docs, n_terms), the names of the terms, and the processor seconds that it took."""
+    """Counts (n_docs, n_terms), the names of the terms, and the processor seconds used."""
     started = time.process_time()
     counter = TextCounter(rule)
     X = counter.count(texts, grow=True)
@@ -110,7 +110,7 @@ def _count(texts: Sequence[str], rule: TokenRule) -> tuple[Sparse, Vocabulary, f
 
 
 def counts_of_rows(material: Material, rows: Ids, others: Ids) -> Counts:
-    """Sums over `rows`: counted, or the total minus the `others` where these are all the rest, and fewer."""
+    """Sums over `rows`: counted, or the total minus `others` if these are all other rows, and fewer."""
     covers = len(rows) + len(others) == material.X.shape[0]
     if covers and len(others) < len(rows):
         return material.total - Counts.of(material.X[others], material.Y[others])

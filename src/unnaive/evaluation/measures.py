@@ -23,9 +23,9 @@ from unnaive.evaluation.tally import Tally, class_sizes, indicator_matrix
 
 @dataclass(frozen=True, eq=False)
 class MeasureInput:
-    """True labels Y (n_docs, n_classes) and a classifier's output; what several measures share is computed once.
+    """True labels Y (n_docs, n_classes) and a classifier's output; values shared by measures are computed once.
 
-    best  some classes of each document, best first (n_docs, k), where there are no scores of all classes
+    best  some classes of each document, best first (n_docs, k), if there are no scores of all classes
     """
 
     Y: Sparse
@@ -52,7 +52,7 @@ class MeasureInput:
 
     @lazy_property
     def _breakevens(self) -> dict[str, Floats]:
-        """The classes' breakeven points under each normalisation asked for so far."""
+        """The classes' breakeven points for each normalisation requested so far."""
         return {}
 
     def breakeven(self, normalise: str) -> Floats:
@@ -64,9 +64,9 @@ class MeasureInput:
 
 @dataclass(frozen=True)
 class Measure:
-    """One measure: what it needs and its value from the MeasureInput.
+    """One measure: its required input, and its value from the MeasureInput.
 
-    It may need "predictions", "scores", "ranked" (scores, or the best classes alone), "probabilities", or
+    The input is "predictions", "scores", "ranked" (scores, or only the best classes), "probabilities", or
     "propensities", which come with scores.
 
     >>> print(MEASURES["micro-f1"])
@@ -83,10 +83,10 @@ class Measure:
         return self.name
 
     def __call__(self, given: MeasureInput) -> float:
-        """The value, or an error that says which input is missing."""
+        """The value, or an error that names the missing input."""
         if getattr(given, self.needs) is None:
             needed = "scores" if self.needs == "ranked" else self.needs
-            raise BadData(f"the measure {self.name!r} needs {needed}, which were not given; pass {needed}=…")
+            raise BadData(f"the measure {self.name!r} needs {needed}; pass {needed}=…")
         return float(self.value(given))
 
 
@@ -121,16 +121,18 @@ def precision_at_k(k: int) -> Measure:
 
 
 def propensity_scored_at_k(k: int) -> Measure:
-    """The same with rare classes counting for more, over the most that could be had."""
+    """The same with more weight for rare classes, relative to the best possible value."""
 
     def value(given: MeasureInput) -> float:
         return many_labels.propensity_scored_precision_at(given.ranked, given.Y, given.propensities, k)
 
-    return Measure(f"psp@{k}", "propensities", value, f"precision@{k}, propensity-scored: a rare class counts for more")
+    return Measure(
+        f"psp@{k}", "propensities", value, f"precision@{k}, propensity-scored: rare classes have more weight"
+    )
 
 
 def breakeven_measures(normalise: str) -> list[Measure]:
-    """Breakeven: pooled, mean of classes, and mean weighted by true documents."""
+    """Breakeven: pooled, mean over classes, and mean weighted by true documents."""
     ending = "" if normalise == "none" else f"-{normalise}"
     note = "" if normalise == "none" else ", scores divided by the document's maximum"
 
@@ -187,16 +189,16 @@ def all_measures() -> Iterable[Measure]:
         (
             "ece-excess",
             reliability.excess_calibration_error,
-            "ece above what a calibrated model shows by chance",
+            "ece minus that of a calibrated model by chance",
         ),
     ):
         yield Measure(name, "probabilities", from_probabilities(function), about, larger_is_better=False)
-    about = "mean share wrong as the least sure are left out"
+    about = "mean error rate as uncertain documents are rejected"
     yield Measure("aurc", "probabilities", area_under_risk, about, larger_is_better=False)
 
 
 def area_under_risk(given: MeasureInput) -> float:
-    """The area under the curve of risk and coverage, of the decisions or, without them, of the best class."""
+    """The area under the risk–coverage curve of the decisions or, without them, of the best class."""
     if given.predictions is None:
         best = given.probabilities.argmax(axis=1)
         return abstention.risk_coverage(given.probabilities.max(axis=1), best == single_labels(given.Y)).area
@@ -205,7 +207,7 @@ def area_under_risk(given: MeasureInput) -> float:
 
 
 def from_probabilities(function: Callable[[Any, Any], float]) -> Callable[[MeasureInput], float]:
-    """A function of Y and probabilities as a function of the MeasureInput."""
+    """Adapt a function of Y and probabilities to the MeasureInput."""
     return lambda given: function(given.Y, given.probabilities)
 
 
@@ -240,7 +242,7 @@ def measure(
     probabilities: Any = None,
     propensities: Any = None,
 ) -> dict[str, float]:
-    """The value of each measure, by its name, in the order asked for.
+    """The value of each measure by name, in the requested order.
 
     Y, predictions: (n_docs, n_classes) 0/1, sparse or dense; scores, probabilities: (n_docs, n_classes) dense;
     propensities: (n_classes,), see `many_labels.propensities`.
@@ -249,5 +251,5 @@ def measure(
     {'accuracy': 0.5, 'f1@1': 0.5}
     """
     chosen = [name if isinstance(name, Measure) else find_measure(name) for name in names]
-    given = MeasureInput(indicator_matrix(Y), scores, predictions, probabilities, propensities)
-    return {one.name: one(given) for one in chosen}
+    inputs = MeasureInput(indicator_matrix(Y), scores, predictions, probabilities, propensities)
+    return {measure_.name: measure_(inputs) for measure_ in chosen}

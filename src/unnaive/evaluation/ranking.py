@@ -20,20 +20,20 @@ NORMALISATIONS: dict[str, Callable[[Floats], Floats]] = {"none": lambda scores: 
 
 
 def check_scores(Y: Any, scores: Any) -> tuple[Sparse, Floats]:
-    """Y and scores ready for use; not-a-number among the scores is an error, since it has no rank."""
+    """Check Y and scores; NaN among the scores is an error, since it has no rank."""
     truth, values = check_same_shape(indicator_matrix(Y), np.asarray(scores, dtype=np.float64))
     if np.isnan(values).any():
         row = int(np.flatnonzero(np.isnan(values).any(axis=1))[0])
-        raise BadData(f"the scores of document {row} hold not-a-number; every class needs a score that can be ranked")
+        raise BadData(f"the scores of document {row} contain NaN; every class needs a score that can be ranked")
     return truth, values
 
 
 def r_precision(scores: Floats, positives: Floats) -> float:
-    """Breakeven point of one ranking: the precision among the first R of it, R the number of positives.
+    """Breakeven point of one ranking: the precision among its first R, where R is the number of positives.
 
-    There precision equals recall, since as many are chosen as there are. `scores` holds all scores, `positives` those
-    of the true ones. Where the cut falls into a tie, the expectation over random orders of the tied:
-    (hits above + places left · share of positives among the tied) / R. NaN without positives.
+    There precision equals recall. `scores` holds all scores, `positives` those of the true documents. If the cut falls
+    into a tie, this is the expectation over random orders of the tied documents:
+    (hits above + remaining positions · share of positives among the tied) / R. NaN without positives.
 
     >>> r_precision(np.array([0.9, 0.8, 0.3]), np.array([0.9, 0.3]))
     0.5
@@ -79,7 +79,7 @@ def breakeven_macro(Y: Any, scores: Any, *, normalise: str = "none") -> float:
 def breakeven_weighted(Y: Any, scores: Any, *, normalise: str = "none") -> float:
     """Mean of the classes' breakeven points weighted by their true documents: Σ_c R_c·b_c / Σ_c R_c.
 
-    What the thesis on hierarchical networks calls micro-averaged; it is not `breakeven_micro`.
+    The thesis on hierarchical networks calls this micro-averaged; it is not `breakeven_micro`.
     """
     return weighted_mean(breakeven(Y, scores, normalise=normalise), class_sizes(indicator_matrix(Y)))
 
@@ -97,7 +97,7 @@ def breakeven_micro(Y: Any, scores: Any, *, normalise: str = "none") -> float:
 
 
 def mean_defined(values: Floats) -> float:
-    """Mean of those that are numbers; NaN if none is."""
+    """Mean of the values that are numbers; NaN if there are none."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if len(defined) else float("nan")
 
@@ -108,7 +108,7 @@ def class_order(scores: Floats) -> Ids:
 
 
 def top_classes(order: Ids, k: int, n_classes: int) -> Sparse:
-    """The first k classes of each document as a 0/1 csr_array; what decisions.TopK(k) decides, from a known order.
+    """The first k classes of each document as a 0/1 csr_array; like decisions.TopK(k), for a known order.
 
     order  the classes of each document, best first (n_docs, at least min(k, n_classes))
     """
@@ -120,12 +120,12 @@ def top_classes(order: Ids, k: int, n_classes: int) -> Sparse:
 
 
 def tally_at(Y: Any, order: Ids, k: int) -> Tally:
-    """The tally when every document gets its first k classes (F1@k)."""
+    """The tally if every document gets its first k classes (F1@k)."""
     return Tally.of(Y, top_classes(order, k, Y.shape[1]))
 
 
 def positive_ranks(Y: Any, order: Ids) -> tuple[Ids, Ids]:
-    """Ranks (1 is best) of the true classes, ascending within each document, and where each document's begin.
+    """Ranks (1 is best) of the true classes, ascending within each document, and the start of each document's ranks.
 
     ranks[begin[d] : begin[d + 1]] belong to document d.
     """
@@ -149,11 +149,11 @@ def eleven_point(Y: Any, order: Ids) -> Floats:
     ranks, begin = positive_ranks(Y, order)
     sizes = np.diff(begin)
     points = np.full(len(sizes), np.nan)
-    for m in np.unique(sizes[sizes > 0]):  # documents with equally many labels at once
+    for m in np.unique(sizes[sizes > 0]):  # process documents with equally many labels together
         documents = np.flatnonzero(sizes == m)
         precision = np.arange(1, m + 1) / ranks[begin[documents][:, None] + np.arange(m)]
         best_from = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
-        levels = np.maximum(-(-np.arange(11) * m // 10), 1) - 1  # smallest i with i/m ≥ r, in whole numbers
+        levels = np.maximum(-(-np.arange(11) * m // 10), 1) - 1  # smallest i with i/m ≥ r, in integers
         points[documents] = best_from[:, levels].mean(axis=1)
     return points[sizes > 0]
 
@@ -167,9 +167,9 @@ def reciprocal_ranks(Y: Any, order: Ids) -> Floats:
 def auc(Y: Any, scores: Any) -> Floats:
     """Area under the ROC curve of each class against the rest (n_classes,); NaN where either side is empty.
 
-    The probability that a true document outscores another, ties one half:
-    (Σ_positives (#below + #tied/2) − P²/2) / (P·N), with #below and #tied counted among all documents; the P²/2 is
-    what positives have among themselves.
+    This is the probability that a true document outscores another, with ties counting one half:
+    (Σ_positives (#below + #tied/2) − P²/2) / (P·N), with #below and #tied counted among all documents; P²/2 is
+    the contribution of pairs of positives.
 
     >>> auc([[1, 0], [0, 1], [1, 0]], [[0.9, 0.1], [0.5, 0.5], [0.5, 0.5]])
     array([0.75, 0.75])
@@ -184,7 +184,7 @@ def auc_of(scores: Floats, positives: Floats) -> float:
     if not wanted or not others:
         return float("nan")
     ascending = np.sort(scores)
-    positives = np.sort(positives)  # searched in order, each look-up finds its neighbours in the cache
+    positives = np.sort(positives)  # sorted, so that successive look-ups hit the cache
     midranks = np.searchsorted(ascending, positives) + np.searchsorted(ascending, positives, side="right")
     return float((midranks.sum() / 2 - wanted**2 / 2) / (wanted * others))
 

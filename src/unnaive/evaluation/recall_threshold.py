@@ -1,6 +1,6 @@
-"""The lowest score to keep, so that a share of the good documents is kept: found on held-out ones, with a bound.
+"""The lowest score to keep such that a share of the good documents is kept; found on held-out documents, with a bound.
 
-`choose_recall_threshold` promises the recall for new documents; `abstention.choose_threshold` an accuracy.
+`choose_recall_threshold` guarantees a recall for new documents, `abstention.choose_threshold` an accuracy.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from unnaive.base.types import Floats
 
 @dataclass(frozen=True)
 class RecallThreshold:
-    """The highest score that keeps a share of the good documents, and what it does on those it was chosen on.
+    """The highest threshold that keeps a share of the good documents, and its effect on the held-out documents.
 
-    recall, confidence  what was asked for: a share of the good documents, and how probable it shall be to reach it
+    recall, confidence  the requested share of the good documents, and the probability of reaching it
     threshold           documents with at least this score are kept
-    good, kept_good     held-out documents that are to be kept, and those of them that are
-    others, kept_others  all other held-out documents, and those of them that are kept too
+    good, kept_good     good held-out documents, and how many of them are kept
+    others, kept_others  all other held-out documents, and how many of them are kept
     """
 
     recall: float
@@ -38,7 +38,7 @@ class RecallThreshold:
         return self.kept_good / max(1, self.kept_good + self.kept_others)
 
     def describe(self) -> str:
-        """What is promised, in a sentence.
+        """The guarantee in a sentence.
 
         >>> RecallThreshold(0.9, 0.95, 0.5, 100, 95, 300, 20).describe()
         'at least 90 % of the good texts are kept, with a confidence of 95 %; of 100 held out 95 were, of 300 others 20'
@@ -53,22 +53,22 @@ class RecallThreshold:
 def choose_recall_threshold(
     scores: Floats, good: NDArray[np.bool_], recall: float, *, confidence: float = 0.9
 ) -> RecallThreshold:
-    """The highest score from which on new documents are kept with at least this recall.
+    """The highest threshold at which new documents are kept with at least this recall.
 
-    Whatever the scores, at most 1 − confidence of such choices have a lower recall on new documents of the source of
-    these, which must not have taken part in training. The k-th lowest of the n scores of good documents has at least
-    the share `recall` of all good documents at or above it with probability P(Binomial(n, 1 − recall) ≥ k), the more so
-    where scores are equal: a one-sided tolerance limit. The largest k for which that is the confidence is taken. Wilks
-    (1941), Determination of sample sizes for setting tolerance limits.
+    At most 1 − confidence of such choices have a lower recall on new documents from the same source; the documents here
+    must not have been used in training. With probability P(Binomial(n, 1 − recall) ≥ k), at least the share `recall` of
+    all good documents has at least the k-th lowest of the n scores of good documents (more if scores are equal): a
+    one-sided tolerance limit. The largest k for which this is at least the confidence is used. Wilks (1941),
+    Determination of sample sizes for setting tolerance limits.
 
-    scores, good  of held-out documents, and whether each is to be kept (n_docs,)
+    scores, good  of held-out documents, and whether each is good (n_docs,)
 
     >>> scores = np.arange(100) / 100
     >>> choose_recall_threshold(scores, np.ones(100, bool), 0.9).threshold       # of 100, the 5 lowest are given up
     0.05
     >>> choose_recall_threshold(scores[:21], np.ones(21, bool), 0.9)
     Traceback (most recent call last):
-    unnaive.base.errors.BadData: 21 held-out texts are to be kept, too few to promise a recall of 90 % with a ...
+    unnaive.base.errors.BadData: 21 held-out texts are to be kept, too few to guarantee a recall of 90 % with a ...
     """
     from scipy.special import bdtr
 
@@ -81,8 +81,9 @@ def choose_recall_threshold(
     if not n_promised:
         fewest = int(np.ceil(np.log(1 - confidence) / np.log(recall)))
         raise BadData(
-            f"{count_noun(n, 'held-out text')} {'is' if n == 1 else 'are'} to be kept, too few to promise a recall of "
-            f"{100 * recall:g} % with a confidence of {100 * confidence:g} %; give {fewest:,} or more, or ask for less"
+            f"{count_noun(n, 'held-out text')} {'is' if n == 1 else 'are'} to be kept, too few to guarantee a recall "
+            f"of {100 * recall:g} % with a confidence of {100 * confidence:g} %; give at least {fewest:,}, or ask "
+            "for less"
         )
     threshold = float(ranked[n_promised - 1])
     kept = scores >= threshold
@@ -93,6 +94,6 @@ def choose_recall_threshold(
 
 
 def check_share(value: float, name: str) -> None:
-    """An error unless it lies between 0 and 1."""
+    """Raise an error unless the value is between 0 and 1."""
     if not 0 < value < 1:
-        raise BadData(f"a {name} of {value:g}; give a share between 0 and 1, such as 0.9")
+        raise BadData(f"the {name} is {value:g}; give a share between 0 and 1, such as 0.9")

@@ -1,7 +1,7 @@
-"""Records: one measured value of one experiment each, written as a line of JSON as soon as it is made.
+"""Records: one measured value of an experiment each, written as a line of JSON immediately.
 
-A run that was interrupted finds its lines again and repeats nothing; the half line that a killed process leaves
-behind is cut off before the next is written. Several runs may share a file: their writes take turns.
+An interrupted run finds its records again and repeats nothing; an incomplete line of a killed process is removed before
+the next is written. Several runs may share a file: their writes are serialised.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ RecordKey = tuple[str, ...]
 class Record:
     """One measured value: the data and split, the model with its settings, the measure and its value.
 
-    `data` names the data and its fingerprint, `protocol` the kind of split ("random", "5 folds", "fixed"), `split`
+    `data` is the name and fingerprint of the data, `protocol` the kind of split ("random", "5 folds", "fixed"), `split`
     counts from 0, `train_size` is a share in % (random splits), `terms` the number of selected terms (None for all),
-    `min_df` the fewest training documents of a term, `n_terms` how many terms took part, `seconds` covers fitting and
-    scoring. `train_seconds` are processor seconds of counting the training texts and fitting, `n_bytes` the size of the
-    model's file without what only updates need; both are 0 where they were not measured. A measure that is not a
-    number, or that a model cannot have, is null. `right` has a bit for each test document that got all its labels
-    right, as hexadecimal digits; empty where labels were not decided.
+    `min_df` the minimum number of training documents of a term, `n_terms` the number of terms used, `seconds` the time
+    of fitting and scoring. `train_seconds` are processor seconds of counting the training texts and fitting, `n_bytes`
+    the size of the model's file without the data for updates; both are 0 if they were not measured. A measure that is
+    NaN or not available is null. `right` has a bit for each test document with all labels right, as hexadecimal digits;
+    empty without decisions.
     """
 
     data: str
@@ -57,24 +57,24 @@ class Record:
     right: str = ""
 
     def right_documents(self) -> NDArray[np.bool_]:
-        """Which test documents got all their labels right, in the order of the split (n_test,)."""
+        """Which test documents have all labels right, in the order of the split (n_test,)."""
         return np.unpackbits(np.frombuffer(bytes.fromhex(self.right), np.uint8), count=self.n_test).astype(np.bool_)
 
     @property
     def contender(self) -> str:
-        """The model with the settings it was given, as results name it."""
+        """The model with its settings, as named in results."""
         return contender_name(self.model, self.parameters)
 
     @property
     def trial(self) -> RecordKey:
-        """Data, split, model and sizes: what all records of one fitted model share."""
+        """Data, split, model and sizes: the key shared by all records of one fitted model."""
         settings = json.dumps(self.parameters, sort_keys=True)
         size = None if self.train_size is None else float(self.train_size)
-        place = (self.data, self.protocol, self.split, self.seed, self.model, settings, size, self.terms, self.min_df)
-        return tuple(map(str, place))
+        key = (self.data, self.protocol, self.split, self.seed, self.model, settings, size, self.terms, self.min_df)
+        return tuple(map(str, key))
 
     def to_json(self) -> str:
-        """One line."""
+        """The record as one line of JSON."""
         return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True, allow_nan=False)
 
 
@@ -94,22 +94,22 @@ def _versions() -> tuple[tuple[str, str], ...]:
 
     import unnaive
 
-    found = [("unnaive", unnaive.__version__), ("python", platform.python_version())]
+    packages = [("unnaive", unnaive.__version__), ("python", platform.python_version())]
     for name in ("numpy", "scipy", "scikit-learn"):
         try:
-            found.append((name, version(name)))
-        except PackageNotFoundError:  # vendored or frozen: the figure is still worth keeping
+            packages.append((name, version(name)))
+        except PackageNotFoundError:  # vendored or frozen packages have no metadata
             continue
-    return tuple(found)
+    return tuple(packages)
 
 
 def versions() -> dict[str, str]:
-    """Of this package, Python and what the numbers depend on."""
+    """The versions of this package, of Python and of the packages that affect results."""
     return dict(_versions())
 
 
 def _cut_half_line(file: BinaryIO) -> None:
-    """End the file at its last line end."""
+    """Truncate the file after its last line end."""
     size = file.seek(0, os.SEEK_END)
     if not size:
         return
@@ -120,7 +120,7 @@ def _cut_half_line(file: BinaryIO) -> None:
 
 
 class RecordFile:
-    """A JSONL file of records that only grows; safe against a kill at any moment.
+    """An append-only JSONL file of records; safe against a kill at any moment.
 
     >>> import tempfile
     >>> file = RecordFile(Path(tempfile.mkdtemp()) / "run.jsonl")
@@ -133,7 +133,7 @@ class RecordFile:
         self.path = Path(path)
 
     def read(self) -> Iterator[Record]:
-        """The records so far; a last line without its end is left out."""
+        """The records so far; an incomplete last line is ignored."""
         if not self.path.exists():
             return
         raw = self.path.read_bytes()
@@ -143,7 +143,7 @@ class RecordFile:
                 yield self._record(line, number)
 
     def append(self, records: Iterable[Record]) -> None:
-        """Write records in one go: either all of them are there after a kill, or what is cut off by the next append."""
+        """Write records at once; after a kill either all are there, or the next append removes the incomplete part."""
         lines = "".join(record.to_json() + "\n" for record in records).encode()
         if not lines:
             return
@@ -156,12 +156,12 @@ class RecordFile:
             os.fsync(file.fileno())
 
     def _record(self, line: str, number: int) -> Record:
-        names = {one.name for one in fields(Record)}
+        names = {field_.name for field_ in fields(Record)}
         try:
             values = json.loads(line)
             return Record(**{name: value for name, value in values.items() if name in names})
         except (ValueError, TypeError, AttributeError) as problem:
             raise BadData(
-                f"line {number} of {self.path} is no record of an experiment ({problem}); name a file made by"
+                f"line {number} of {self.path} is not a record of an experiment ({problem}); name a file made by"
                 " unnaive compare, or a new one"
             ) from problem

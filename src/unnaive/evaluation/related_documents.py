@@ -1,6 +1,7 @@
-"""Which documents are copies of each other, and which share passages: what a fold or a test must not take apart.
+"""Find copies, and documents that share passages: folds and tests must keep them together.
 
-A document whose copy a model has learnt gets a surer score than a new one, and two copies are not two observations.
+A document whose copy a model has learnt gets a more certain score than a new one, and two copies are not two
+observations.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from unnaive.base.types import Ids, Sparse
 from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.weighting import presence
 
-COPY_TERMS = 5  # distinct terms of a copy, at least: "thanks, that works" is written anew by many
-COPY_SIMILARITY = 0.8  # Jaccard similarity of the terms from which documents that share a passage are copies
+COPY_TERMS = 5  # minimum number of distinct terms of a copy: many people write "thanks, that works"
+COPY_SIMILARITY = 0.8  # Jaccard similarity of terms above which documents that share a passage are copies
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +24,7 @@ class RelatedDocuments:
     """Two groupings of documents, each a group number for every document (n_docs,).
 
     copies   documents with the same terms, or nearly so
-    related  copies, and documents that share a passage; every group of copies is inside of one of these
+    related  copies, and documents that share a passage; every group of copies is inside one of these
     """
 
     copies: Ids
@@ -33,7 +34,7 @@ class RelatedDocuments:
 def find_related(X: Sparse) -> RelatedDocuments:
     """The groups of documents X (n_docs, n_terms): single linkage over copies and over shared passages.
 
-    Documents of fewer than COPY_TERMS terms are nobody's copies.
+    Documents of fewer than COPY_TERMS terms are not copies of any other.
 
     >>> X = csr_array([[1, 1, 1, 1, 1, 0], [2, 1, 1, 1, 1, 0], [0, 1, 0, 0, 0, 3]])   # two have the same terms
     >>> find_related(X).copies.tolist()
@@ -60,8 +61,8 @@ def _same_terms(X: Sparse) -> tuple[Ids, Ids]:
             earliest = seen.setdefault(terms.tobytes(), row)
             if earliest != row:
                 pairs.append((earliest, row))
-    found = np.array(pairs, np.int64).reshape(-1, 2)
-    return found[:, 0], found[:, 1]
+    table = np.array(pairs, np.int64).reshape(-1, 2)
+    return table[:, 0], table[:, 1]
 
 
 def _similarity(X: Sparse, first: Ids, second: Ids) -> np.ndarray:
@@ -79,10 +80,11 @@ def _link(n_docs: int, first: Ids, second: Ids) -> Ids:
 
 
 def group_folds(strata: Ids, group: Ids, n_folds: int, *, seed: int = 0) -> Ids:
-    """A fold for each document (n_docs,): groups stay whole, and each stratum is spread evenly over the folds.
+    """Assign a fold to each document (n_docs,): groups are not divided, and each stratum is spread evenly over the
+    folds.
 
-    A group belongs to the stratum of its first document. Groups are shuffled, laid end to end within their stratum, and
-    a group is in the fold in which it begins.
+    A group belongs to the stratum of its first document. Groups are shuffled and concatenated within their stratum, and
+    a group goes to the fold in which it begins.
 
     >>> group_folds(np.zeros(6, np.int64), np.array([0, 0, 1, 2, 3, 3]), 2).tolist()
     [0, 0, 0, 0, 1, 1]
@@ -96,13 +98,13 @@ def group_folds(strata: Ids, group: Ids, n_folds: int, *, seed: int = 0) -> Ids:
     fold = np.empty(len(size), np.int64)
     ordered = stratum[order]
     start = end - size[order] - before[ordered]
-    # strata begin at different folds, so that the small ones are not all in the first
+    # strata start at different folds, so that the small ones are not all in the first
     fold[order] = (start * n_folds // total[ordered] + ordered).astype(np.int64) % n_folds
     return fold[number]
 
 
 def first_of_copies(X: Sparse) -> Ids:
-    """The rows of X (n_docs, n_terms) without later copies of an earlier one, ascending.
+    """The rows of X (n_docs, n_terms) without later copies of earlier ones, ascending.
 
     >>> first_of_copies(csr_array([[1, 1, 1, 1, 1, 0], [2, 1, 1, 1, 1, 0], [0, 1, 0, 0, 0, 3]])).tolist()
     [0, 2]

@@ -1,4 +1,4 @@
-"""How far probabilities can be believed: log-loss, Brier score, calibration error; measures.py gives them names."""
+"""The quality of probabilities: log-loss, Brier score, calibration error; measures.py gives them names."""
 
 from __future__ import annotations
 
@@ -13,59 +13,62 @@ from unnaive.base.types import Floats, Sparse
 from unnaive.data.targets import single_labels
 from unnaive.evaluation.tally import check_same_shape, indicator_matrix, ratio
 
-LARGEST_SIMULATION = 20_000_000  # predictions drawn in all
-TINY = float(np.finfo(np.float64).eps)  # log-loss of a certain mistake is finite: −log of this
+LARGEST_SIMULATION = 20_000_000  # total number of simulated predictions
+TINY = float(np.finfo(np.float64).eps)  # keeps the log-loss of a certain mistake finite
 
 
 def check_probabilities(Y: Any, probabilities: Any) -> tuple[Sparse, Floats]:
-    """Y and probabilities ready for use; anything outside [0, 1] is an error."""
+    """Check Y and probabilities; values outside [0, 1] are an error."""
     truth, values = check_same_shape(indicator_matrix(Y), np.asarray(probabilities, dtype=np.float64))
     if not (values.min(initial=0.0) >= -1e-9 and values.max(initial=0.0) <= 1 + 1e-9):  # NaN fails both
-        raise BadData("the probabilities hold values outside 0 to 1; give probabilities here, and scores as scores")
+        raise BadData("the probabilities have values outside 0 to 1; pass probabilities here, and scores as scores")
     return truth, values
 
 
 def are_exclusive(truth: Sparse, probabilities: Floats) -> bool:
-    """Whether classes exclude each other: one label for each document, and probabilities that sum to 1."""
+    """Whether classes are exclusive: one label for each document, and probabilities that sum to 1."""
     sums = probabilities.sum(axis=1)
     return single_labels(truth) is not None and bool(np.allclose(sums, 1.0, atol=1e-3))
 
 
 def log_loss(Y: Any, probabilities: Any) -> float:
-    """Mean over documents of −log p(true class); for classes that do not exclude each other, of Σ_c −log p(y_c).
+    """Mean over documents of −log p(true class); for classes that are not exclusive, of Σ_c −log p(y_c).
 
-    p(y_c) is p_c where the document has class c and 1 − p_c where not.
+    p(y_c) is p_c if the document has class c, else 1 − p_c.
 
     >>> round(log_loss([[1, 0], [0, 1]], [[0.5, 0.5], [0.75, 0.25]]), 3)   # (log 2 + log 4) / 2
     1.04
     """
     truth, values = check_probabilities(Y, probabilities)
     safe = np.clip(values, TINY, 1 - TINY)
-    given = safe[truth.nonzero()]
+    of_true = safe[truth.nonzero()]
     if not len(values):
         return float("nan")
     if are_exclusive(truth, values):
-        return float(-np.log(given).sum() / len(values))
-    absent = np.log1p(-safe).sum() - np.log1p(-given).sum()
-    return float(-(np.log(given).sum() + absent) / len(values))
+        return float(-np.log(of_true).sum() / len(values))
+    absent = np.log1p(-safe).sum() - np.log1p(-of_true).sum()
+    return float(-(np.log(of_true).sum() + absent) / len(values))
 
 
 def brier(Y: Any, probabilities: Any) -> float:
-    """Mean over documents of Σ_c (p_c − y_c)², between 0 and 2 where classes exclude each other.
+    """Mean over documents of Σ_c (p_c − y_c)², between 0 and 2 for exclusive classes.
 
     >>> brier([[1, 0], [0, 1]], [[1.0, 0.0], [0.5, 0.5]])
     0.25
     """
     truth, values = check_probabilities(Y, probabilities)
-    given = values[truth.nonzero()]
+    of_true = values[truth.nonzero()]
     # Σ(p − y)² = Σp² − 2Σ_{y=1} p + |y|, without a dense Y
-    total = np.einsum("dc,dc->", values, values) - 2 * given.sum() + truth.nnz
+    total = np.einsum("dc,dc->", values, values) - 2 * of_true.sum() + truth.nnz
     return float(total / len(values)) if len(values) else float("nan")
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """The calibration curve: of the predictions in each bin, how many, mean probability, and share that came true."""
+    """The calibration curve.
+
+    For each bin, the number of predictions, their mean probability, and the share that is right.
+    """
 
     count: NDArray[np.int64]
     confidence: Floats
@@ -78,7 +81,7 @@ class Reliability:
         return float(ratio(self.count @ gaps, self.count.sum()))
 
     def to_dict(self) -> dict[str, Any]:
-        """The bins that have predictions, as plain values for JSON."""
+        """The non-empty bins, as plain values for JSON."""
         used = np.flatnonzero(self.count)
         return {
             "error": self.error,
@@ -96,7 +99,7 @@ class Reliability:
 def reliability(Y: Any, probabilities: Any, *, bins: int = 15) -> Reliability:
     """The calibration curve over equal bins ((b−1)/bins, b/bins]; Guo et al. (2017), section 2.
 
-    Where classes exclude each other a prediction is the most probable class of a document, else every class of
+    For exclusive classes a prediction is the most probable class of a document, otherwise every class of
     every document.
 
     >>> reliability([[1, 0], [0, 1]], [[0.9, 0.1], [0.9, 0.1]], bins=2).error
@@ -114,7 +117,7 @@ def _curve(confidence: Floats, came_true: NDArray[np.bool_], bins: int) -> Relia
 
 
 def predicted_probabilities(truth: Sparse, values: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Probability of each prediction and whether it came true."""
+    """The probability of each prediction, and whether it is right."""
     if not are_exclusive(truth, values):
         true = np.zeros(values.shape, dtype=np.bool_)
         true[truth.nonzero()] = True
@@ -129,12 +132,12 @@ def calibration_error(Y: Any, probabilities: Any, *, bins: int = 15) -> float:
 
 
 def error_by_chance(Y: Any, probabilities: Any, *, bins: int = 15, draws: int = 200, seed: int = 0) -> float:
-    """The mean calibration error of predictions that come true exactly as often as their probability says.
+    """The mean calibration error of perfectly calibrated predictions with these probabilities.
 
-    With few documents no model shows an error of 0: by chance, shares differ from probabilities. Here every prediction
-    is made to come true with its own probability, `draws` times over (fewer where there are millions of predictions).
+    With few documents no model has an error of 0: by chance, shares differ from probabilities. Here every prediction
+    is simulated as right with its own probability, `draws` times (fewer times for millions of predictions).
 
-    >>> sure = [[1.0, 0.0]] * 4                       # what is certain comes true every time
+    >>> sure = [[1.0, 0.0]] * 4                       # certain predictions are always right
     >>> doubt = [[0.5, 0.5]] * 4                      # of 4 tosses |share − .5| is .5 · 2/16 + .25 · 8/16 = .1875
     >>> Y = [[1, 0]] * 4
     >>> error_by_chance(Y, sure), round(error_by_chance(Y, doubt, draws=2000), 1)
@@ -151,5 +154,5 @@ def error_by_chance(Y: Any, probabilities: Any, *, bins: int = 15, draws: int = 
 
 
 def excess_calibration_error(Y: Any, probabilities: Any, *, bins: int = 15) -> float:
-    """The calibration error less what a perfectly calibrated model would show on as many documents; may be below 0."""
+    """The calibration error minus that of a perfectly calibrated model on as many documents; it may be negative."""
     return calibration_error(Y, probabilities, bins=bins) - error_by_chance(Y, probabilities, bins=bins)

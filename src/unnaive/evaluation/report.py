@@ -24,7 +24,7 @@ from unnaive.learning.conformal import describe_sets
 
 
 class Reportable(Protocol):
-    """What `report` writes: an Evaluation, or a Comparison."""
+    """The input of `report`: an Evaluation or a Comparison."""
 
     def render(self, format: str) -> str:
         """The result as "html", "md", "json" or "txt"."""
@@ -37,14 +37,14 @@ def report(result: Reportable, path: str | Path) -> Path:
     Traceback (most recent call last):
     unnaive.base.errors.UnnaiveError: report.doc: a report cannot be written as .doc; give a name in .html, .md, ...
     """
-    place = Path(path)
-    format = choose_ending(place, REPORTS, "a report").removeprefix(".")
-    place.write_text(result.render(format), encoding="utf-8", newline="\n")
-    return place
+    target = Path(path)
+    format = choose_ending(target, REPORTS, "a report").removeprefix(".")
+    target.write_text(result.render(format), encoding="utf-8", newline="\n")
+    return target
 
 
 def classes_by_size(evaluation: Evaluation) -> list[int]:
-    """Class numbers, largest first."""
+    """Class indices, largest class first."""
     return [int(c) for c in np.argsort(-evaluation.tally.support, kind="stable")]
 
 
@@ -95,57 +95,57 @@ def as_markdown(evaluation: Evaluation) -> str:
     return "\n\n".join([head, *filter(None, tables)]) + "\n"
 
 
-ABSTENTION = ("for an accuracy of", "reject below", "documents labelled", "of them right")
-COVERAGE = ("90 % sets", "hold the truth", "worst class", "labels in a set", "with one label", "empty")
+ABSTENTION = ("target accuracy", "reject below", "share labelled", "accuracy")
+COVERAGE = ("90 % sets", "coverage", "worst class", "labels in a set", "with one label", "empty")
 
 
 ABSTENTION_NOTE = (
-    "Each probability was chosen on a random half of the documents, so that with 90 % confidence the accuracy is "
-    "reached on new documents; what is labelled and right is that of the other half."
+    "Each threshold was chosen on a random half of the documents such that, with 90 % confidence, new documents "
+    "reach the accuracy; the shares are measured on the other half."
 )
 
 
 def abstention_choices(evaluation: Evaluation) -> list[AbstentionChoice]:
-    """For the usual accuracies above that of labelling everything, what rejecting the least sure documents promises."""
+    """For the usual target accuracies above that of labelling everything, the choices of a rejection threshold."""
     if evaluation.abstention is None:
         return []
     whole = float(evaluation.abstention.accuracy[-1])
-    found = (evaluation.choose_abstention(target) for target in TARGETS if target > whole)
-    return [choice for choice in found if choice is not None]
+    choices = (evaluation.choose_abstention(target) for target in TARGETS if target > whole)
+    return [choice for choice in choices if choice is not None]
 
 
 def abstention_rows(evaluation: Evaluation) -> list[tuple[str, ...]]:
-    """The rows of the table of what rejecting the least sure documents gains."""
+    """The rows of the table of rejection thresholds."""
     return [
         (
-            f"{100 * one.for_accuracy:g} %",
-            f"{one.threshold:.3f}",
-            f"{100 * one.coverage:.1f} %",
-            f"{100 * one.accuracy:.1f} %",
+            f"{100 * choice.for_accuracy:g} %",
+            f"{choice.threshold:.3f}",
+            f"{100 * choice.coverage:.1f} %",
+            f"{100 * choice.accuracy:.1f} %",
         )
-        for one in abstention_choices(evaluation)
+        for choice in abstention_choices(evaluation)
     ]
 
 
 def coverage_rows(evaluation: Evaluation) -> list[tuple[str, ...]]:
-    """The rows of the table of conformal sets: of all documents, and of each class by itself."""
+    """The rows of the table of conformal sets: for all documents, and by class."""
     return [
         (
-            "by class" if one.by_class else "overall",
-            f"{100 * one.coverage:.1f} %",
-            f"{100 * one.worst_class:.1f} %",
-            f"{one.mean_size:.2f}",
-            f"{100 * one.single:.1f} %",
-            f"{100 * one.empty:.1f} %",
+            "by class" if coverage.by_class else "overall",
+            f"{100 * coverage.coverage:.1f} %",
+            f"{100 * coverage.worst_class:.1f} %",
+            f"{coverage.mean_size:.2f}",
+            f"{100 * coverage.single:.1f} %",
+            f"{100 * coverage.empty:.1f} %",
         )
-        for one in evaluation.coverage()
+        for coverage in evaluation.coverage()
     ]
 
 
 def coverage_notes(evaluation: Evaluation, confidence: float = 0.9) -> list[str]:
-    """What sets of labels promise, a sentence each; and how documents with several labels fared."""
-    found = evaluation.coverage(confidence)
-    if not found:
+    """The guarantees of prediction sets, one sentence each; and the result for documents with several labels."""
+    results = evaluation.coverage(confidence)
+    if not results:
         return []
     scores, multilabel = evaluation.fitted.conformal_scores(), evaluation.fitted.multilabel
     told = [
@@ -155,8 +155,10 @@ def coverage_notes(evaluation: Evaluation, confidence: float = 0.9) -> list[str]
             scores, evaluation.fitted.classes, confidence, multilabel=multilabel, by_class=by_class
         )
     ]
-    if found[0].several is not None:
-        told.append(f"here, {100 * found[0].several:.1f} % of the documents with several labels have all in the set")
+    if results[0].several is not None:
+        told.append(
+            f"the set contains all labels of {100 * results[0].several:.1f} % of the documents with several labels"
+        )
     return told
 
 
@@ -166,7 +168,7 @@ def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def as_dict(evaluation: Evaluation) -> dict[str, Any]:
-    """Plain values, for JSON."""
+    """The evaluation as plain values, for JSON."""
     return {
         "data": evaluation.name,
         "model": evaluation.model,
@@ -188,15 +190,15 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _plain_drift(drift: TrainingDrift) -> dict[str, Any]:
-    """The test against the documents of training, for JSON."""
+    """The test against the training documents, for JSON."""
     return asdict(drift) | {"p": drift.p, "differs": drift.differs}
 
 
-LARGEST_TABLE = 100  # classes; the pairs confused most say more of so many
+LARGEST_TABLE = 100  # with more classes, the most confused pairs are more informative
 
 
 def confusion_table(evaluation: Evaluation) -> dict[str, Any] | None:
-    """Documents of each true class (rows) given each class; None for multilabel documents and very many classes."""
+    """Documents of each true class (rows) by predicted class; None for multilabel documents and very many classes."""
     if not evaluation.exclusive or len(evaluation.classes) > LARGEST_TABLE:
         return None
     return {"classes": list(evaluation.classes), "matrix": evaluation.confusion.tolist()}

@@ -1,4 +1,4 @@
-"""Whether a difference between two classifiers is more than chance: tests on values paired by split or by document."""
+"""Significance tests for the difference between two classifiers, on values paired by split or by document."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from scipy.special import bdtr, stdtr
 from unnaive.base.errors import BadData
 from unnaive.base.types import Floats
 
-FEWEST_FREEDOM = 4  # degrees of freedom of five splits, below which no difference is called significant
+FEWEST_FREEDOM = 4  # degrees of freedom of five splits; with fewer, no difference is called significant
 
 
 @dataclass(frozen=True)
 class Test:
-    """The outcome of a two-sided test: p is how probable a difference at least this large is if there is none.
+    """The result of a two-sided test: p is the probability of a difference at least this large if there is none.
 
     `difference` is the mean of first minus second. Prints as one line.
 
@@ -25,7 +25,7 @@ class Test:
     paired t-test: difference +0.133, t = 4.00, 2 degrees of freedom, p = 0.057
     """
 
-    __test__ = False  # not a test of ours, though pytest would think so
+    __test__ = False  # tells pytest that this is not a test class
 
     name: str
     difference: float
@@ -45,8 +45,8 @@ class Test:
 def paired_t(first: Sequence[float], second: Sequence[float]) -> Test:
     """Student's t-test on J paired values: t = d̄ / √(s²/J), J − 1 degrees of freedom.
 
-    d̄ and s² are mean and variance (divisor J − 1) of the differences. It takes the pairs as independent; random splits
-    of one set of data are not, and there it finds differences where there are none: see `corrected_t`.
+    d̄ and s² are mean and variance (divisor J − 1) of the differences. It assumes independent pairs; random splits
+    of one data set are not independent, and it then finds differences where there are none: see `corrected_t`.
     """
     differences = paired_differences(first, second)
     return t_test("paired t-test", differences, 1 / len(differences))
@@ -63,14 +63,15 @@ def corrected_t(
 ) -> Test:
     """The corrected resampled t-test: t = d̄ / √((1/J + n_test/n_train)·s²), J − 1 degrees of freedom.
 
-    With `most_freedom` there are at most so many; see `split_freedom`.
+    `most_freedom` limits the degrees of freedom; see `split_freedom`.
 
-    s² is the variance of the differences (divisor J − 1), but no less than `floor`: J splits may agree by chance to the
-    last digit, and then rounding would be all that d̄ is measured against; `variance_floor` is what it cannot be below.
+    s² is the variance of the differences (divisor J − 1), but at least `floor`: J splits may agree by chance to the
+    last digit, and then d̄ would be compared with rounding errors only; `variance_floor` is the smallest possible
+    value.
 
-    For J random splits of one set of data into n_train and n_test documents (or shares of them): training sets overlap,
-    so the splits vary less than fresh data would, which n_test/n_train makes up for. Nadeau and Bengio (2003),
-    Inference for the generalization error, Machine Learning 52.
+    This is for J random splits of one data set into n_train and n_test documents (or shares of them): training sets
+    overlap, so the splits vary less than new data would, for which n_test/n_train compensates. Nadeau and Bengio
+    (2003), Inference for the generalization error, Machine Learning 52.
 
     >>> print(corrected_t([0.9, 0.8, 0.9], [0.7, 0.7, 0.8], n_train=80, n_test=20))
     corrected resampled t-test: difference +0.133, t = 3.02, 2 degrees of freedom, p = 0.094
@@ -84,11 +85,11 @@ def corrected_t(
 
 
 def split_freedom(splits: int, n_train: float, n_test: float) -> int:
-    """Degrees of freedom of splits of one set of data: no more than test parts without a common document have.
+    """Degrees of freedom of splits of one data set: at most those of test parts that are disjoint.
 
-    Thirty random splits into 80 and 20 % tell the variance between splits well, but that between sets of data no better
-    than five do, which use up all documents: with 29 degrees equal methods are told apart too often. Never fewer than
-    4, since n_test/n_train makes up for large test parts by itself.
+    Thirty random splits into 80 and 20 % estimate the variance between splits well, but that between data sets no
+    better than five splits, which use all documents: with 29 degrees, equal methods are found different too often. The
+    minimum is 4, since n_test/n_train already compensates for large test parts.
 
     >>> split_freedom(30, 80, 20), split_freedom(10, 90, 10), split_freedom(3, 80, 20), split_freedom(30, 10, 90)
     (4, 9, 2, 4)
@@ -100,9 +101,9 @@ def split_freedom(splits: int, n_train: float, n_test: float) -> int:
 def variance_floor(difference: float, n_test: int) -> float:
     """The least variance that a mean difference d of two classifiers on n documents can have: |d|·(1 − |d|) / n.
 
-    On each document the difference is −1, 0 or 1; of all such variables with mean d, the one that is 0 or the sign of d
-    varies least, by |d| − d². It holds for accuracy; for other measures from 0 to 1 it is taken as a guide, and for a
-    difference of 1 or more it is 0.
+    On each document the difference is −1, 0 or 1; among variables with mean d, the one that is 0 or the sign of d
+    has the smallest variance, |d| − d². This holds for accuracy; for other measures from 0 to 1 it is a guide, and for
+    a difference of 1 or more it is 0.
 
     >>> variance_floor(0.1, 90)
     0.001
@@ -116,7 +117,7 @@ def t_test(
 ) -> Test:  # fmt: skip
     """t = d̄ / √(scale·max(s², floor)); without any variance p is 1 if nothing differs, else 0."""
     mean, variance = float(differences.mean()), float(differences.var(ddof=1))
-    if np.ptp(differences) <= 1e-12 * np.abs(differences).max():  # rounding leaves 1e-34 where there is none
+    if np.ptp(differences) <= 1e-12 * np.abs(differences).max():  # rounding leaves about 1e-34 instead of 0
         variance = 0.0
     variance = max(variance, floor)
     spread = np.sqrt(scale * variance)
@@ -126,20 +127,20 @@ def t_test(
 
 
 def paired_differences(first: Sequence[float], second: Sequence[float]) -> Floats:
-    """The differences, of two equally long lists of at least two finite numbers."""
+    """The differences of two equally long lists of at least two finite numbers."""
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if a.shape != b.shape or a.ndim != 1 or len(a) < 2:
         raise BadData(
             f"values of shape {a.shape} and {b.shape}; a paired test needs two lists of equal length, at least 2"
         )
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise BadData("the values to compare hold infinity or not-a-number; leave out the splits that failed")
+        raise BadData("the values to compare contain infinity or NaN; remove the splits that failed")
     return a - b
 
 
 @dataclass(frozen=True)
 class WinTieLoss:
-    """How often the first was better, as good, and worse; adds up over data sets. Prints as `wins/ties/losses`."""
+    """How often the first was better, equal, and worse; adds up over data sets. Prints as `wins/ties/losses`."""
 
     wins: int
     ties: int
@@ -160,7 +161,7 @@ class WinTieLoss:
 
 
 def win_tie_loss(first: Sequence[float], second: Sequence[float], *, tolerance: float = 0.0) -> WinTieLoss:
-    """Pairs in which the first is larger, within `tolerance`, or smaller.
+    """Count pairs in which the first is larger, equal within `tolerance`, or smaller.
 
     >>> print(win_tie_loss([0.9, 0.8, 0.7], [0.7, 0.8, 0.8]))
     1/1/1
@@ -186,9 +187,9 @@ def sign_test(first: Sequence[float], second: Sequence[float]) -> Test:
 def mcnemar(first_right: Any, second_right: Any) -> Test:
     """McNemar's exact test of two classifiers on the same documents, from which each got right (bool, n_docs).
 
-    Only documents on which just one of them is right speak; if neither is better, each is so equally often. It asks
-    about these two classifiers as they were trained: of two methods that are as good as each other, one has often had
-    the better training documents, so that it says nothing of methods.
+    Only documents on which exactly one of them is right matter; if both are equally good, each is right on half of
+    these. The test compares the two trained classifiers: of two equally good methods, one has often had
+    the better training documents, so it says nothing about methods.
 
     McNemar (1947); Dietterich (1998), Approximate statistical tests, Neural Computation 10.
 
@@ -202,9 +203,10 @@ def mcnemar(first_right: Any, second_right: Any) -> Test:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values of several tests, made larger so that one of them is below .05 by chance in one of twenty families.
+    """p-values of several tests, adjusted such that any of them is below .05 by chance in at most one of twenty
+    families.
 
-    The k-th smallest of m is multiplied by m − k + 1, and none is below a smaller one. Holm (1979), A simple
+    The k-th smallest of m is multiplied by m − k + 1, and the results are made monotone. Holm (1979), A simple
     sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6.
 
     >>> holm([0.01, 0.04, 0.03])
@@ -219,5 +221,5 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def binomial_half(wins: int, losses: int) -> float:
-    """Two-sided p of so uneven a split of wins + losses fair tosses: 2·P(X ≤ min), at most 1."""
+    """Two-sided p of this split of wins + losses fair tosses, or a more uneven one: 2·P(X ≤ min), at most 1."""
     return float(min(1.0, 2 * bdtr(min(wins, losses), wins + losses, 0.5)))

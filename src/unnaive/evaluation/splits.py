@@ -1,7 +1,8 @@
 """Splits of documents into training and test rows: stratified at random, or in folds; single- and multi-label.
 
-A split is a pair of arrays of row numbers. The same seed gives the same splits, and in one random split the training
-rows of a smaller share are among those of a larger one, so that a learning curve grows one set of documents.
+A split is a pair of arrays of row numbers. The same seed gives the same splits, and within one random split the
+training rows of a smaller share are a subset of those of a larger one, so that a learning curve grows one set of
+documents.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from unnaive.data.folds import folds
 def strata(Y: Sparse) -> Ids:
     """The stratum of each document (n_docs,): its rarest class, ties by index; the number of classes if it has none.
 
-    With one label for each document that is its class. In multilabel data the rare classes are those that a random
-    split would lose, so a document counts where it is needed most (iterative stratification, in one pass).
+    In single-label data this is its class. In multilabel data a random split would lose the rare classes, so a document
+    counts for the class that needs it most (iterative stratification, in one pass).
 
     >>> strata(csr_array([[1, 0], [1, 1], [0, 0]]))
     array([0, 1, 2])
@@ -40,9 +41,9 @@ def strata(Y: Sparse) -> Ids:
 
 
 def stratified_split(Y: Sparse, train_share: float, *, seed: int, split: int = 0) -> tuple[Ids, Ids]:
-    """(train, test) rows, in order: `train_share` (0 to 1) of the documents, and as nearly as possible of each stratum.
+    """(train, test) rows, sorted: `train_share` (0 to 1) of the documents, and as nearly as possible of each stratum.
 
-    Every stratum gives a training document first, and a test document if it has two or more.
+    Every stratum first gets a training document, and a test document if it has at least two.
 
     >>> train, test = stratified_split(csr_array([[1, 0]] * 8 + [[0, 1]] * 2), 0.5, seed=0)
     >>> len(train), len(test), int((train >= 8).sum())
@@ -57,33 +58,33 @@ def stratified_split(Y: Sparse, train_share: float, *, seed: int, split: int = 0
 
 
 def training_order(stratum: Ids, random: np.random.Generator) -> Ids:
-    """Ids in the order in which they become training documents: any beginning of it has its share of every stratum.
+    """Ids in the order in which they become training documents: every prefix has its share of every stratum.
 
-    Document number i of a shuffled stratum of n comes at (i + u)/n, u random for the stratum: systematic sampling.
-    The first of every stratum come before all others, and the last after them.
+    Document number i of a shuffled stratum of n gets the position (i + u)/n, u random for the stratum: systematic
+    sampling. The first documents of all strata come before all others, the last ones after them.
     """
     shuffled = random.permutation(len(stratum))
     ordered = shuffled[np.argsort(stratum[shuffled], kind="stable")]
     _, sizes = np.unique(stratum, return_counts=True)
     size = np.repeat(sizes, sizes)
-    place = np.arange(len(ordered)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    when = (place + np.repeat(random.random(len(sizes)), sizes)) / size
-    when[place == size - 1] = 2.0
-    when[place == 0] = -1.0
+    rank = np.arange(len(ordered)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    when = (rank + np.repeat(random.random(len(sizes)), sizes)) / size
+    when[rank == size - 1] = 2.0
+    when[rank == 0] = -1.0
     return ordered[np.lexsort((size, when))]
 
 
 def fold_splits(Y: Sparse, n_folds: int, *, seed: int) -> Iterator[tuple[Ids, Ids]]:
-    """(train, test) rows of each fold, classes spread evenly."""
+    """(train, test) rows of each fold, stratified by class."""
     fold = folds(Y, n_folds, seed=seed)
     for number in range(n_folds):
         yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
 
 
 def fixed_split(parts: NDArray[Any]) -> tuple[Ids, Ids]:
-    """(train, test) rows where the collection says which is which."""
+    """(train, test) rows if the collection defines them."""
     train, test = np.flatnonzero(parts == "train"), np.flatnonzero(parts == "test")
     if not len(train) or not len(test):
         there = ", ".join(sorted({str(part) for part in parts})) or "nothing"
-        raise BadData(f"the data is split into {there}; a fixed split needs the parts train and test")
+        raise BadData(f"the data has the parts {there}; a fixed split needs the parts train and test")
     return train, test

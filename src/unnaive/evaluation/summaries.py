@@ -1,4 +1,4 @@
-"""Records of experiments → means with their spread, curves, and paired tests between models; grids.py makes tables."""
+"""Summarise records of experiments: means with their spread, curves, and paired tests; grids.py makes tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from unnaive.evaluation.significance import (
     win_tie_loss,
 )
 
-FEWEST_SPLITS = 5  # below which no difference is called significant
+FEWEST_SPLITS = 5  # with fewer splits, no difference is called significant
 GridPoint = tuple[float | None, int | None]  # training size, terms
 
 
@@ -31,9 +31,9 @@ GridPoint = tuple[float | None, int | None]  # training size, terms
 class Summary:
     """One contender at one training size and vocabulary: a measure over the splits.
 
-    `spread` is the standard deviation with divisor n − 1, 0 for a single split; `seconds` the mean of fit and scoring,
-    `n_terms` the mean number of terms that took part, `train_seconds` and `n_bytes` the means of those of the records,
-    0 where they have none. `half_width` is half of the 95 % interval of the mean, with the
+    `spread` is the standard deviation with divisor n − 1, 0 for a single split; `seconds` the mean time of fitting and
+    scoring, `n_terms` the mean number of terms used, `train_seconds` and `n_bytes` the means of those of the records,
+    0 if they have none. `half_width` is half of the 95 % interval of the mean, with the
     variance of the corrected resampled t-test; None with fewer than two splits.
     """
 
@@ -57,16 +57,16 @@ class Summary:
 
 
 def group_comparisons(records: Iterable[Record]) -> dict[tuple[object, ...], list[Record]]:
-    """The records of each comparison that a file holds, oldest first; of a figure made twice, the later."""
-    found: dict[tuple[object, ...], dict[tuple[object, ...], Record]] = {}
+    """The records of each comparison in a file, oldest first; of repeated measurements, the latest."""
+    groups: dict[tuple[object, ...], dict[tuple[object, ...], Record]] = {}
     for record in records:
-        of_one = found.setdefault((record.data, record.protocol, record.seed, record.min_df), {})
+        of_one = groups.setdefault((record.data, record.protocol, record.seed, record.min_df), {})
         of_one[record.trial, record.measure] = record
-    return {key: list(of_one.values()) for key, of_one in found.items()}
+    return {key: list(of_one.values()) for key, of_one in groups.items()}
 
 
 def summarise(records: Iterable[Record]) -> list[Summary]:
-    """Mean and spread of every contender, size, vocabulary and measure, in the order of the records."""
+    """Mean and spread for every contender, size, vocabulary and measure, in the order of the records."""
     groups: dict[tuple[str, float | None, int | None, str], list[Record]] = {}
     for record in records:
         key = (record.contender, record.train_size, record.terms, record.measure)
@@ -100,10 +100,10 @@ class PairwiseTest:
     """Two contenders on the same splits: first against second, by a measure, at a training size and vocabulary.
 
     `outcome` counts splits; `paired` and `corrected` are None with fewer than two splits, `corrected` also with a fixed
-    split. Where smaller is better the sign is turned, so that a positive difference always favours the first.
-    `documents` is McNemar's exact test on the documents themselves, each taken once: all of them where the splits are
-    folds or fixed, those of the first split where splits are random; None where records do not have them. It asks
-    whether the classifiers as they were trained differ, so it decides nothing about the contenders.
+    split. If smaller is better the sign is reversed, so that a positive difference always favours the first.
+    `documents` is McNemar's exact test on the documents, each used once: all of them if the splits are
+    folds or fixed, those of the first split if splits are random; None if records do not have them. It tests
+    whether the trained classifiers differ, so it decides nothing about the contenders.
     """
 
     first: str
@@ -117,12 +117,12 @@ class PairwiseTest:
 
     @property
     def splits(self) -> int:
-        """How many splits both were measured on."""
+        """The number of splits that both were measured on."""
         return self.outcome.wins + self.outcome.ties + self.outcome.losses
 
     @property
     def tested(self) -> Test | None:
-        """The test that decides, over the splits; None with fewer than five."""
+        """The deciding test over the splits; None with fewer than five."""
         return (self.corrected or self.paired) if self.splits >= FEWEST_SPLITS else None
 
     @property
@@ -149,7 +149,7 @@ def pairwise_tests(
 
 
 def every_pair(records: Sequence[Record], *, measure: str | None = None) -> list[PairwiseTest]:
-    """Each two contenders once, the better of the two first, by one measure (the first by default)."""
+    """Each pair of contenders once, the better one first, by one measure (the first by default)."""
     by = measure if measure is not None else records[0].measure
     sign = 1 if find_measure(by).larger_is_better else -1
     means: dict[str, list[float]] = {}
@@ -194,7 +194,10 @@ def _pairwise_test(
 
 
 def _test_documents(mine: Sequence[Record], theirs: Sequence[Record]) -> Test | None:
-    """McNemar's test on which documents each got right; of random splits, which share documents, the first alone."""
+    """McNemar's test on the documents that each classified correctly.
+
+    For random splits, which overlap, only the first.
+    """
     if mine[0].protocol == "random":
         mine, theirs = mine[:1], theirs[:1]
     if not all(one.right and two.right and one.n_test == two.n_test for one, two in zip(mine, theirs, strict=True)):
@@ -214,12 +217,12 @@ class MeasureCurve:
 
 
 def learning_curves(records: Sequence[Record], measure: str) -> list[MeasureCurve]:
-    """By training size in %, one curve for each contender, with the largest vocabulary."""
+    """Curves by training size in %, one for each contender, with the largest vocabulary."""
     return _curves(records, measure, lambda one: one.train_size, lambda one: one.terms)
 
 
 def vocabulary_curves(records: Sequence[Record], measure: str) -> list[MeasureCurve]:
-    """By number of terms, one curve for each contender, at the largest training size; all terms are the last point."""
+    """Curves by number of terms, one for each contender, at the largest training size; all terms are the last point."""
     return _curves(records, measure, lambda one: one.terms or one.n_terms or None, lambda one: one.train_size)
 
 
@@ -244,9 +247,9 @@ def _curves(
 def records_as_json(records: Sequence[Record], *, against: str | None = None) -> str:
     """Summaries and paired tests as JSON."""
     content = {
-        "summaries": [vars(one) for one in summarise(records)],
-        "differences": [_pairwise_json(one) for one in pairwise_tests(records, against=against)],
-        "pairs": [_pairwise_json(one) for one in every_pair(records)],
+        "summaries": [vars(item) for item in summarise(records)],
+        "differences": [_pairwise_json(item) for item in pairwise_tests(records, against=against)],
+        "pairs": [_pairwise_json(item) for item in every_pair(records)],
     }
     return json.dumps(content, indent=2, ensure_ascii=False)
 

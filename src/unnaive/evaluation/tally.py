@@ -47,7 +47,9 @@ class Tally:
 
     def __add__(self, other: Tally) -> Tally:
         if len(self.tp) != len(other.tp):
-            raise BadData(f"tallies of {len(self.tp)} and {len(other.tp)} classes; add those of the same classes")
+            raise BadData(
+                f"tallies of {len(self.tp)} and {len(other.tp)} classes cannot be added; use the same classes"
+            )
         return Tally(
             self.tp + other.tp, self.fp + other.fp, self.fn + other.fn, self.n + other.n, self.exact + other.exact
         )
@@ -92,7 +94,7 @@ class Tally:
 
     @property
     def pooled(self) -> Tally:
-        """All classes as one; its precision, recall and F1 are the micro averages."""
+        """All classes merged; its precision, recall and F1 are the micro averages."""
         tp, fp, fn = self.counts.sum(axis=1, keepdims=True)
         return Tally(tp, fp, fn, self.n, self.exact)
 
@@ -117,7 +119,7 @@ def ratio(part: Any, whole: Any) -> Floats:
 
 
 def indicator_matrix(Y: Any) -> Sparse:
-    """Y as a 0/1 csr_array (n_docs, n_classes); any non-zero is a label. The input is left as it is."""
+    """Y as a 0/1 csr_array (n_docs, n_classes); any non-zero entry is a label. The input is not modified."""
     matrix = csr_array(Y, copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
@@ -125,11 +127,11 @@ def indicator_matrix(Y: Any) -> Sparse:
 
 
 def check_same_shape(truth: Sparse, other: Any) -> tuple[Sparse, Any]:
-    """Both, if they have the same documents and classes."""
+    """Return both if they have the same documents and classes, else raise an error."""
     if truth.shape != other.shape:
         raise BadData(
             f"true labels for {truth.shape[0]} documents × {truth.shape[1]} classes came with values of shape"
-            f" {other.shape}; give one for each document and class"
+            f" {other.shape}; give one value for each document and class"
         )
     return truth, other
 
@@ -140,7 +142,7 @@ def class_sizes(labels: Sparse) -> Ids:
 
 
 def confusion(Y: Any, predicted: Any) -> Sparse:
-    """Documents of true class i (row) that were given class j (column): Yᵀ·predicted, csr_array (n_classes, n_classes).
+    """Documents of true class i (row) predicted as class j (column): Yᵀ·predicted, csr_array (n_classes, n_classes).
 
     For single-label data it is the confusion matrix; a multilabel document counts once for each pair.
 

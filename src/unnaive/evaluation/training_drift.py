@@ -1,8 +1,8 @@
-"""Whether documents that a model is measured on come from the source that it learnt from, by what the model kept.
+"""Test whether evaluation documents come from the source of the training documents, using what the model kept.
 
-What training held out (an accuracy, calibrated probabilities, the coverage of sets) tells of documents of that source.
-A model that learns from documents has kept them counted, others have kept how many documents have each term: enough to
-test whether new documents are like these, though no text was kept.
+Held-out results of training (accuracy, calibrated probabilities, coverage of sets) apply to documents of that source.
+A model that learns from documents has kept their counts; others have kept the document frequency of each term. That is
+enough to test whether new documents are like these, although no text was kept.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from unnaive.text.counting import TextCounter
 from unnaive.text.gram_units import find_kinds
 from unnaive.text.vocabulary import Vocabulary
 
-MOST = 2000  # documents of each side that texts are compared by: a drift that takes more to see costs little
+MOST = 2000  # documents compared on each side: a drift that needs more to be seen costs little
 
 
 @dataclass(frozen=True)
 class TrainingDrift:
-    """Documents against those of training: p of the test of their words, and of the test of their classes' shares.
+    """Evaluation documents against training documents: p of the test of words, and of the test of class shares.
 
-    p_classes  the smallest over the classes, corrected for their number (Holm); 1 where nothing can be said
+    p_classes  the smallest over the classes, corrected for their number (Holm); 1 if it cannot be computed
     """
 
     p_words: float
@@ -44,16 +44,19 @@ class TrainingDrift:
 
     @property
     def p(self) -> float:
-        """Of the test that both come from one source: twice the smaller of the two (Bonferroni)."""
+        """p of the test that both come from one source: twice the smaller of the two (Bonferroni)."""
         return min(1.0, 2 * min(self.p_words, self.p_classes))
 
     @property
     def differs(self) -> bool:
-        """Whether the documents differ from those of training; of one source, one time in twenty at most."""
+        """Whether the documents differ from the training documents.
+
+        If they do not, at most one test in twenty says so.
+        """
         return self.p <= ALPHA
 
     def sentence(self) -> str:
-        """The verdict in words; nothing where no difference was found.
+        """The verdict in a sentence; empty if no difference was found.
 
         >>> TrainingDrift(0.001, 0.4).sentence()[:78]
         'these documents differ from those of training in their words (p 0.002), so wha'
@@ -61,21 +64,21 @@ class TrainingDrift:
         if not self.differs:
             return ""
         each = (("words", self.p_words), ("shares of the classes", self.p_classes))
-        what = " and ".join(name for name, p in each if 2 * p <= ALPHA)
+        aspects = " and ".join(name for name, p in each if 2 * p <= ALPHA)
         return (
-            f"these documents differ from those of training in their {what} (p {self.p:.2g}), so what was measured "
+            f"these documents differ from those of training in their {aspects} (p {self.p:.2g}), so what was measured "
             "while training (held-out accuracy, calibration, coverage of sets) cannot be expected to hold for them"
         )
 
 
 def find_training_drift(fitted: FittedModel, documents: Any, Y: Sparse, *, seed: int = 0) -> TrainingDrift | None:
-    """The test of documents, texts or rows of counts, with labels Y (n_docs, at least n_classes).
+    """Test documents (texts or rows of counts) with labels Y (n_docs, at least n_classes).
 
-    None where fewer than FEWEST_TEXTS are on a side, or the model has kept nothing to compare with. Copies on a side
-    count once, as far as they can be seen: of a model that kept sums alone, not among those of training.
+    None if there are fewer than FEWEST_TEXTS on a side, or the model has kept nothing to compare with. Copies on a side
+    count once if they can be detected; among training documents they cannot if the model kept only sums.
     """
     kept = fitted.statistic
-    if fitted.documents is not None:  # a model that tunes on its documents has their sums too
+    if fitted.documents is not None:  # a model tuned on its documents also has their sums
         kept = fitted.documents
     if kept is None or kept.n_docs < FEWEST_TEXTS or Y.shape[0] < FEWEST_TEXTS:
         return None
@@ -87,7 +90,7 @@ def find_training_drift(fitted: FittedModel, documents: Any, Y: Sparse, *, seed:
 
 
 def _against_documents(fitted: FittedModel, kept: KeptDocuments, documents: Any, Y: Sparse, seed: int) -> TrainingDrift:
-    """By a permutation test of the distance of the means, copies and shared passages held together."""
+    """Use a permutation test of the distance of the means; copies and shared passages are kept together."""
     rng = np.random.default_rng(seed)
     rows, new_rows = (_sample(n, rng) for n in (kept.n_docs, Y.shape[0]))
     old, new = _count_words(fitted, kept.words, kept.table[rows], documents, new_rows)
@@ -100,10 +103,10 @@ def _against_documents(fitted: FittedModel, kept: KeptDocuments, documents: Any,
 
 
 def _against_sums(fitted: FittedModel, kept: NamedCounts, documents: Any, Y: Sparse, seed: int) -> TrainingDrift | None:
-    """By Fisher's exact test of every word, corrected for their number (Holm)."""
+    """Use Fisher's exact test for every word, corrected for their number (Holm)."""
     counts = kept.counts
     if not np.issubdtype(np.asarray(counts.df).dtype, np.integer):
-        return None  # documents with weights: how many there were is not known
+        return None  # documents have weights, so their number is unknown
     n_old, df = int(counts.n_docs), csr_array(np.asarray(counts.df)[None, :])
     rows = _sample(Y.shape[0], np.random.default_rng(seed))
     before, new = _count_words(fitted, kept.vocabulary, df, documents, rows)
@@ -120,9 +123,9 @@ def _against_sums(fitted: FittedModel, kept: NamedCounts, documents: Any, Y: Spa
 def _count_words(
     fitted: FittedModel, vocabulary: Vocabulary | None, table: Sparse, documents: Any, rows: Ids
 ) -> tuple[Sparse, Sparse]:
-    """(what was kept, the new documents `rows`) over the same words, with those that only the new ones have.
+    """(the kept counts, the new documents `rows`) over the same words, including words that only the new ones have.
 
-    Pairs and pieces of words follow from the words, and are left out.
+    Pairs and character n-grams follow from the words and are omitted.
     """
     rule = fitted.token_rule
     if rule is None or vocabulary is None:
@@ -144,13 +147,13 @@ def _class_p(old_Y: Sparse, n_old: int, new_Y: Sparse, classes: tuple[Any, ...])
 
 
 def _class_sizes(Y: Sparse, n_classes: int) -> NDArray[np.int64]:
-    """Documents of each class that the model knows (n_classes,), and last of all others."""
+    """Documents of each class that the model knows (n_classes,), followed by those of all others."""
     sizes = np.bincount(csr_array(Y).indices, minlength=n_classes)
     return np.append(sizes[:n_classes], sizes[n_classes:].sum())
 
 
 def _share_p(old: NDArray[np.int64], n_old: int, new: NDArray[np.int64], n_new: int) -> float:
-    """The smallest p of Fisher's exact test of a class's share, corrected for the number of classes (Holm).
+    """The smallest p of Fisher's exact test of a class share, corrected for the number of classes (Holm).
 
     >>> round(_share_p(np.array([1, 3]), 4, np.array([4, 0, 0]), 4), 4)     # 2 · 1/14, twice for two classes
     0.2857

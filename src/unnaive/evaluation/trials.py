@@ -1,9 +1,9 @@
 """One trial: a model trained on one side of a split and measured on the other; experiments.py runs many of them.
 
-A trial is a pure function of the data, the plan and its own place in the plan, so the same seed gives the same numbers
-in any order and in any number of processes. Models are trained, terms selected and multilabel decisions tuned by the
-functions that TextClassifier uses, and a model that reads texts in a way of its own (`auto`) does so here too; so a
-figure here is that of a classifier fitted on the same training documents.
+A trial is a pure function of the data, the plan and its position in the plan, so the same seed gives the same numbers
+in any order and with any number of processes. Training, term selection and tuning of multilabel decisions use the
+functions of TextClassifier, and a model with its own token rule (`auto`) uses it here too; so the
+results are those of a classifier fitted on the same training documents.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from unnaive.linear.selection import select_terms
 from unnaive.models.catalogue import find_model, make_model
 from unnaive.text.vocabulary import Vocabulary
 
-TUNING_FOLDS = 5  # multilabel decisions are tuned on out-of-fold scores, with as many folds as TextClassifier
+TUNING_FOLDS = 5  # multilabel decisions are tuned on out-of-fold scores, with as many folds as in TextClassifier
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A model of the catalogue with its settings, one of those that are compared.
+    """A model of the catalogue with its settings, as one entry of a comparison.
 
     >>> str(Contender.parse("multinomial:alpha=0.1:smoothing=laplace"))
     'multinomial alpha=0.1 smoothing=laplace'
@@ -57,20 +57,20 @@ class Contender:
 
     @classmethod
     def parse(cls, text: str) -> Contender:
-        """`name` or `name:setting=value:…`; settings are checked."""
+        """Parse `name` or `name:setting=value:…`; settings are checked."""
         name, *pairs = text.split(":")
         settings = parse_settings(pairs)
         make_model(name, settings)
         return cls(name, tuple(sorted(settings.items())))
 
     def spec(self, random_state: int = 0) -> TrainingSpec:
-        """How this model is trained."""
+        """The training specification of this model."""
         model = make_model(self.model, dict(self.settings), random_state=random_state)
         return TrainingSpec(model, class_weight=model.get_params().get("class_weight"), random_state=random_state)
 
     @property
     def token_rule_changes(self) -> dict[str, Any]:
-        """How this model reads texts where nobody says otherwise, as far as it differs from the default."""
+        """The differences of this model's token rule from the default."""
         return find_model(self.model).token_rule_for(dict(self.settings))
 
     def __str__(self) -> str:
@@ -80,7 +80,7 @@ class Contender:
 def train_scorer(name: str, X: Sparse, Y: Sparse, *, seed: int = 0, **settings: Any) -> Scorer:
     """The model called `name` trained on documents X (n_docs, n_terms) with labels Y (n_docs, n_classes) 0/1.
 
-    Where some document has other than one label, the target is multilabel.
+    If some document does not have exactly one label, the target is multilabel.
 
     >>> from scipy.sparse import csr_array
     >>> train_scorer("multinomial", csr_array([[2, 0], [0, 1]]), csr_array([[1, 0], [1, 1]])).link
@@ -96,7 +96,7 @@ class ExperimentPlan:
     """What to compare: contenders × splits × training sizes (shares in %) × vocabulary sizes, and the measures.
 
     With `folds` the splits are those of k-fold cross-validation, without `train_sizes` that of the collection.
-    `vocabularies` are numbers of terms, best by information gain on the training documents; None is all of them.
+    `vocabularies` are numbers of terms, selected by information gain on the training documents; None is all of them.
     """
 
     contenders: tuple[Contender, ...]
@@ -113,12 +113,12 @@ class ExperimentPlan:
             find_measure(name)
         for what, given in (("models to compare", self.contenders), ("measures", self.measures)):
             if not given:
-                raise BadData(f"no {what} were given; name at least one")
+                raise BadData(f"there are no {what}; name at least one")
         if self.folds is not None and self.train_sizes:
-            raise BadData("folds and training sizes were both given; a plan has one or the other")
+            raise BadData("a plan cannot have both folds and training sizes; give one of them")
         for size in self.train_sizes:
             if not 0 < size < 100:
-                raise BadData(f"a training size came as {size:g}; it is a share in %, above 0 and below 100")
+                raise BadData(f"the training size is {size:g}; give a share in % above 0 and below 100")
         for what, number, least in (
             ("number of splits", self.splits, 1),
             ("number of folds", self.folds, 2),
@@ -127,7 +127,7 @@ class ExperimentPlan:
             *(("vocabulary size", size, 1) for size in self.vocabularies),
         ):
             if number is not None and (number != int(number) or number < least):
-                raise BadData(f"the {what} came as {number:g}; give a whole number from {least} up")
+                raise BadData(f"the {what} came as {number:g}; give an integer of at least {least}")
 
     @property
     def protocol(self) -> str:
@@ -137,7 +137,7 @@ class ExperimentPlan:
         return "random" if self.train_sizes else "fixed"
 
     def trials(self) -> list[Trial]:
-        """All trials, those that share documents and terms next to each other."""
+        """All trials; those that share documents and terms are adjacent."""
         n_splits = self.folds or (self.splits if self.train_sizes else 1)
         return [
             Trial(split, size, terms, contender)
@@ -160,7 +160,7 @@ class Trial:
 
 @dataclass(eq=False)
 class TrialRunner:
-    """Runs the trials of a plan; what neighbouring trials share, the split and its terms, is made once."""
+    """Run the trials of a plan; neighbouring trials share the split and its terms."""
 
     material: Material
     plan: ExperimentPlan
@@ -176,21 +176,21 @@ class TrialRunner:
         training = data.counting_seconds + time.process_time() - began
         scores = fitted.scorer.scores(X_test)
         seconds = time.perf_counter() - started
-        given = self._measure_input(data, fitted, scores)
+        inputs = self._measure_input(data, fitted, scores)
         sizes = {"n_train": len(data.train_rows), "n_test": len(data.test_rows), "n_terms": X_test.shape[1]}
         if fitted.token_rule is not None:
             sizes["n_bytes"] = file_size(fitted, frozen=True)
         common = self.record_fields(
-            trial, seconds=_three_digits(seconds), train_seconds=_three_digits(training), right=_right_bits(given),
+            trial, seconds=_three_digits(seconds), train_seconds=_three_digits(training), right=_right_bits(inputs),
             **sizes,
         )  # fmt: skip
         return [
-            Record(**common, measure=name, value=_measure_or_none(name, given), versions=versions())
+            Record(**common, measure=name, value=_measure_or_none(name, inputs), versions=versions())
             for name in self.plan.measures
         ]
 
     def record_fields(self, trial: Trial, **more: Any) -> dict[str, Any]:
-        """What all records of a trial have in common."""
+        """The fields common to all records of a trial."""
         return {
             "data": self.material.fingerprint,
             "protocol": self.plan.protocol,
@@ -213,11 +213,11 @@ class TrialRunner:
             share = trial.train_size / 100
             return stratified_split(self.material.Y, share, seed=self.plan.seed, split=trial.split)
         if self.material.parts is None:
-            raise BadData(f"{self.material.name} has no split of its own; give training sizes or folds")
+            raise BadData(f"{self.material.name} has no predefined split; give training sizes or folds")
         return fixed_split(self.material.parts)
 
     def split_data(self, trial: Trial) -> SplitData:
-        """Both sides of the trial's split, with the terms that its training documents select."""
+        """Both sides of the trial's split, with the terms selected on its training documents."""
         material = self.material.read_with(trial.contender.token_rule_changes)
         key = (trial.split, trial.train_size, trial.terms, material.rule)
         if self._last is None or self._last[0] != key:
@@ -252,7 +252,7 @@ class TrialRunner:
 
 @dataclass(frozen=True, eq=False)
 class SplitData:
-    """Both sides of a split; `terms` were selected on the training documents, whose sums over them are `counts`."""
+    """Both sides of a split; `terms` were selected on the training documents, and `counts` are their sums."""
 
     material: Material
     train_rows: Ids
@@ -283,7 +283,7 @@ class SplitData:
         return self.material.seconds * len(self.train_rows) / len(self.material)
 
     def fit(self, spec: TrainingSpec) -> tuple[FittedModel, Sparse]:
-        """The model trained on all training documents, and the test documents with the terms that it uses."""
+        """The model trained on all training documents, and the test documents with its terms."""
         names = None if self.material.vocabulary is None else self.material.vocabulary.take(self.terms)
         if spec.model.takes_terms and names is not None and self.material.vocabulary is not None:
             fitted = train(
@@ -298,7 +298,7 @@ class SplitData:
         return fitted, self.X_test
 
     def train(self, spec: TrainingSpec) -> Scorer:
-        """What documents are scored with, trained on all training documents."""
+        """The scorer trained on all training documents."""
         exclusive = not self.targets.multilabel
         if spec.model.statistic == "counts" and spec.class_weight is None:  # the documents are not needed
             return make_scorer(spec, NamedCounts(self.targets.classes, None, self.counts), exclusive=exclusive)[0]
@@ -307,14 +307,14 @@ class SplitData:
         return make_scorer(spec, NamedCounts(self.targets.classes, None, counts), rows, exclusive=exclusive)[0]
 
     def decision(self, fitted: FittedModel) -> Decision:
-        """The best class; for multilabel targets scut or rcut, tuned on training documents that a fold left out.
+        """The best class; for multilabel targets scut or rcut, tuned on out-of-fold scores of training documents.
 
-        Each fold selects its own terms, as it would for TextClassifier(select=…, decision="best").
+        Each fold selects its own terms, as in TextClassifier(select=…, decision="best").
         """
         spec = fitted.spec
         if self.material.exclusive or spec.model.takes_terms:
             return fitted.decision
-        # a model that is tuned keeps its documents, in an order of their own, by which they are cut into folds
+        # a tuned model keeps its documents in its own order, by which they are divided into folds
         X, vocabulary = self._seen_terms
         rows = kept_rows(KeptDocuments.of(X, self.targets, vocabulary), self.targets.target_type)
         scores = out_of_fold_scores(
@@ -325,7 +325,7 @@ class SplitData:
 
     @lazy_property
     def _seen_terms(self) -> tuple[Sparse, Vocabulary | None]:
-        """Training documents with every term that one of them has, selected or not, and the terms' names."""
+        """Training documents with every term that occurs in one of them, selected or not, and the terms' names."""
         X = self.material.X[self.train_rows]
         seen = np.flatnonzero(X.sum(axis=0))
         vocabulary = self.material.vocabulary
@@ -336,18 +336,18 @@ def _three_digits(seconds: float) -> float:
     return float(f"{seconds:.3g}")
 
 
-def _right_bits(given: MeasureInput) -> str:
-    """A bit for each document whose labels are all right, as hexadecimal digits; empty without decisions."""
-    if given.predictions is None:
+def _right_bits(inputs: MeasureInput) -> str:
+    """A bit for each document with all labels right, as hexadecimal digits; empty without decisions."""
+    if inputs.predictions is None:
         return ""
-    wrong = np.asarray(abs(indicator_matrix(given.Y) - indicator_matrix(given.predictions)).sum(axis=1))
+    wrong = np.asarray(abs(indicator_matrix(inputs.Y) - indicator_matrix(inputs.predictions)).sum(axis=1))
     return np.packbits(wrong == 0).tobytes().hex()
 
 
-def _measure_or_none(name: str, given: MeasureInput) -> float | None:
-    """The value, or None where the model has nothing to measure (probabilities of a margin) or it is undefined."""
+def _measure_or_none(name: str, inputs: MeasureInput) -> float | None:
+    """The value, or None if the model lacks the input (probabilities of a margin) or the value is undefined."""
     measure = find_measure(name)
-    if getattr(given, measure.needs) is None:
+    if getattr(inputs, measure.needs) is None:
         return None
-    value = measure(given)
+    value = measure(inputs)
     return value if math.isfinite(value) else None

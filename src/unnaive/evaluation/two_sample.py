@@ -1,4 +1,4 @@
-"""Whether new texts come from the source of the old ones: a permutation test, and how well a classifier parts them."""
+"""Test whether new texts come from the source of the old ones: a permutation test, and the AUC of a classifier."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from unnaive.evaluation.related_documents import RelatedDocuments, find_related,
 from unnaive.models.held_out_scores import softmax_scores
 
 ALPHA = 0.05
-MOST_TEST = 20_000  # documents of each side: more would not change the verdict
+MOST_TEST = 20_000  # documents of each side; more would not change the verdict
 PERMUTATIONS = 499
-BATCH = 50  # permutations at once: the memory is that many numbers for each term
+BATCH = 50  # permutations at a time; memory is this many numbers per term
 
 
 @dataclass(frozen=True)
 class TwoSampleTest:
     """Whether new texts differ from old ones, and by how much.
 
-    auc   how well a classifier of one half of both tells new texts of the other half from old ones: the chance that a
-          new text gets the higher score, .5 if they are alike; low, high: 95 % interval
-    p     of the permutation test: the share of random relabellings whose means are at least as far apart; where the old
+    auc   how well a classifier trained on one half of both separates new texts of the other half from old ones: the
+          probability that a new text gets the higher score, .5 if they are alike; low, high: 95 % interval
+    p     of the permutation test: the share of permutations whose means are at least as far apart; if the old
           texts have classes, twice the smaller of it and the p of the most changed class (Bonferroni over two tests)
     """
 
@@ -43,9 +43,9 @@ class TwoSampleTest:
 
 
 def add_class_evidence(test: TwoSampleTest, share_p: Sequence[float]) -> TwoSampleTest:
-    """The test with the p of class shares, each corrected for their number, taken into account.
+    """Combine the test with the p of class shares, each corrected for their number.
 
-    A change of the mix of classes is told far sooner by a classifier of the classes than by the mean of all words.
+    A classifier of the classes detects a change of class shares much sooner than the mean of all words does.
 
     >>> add_class_evidence(TwoSampleTest(0.55, 0.5, 0.6, 0.2), [0.6, 0.01]).p
     0.02
@@ -58,9 +58,8 @@ def two_sample_test(old: Sparse, new: Sparse, *, seed: int = 0) -> TwoSampleTest
 
     The statistic is ‖mean of new − mean of old‖² of tf-idf rows (maximum mean discrepancy with the linear kernel;
     Gretton et al. 2012), compared with PERMUTATIONS relabellings of the same documents. Copies within a side are one
-    observation, and relabellings keep for documents that share passages how many of them are on each side; so what is
-    written in copies or in replies is no evidence by its number. The classifier's halves are made of whole groups of
-    such documents.
+    observation, and relabellings preserve how many documents of a group with shared passages are on each side; so
+    the number of copies or replies is not evidence. The classifier's halves consist of whole groups of such documents.
     """
     old, new = _sample(old, seed), _sample(new, seed)
     X = csr_array(vstack([old, new]))
@@ -84,12 +83,12 @@ def _sample(X: Sparse, seed: int) -> Sparse:
 
 
 def permutation_p(Z: Sparse, is_new: Ids, related: RelatedDocuments, *, seed: int = 0) -> float:
-    """The share of relabellings, the given one among them, with means at least as far apart; Z (n_docs, n_features).
+    """The share of relabellings, including the given one, with means at least as far apart; Z (n_docs, n_features).
 
-    Documents that are copies on one side are one unit, which keeps its weight. Units that share passages are one group,
-    and the labels of whole groups are exchanged with those of groups of the same number of units, then shuffled inside:
-    all labellings that are reached are equally probable if units come from one source, be their groups drawn as a whole
-    or not.
+    Documents that are copies on one side are one unit, which keeps its weight. Units that share passages are one group.
+    The labels of whole groups are exchanged with those of groups with the same number of units, then shuffled inside:
+    all resulting labellings are equally probable if units come from one source, whether or not groups were drawn as a
+    whole.
     """
     _, first, unit, weight = np.unique(
         2 * related.copies + is_new, return_index=True, return_inverse=True, return_counts=True
@@ -118,7 +117,7 @@ def _mean_distance(sums: Sparse, weight: Floats, labels: Floats) -> Floats:
 
 
 def shuffle_groups(labels: NDArray[np.float64], group: Ids, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Labels (n_units,) with those of whole groups exchanged between groups of equal size, and shuffled inside of each.
+    """Exchange the labels (n_units,) of whole groups between groups of equal size, and shuffle them inside each group.
 
     >>> labels = np.array([1.0, 0.0, 0.0, 1.0, 1.0])                # a pair of new ones is still a pair
     >>> shuffle_groups(labels, np.array([0, 1, 2, 3, 3]), np.random.default_rng(0))[3:].tolist()

@@ -2,7 +2,7 @@
 
 A pure function of a record and its fields' kinds: nothing depends on other records, so that counts of the terms add and
 subtract exactly. A category is one term, its value. A number is a term for the interval it lies in, at three
-resolutions: 1, 4 and 16 intervals to the octave, whose borders depend on no data; zero is a term of its own, and signs
+resolutions: 1, 2 and 4 intervals to the octave, whose borders depend on no data; zero is a term of its own, and signs
 are kept apart. A date is a term each for its year, month, weekday and, where it has a time, hour. An empty cell is the
 term "(missing)" of its field. A value that training never saw is a term that no weight speaks of: no evidence.
 """
@@ -21,7 +21,7 @@ from unnaive.io.profiles import profile_column
 from unnaive.text.buffer import TABLES, TextBuffer, as_texts
 from unnaive.text.sections import KINDS, SECTION, TEXT_KINDS, UNIT, field_key, field_kinds
 
-RESOLUTIONS = (1, 4, 16)  # intervals to the octave
+RESOLUTIONS = (1, 2, 4)  # intervals to the octave
 MOST_KNOWN = 1 << 16  # distinct values of a column whose encoding is kept
 SAMPLE = 1000  # values by which the kind of a field is guessed
 FEW_NUMBERS = 10  # distinct whole numbers that are rather names than amounts
@@ -52,7 +52,7 @@ def encode_records(
     """The records of a table as texts, given its columns by name; an error names a column that is not there.
 
     >>> encode_records({"subject": ["hi"], "age": ["3.5"]}, ("subject:text", "age:number"))
-    ['\\x1esubject\\x1fhi\\x1eage\\x1f3.5\\x1f[2,4)\\x1f[3.5,4)\\x1f[3.5,3.625)']
+    ['\\x1esubject\\x1fhi\\x1eage\\x1f3.5\\x1f[2,4)\\x1f[3,4)\\x1f[3.5,4)']
     """
     parts = []
     for name, kind in field_kinds(fields).items():
@@ -128,7 +128,7 @@ def _number_units(value: Any, name: str) -> list[str]:
     """The intervals that a number lies in, wide ones first.
 
     >>> _number_units(3.5, "age"), _number_units("-1,000", "x")[0], _number_units(0, "x")
-    (['[2,4)', '[3.5,4)', '[3.5,3.625)'], '(-1024,-512]', ['0'])
+    (['[2,4)', '[3,4)', '[3.5,4)'], '(-1024,-512]', ['0'])
     """
     number = read_number(value)
     if number is None:
@@ -231,7 +231,7 @@ def as_documents(values: Any, fields: Sequence[str] | None) -> list[str] | tuple
     Records come as a DataFrame (pandas, polars), an Arrow table, a list of dicts, or a dict of columns.
 
     >>> as_documents([{"age": 1}, {"age": None}], ("age:number",))
-    ['\\x1eage\\x1f1\\x1f[1,2)\\x1f[1,1.25)\\x1f[1,1.0625)', '\\x1eage\\x1f\\x1f(missing)']
+    ['\\x1eage\\x1f1\\x1f[1,2)\\x1f[1,1.5)\\x1f[1,1.25)', '\\x1eage\\x1f\\x1f(missing)']
     """
     if fields is None:
         return as_texts(values)

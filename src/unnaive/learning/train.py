@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import BadData, UnnaiveError, choose
+from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning, choose
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
@@ -33,7 +34,7 @@ from unnaive.learning.training_options import TrainingOptions
 from unnaive.learning.tuned_models import N_FOLDS, find_tuning, keeps_documents, tune_choice, tune_model
 from unnaive.learning.tuning import TUNINGS
 from unnaive.linear.scorer import Scorer
-from unnaive.linear.selection import check_select, select_terms
+from unnaive.linear.selection import check_select, min_df_for_full_table, select_terms
 from unnaive.text.token_rule import TokenRule
 
 DECISIONS = ("argmax", "untuned", *TUNINGS)
@@ -395,7 +396,13 @@ def _active_terms(spec: TrainingSpec, named: NamedCounts) -> Ids | None:
     """The columns that `min_df` and `select` leave; None for all, and columns without names are all used."""
     if named.vocabulary is None and spec.select is None and spec.min_df == 1:
         return None
-    chosen = select_terms(named.counts, named.vocabulary, min_df=spec.min_df, select=spec.select)
+    min_df = spec.min_df
+    if spec.model.in_passes and spec.select is None:  # made for vocabularies that keep growing
+        min_df = min_df_for_full_table(named.counts, min_df)
+        if min_df > spec.min_df:
+            warnings.warn(f"terms of fewer than {min_df:,} documents are left out, so that a weight for each class and "
+                          "term fits in memory", UnnaiveWarning, stacklevel=2)  # fmt: skip
+    chosen = select_terms(named.counts, named.vocabulary, min_df=min_df, select=spec.select)
     return None if len(chosen) == named.counts.n_terms else chosen
 
 

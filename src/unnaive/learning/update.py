@@ -152,7 +152,7 @@ def refuse_mixed_labels(classes: Any, others: Any) -> None:
 
     >>> refuse_mixed_labels(["ham", "spam"], [1])
     Traceback (most recent call last):
-    unnaive.base.errors.BadData: labels mix int and str; make them all one kind, for instance with str
+    unnaive.base.errors.BadData: labels mix int and str; convert them to one type, for instance with str
     """
     if classes and others:
         sorted_classes((classes[0], others[0]))

@@ -16,6 +16,7 @@ from unnaive.base.errors import BadData, UnnaiveError, choose
 from unnaive.base.log_functions import xlogy
 from unnaive.base.types import Floats, Ids
 from unnaive.data.counts import Counts
+from unnaive.linear import linear
 from unnaive.linear.linear import refuse_full_table
 from unnaive.text.vocabulary import Vocabulary
 
@@ -150,6 +151,18 @@ def select_terms(
     gains = np.atleast_2d(measure(counts.take_terms(present), per_class=name.endswith(PER_CLASS)))
     best = [present[top_k(row, k, names=_NamesAt(terms, present))] for row in gains]
     return np.unique(np.concatenate(best))
+
+
+def min_df_for_full_table(counts: Counts, min_df: int = 1) -> int:
+    """The least number of documents, from `min_df` on, for which a weight for every class and term fits in memory.
+
+    It depends on the sums alone: whatever the order of documents, the same terms are left.
+    """
+    df, most = np.ceil(np.asarray(counts.df)), linear.FULL_CELLS // max(1, counts.n_classes)
+    left = np.sort(df[df >= min_df])[::-1]
+    if len(left) <= most:
+        return min_df
+    return int(left[most]) + 1  # terms of as many documents as the first that does not fit go too
 
 
 class _NamesAt:

@@ -1,4 +1,7 @@
-"""The blend: OR gate and Rocchio with log-tf, each over the document's maximum, added; beyond the or-gate paper."""
+"""The blend of OR gate and Rocchio with log-tf.
+
+Each score is divided by the document's maximum, then they are added.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,12 @@ from unnaive.models.rocchio import Rocchio
 
 @dataclass(frozen=True, eq=False)
 class Blend(Scorer):
-    """score = share · relative(gate) + (1 − share) · relative(centroids); relative: over the document's maximum.
+    """score = share · relative(gate) + (1 − share) · relative(centroids), relative to the document's maximum.
 
-    Dividing by a maximum is not linear, so this is a Scorer of its own; like a cosine, the score is no probability.
+    Dividing by a maximum is not linear, so this needs its own Scorer; like a cosine, the score is not a probability.
     """
 
-    link = "cosine"  # from 0 to 1, and no probability
+    link = "cosine"  # from 0 to 1, but not a probability
     kind: ClassVar[str] = "blend"
 
     gate: Linear
@@ -38,12 +41,12 @@ class Blend(Scorer):
 
     @property
     def n_classes(self) -> int:
-        """How many classes are scored."""
+        """The number of classes."""
         return self.gate.n_classes
 
     @property
     def n_terms(self) -> int:  # type: ignore[override]  # a field of other scorers
-        """How many terms a document may have."""
+        """The number of terms."""
         return self.gate.n_terms
 
     def scores(self, X: Sparse) -> Floats:
@@ -51,21 +54,22 @@ class Blend(Scorer):
         return self.share * relative(self.gate.scores(X)) + (1 - self.share) * relative(self.centroids.scores(X))
 
     def contributions(self, document: Sparse, chosen: int, rival: int | None) -> Contributions:
-        """What each term of a document (1, n_terms) adds to the score of a class, or to its lead over a rival.
+        """The contribution of each term of a document (1, n_terms) to the score of a class, or to its lead over a
+        rival.
 
-        For one document the two maxima are numbers, so its score is a sum over terms after all; the base is 0.
+        For a single document the two maxima are constants, so its score is a sum over terms; the base is 0.
         """
         values = np.zeros(document.nnz)
         for part, share in ((self.gate, self.share), (self.centroids, 1 - self.share)):
             features = part.weighting.apply(document)
             adds = part.weights(features.indices) * features.data
             top = adds.sum(axis=1).max(initial=0.0)
-            own = adds[chosen] - (0.0 if rival is None else adds[rival])
-            values += share * own / (top if top > 0 else 1.0)
+            lead = adds[chosen] - (0.0 if rival is None else adds[rival])
+            values += share * lead / (top if top > 0 else 1.0)
         return Contributions(0.0, values)
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Arrays and JSON settings from which `from_arrays` makes an equal scorer."""
+        """Arrays and JSON settings for `from_arrays`."""
         arrays: dict[str, NDArray[Any]] = {}
         settings: dict[str, Any] = {"share": self.share}
         for name, part in (("gate", self.gate), ("centroids", self.centroids)):
@@ -75,12 +79,12 @@ class Blend(Scorer):
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> Blend:
-        """The inverse of `to_arrays`; trusts nothing, since models come from files."""
+        """The inverse of `to_arrays`; the input is checked, since it comes from a file."""
         try:
             check_keys(settings, "share", "gate", "centroids")
             share = settings["share"]
             if not is_number(share) or not 0 <= share <= 1:
-                raise ValueError("its share is no number from 0 to 1")
+                raise ValueError("its share is not a number from 0 to 1")
             if any(not name.startswith(("gate.", "centroids.")) for name in arrays):
                 raise ValueError("it has arrays that belong to neither of its parts")
             gate, centroids = _part(NoisyOr, arrays, settings, "gate"), _part(Linear, arrays, settings, "centroids")
@@ -92,7 +96,7 @@ class Blend(Scorer):
 
 
 class OrBlend(DocumentsModel):
-    """OR gate and Rocchio, each over the document's maximum: `share` of the first, the rest of the second.
+    """OR gate and Rocchio, each relative to the document's maximum; `share` is the weight of the first.
 
     >>> OrBlend().fit([[2, 0, 1], [0, 3, 1]], ["sport", "politics"]).scores([[1, 0, 0]])
     array([[0., 1.]])
@@ -105,7 +109,7 @@ class OrBlend(DocumentsModel):
     generative = False
     poor_score = True
 
-    share: float = setting("The share of the OR gate in the score.", default=0.3, at_least=0, at_most=1)
+    share: float = setting("Weight of the OR gate in the score.", default=0.3, at_least=0, at_most=1)
     weights: str = setting("Estimate of the gate's weights; see OrGate.", default="relaxed", choices=tuple(WEIGHTS))
     tf: str = setting("Term frequency of Rocchio.", default="log", choices=("raw", "log", "binary"))
     class_weight: Any = class_weight_setting()
@@ -114,7 +118,7 @@ class OrBlend(DocumentsModel):
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
     ) -> Blend:  # fmt: skip
-        """Both, trained on the same documents."""
+        """Train both on the same documents."""
         gate = OrGate(weights=self.weights).rule(Counts.of(X, Y, sample_weight))
         return Blend(gate, Rocchio(tf=self.tf).learn(X, Y, sample_weight=sample_weight), self.share)
 

@@ -9,7 +9,7 @@ from unnaive.base.errors import UnknownName, choose
 from unnaive.base.settings import unknown_setting
 from unnaive.models.estimator import Model
 
-# Imported when first asked for: the command line needs one of them, not all.
+# imported on demand: the command line needs only one of them
 MODELS = {
     "auto": "unnaive.models.auto.learner:Auto",
     "multinomial": "unnaive.models.naive_bayes:MultinomialNB",
@@ -39,33 +39,33 @@ MODELS = {
     "label-tree": "unnaive.models.label_tree.learner:LabelTree",
 }
 
-# Trained elsewhere: they are read from files, and cannot be chosen for training.
+# trained elsewhere: they can be read from files, but not trained
 IMPORTED = {"fasttext": "unnaive.models.fasttext.learner:FastText"}
 
 
 def find_model(name: str) -> type[Model]:
-    """The class of the model called `name`, or an error that lists those there are.
+    """The class of the model called `name`, or an error that lists the models.
 
     >>> find_model("multinomial").title
     'multinomial naive Bayes'
     """
-    place = IMPORTED[name] if name in IMPORTED else MODELS[choose(list(MODELS), name, "model")]
-    module, class_name = place.split(":")
-    found: type[Model] = getattr(import_module(module), class_name)
-    return found
+    path = IMPORTED[name] if name in IMPORTED else MODELS[choose(list(MODELS), name, "model")]
+    module, class_name = path.split(":")
+    model: type[Model] = getattr(import_module(module), class_name)
+    return model
 
 
 def make_model(name: str, settings: dict[str, Any], **runtime: Any) -> Model:
-    """The model called `name` with checked settings; of `runtime`, what the model takes and is not among them.
+    """The model called `name` with checked settings; of `runtime`, only arguments that it takes and that are not set.
 
     >>> make_model("multinomial", {"alpha": 0.5}, random_state=7)
     MultinomialNB(alpha=0.5)
     """
-    found = find_model(name)
-    declared = found.declared()
+    model_class = find_model(name)
+    declared = model_class.declared()
     for key in settings:
         if key not in declared:
             raise UnknownName(f"{name}: {unknown_setting(key, list(declared))}")
-    model = found(**{**{key: value for key, value in runtime.items() if key in declared}, **settings})
+    model = model_class(**{**{key: value for key, value in runtime.items() if key in declared}, **settings})
     model.check_settings()
     return model

@@ -1,9 +1,9 @@
 """Mixtures of diagnostic networks: the class depends on a few terms directly, and several such networks are averaged.
 
 Kontkanen, Myllymäki and Tirri (2001), "Classifier learning with supervised marginal likelihood". In a diagnostic
-network all arcs point to the class, as in the hierarchical networks, but nothing is hidden: P(class | parents) is one
-table. As a table doubles with every parent, a network has few of them, and the mixture has networks over different
-terms.
+network all arcs point to the class, as in the hierarchical networks, but there are no hidden variables: P(class |
+parents) is one table. The table doubles with every parent, so a network has few parents, and the mixture combines
+networks over different terms.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class DiagnosticNetwork:
 
 @dataclass(frozen=True, eq=False)
 class DiagnosticNetworks(Scorer):
-    """One mixture over all classes (link "softmax"), or one with two states for each class (link "log-odds")."""
+    """One mixture over all classes (link "softmax"), or one two-state mixture for each class (link "log-odds")."""
 
     kind: ClassVar[str] = "diagnostic-networks"
 
@@ -63,7 +63,7 @@ class DiagnosticNetworks(Scorer):
 
     @property
     def n_classes(self) -> int:
-        """States of the one mixture, or as many as there are mixtures."""
+        """The number of states of the single mixture, or the number of mixtures."""
         return int(self.mixtures[0][0].table.shape[1]) if self.link == "softmax" else len(self.mixtures)
 
     def scores(self, X: Sparse) -> Floats:
@@ -72,50 +72,53 @@ class DiagnosticNetworks(Scorer):
         posteriors = [self._posterior(columns, mixture) for mixture in self.mixtures]
         if self.link == "softmax":
             return np.log(posteriors[0])
-        return np.stack([np.log(one[:, 1]) - np.log(one[:, 0]) for one in posteriors], axis=1)
+        return np.stack([np.log(posterior[:, 1]) - np.log(posterior[:, 0]) for posterior in posteriors], axis=1)
 
     def _posterior(self, X: Sparse, mixture: tuple[DiagnosticNetwork, ...]) -> Floats:
-        found = [one.table[codes_of(X[:, one.terms].toarray() > 0)] for one in mixture]
-        return np.asarray(np.mean(found, axis=0))
+        tables = [network.table[codes_of(X[:, network.terms].toarray() > 0)] for network in mixture]
+        return np.asarray(np.mean(tables, axis=0))
 
     def members(self, chosen: int) -> tuple[DiagnosticNetwork, ...]:
-        """The networks whose mean tells of a class."""
+        """The networks that are averaged for a class."""
         return self.mixtures[0 if self.link == "softmax" else chosen]
 
     def member_count(self, chosen: int) -> int:
-        """How many networks are averaged."""
+        """The number of networks that are averaged."""
         return len(self.members(chosen))
 
     def mixture_is_predictor(self, chosen: int) -> bool:
-        """Whether members can be written as one network: they are over different terms."""
+        """Whether the members can be written as one network; False, since they have different terms."""
         return False
 
     def network(self, chosen: int, terms: Sequence[str], classes: Sequence[str], member: int = 0) -> Network:
-        """One member as a Network: its terms, each as likely as not, then the class; `terms` names all columns of X."""
-        one = self.members(chosen)[member]
-        names = tuple(str(terms[term]) for term in one.terms)
+        """One member as a Network: its terms, each with probability 1/2, then the class.
+
+        `terms` names all columns of X.
+        """
+        network = self.members(chosen)[member]
+        names = tuple(str(terms[term]) for term in network.terms)
         states = tuple(classes) if self.link == "softmax" else ("no", "yes")
-        own = classes[chosen]
-        target = distinct_name("class" if self.link == "softmax" else own, names, f"class {own}")
+        class_name = classes[chosen]
+        target = distinct_name("class" if self.link == "softmax" else class_name, names, f"class {class_name}")
         roots = tuple(np.array([0.5, 0.5]) for _ in names)
-        table = one.table.reshape((*(2 for _ in names), len(states)))
+        table = network.table.reshape((*(2 for _ in names), len(states)))
         parents = (*(() for _ in names), tuple(range(len(names))))
         return Network((*names, target), parents, (*roots, table), (*(("no", "yes") for _ in names), states))
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Arrays and plain settings from which `from_arrays` makes an equal scorer; lists end to end, with lengths."""
-        every = [one for mixture in self.mixtures for one in mixture]
+        """Arrays and plain settings for `from_arrays`; lists are concatenated, with their lengths."""
+        every = [network for mixture in self.mixtures for network in mixture]
         arrays: dict[str, NDArray[Any]] = {
             "members": np.array([len(mixture) for mixture in self.mixtures], np.int64),
-            "n_parents": np.array([len(one.terms) for one in every], np.int64),
-            "terms": np.concatenate([np.empty(0, np.int64), *(one.terms for one in every)]).astype(np.int64),
-            "tables": np.concatenate([one.table.ravel() for one in every]),
+            "n_parents": np.array([len(network.terms) for network in every], np.int64),
+            "terms": np.concatenate([np.empty(0, np.int64), *(network.terms for network in every)]).astype(np.int64),
+            "tables": np.concatenate([network.table.ravel() for network in every]),
         }
         return arrays, {"link": self.link, "n_terms": self.n_terms, "n_states": int(every[0].table.shape[1])}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> DiagnosticNetworks:
-        """The inverse of `to_arrays`; trusts nothing, since models come from files."""
+        """The inverse of `to_arrays`; the input is checked, since it comes from a file."""
         try:
             link = choose(["log-odds", "softmax"], settings["link"], "link")
             check_keys(settings, "link", "n_terms", "n_states")
@@ -129,7 +132,7 @@ class DiagnosticNetworks(Scorer):
 
 
 def _unpack(arrays: dict[str, NDArray[Any]], n_terms: int, n_states: int) -> tuple[tuple[DiagnosticNetwork, ...], ...]:
-    """The mixtures of `to_arrays`; a ValueError where the arrays do not fit together."""
+    """Rebuild the mixtures from arrays; raise ValueError if the arrays do not match."""
     check_rules(arrays, RULES, all_terms=n_terms)
     members, n_parents, terms = (arrays[name].astype(np.int64) for name in ("members", "n_parents", "terms"))
     if n_states < 1 or not len(members) or sum(members.tolist()) != len(n_parents):
@@ -138,22 +141,22 @@ def _unpack(arrays: dict[str, NDArray[Any]], n_terms: int, n_states: int) -> tup
         raise ValueError("its parents are out of range")
     sizes, tables = n_states * (1 << n_parents), arrays["tables"].astype(np.float64)
     if sum(sizes.tolist()) != len(tables):
-        raise ValueError("its tables are larger or smaller than its parents make them")
+        raise ValueError("the sizes of its tables do not match its parents")
     own_terms = np.split(terms, np.cumsum(n_parents)[:-1])
-    own_tables = [one.reshape(-1, n_states) for one in np.split(tables, np.cumsum(sizes)[:-1])]
+    own_tables = [table.reshape(-1, n_states) for table in np.split(tables, np.cumsum(sizes)[:-1])]
     every = [DiagnosticNetwork(*pair) for pair in zip(own_terms, own_tables, strict=True)]
     ends = np.cumsum(members)
     return tuple(tuple(every[end - count : end]) for end, count in zip(ends, members, strict=True))
 
 
 class DiagnosticMixture(DocumentsModel, HasNetwork):
-    """The mean posterior of diagnostic networks, whose parents are chosen by the mixture's leave-one-out likelihood.
+    """The mean posterior of diagnostic networks, whose parents are selected by the mixture's leave-one-out likelihood.
 
     P(c | x) = (n_xc + α·P(c)) / (n_x + α)   of one network, x the presence of its few terms
 
-    A member starts without parents and takes in the term with which Σ_d log P(c_d | x_d) of the whole mixture rises
-    most, each document left out of its own estimate, until none helps; a member that does not help ends the search.
-    For one-vs-rest every class has a mixture of its own.
+    A member starts without parents and repeatedly adds the term that raises Σ_d log P(c_d | x_d) of the whole mixture
+    most, each document being left out of its own estimate, until no term helps; the search ends with a member that does
+    not help. For one-vs-rest every class has its own mixture.
 
     >>> X, y = [[1, 1], [0, 0], [1, 0], [0, 1]] * 8, ["both", "not", "not", "not"] * 8
     >>> DiagnosticMixture(members=1).fit(X, y).predict_proba([[1, 1], [0, 0]]).round(2)     # (8 + .26) / (8 + 1), …
@@ -166,20 +169,20 @@ class DiagnosticMixture(DocumentsModel, HasNetwork):
     scorer_kinds = ("diagnostic-networks",)
     poor_score = True
 
-    features: int = setting("Terms to choose parents from, the best by information gain.", default=30, at_least=1)
-    members: int = setting("Networks in a mixture, at most.", default=10, at_least=1)
+    features: int = setting("Candidate parents: this many terms of highest information gain.", default=30, at_least=1)
+    members: int = setting("Maximum number of networks in a mixture.", default=10, at_least=1)
     parents: int = setting(
-        "Parents of the class in one network, at most; a table doubles with each.",
+        "Maximum number of parents in one network; the table doubles with each.",
         default=5,
         at_least=1,
         at_most=MOST_PARENTS,
     )
-    alpha: float = setting("Made-up cases for each joint state of the parents.", default=1.0, above=0, below=np.inf)
+    alpha: float = setting("Pseudo-counts for each joint state of the parents.", default=1.0, above=0, below=np.inf)
     scheme: str | None = scheme_setting()
     class_weight: Any = class_weight_setting()
 
     def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
-        """Tables of the members, and a try of every feature for each of their parents."""
+        """Memory of the members' tables, and one trial of every feature for each of their parents."""
         cells, tries = 2**self.parents, self.members * self.parents * self.features
         if self.scheme_for(exclusive) == "multiclass":
             return ClassCost(held=self.members * cells, steps=25 * tries * cells)
@@ -203,14 +206,14 @@ class DiagnosticMixture(DocumentsModel, HasNetwork):
 
 @dataclass(frozen=True, eq=False)
 class ProbabilityTables:
-    """P(state | parents) for any parents among the terms of the cases, with alpha made-up cases for each cell."""
+    """P(state | parents) for any parents among the terms, with alpha pseudo-counts for each cell."""
 
     cases: DistinctCases
     alpha: float
 
     @property
     def prior(self) -> Floats:
-        """P(state), one made-up case for each (n_states,)."""
+        """P(state) with one pseudo-count each (n_states,)."""
         return state_prior(self.cases.totals)
 
     def codes(self, parents: tuple[int, ...]) -> Ids:
@@ -224,15 +227,15 @@ class ProbabilityTables:
         return table
 
     def left_out(self, codes: Ids, size: int) -> Floats:
-        """P(its state | its code) of each case, estimated without one document of it (n_cases,)."""
+        """P(state of the case | its code), each estimated without one of its documents (n_cases,)."""
         cells, states = self._cells(codes, size), self.cases.states
-        one = np.minimum(self.cases.weight, 1.0)
-        own, others = cells[codes, states] - one, cells.sum(axis=1)[codes] - one
+        single = np.minimum(self.cases.weight, 1.0)
+        own, others = cells[codes, states] - single, cells.sum(axis=1)[codes] - single
         chance: Floats = (np.maximum(own, 0) + self.alpha * self.prior[states]) / (np.maximum(others, 0) + self.alpha)
         return chance
 
     def _cells(self, codes: Ids, size: int) -> Floats:
-        """Weight of the documents with each code, by state (size, n_states)."""
+        """Total weight of the documents with each code, by state (size, n_states)."""
         n_states = self.cases.n_states
         cells = np.bincount(codes * n_states + self.cases.states, self.cases.weight, size * n_states)
         return cells.astype(np.float64).reshape(size, n_states)
@@ -241,7 +244,7 @@ class ProbabilityTables:
 def choose_members(
     tables: ProbabilityTables, members: int, parents: int, report: Callable[[int], None] = lambda number: None
 ) -> list[tuple[int, ...]]:
-    """The parents of each network of the mixture; the first may have none, if no term helps."""
+    """Select the parents of each network; the first network may have none if no term helps."""
     chosen: list[tuple[int, ...]] = []
     together, best = np.zeros(len(tables.cases.states)), -np.inf
     while len(chosen) < members:
@@ -257,26 +260,26 @@ def choose_members(
 def _grow_member(
     tables: ProbabilityTables, together: Floats, n_before: int, most: int
 ) -> tuple[tuple[int, ...], Floats, float]:
-    """One more network: its parents, what it says of each document left out, and the mixture's likelihood with it."""
+    """Grow one more network: its parents, its leave-one-out predictions, and the likelihood of the mixture with it."""
     rows, weight = tables.cases.rows, tables.cases.weight
 
     def likelihood(chance: Floats) -> float:
-        """The mean over documents; rounded, because sums in another order must not break ties."""
+        """The mean over documents, rounded so that the order of summation cannot break ties."""
         return round(float(weight @ np.log((together + chance) / (n_before + 1)) / weight.sum()), 12)
 
-    own: tuple[int, ...] = ()
-    codes = tables.codes(own)
+    parents: tuple[int, ...] = ()
+    codes = tables.codes(parents)
     chance = tables.left_out(codes, 1)
     best = likelihood(chance)
-    while len(own) < most:
-        size = 2 << len(own)
-        tries = [(i, tables.left_out(2 * codes + rows[:, i], size)) for i in range(rows.shape[1]) if i not in own]
+    while len(parents) < most:
+        size = 2 << len(parents)
+        tries = [(i, tables.left_out(2 * codes + rows[:, i], size)) for i in range(rows.shape[1]) if i not in parents]
         if not tries:
             break
-        found = [likelihood(one) for _, one in tries]
-        place = int(np.argmax(found))
-        if found[place] <= best:
+        gains = [likelihood(chance) for _, chance in tries]
+        chosen = int(np.argmax(gains))
+        if gains[chosen] <= best:
             break
-        best, (term, chance) = found[place], tries[place]
-        own, codes = (*own, term), 2 * codes + rows[:, term]
-    return own, chance, best
+        best, (term, chance) = gains[chosen], tries[chosen]
+        parents, codes = (*parents, term), 2 * codes + rows[:, term]
+    return parents, chance, best

@@ -1,7 +1,7 @@
-"""Documents as SuperParent TAN and diagnostic mixtures learn from them: presence of a few terms, and a class's state.
+"""The documents for SuperParent TAN and diagnostic mixtures: presence of a few terms, and the state of a class.
 
-Identical documents are one case with their weight together. So nothing depends on the order of documents, and a
-weight is a number of copies.
+Identical documents are merged into one case with their total weight. So the order of documents is irrelevant, and a
+weight acts like a number of copies.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class DistinctCases:
     rows      presence of each term                   (n_cases, k)
     states    the state of the class                  (n_cases,)
     weight    documents with that row and state       (n_cases,)
-    n_states  classes that exclude each other; 2 for a class and its rest
+    n_states  number of exclusive classes; 2 for a class against the rest
 
     >>> cases = DistinctCases.of(np.array([[1, 0], [0, 1], [1, 0]], np.int8), np.array([1, 0, 1]), np.ones(3), 2)
     >>> cases.rows.tolist(), cases.states.tolist(), cases.weight.tolist()
@@ -60,9 +60,9 @@ class DistinctCases:
 def learning_problems(
     X: Sparse, Y: Sparse, k: int, scheme: str, sample_weight: NDArray[Any] | None = None
 ) -> Iterator[tuple[Ids, DistinctCases]]:
-    """What there is to learn: one problem over all classes, or for each class one against the rest.
+    """The learning problems: one over all classes, or one for each class against the rest.
 
-    Each has its k terms, the best by information gain, and the cases over them.
+    Each has its k terms of highest information gain, and the cases over them.
     """
     present, labels = presence(X), csr_array(Y)
     weight = np.ones(present.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)

@@ -1,7 +1,7 @@
-"""What every model shares: it declares its settings, learns, and is a scikit-learn estimator on counts.
+"""The base classes of all models: they declare settings, learn, and are scikit-learn estimators on counts.
 
-`CountsModel` learns with a rule, from sums over documents; `DocumentsModel` learns from all documents at once, and
-keeps them. Either can be updated, merged and made to forget. scikit-learn is imported when an estimator is fitted.
+`CountsModel` learns with a rule from sums over documents; `DocumentsModel` learns from all documents and keeps them.
+Both can be updated, merged and made to forget. scikit-learn is imported when an estimator is fitted.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SCHEMES = ("multiclass", "one-vs-rest")
 
 
 def scheme_setting() -> Any:
-    """The setting that several models share: one model of all classes, or one for each class."""
+    """The shared setting `scheme`: one model for all classes, or one for each class."""
     return setting(
         "One model of exclusive classes, or one model for each class against the rest.",
         default=None,
@@ -57,21 +57,21 @@ def scheme_setting() -> Any:
 
 
 def class_weight_setting() -> Any:
-    """The setting that several models share: how much documents of each class count."""
+    """The shared setting `class_weight`."""
     return setting('Weight of each class: None, "balanced", or a dict from class to weight.', default=None)
 
 
 class Model(Settings, Protocol):
-    """A model with its settings. X is (n_docs, n_terms), sparse or dense, of counts; y labels, label sets, or 0/1.
+    """A model with its settings. X is (n_docs, n_terms), sparse or dense counts; y has labels, label sets, or 0/1.
 
     Attributes
     ----------
-    fitted_         all that was learnt, one immutable value; replaced whole, so any number of threads may predict
-                    while one updates
+    fitted_         the fitted state, one immutable value; it is replaced as a whole, so any number of threads may
+                    predict while one updates
     classes_        the classes, sorted (n_classes,); 0, 1, … for an indicator matrix
-    target_type_    the form in which labels came: "single", "sets", "indicator" or "sparse"; predictions leave in it
-    scorer_         documents to scores
-    n_features_in_  terms
+    target_type_    the format of the labels, and of predictions: "single", "sets", "indicator" or "sparse"
+    scorer_         maps documents to scores
+    n_features_in_  the number of terms
     """
 
     name: ClassVar[str]  # in the catalogue
@@ -79,57 +79,58 @@ class Model(Settings, Protocol):
     statistic: ClassVar[Literal["counts", "documents"]]
     takes_sample_weight: ClassVar[bool] = True
     probabilistic: ClassVar[bool] = True  # has predict_proba
-    # its scores are log joint probabilities, so that it has no decision_function, as in scikit-learn
+    # its scores are log joint probabilities, so it has no decision_function, as in scikit-learn
     generative: ClassVar[bool] = True
-    takes_unlabelled: ClassVar[bool] = False  # documents may come without a label, and are learnt from
-    takes_terms: ClassVar[bool] = False  # `learn` is told the names of the terms
-    takes_vectors: ClassVar[bool] = False  # `learn` is told vectors of the terms, where there are any
-    keeps_choice: ClassVar[bool] = False  # it chooses on held-out documents; `relearn` holds to that
+    takes_unlabelled: ClassVar[bool] = False  # it also learns from documents without a label
+    takes_terms: ClassVar[bool] = False  # `learn` gets the names of the terms
+    takes_vectors: ClassVar[bool] = False  # `learn` gets vectors of the terms, if there are any
+    keeps_choice: ClassVar[bool] = False  # it selects among candidates; `relearn` keeps the selection
     imported: ClassVar[bool] = False  # trained elsewhere and read from a file: it has no statistic
-    token_rule_changes: ClassVar[dict[str, Any]] = {}  # how TextClassifier reads texts for it, where not told otherwise
-    shorter_readings: ClassVar[tuple[dict[str, Any], ...]] = ()  # the same where there is much text: `token_rule_for`
-    scorer_kinds: ClassVar[tuple[str, ...]] = ("linear",)  # of the scorers that it learns, as model files name them
-    in_passes: ClassVar[bool] = False  # learns from documents in passes that need not hold all of them
-    poor_score: ClassVar[bool] = False  # fails scikit-learn's accuracy check on Gaussian blobs, which are no counts
+    token_rule_changes: ClassVar[dict[str, Any]] = {}  # defaults of TextClassifier's token rule for this model
+    # the same for large amounts of text: see `token_rule_for`
+    shorter_readings: ClassVar[tuple[dict[str, Any], ...]] = ()
+    scorer_kinds: ClassVar[tuple[str, ...]] = ("linear",)  # the kinds of scorer it learns, as in model files
+    in_passes: ClassVar[bool] = False  # it learns in passes over the documents, which need not all be in memory
+    poor_score: ClassVar[bool] = False  # fails scikit-learn's accuracy check on Gaussian blobs, which are not counts
 
     @classmethod
     def token_rule_for(cls, settings: dict[str, Any], n_chars: float = 0) -> dict[str, Any]:
-        """How TextClassifier reads texts for the model with these settings, where not told otherwise.
+        """The defaults of TextClassifier's token rule for the model with these settings.
 
-        n_chars  how much text there is, for models that have no time to read much of it thoroughly
+        n_chars  the amount of text, for models that read large amounts less thoroughly
         """
         return cls.token_rule_changes
 
-    # What training asks for; see learning/learner.py.
+    # the interface that training uses; see learning/learner.py
 
     def rule(self, counts: Counts, *, exclusive: bool = True) -> Scorer:
-        """The scorer made of sums over documents, of models that learn from counts."""
+        """The scorer from sums over documents, for models that learn from counts."""
         raise NotImplementedError
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
     ) -> Scorer:  # fmt: skip
-        """The scorer made of documents X and labels Y, of models that learn from documents."""
+        """The scorer from documents X and labels Y, for models that learn from documents."""
         raise NotImplementedError
 
     def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
-        """What training takes for each class, beyond what is stored: nothing, unless a model says otherwise."""
+        """The cost of training per class, beyond what is stored; zero unless a model overrides it."""
         return ClassCost()
 
     def relearn(
         self, before: Scorer, places: NDArray[np.int64], X: Sparse, Y: Sparse, *, chosen_on: int | None = None,
         **same: Any,
     ) -> Scorer:  # fmt: skip
-        """The scorer that what was chosen for `before`, on `chosen_on` documents, gives on these; `same` as in `learn`.
+        """Retrain the selection made for `before`, on `chosen_on` documents, on these documents; `same` as in `learn`.
 
-        Class i of `before` is column places[i] of Y now, −1 where it is gone. Only models with `keeps_choice` choose;
-        the others learn from the documents as if they were the first.
+        Class i of `before` is now column places[i] of Y, or −1 if it no longer exists. Only models with `keeps_choice`
+        select; the others learn from the documents as usual.
         """
         return self.learn(X, Y, **same)
 
     def scheme_for(self, exclusive: bool) -> str:
-        """The scheme that was chosen, else the one that fits the labels."""
+        """The scheme that was set, else the one that fits the labels."""
         chosen: str | None = getattr(self, "scheme", None)
         return chosen or SCHEMES[0 if exclusive else 1]
 
@@ -140,7 +141,7 @@ class Model(Settings, Protocol):
         return {name: getattr(self, name) for name in self._declared}
 
     def set_params(self, **parameters: Any) -> Self:
-        """Change settings; one that the model does not have is an error."""
+        """Set parameters; an unknown one is an error."""
         for name, value in parameters.items():
             if name not in self._declared:
                 raise UnknownName(f"Invalid parameter: {unknown_setting(name, list(self._declared))}")
@@ -163,17 +164,17 @@ class Model(Settings, Protocol):
     def _takes_sample_weight(self, method: str) -> bool:
         return self.takes_sample_weight or method == "score"
 
-    # Learning more, forgetting, joining: exact, in any order; see learning/update.py.
+    # updating, forgetting and merging are exact, in any order; see learning/update.py
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, grow: bool = False,
         keep_choice: bool = False,
     ) -> Self:  # fmt: skip
-        """Learn from more documents, as if they had come with those before.
+        """Learn from more documents; the result equals training on all documents together.
 
-        The first call needs `classes`, all that may come. With `grow` there may be new ones at any call, and X may have
-        further columns; without it either is an error. With `keep_choice`, a model that selects among candidates holds
-        to what it selected; others have nothing to keep.
+        The first call needs `classes`, a list of all classes. With `grow`, any call may bring new classes, and X may
+        have more columns; without it, both are errors. With `keep_choice`, a model that selects among candidates keeps
+        its selection; other models ignore it.
         """
         before, spec = self.__dict__.get("fitted_"), self._spec()
         if before is None and classes is None and not grow:
@@ -195,7 +196,7 @@ class Model(Settings, Protocol):
         return self._learn(learn_more, before, new, grow=grow, keep_choice=keep_choice, feature_names=names)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None, keep_choice: bool = False) -> Self:
-        """Take documents out again: the model is then the one that never saw them; `keep_choice` as in partial_fit."""
+        """Forget documents: the model becomes the one that never saw them; `keep_choice` as in partial_fit."""
         before, spec = self._fitted(), self._spec()
         documents, targets, _ = self._check_labelled(X, y, before)
         check_target_type(targets, before)
@@ -204,47 +205,54 @@ class Model(Settings, Protocol):
         return self._learn(forget_documents, replace(before, spec=spec), gone, keep_choice=keep_choice)
 
     def merge(self, other: Model, keep_choice: bool = False) -> Self:
-        """Take over all that `other` has learnt: the model is then the one trained on the documents of both."""
+        """Merge with `other`: the model becomes the one trained on the documents of both."""
         before = replace(self._fitted(), spec=self._spec())
         return self._learn(merge_models, before, other._fitted(), keep_choice=keep_choice)
 
     def _learn(self, train: Callable[..., FittedModel], *about: Any, **more: Any) -> Self:
-        """Replace what was learnt by what `train` makes."""
+        """Replace the fitted state by the result of `train`."""
         self.fitted_ = train(*about, **more)
         return self
 
-    # Predicting: the model is read once a call, so that each call sees one version of it.
+    # predicting reads `fitted_` once per call, so that each call uses one version
 
     def scores(self, X: Any) -> Floats:
-        """Raw scores of every class (n_docs, n_classes), also of two; `scorer_.link` tells what they mean."""
+        """Raw scores of every class (n_docs, n_classes), also for two classes; `scorer_.link` defines their meaning."""
         fitted = self._fitted()
         return fitted.scores(self._check_documents(X, fitted)[0])
 
     def predict(self, X: Any, *, unknown_rate: float | None = None) -> Predictions:
-        """The labels of each document in the form in which they came: the best class, or for multilabel targets all
-        that the default decision accepts (see `unnaive.learning.decisions.default_decision`).
+        """The labels of each document, in the format of the training labels.
 
-        With `unknown_rate`, documents unlike all classes get the label "unknown"; see `FittedModel.predict`.
+        That is the best class or, for multilabel targets, every class that the default decision accepts
+        (see `unnaive.learning.decisions.default_decision`). With `unknown_rate`, documents unlike all classes get the
+        label "unknown"; see `FittedModel.predict`.
         """
         fitted = self._fitted()
         return fitted.predict(self._check_documents(X, fitted)[0], unknown_rate=unknown_rate)
 
     @available_if(lambda self: self.probabilistic, NO_PROBABILITIES)
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities (n_docs, n_classes): of exclusive classes for single labels, else of each class by itself."""
+        """Probabilities (n_docs, n_classes): they sum to 1 for single labels.
+
+        For multilabel targets each class has its own.
+        """
         fitted = self._fitted()
         return fitted.predict_proba(self._check_documents(X, fitted)[0])
 
     @available_if(lambda self: self.probabilistic, NO_PROBABILITIES)
     def predict_log_proba(self, X: Any) -> Floats:
-        """Logarithms of `predict_proba`, exact also where that is zero."""
+        """Logarithms of `predict_proba`, exact even where the probability underflows to zero."""
         fitted = self._fitted()
         return fitted.predict_log_proba(self._check_documents(X, fitted)[0])
 
     def predict_set(
         self, X: Any, confidence: float = 0.9, *, by_class: bool = False, at_least_one: bool = False
     ) -> list[tuple[Any, ...]]:
-        """The labels of each document that hold the right one with this confidence; see `FittedModel.predict_set`."""
+        """For each document, a set of labels that contains the right one with this confidence.
+
+        See `FittedModel.predict_set`.
+        """
         fitted = self._fitted()
         documents = self._check_documents(X, fitted)[0]
         return fitted.predict_set(documents, confidence, by_class=by_class, at_least_one=at_least_one)
@@ -256,77 +264,88 @@ class Model(Settings, Protocol):
 
     @available_if(lambda self: self.probabilistic and self.generative)
     def predict_joint_log_proba(self, X: Any) -> Floats:
-        """Logarithms of p(class, document), up to a constant of the document (n_docs, n_classes)."""
+        """Logarithms of p(class, document), up to a constant for each document (n_docs, n_classes)."""
         fitted = self._fitted()
         return fitted.predict_joint_log_proba(self._check_documents(X, fitted)[0])
 
     @available_if(lambda self: not self.generative)
     def decision_function(self, X: Any) -> Floats:
-        """Scores (n_docs, n_classes); with two exclusive classes that of the second over the first (n_docs,)."""
+        """Scores (n_docs, n_classes).
+
+        For two exclusive classes, the score of the second minus that of the first (n_docs,).
+        """
         fitted = self._fitted()
         return fitted.decision_function(self._check_documents(X, fitted)[0])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy; for multilabel targets the share of documents whose labels are all right."""
+        """Accuracy; for multilabel targets, the share of documents with exactly the right labels."""
         fitted = self._fitted()
         documents = self._check_documents(X, fitted)[0]
         return fitted.subset_accuracy(documents, y, documents.shape[0], sample_weight)
 
     def explain(self, document: Any, label: Any = None, *, against: Any = None) -> Any:
-        """What each column of a document (1, n_terms) adds to the score of a class; see `TextClassifier.explain`."""
+        """The contribution of each column of a document (1, n_terms) to the score of a class.
+
+        See `TextClassifier.explain`.
+        """
         return self._fitted().explain(document, label, against=against)
 
     @property
     def n_features_in_(self) -> int:
-        """How many columns X has."""
+        """The number of columns of X."""
         return self._attribute("n_features_in_").scorer.n_terms
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
-        """The names of the columns of X, where it had any."""
+        """The names of the columns of X, if it had any."""
         names = self._attribute("feature_names_in_").feature_names
         if names is None:
             raise AttributeError(f"this {type(self).__name__} has no attribute 'feature_names_in_'")
         return np.array(names, dtype=object)
 
-    # What is handed in is checked once.
+    # inputs are checked once
 
     def _spec(self) -> TrainingSpec:
-        """How to train, with the settings as they are now: later changes do not reach into what was learnt."""
+        """The training specification with a copy of the current settings.
+
+        Later changes do not affect the fitted state.
+        """
         return TrainingSpec(type(self)(**self.get_params()), class_weight=getattr(self, "class_weight", None))
 
     def _check_documents(self, X: Any, fitted: FittedModel | None) -> tuple[Sparse, tuple[str, ...] | None]:
-        """X, whose columns must be those of `fitted` unless that is None, and the names of its columns."""
+        """Check X, whose columns must be those of `fitted` unless that is None; also return its column names."""
         return check_documents(self, X, fitted)
 
     def _check_labelled(
         self, X: Any, y: Any, fitted: FittedModel | None = None, *, multilabel: bool | None = None
     ) -> tuple[Sparse, Targets, tuple[str, ...] | None]:
-        """X and y to learn from, and the names of the columns of X."""
+        """Check X and y for training; also return the column names of X."""
         return check_labelled(self, X, y, fitted, multilabel=multilabel)
 
 
 class CountsModel(Model):
-    """Learns with a rule from sums over documents: exact in any order, and documents can be taken out again."""
+    """A model that learns with a rule from sums over documents: exact in any order, and documents can be subtracted."""
 
     statistic = "counts"
 
     @classmethod
     def from_counts(cls, counts: Counts, classes: Any, /, *, multilabel: bool = False, **parameters: Any) -> Self:
-        """The estimator that was fitted on the documents behind `counts`, whose classes are `classes`."""
+        """An estimator fitted on the documents behind `counts`, whose classes are `classes`."""
         names = [label.item() if isinstance(label, np.generic) else label for label in classes]
         if len(names) != counts.n_classes or len(set(names)) != len(names):
-            raise BadData(f"{counts.n_classes} classes were counted and {len(names)} names came; name each class once")
+            raise BadData(
+                f"the counts have {counts.n_classes} classes, but {len(names)} names came; name each class once"
+            )
         order = sorted(range(len(names)), key=names.__getitem__)
         places = np.argsort(np.array(order, np.int64))
         sums = counts.placed(places, np.arange(counts.n_terms), counts.n_classes, counts.n_terms)
-        named = NamedCounts(tuple(names[place] for place in order), None, sums)
+        named = NamedCounts(tuple(names[index] for index in order), None, sums)
         model = cls(**parameters)
         model.fitted_ = train(TrainingData.of_kept(named, "sets" if multilabel else "single"), model._spec())
         return model
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from documents X and labels y alone, whatever was learnt before."""
+        """Learn from documents X and labels y, discarding any earlier state."""
         documents, targets, names = self._check_labelled(X, y)
         weight = check_sample_weight(sample_weight, documents.shape[0])
         self.fitted_ = train(TrainingData.of_rows(documents, targets, weight=weight, feature_names=names), self._spec())
@@ -334,7 +353,7 @@ class CountsModel(Model):
 
     @property
     def counts_(self) -> Counts:
-        """The sums that were learnt from."""
+        """The sums that the model learnt from."""
         named = self._attribute("counts_").counts
         if named is None:
             raise AttributeError(f"this {type(self).__name__} was frozen, without its counts")
@@ -352,12 +371,12 @@ class CountsModel(Model):
 
 
 class DocumentsModel(Model):
-    """Learns from all documents at once, and keeps them: it is trained anew on those that it has after every change."""
+    """A model that learns from all documents and keeps them: it is retrained after every change."""
 
     statistic = "documents"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: ProgressCallback | None = None) -> Self:
-        """Learn from documents X and labels y, each document as often as its weight says."""
+        """Learn from documents X and labels y, each document with its weight."""
         return self._fit(X, y, sample_weight, progress)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, progress: ProgressCallback | None) -> Self:
@@ -373,8 +392,8 @@ class DocumentsModel(Model):
 class IteratedModel(DocumentsModel):
     """A DocumentsModel that reports its iterations.
 
-    history_  what the learner told of every iteration, a dict each
-    n_iter_   iterations of the model that was kept
+    history_  one dict for every iteration, as reported by the learner
+    n_iter_   number of iterations of the selected model
     """
 
     def _learn(
@@ -382,10 +401,10 @@ class IteratedModel(DocumentsModel):
     ) -> Self:
         history: list[dict[str, Any]] = []
 
-        def note(what: str, line: dict[str, Any]) -> None:
+        def note(name: str, line: dict[str, Any]) -> None:
             history.append(line)
             if progress is not None:
-                progress(what, line)
+                progress(name, line)
 
         super()._learn(train, *about, progress=note, **more)
         self.history_ = history
@@ -394,7 +413,7 @@ class IteratedModel(DocumentsModel):
 
 
 class UnweightedDocumentsModel(DocumentsModel):
-    """A DocumentsModel whose learner takes no weight for each document."""
+    """A DocumentsModel whose learner does not support sample weights."""
 
     takes_sample_weight = False
 
@@ -403,13 +422,13 @@ class UnweightedDocumentsModel(DocumentsModel):
         return self._fit(X, y, None, progress)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, grow: bool = False) -> Self:  # type: ignore[override]
-        """Learn from more documents, as if they had come with those before.
+        """Learn from more documents; the result equals training on all documents together.
 
-        The first call needs `classes`, all that may come. With `grow` there may be new ones at any call, and X may have
-        further columns; without it either is an error.
+        The first call needs `classes`, a list of all classes. With `grow`, any call may bring new classes, and X may
+        have more columns; without it, both are errors.
         """
         return super().partial_fit(X, y, classes, grow=grow)
 
     def forget(self, X: Any, y: Any) -> Self:  # type: ignore[override]
-        """Take documents out again: the model is then the one that never saw them."""
+        """Forget documents: the model becomes the one that never saw them."""
         return super().forget(X, y)

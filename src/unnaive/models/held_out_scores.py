@@ -1,8 +1,8 @@
-"""Scores of held-out documents by fast linear learners: what audits and drift tests train on each fold.
+"""Scores of held-out documents by fast linear learners, used by audits and drift tests on each fold.
 
-Each function trains on X (n_train, n_terms) counts and returns scores of `held_out` (n_held_out, n_classes). A term
-that no training document has counts for nothing, as in a new document: else it would have the largest idf, and lengthen
-rows.
+Each function trains on counts X (n_train, n_terms) and returns scores of `held_out` (n_held_out, n_classes). Terms that
+occur in no training document are ignored, as for a new document: otherwise they would have the largest idf and lengthen
+the rows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from unnaive.data.weighting import document_frequency, tf_idf
 from unnaive.models.svm.nbsvm import NBSVM
 from unnaive.models.svm.solver import softmax, squared_hinge
 
-TOL = 1e-2  # stricter solvers cost twice the time and change no ranking beyond noise
+TOL = 1e-2  # stricter solvers take twice the time and change rankings only within noise
 
 
 def softmax_scores(X: Sparse, codes: Ids, n_classes: int, held_out: Sparse) -> Floats:
@@ -47,6 +47,6 @@ def multilabel_nbsvm_scores(X: Sparse, Y: Sparse, held_out: Sparse, *, exclusive
 
 
 def _take_learnt_terms(X: Sparse, held_out: Sparse) -> tuple[Sparse, Sparse]:
-    """Both without the columns of terms that no document of X has."""
+    """Remove the columns of terms that no document of X has from both."""
     learnt = np.flatnonzero(document_frequency(X))
     return take_columns(X, learnt), take_columns(held_out, learnt)

@@ -1,6 +1,6 @@
-"""What estimators on counts accept: X and y are checked once, here, as scikit-learn checks them, and against the model.
+"""Check X and y of estimators on counts, once, as scikit-learn checks them, and against the model.
 
-scikit-learn is imported when something is checked.
+scikit-learn is imported on the first check.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from unnaive.learning.fitted import FittedModel
 if TYPE_CHECKING:
     from unnaive.models.estimator import Model
 
-COLUMNS_FREELY = 1 << 24  # columns of a sparse X, whatever is in them
-COLUMNS_BY_CELL = 4  # and for each nonzero cell, where there are more
+COLUMNS_FREELY = 1 << 24  # columns that a sparse X may have regardless of its content
+COLUMNS_BY_CELL = 4  # further columns allowed for each nonzero cell
 
 
 def check_documents(estimator: Model, X: Any, fitted: FittedModel | None) -> tuple[Sparse, tuple[str, ...] | None]:
-    """X as a csr_array without duplicate entries, and the names of its columns.
+    """X as a csr_array without duplicate entries, and its column names.
 
-    The columns must be those of `fitted`; with None, which is before `fit`, there may be any.
+    The columns must be those of `fitted`; None (before `fit`) allows any.
     """
     from sklearn.utils.validation import validate_data
 
@@ -45,10 +45,10 @@ def check_documents(estimator: Model, X: Any, fitted: FittedModel | None) -> tup
 
 
 def _check_width(X: Any) -> None:
-    """An error for a sparse X with columns beyond all proportion to its cells: a number is kept for each column."""
+    """Raise an error if a sparse X has far more columns than cells: memory is proportional to the columns."""
     if issparse(X) and X.ndim == 2 and X.shape[1] > max(COLUMNS_FREELY, COLUMNS_BY_CELL * X.nnz):
         raise BadData(
-            f"X has {X.shape[1]:,} columns and {X.nnz:,} nonzero cells, and memory is kept for every column; leave out "
+            f"X has {X.shape[1]:,} columns and {X.nnz:,} nonzero cells, but every column needs memory; remove "
             f"columns that are 0 everywhere, or hash terms into at most {COLUMNS_FREELY:,}"
         )
 
@@ -56,11 +56,11 @@ def _check_width(X: Any) -> None:
 def check_labelled(
     estimator: Model, X: Any, y: Any, fitted: FittedModel | None, *, multilabel: bool | None
 ) -> tuple[Sparse, Targets, tuple[str, ...] | None]:
-    """X and y to learn from, and the names of the columns of X; what is below 0 is no count, and an error."""
+    """Check X and y for training; also return the column names of X. Negative values are not counts, and an error."""
     from sklearn.utils.validation import column_or_1d, validate_data
 
     if y is None:
-        validate_data(_stand_in(estimator, None), X, y)  # says that y is required
+        validate_data(_stand_in(estimator, None), X, y)  # raises scikit-learn's error that y is required
     documents, names = check_documents(estimator, X, fitted)
     if documents.nnz and documents.data.min() < 0:
         raise BadData(
@@ -73,7 +73,7 @@ def check_labelled(
 
 
 def _stand_in(estimator: Model, fitted: FittedModel | None) -> Any:
-    """An object in the estimator's place: scikit-learn's validation sets attributes on it, and compares X with them."""
+    """A stand-in for the estimator: scikit-learn's validation sets attributes on it and compares X with them."""
     tags = estimator.__sklearn_tags__()
     probe = type(type(estimator).__name__, (), {"__sklearn_tags__": lambda self: tags})()
     if fitted is not None:
@@ -84,7 +84,7 @@ def _stand_in(estimator: Model, fitted: FittedModel | None) -> Any:
 
 
 def has_more_columns(X: Any, before: FittedModel) -> bool:
-    """Whether X has columns beyond those known, which must come first and in their order."""
+    """Whether X has more columns than the model; the model's columns must come first, in their order."""
     shape = X.shape if hasattr(X, "shape") else np.shape(X)
     known, columns = list(before.feature_names or ()), list(getattr(X, "columns", []))
     if known and columns and columns[: len(known)] != known:
@@ -93,31 +93,31 @@ def has_more_columns(X: Any, before: FittedModel) -> bool:
 
 
 def check_target_type(targets: Targets, before: FittedModel) -> None:
-    """An error if documents have one label each and had any number before, or the other way round."""
+    """Raise an error if single-label documents follow multilabel ones, or the reverse."""
     if targets.multilabel != before.multilabel:
         raise BadData(
-            f"labels came as {targets.target_type!r} and were {before.target_type!r} before; keep to one label, or to "
-            "any number, for each document"
+            f"labels came as {targets.target_type!r} but were {before.target_type!r} before; use one label, or "
+            "label sets, throughout"
         )
 
 
 def read_classes(classes: Any) -> list[Any]:
-    """The argument `classes` of partial_fit as plain values, each once; empty for None."""
+    """The argument `classes` of partial_fit as plain values without duplicates; empty for None."""
     if classes is None:
         return []
-    given = [label.item() if isinstance(label, np.generic) else label for label in np.asarray(classes).tolist()]
-    if len(set(given)) != len(given):
+    labels = [label.item() if isinstance(label, np.generic) else label for label in np.asarray(classes).tolist()]
+    if len(set(labels)) != len(labels):
         raise BadData(
-            f"classes={shorten_value(given)} is not the same as on last call to partial_fit: it names a class twice"
+            f"classes={shorten_value(labels)} is not the same as on last call to partial_fit: it names a class twice"
         )
-    return given
+    return labels
 
 
 def check_model_classes(classes: list[Any], before: FittedModel) -> None:
-    """An error if a class was not there when the model was first fitted."""
+    """Raise an error if the model has no such class."""
     unknown = [label for label in classes if label not in set(before.classes)]
     if unknown:
         raise BadData(
             f"classes={shorten_value(classes)} is not the same as on last call to partial_fit: class {unknown[0]!r} is "
-            f"none of the {len(before.classes)} that the model has; pass grow=True to add it"
+            f"not among the {len(before.classes)} classes of the model; pass grow=True to add it"
         )

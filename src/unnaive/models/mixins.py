@@ -1,4 +1,4 @@
-"""What only some estimators have: `coef_` and `intercept_` of linear ones, `network` of Bayesian networks."""
+"""Attributes of some estimators: `coef_` and `intercept_` of linear ones, `network` of Bayesian networks."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from unnaive.linear.network import Network
 
 
 class LinearAttributes:
-    """coef_ and intercept_ as scikit-learn has them, of models whose scorer is a Linear over weighted features.
+    """coef_ and intercept_ as in scikit-learn, for models whose scorer is a Linear over weighted features.
 
-    They multiply the features that the model makes of counts (`scorer_.weighting`); of two exclusive classes there is
-    one row, for the second.
+    They apply to the features that the model computes from counts (`scorer_.weighting`); two exclusive classes have
+    one row, for the second class.
     """
 
     fitted_: FittedModel
@@ -36,18 +36,18 @@ class LinearAttributes:
 
 
 class HasNetwork:
-    """`network(label)` of models that are Bayesian networks."""
+    """`network(label)` for models that are Bayesian networks."""
 
     def network(self, label: Any, terms: Any = None, member: int = 0) -> Network:
-        """The network of a class, for looking at and for export (`to_bif`, `to_uai`, `to_dict`).
+        """The network of a class, to display or export (`to_bif`, `to_uai`, `to_dict`).
 
         label   one of `classes_`
-        terms   names of the columns of X; those that `fit` saw, or x0, x1, … by default
-        member  of the networks that are averaged, the best being 0
+        terms   names of the columns of X; default: those seen by `fit`, or x0, x1, …
+        member  which of the averaged networks; 0 is the best
         """
         fitted = self._fitted()  # type: ignore[attr-defined]
         names = fitted.reader.term_names if terms is None else terms
         network: Network = fitted.scorer.network(
-            fitted.class_index(label), names, [str(one) for one in fitted.classes], member
+            fitted.class_index(label), names, [str(name) for name in fitted.classes], member
         )
         return network

@@ -23,30 +23,30 @@ from unnaive.models.estimator import CountsModel, class_weight_setting, scheme_s
 Prior = str | Sequence[float] | NDArray[Any]
 
 LINK_OF_SCHEME = {"multiclass": "softmax", "one-vs-rest": "log-odds"}
-CERTAIN = 1e-12  # presence is kept this far from 0 and 1: no single term may decide alone
+CERTAIN = 1e-12  # probabilities of presence stay this far from 0 and 1, so that no single term decides alone
 
 
 class _NaiveBayes(CountsModel):
-    """What the naive Bayes classes share: the prior, and the names that scikit-learn has for what was learnt."""
+    """Common parts of the naive Bayes classes: the prior, and scikit-learn's names of fitted attributes."""
 
     poor_score = True
 
     scheme: str | None = scheme_setting()
-    fit_prior: bool = setting("Learn class priors from the data; False makes all classes alike.", default=True)
+    fit_prior: bool = setting("Learn class priors from the data; False makes all classes equally likely.", default=True)
     class_prior: Any = setting("Prior probability of each class, in the order of the classes.", default=None)
     class_weight: Any = class_weight_setting()
 
     @property
     def prior(self) -> Prior:
-        """The prior as rules take it: probabilities, "data" or "uniform"."""
+        """The prior for rules: probabilities, "data" or "uniform"."""
         if self.class_prior is not None:
-            given: Prior = self.class_prior
-            return given
+            prior: Prior = self.class_prior
+            return prior
         return "data" if self.fit_prior else "uniform"
 
     @property
     def _as_trained(self) -> Self:
-        """The model with the settings that it was fitted with, whatever was set since."""
+        """The model with the settings that it was fitted with, regardless of later changes."""
         trained: Self = self._fitted().spec.model  # type: ignore[assignment]
         return trained
 
@@ -57,17 +57,17 @@ class _NaiveBayes(CountsModel):
 
     @property
     def feature_log_prob_(self) -> Floats:
-        """The logarithms of term probabilities that documents are scored with (n_classes, n_terms)."""
+        """The logarithms of the term probabilities used for scoring (n_classes, n_terms)."""
         linear: Linear = self.scorer_
         return linear.weights()
 
 
 def _beta_setting(default: float) -> Any:
-    return setting("Jelinek–Mercer: the share of the corpus in each probability.", default=default, above=0, at_most=1)
+    return setting("Jelinek–Mercer: weight of the corpus in each probability.", default=default, above=0, at_most=1)
 
 
 class _SmoothedNB(_NaiveBayes):
-    """What the multinomial and the Bernoulli class share: the choice of a smoothing, and its settings."""
+    """Common parts of the multinomial and the Bernoulli class: the smoothing and its settings."""
 
     smoothing: str = setting(
         "Smoothing of term probabilities: laplace, jelinek-mercer or absolute.",
@@ -77,7 +77,7 @@ class _SmoothedNB(_NaiveBayes):
     alpha: float = setting("Additive (Laplace) smoothing: added to every count.", default=1.0, above=0, below=np.inf)
     beta: float = _beta_setting(0.7)
     discount: float | str = setting(
-        'Absolute discounting: taken off every seen count; "auto" estimates it from the counts.',
+        'Absolute discounting: subtracted from every nonzero count; "auto" estimates it from the counts.',
         default="auto",
         choices=("auto",),
         above=0,
@@ -85,7 +85,7 @@ class _SmoothedNB(_NaiveBayes):
     )
 
     def smoothing_of(self, cells: Sparse) -> Smoothing:
-        """The smoothing of a table of counts, class_terms or class_df."""
+        """The smoothing for a table of counts, class_terms or class_df."""
         return find_smoothing(self.smoothing, cells, alpha=self.alpha, beta=self.beta, discount=self.discount)
 
 
@@ -135,7 +135,7 @@ class MultinomialNB(_SmoothedNB):
         array([[-1.79, -1.1 ],
                [-0.98, -2.08]])
         """
-        from unnaive.models.maxent.bridge import to_maxent  # scipy.special, which predicting does not need
+        from unnaive.models.maxent.bridge import to_maxent  # imports scipy.special, which predicting does not need
 
         scorer: Linear = self._fitted().scorer  # type: ignore[assignment]
         return to_maxent(replace(scorer, weighting=replace(scorer.weighting, norm="l1")))
@@ -147,11 +147,11 @@ class BernoulliNB(_SmoothedNB):
     multiclass   score = log p(c) + Σ_{t in d} log p(t|c) + Σ_{t not in d} log (1 − p(t|c))
     one-vs-rest  the same, minus that of c̄
 
-    The sum over absent terms is taken over all terms into the bias, and a present term takes its part back:
+    The sum over absent terms becomes a sum over all terms in the bias, which present terms subtract again:
     bias = log p(c) + Σ_t log (1 − p(t|c)), weight = log p(t|c) − log (1 − p(t|c)).
 
-    Manning, Raghavan and Schütze (2008), 13.3. Where the evidence of unseen cells does not fall into a class and a term
-    part (one-vs-rest, absolute discounting), weights are held for every class and term.
+    Manning, Raghavan and Schütze (2008), 13.3. If the evidence of unseen cells is not the sum of a class part and a
+    term part (one-vs-rest, absolute discounting), weights are stored for every class and term.
 
     >>> BernoulliNB().fit([[2, 0], [0, 1]], ["sport", "politics"]).predict_proba([[1, 0]])
     array([[0.2, 0.8]])
@@ -190,13 +190,13 @@ class BernoulliNB(_SmoothedNB):
 
 
 class ComplementNB(_NaiveBayes):
-    """Complement naive Bayes: the class whose rest explains the document worst.
+    """Complement naive Bayes: predicts the class whose complement explains the document worst.
 
     multiclass   weight = −log p(t|c̄),  p(t|c̄) = (N_•t − N_ct + α) / (N − N_c• + αM)
     one-vs-rest  weight = log p(t|D) − log p(t|c̄): the same order of classes, and 0 where c does not stand out
 
-    Rennie, Shih, Teevan and Karger (2003), who leave the prior out: hence `fit_prior` is False. A class without
-    documents is never chosen.
+    Rennie, Shih, Teevan and Karger (2003) use no prior: hence `fit_prior` is False. A class without documents is never
+    predicted.
 
     >>> ComplementNB().fit([[2, 0], [0, 1]], ["sport", "politics"]).predict([[1, 0]]).tolist()
     ['sport']
@@ -231,9 +231,9 @@ class ComplementNB(_NaiveBayes):
 
 
 def log_prior(counts: Counts, prior: Prior) -> Floats:
-    """log p(c) (n_classes,): n_c/n of the documents, alike for all classes that have any, or as given.
+    """log p(c) (n_classes,): from the shares of documents, uniform over classes with documents, or as given.
 
-    A class without documents gets −∞ unless `prior` names its probability; when no class has any, all are alike.
+    A class without documents gets −∞ unless `prior` gives its probability; if no class has documents, all are equal.
 
     >>> counts = Counts.of(csr_array([[1], [1], [1], [1]]), csr_array([[1, 0], [1, 0], [1, 0], [0, 1]]))
     >>> np.exp(log_prior(counts, "data")), np.exp(log_prior(counts, "uniform"))
@@ -248,13 +248,14 @@ def log_prior(counts: Counts, prior: Prior) -> Floats:
 
 
 def log_prior_odds(counts: Counts, prior: Prior) -> Floats:
-    """log p(c)/(1 − p(c)) (n_classes,); "uniform" takes a class to be as likely as its rest.
+    """log p(c)/(1 − p(c)) (n_classes,); "uniform" gives a class and its complement the same probability.
 
-    A rest without documents counts as half a document, so that odds stay finite; a class without any gets −∞.
+    A complement without documents counts as half a document, so that odds stay finite; a class without documents gets
+    −∞.
     """
     if not isinstance(prior, str):
-        given = _given_prior(prior, counts.n_classes)
-        return np.log(given) - np.log1p(-np.minimum(given, 1 - CERTAIN))
+        prior_ = _given_prior(prior, counts.n_classes)
+        return np.log(prior_) - np.log1p(-np.minimum(prior_, 1 - CERTAIN))
     docs = _documents_of_prior(counts, prior)
     rest = counts.n_docs - docs if prior == "data" else np.ones(len(docs))
     with np.errstate(divide="ignore"):
@@ -262,7 +263,7 @@ def log_prior_odds(counts: Counts, prior: Prior) -> Floats:
 
 
 def _documents_of_prior(counts: Counts, prior: str) -> Floats:
-    """Documents of each class (n_classes,), as one each for "uniform"; as one each too when none has been seen."""
+    """Documents of each class (n_classes,); 1 each for "uniform", or if there are no documents at all."""
     docs: Floats = np.asarray(counts.class_docs, np.float64)
     if choose(["data", "uniform"], prior, "prior") == "uniform":
         docs = (docs > 0).astype(np.float64)
@@ -271,15 +272,15 @@ def _documents_of_prior(counts: Counts, prior: str) -> Floats:
 
 def _given_prior(prior: Any, n_classes: int) -> Floats:
     try:
-        given = np.asarray(prior, np.float64)
+        probabilities = np.asarray(prior, np.float64)
     except (TypeError, ValueError):
-        given = np.zeros(0)
-    if given.shape != (n_classes,) or not bool(np.all((given > 0) & (given <= 1))):
+        probabilities = np.zeros(0)
+    if probabilities.shape != (n_classes,) or not bool(np.all((probabilities > 0) & (probabilities <= 1))):
         raise UnnaiveError(
             f"class_prior came as {prior!r}; Number of priors must match number of classes: give {n_classes} "
             "probabilities above 0"
         )
-    return given
+    return probabilities
 
 
 def _linear(table: LogTable, bias: Floats, weighting: Weighting, link: str) -> Linear:
@@ -289,7 +290,7 @@ def _linear(table: LogTable, bias: Floats, weighting: Weighting, link: str) -> L
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """A value for every (class, term): seen cells one by one, the others by what they depend on.
+    """A value for every (class, term): stored individually for seen cells, and by class or term for the others.
 
     seen    (n_seen,), in the order of class_df.data
     unseen  (n_classes, 1), (1, n_terms) or (n_classes, n_terms)
@@ -302,20 +303,20 @@ class _Cells:
         return _Cells(self.seen - other.seen, self.unseen - other.unseen)
 
     def minus_unseen(self, pattern: Any) -> Any:
-        """Seen values minus what they would be if unseen, as a csr_array over `pattern`."""
+        """The seen values minus their unseen counterparts, as a csr_array over `pattern`."""
         rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
         unseen = np.broadcast_to(self.unseen, pattern.shape)[rows, pattern.indices]
         return csr_array((self.seen - unseen, pattern.indices, pattern.indptr), pattern.shape)
 
     def sum_over_terms(self, pattern: Any) -> Floats:
-        """The row sums (n_classes,), without a full table unless there is one."""
+        """The row sums (n_classes,), without a full table if possible."""
         repeats = pattern.shape[1] // self.unseen.shape[1]
         sums: Floats = repeats * self.unseen.sum(axis=1) + self.minus_unseen(pattern).sum(axis=1)
         return sums
 
 
 def _presence(model: Smoothing, counts: Counts) -> _Cells:
-    """p(t|c), or p(t present in a document of c)."""
+    """p(t|c): the probability that t is present in a document of c."""
     seen = counts.class_df
     docs = np.repeat(counts.class_docs, np.diff(seen.indptr))
     return _Cells(
@@ -325,7 +326,7 @@ def _presence(model: Smoothing, counts: Counts) -> _Cells:
 
 
 def _presence_in_rest(model: Smoothing, counts: Counts) -> _Cells:
-    """p(t|c̄): where c has none of a term's documents the rest has all, so this depends on class and term."""
+    """p(t|c̄): if c has no document with a term, its complement has all of them, so this depends on class and term."""
     refuse_full_table(counts.n_classes, counts.n_terms, "bernoulli one-vs-rest")
     seen, df, n = counts.class_df, counts.df, counts.n_docs
     rest = n - counts.class_docs

@@ -20,16 +20,16 @@ from unnaive.models.naive_bayes import MultinomialNB
 class NaiveBayesEM(IteratedModel):
     """Multinomial naive Bayes from labelled and unlabelled documents.
 
-    Documents without a label are those whose y is missing (None or NaN) or, as in scikit-learn's semi-supervised
-    estimators, −1 where labels are whole numbers; −1 is a class all the same where fewer than two others are left.
+    Documents without a label have a missing y (None or NaN) or, as in scikit-learn's semi-supervised estimators, −1
+    among integer labels; −1 is an ordinary class if fewer than two others are left.
 
     E  q_d(c) = p(c|d) of every unlabelled document by the model so far
     M  naive Bayes from the labelled documents, and from the unlabelled ones as λ q_d(c) documents of each class
 
-    What rises with every step is Σ_labelled log p(c_d, d) + λ Σ_unlabelled log Σ_c p(c, d) + α Σ_ct log p(t|c).
+    Every step raises Σ_labelled log p(c_d, d) + λ Σ_unlabelled log Σ_c p(c, d) + α Σ_ct log p(t|c).
     λ = 0 is multinomial naive Bayes on the labelled documents. With many unlabelled documents and λ = 1 the few labels
-    are outvoted, which helps where classes are the clusters of the data and harms where they are not. α is 0.1 and not
-    1: with few labels and α = 1 smoothing outweighs the counts, and EM drives all documents into one class. With
+    are outvoted, which helps if classes are clusters of the data and harms otherwise. The default α is 0.1, not
+    1: with few labels and α = 1, smoothing outweighs the counts, and EM moves all documents into one class. With
     multilabel targets every document counts as labelled, and the model is plain naive Bayes.
 
     Nigam, McCallum, Thrun and Mitchell (2000), Text classification from labeled and unlabeled documents using EM.
@@ -46,33 +46,33 @@ class NaiveBayesEM(IteratedModel):
     takes_unlabelled = True
 
     unlabelled_weight: float = setting(
-        "λ: how much an unlabelled document counts, a labelled one counting 1; 0 ignores them.",
+        "λ: weight of an unlabelled document relative to a labelled one; 0 ignores them.",
         default=0.1, at_least=0, at_most=1,
     )  # fmt: skip
     alpha: float = setting(
-        "Laplace: added to every count; 1 lets a small λ collapse.", default=0.1, above=0, below=np.inf
+        "Laplace: added to every count; with 1, a small λ collapses.", default=0.1, above=0, below=np.inf
     )
-    fit_prior: bool = setting("Learn class priors from the data; False makes all classes alike.", default=True)
-    max_iter: int = setting("Steps of EM, at most.", default=50, at_least=1)
-    tol: float = setting("Stop where a step raises the objective by less than this share of it.", default=1e-5, above=0)
+    fit_prior: bool = setting("Learn class priors from the data; False makes all classes equally likely.", default=True)
+    max_iter: int = setting("Maximum number of EM steps.", default=50, at_least=1)
+    tol: float = setting("Stop if a step raises the objective by less than this fraction.", default=1e-5, above=0)
     class_weight: Any = class_weight_setting()
 
     def _check_labelled(
         self, X: Any, y: Any, fitted: Any = None, *, multilabel: bool | None = None
     ) -> tuple[Sparse, Targets, tuple[str, ...] | None]:
-        """X and y to learn from, checked; documents may lack a label."""
-        given = list(y) if _has_missing(y) else y
-        if given is y:
+        """Check X and y for training; labels may be missing."""
+        labels = list(y) if _has_missing(y) else y
+        if labels is y:
             documents, _, names = super()._check_labelled(X, y, fitted, multilabel=multilabel)
-        else:  # checked with any label in the place of the missing ones
-            documents, _, names = super()._check_labelled(X, [0] * len(given), fitted, multilabel=multilabel)
-        return documents, read_partly_labelled(given, documents.shape[0], multilabel=multilabel), names
+        else:  # checked with an arbitrary label in place of missing ones
+            documents, _, names = super()._check_labelled(X, [0] * len(labels), fitted, multilabel=multilabel)
+        return documents, read_partly_labelled(labels, documents.shape[0], multilabel=multilabel), names
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
     ) -> Linear:  # fmt: skip
-        """Naive Bayes from the labelled documents first, then EM over the others."""
+        """Naive Bayes on the labelled documents first, then EM over all."""
         labelled = np.diff(Y.indptr) > 0
         weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
         if not exclusive or self.unlabelled_weight == 0 or not (weight[~labelled] > 0).any():
@@ -115,7 +115,7 @@ class NaiveBayesEM(IteratedModel):
         return Linear(table, bias=prior)
 
     def _maximise(self, terms: Floats, docs: Floats) -> tuple[Floats, Floats]:
-        """log p(t|c) (n_classes, n_terms) and log p(c) (n_classes,) of sums over documents."""
+        """log p(t|c) (n_classes, n_terms) and log p(c) (n_classes,) from sums over documents."""
         smoothed = terms + self.alpha
         table = np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
         with np.errstate(divide="ignore"):
@@ -124,9 +124,9 @@ class NaiveBayesEM(IteratedModel):
 
 
 def _has_missing(y: Any) -> bool:
-    """Whether some of the labels are None or NaN, which the usual checks refuse."""
+    """Whether some labels are None or NaN, which the usual checks reject."""
     if getattr(y, "ndim", 1) != 1 or isinstance(y, (str, bytes)) or not hasattr(y, "__len__"):
         return False
     if isinstance(y, np.ndarray) and y.dtype.kind in "iubU":
         return False
-    return any(one is None or (isinstance(one, float) and one != one) for one in y)
+    return any(label is None or (isinstance(label, float) and label != label) for label in y)

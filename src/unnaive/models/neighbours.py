@@ -1,4 +1,4 @@
-"""k nearest neighbours: a baseline. Its scorer is the training documents and the labels with which they vote."""
+"""k nearest neighbours, a baseline. Its scorer holds the training documents and their labels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from unnaive.linear.scorer import Scorer
 from unnaive.models.estimator import UnweightedDocumentsModel
 
 BLOCK_CELLS = 1 << 22  # similarities held at once: 32 MB of float64
-TIE_DIGITS = 10  # similarities that are equal to so many digits are ties
+TIE_DIGITS = 10  # similarities that agree to this many digits are ties
 
 
 RULES: Rules = {
@@ -33,11 +33,11 @@ RULES: Rules = {
 class Neighbours(Scorer):
     """score[d, c] = Σ over the k nearest n of d of similarity(d, n)·labels[n, c].
 
-    `documents` (n_train, n_terms) are weighted rows of length 1, `labels` (n_train, n_classes) is 0/1. Where the k-th
-    place is tied, the tied share it, so that the order of training documents is irrelevant.
+    `documents` (n_train, n_terms) are weighted rows of length 1, `labels` (n_train, n_classes) is 0/1. Ties at the k-th
+    neighbour share its vote, so that the order of training documents is irrelevant.
     """
 
-    link = "cosine"  # summed similarities are no probabilities
+    link = "cosine"  # summed similarities are not probabilities
     kind: ClassVar[str] = "neighbours"
 
     documents: Sparse
@@ -66,7 +66,7 @@ class Neighbours(Scorer):
         return scores
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Arrays and plain settings from which `from_arrays` makes an equal scorer."""
+        """Arrays and plain settings for `from_arrays`."""
         arrays = csr_arrays("documents", self.documents) | csr_arrays("labels", self.labels)
         if self.weighting.idf is not None:
             arrays["idf"] = self.weighting.idf
@@ -75,7 +75,7 @@ class Neighbours(Scorer):
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> Neighbours:
-        """The inverse of `to_arrays`; trusts nothing, since models come from files."""
+        """The inverse of `to_arrays`; the input is checked, since it comes from a file."""
         try:
             check_keys(settings, "k", "tf", "norm", "shape")
             n_train, n_classes, n_terms = (read_whole(size, "shape") for size in settings["shape"])
@@ -92,7 +92,7 @@ class Neighbours(Scorer):
 
 
 def votes(similarity: Floats, k: int) -> Floats:
-    """The similarities of the k nearest of each row, 0 elsewhere; ties at the k-th place share what is left.
+    """The similarities of the k nearest of each row, 0 elsewhere; ties at the k-th share the remaining votes.
 
     >>> votes(np.array([[0.9, 0.5, 0.5, 0.1]]), 2)
     array([[0.9 , 0.25, 0.25, 0.  ]])
@@ -102,7 +102,7 @@ def votes(similarity: Floats, k: int) -> Floats:
         return similarity
     rounded = np.round(
         similarity, TIE_DIGITS
-    )  # equal documents may differ in the last bits, by the order of their sums
+    )  # equal documents may differ in the last bits because of the order of summation
     last = np.partition(rounded, -k, axis=1)[:, [-k]]
     tied, nearer = rounded == last, rounded > last
     share = (k - nearer.sum(axis=1, keepdims=True)) / tied.sum(axis=1, keepdims=True)
@@ -125,7 +125,7 @@ class NearestNeighbours(UnweightedDocumentsModel):
     probabilistic = False
     generative = False
 
-    k: int = setting("How many documents vote.", default=30, at_least=1)
+    k: int = setting("Number of neighbours that vote.", default=30, at_least=1)
     weights: str = setting("How documents are weighted.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)
 
     def learn(

@@ -2,7 +2,7 @@
 
 de Campos, Fernández-Luna, Huete and Romero, "OR gate Bayesian networks for text classification: a discriminative
 alternative approach to multinomial naive Bayes". The statistic is that of naive Bayes, N_ik, so `OrGate` is a rule
-`Counts → Linear`, and the network can be updated, merged and partly forgotten.
+`Counts → Linear`, and the network supports updating, merging and forgetting.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ except ImportError:  # built without a compiler
     _gates = None
 
 LARGEST_GATE = 16  # a table has 2^(parents + 1) cells
-ALMOST_ONE = 1 - 1e-12  # a weight of 1 would make the class certain for ever
+ALMOST_ONE = 1 - 1e-12  # a weight of 1 would make the class certain regardless of other terms
 
 
 @dataclass(frozen=True)
 class _Arcs:
-    """What the estimates look at, with the arcs T_k → C_i in the order of the csr cells.
+    """The input of the weight estimates, with the arcs T_k → C_i in the order of the csr cells.
 
     inside    N_ik           occurrences of the term in the class      (n_arcs,)
-    terms     k              the term that each arc comes from         (n_arcs,)
+    terms     k              the term of each arc                      (n_arcs,)
     overall   N_•k           occurrences of the term                   (n_terms,)
     totals    N_i•           tokens of each class                      (n_classes,)
-    starts    csr row starts, so that the arcs of class i are starts[i]:starts[i + 1]
+    starts    csr row starts: the arcs of class i are starts[i]:starts[i + 1]
     """
 
     inside: NDArray[Any]
@@ -60,17 +60,17 @@ class _Arcs:
 
     @property
     def sizes(self) -> NDArray[Any]:
-        """nt_i, how many parents each class has (n_classes,)."""
+        """nt_i, the number of parents of each class (n_classes,)."""
         return np.diff(self.starts)
 
     def by_arc(self, of_class: NDArray[Any]) -> NDArray[Any]:
-        """A number for each class, repeated on its arcs."""
+        """Repeat a number for each class on its arcs."""
         return np.repeat(of_class, self.sizes)
 
     def class_products(self, of_arc: Floats) -> Floats:
         """The product over the arcs of each class (n_classes,); 1 for a class without arcs."""
         products, some = np.ones(len(self.totals)), self.sizes > 0
-        if some.any():  # reduceat has no empty stretches
+        if some.any():  # reduceat does not support empty segments
             products[some] = np.multiply.reduceat(of_arc, self.starts[:-1][some])
         return products
 
@@ -96,7 +96,7 @@ def _relaxed(arcs: _Arcs) -> Floats:
 
 
 def _scaled_products(arcs: _Arcs, scale: Floats) -> Floats:
-    """scale_i · N_ik / N_•k · Π_{h ≠ k} f_ih: the whole product of the class, over the arc's own factor.
+    """scale_i · N_ik / N_•k · Π_{h ≠ k} f_ih: the product over all arcs of the class, divided by the arc's own factor.
 
     With r = 1 − N_ik/N_i• and the odds o = N_•k/(N − N_•k) of the term, f = r + r·o and N_•k·f = N·r·o. Neither Π r nor
     Π (1 − N_•k/N) can underflow, because the shares in each add up to at most 1.
@@ -107,14 +107,15 @@ def _scaled_products(arcs: _Arcs, scale: Floats) -> Floats:
             starts, arcs.terms, arcs.inside, arcs.overall, arcs.totals, scale, arcs.total, out
         ):  # fmt: skip
             return out
-    others = np.maximum(arcs.total - arcs.overall, arcs.total * 2.0**-53)  # above 0 also for the corpus's only term
+    # above 0 even if the corpus has only this term
+    others = np.maximum(arcs.total - arcs.overall, arcs.total * 2.0**-53)
     return _scaled_products_by_numpy(arcs, scale, (arcs.overall / others).take(arcs.terms))
 
 
 def _scaled_products_by_numpy(arcs: _Arcs, scale: Floats, odds: Floats) -> Floats:
-    """The same, from the odds of the term of each arc (n_arcs,), which are used up."""
+    """The same from the odds of each arc's term (n_arcs,), which are overwritten."""
     factors = arcs.by_arc(arcs.totals)
-    np.divide(arcs.inside, factors, out=factors)  # arcs are many: what is no longer needed is written over
+    np.divide(arcs.inside, factors, out=factors)  # in place, since there are many arcs
     np.subtract(1, factors, out=factors)
     odds *= factors
     factors += odds
@@ -128,7 +129,7 @@ def _scaled_products_by_numpy(arcs: _Arcs, scale: Floats, odds: Floats) -> Float
 
 
 def _products_beside_zeros(arcs: _Arcs, factors: Floats) -> Floats:
-    """Π_{h ≠ k} f_ih where some factors are 0, at most one in a class, since it takes all of the class's tokens."""
+    """Π_{h ≠ k} f_ih if some factors are 0; a class has at most one, since that term has all of its tokens."""
     zero = factors <= 0
     others = np.where(zero, 1.0, factors)
     products: Floats = arcs.by_arc(arcs.class_products(others)) / others
@@ -149,7 +150,7 @@ TOTALS: dict[str, Callable[[Counts], NDArray[Any]]] = {
 
 @dataclass(frozen=True, eq=False)
 class Gates:
-    """The weights w of all arcs (n_classes, n_terms) sparse, in [0, 1 − 1e-12], and how many had to be cut to that."""
+    """The weights w of all arcs (n_classes, n_terms) sparse, in [0, 1 − 1e-12], and how many were clipped."""
 
     weights: Sparse
     clipped: int
@@ -167,22 +168,22 @@ def estimate_gates(
     """
     overall = TOTALS[totals](statistic)
     table = statistic.class_terms if terms_per_class is None else informative_arcs(statistic, terms_per_class)
-    found = WEIGHTS[weights](_arcs(table, statistic.class_totals, overall))
+    weights_ = WEIGHTS[weights](_arcs(table, statistic.class_totals, overall))
     clipped = 0
-    if found.size and found.max() > ALMOST_ONE:
-        clipped = int(np.count_nonzero(found > ALMOST_ONE))
-        np.minimum(found, ALMOST_ONE, out=found)
-    return Gates(csr_array((found, table.indices, table.indptr), shape=table.shape), clipped)
+    if weights_.size and weights_.max() > ALMOST_ONE:
+        clipped = int(np.count_nonzero(weights_ > ALMOST_ONE))
+        np.minimum(weights_, ALMOST_ONE, out=weights_)
+    return Gates(csr_array((weights_, table.indices, table.indptr), shape=table.shape), clipped)
 
 
 @dataclass(frozen=True)
 class TermEffect:
-    """What one term of a document does for one class.
+    """The effect of one term of a document on one class.
 
     count    occurrences in the document
-    score    what it adds to the score of the class
-    alone    the probability that this term forces the class by itself
-    without  the probability of the class if the term were not there
+    score    contribution to the score of the class
+    alone    the probability that this term alone forces the class
+    without  the probability of the class without the term
     """
 
     term: int
@@ -195,8 +196,8 @@ class TermEffect:
 def term_effects(model: NoisyOr, document: Sparse, class_index: int) -> list[TermEffect]:
     """The terms of a document (1, n_terms) that have an arc to the class, strongest first, ties by term id.
 
-    alone   1 − (1 − w)^n, the probability that this term forces the class by itself
-    without 1 − Π over the other terms, the class's probability if the term were not there
+    alone   1 − (1 − w)^n, the probability that this term alone forces the class
+    without 1 − Π over the other terms, the probability of the class without the term
 
     >>> gate = NoisyOr(csr_array(-np.log([[0.5, 0.75]])), np.zeros(1), link="noisy-or")
     >>> [(one.term, round(one.alone, 3), round(one.without, 3)) for one in term_effects(gate, csr_array([[1, 1]]), 0)]
@@ -205,12 +206,12 @@ def term_effects(model: NoisyOr, document: Sparse, class_index: int) -> list[Ter
     features = model.weighting.apply(document)
     pushes = features.data * model.weights(features.indices)[class_index]
     others = pushes.sum() - pushes
-    found = [
+    effects = [
         TermEffect(int(term), float(count), float(push), float(-np.expm1(-push)), float(-np.expm1(-max(rest, 0.0))))
         for term, count, push, rest in zip(features.indices, features.data, pushes, others, strict=True)
         if push > 0
     ]
-    return sorted(found, key=lambda one: (-one.score, one.term))
+    return sorted(effects, key=lambda effect: (-effect.score, effect.term))
 
 
 @dataclass(frozen=True)
@@ -236,11 +237,11 @@ def strongest_arcs(model: NoisyOr, class_index: int, k: int = 20) -> list[Arc]:
 def gate_network(arcs: Sequence[Arc], class_name: str, terms: Sequence[str]) -> Network:
     """The gate of one class over `arcs`: terms are roots, the class is their noisy-OR (eq. 7).
 
-    Every term is in half of the documents: a document sets all of them, so that posteriors do not depend on it. Terms
-    left out of `arcs` are taken as absent.
+    Every term has probability 1/2: a document sets all of them, so posteriors do not depend on it. Terms
+    that are not in `arcs` count as absent.
     """
     if len(arcs) > LARGEST_GATE:
-        raise BadData(f"a gate of {len(arcs)} terms has a table too large to write; choose at most {LARGEST_GATE}")
+        raise BadData(f"a gate of {len(arcs)} terms has too large a table; choose at most {LARGEST_GATE}")
     names = [terms[arc.term] for arc in arcs]
     target = class_name if class_name not in names else f"class {class_name}"
     roots = tuple(np.array([0.5, 0.5]) for _ in arcs)
@@ -251,18 +252,18 @@ def gate_network(arcs: Sequence[Arc], class_name: str, terms: Sequence[str]) -> 
 
 @dataclass(frozen=True, eq=False)
 class NoisyOr(Linear):
-    """The scorer of an OR gate: a Linear whose weights are −log(1 − w), which knows what each term forces."""
+    """The scorer of an OR gate: a Linear with weights −log(1 − w), which also gives the effect of each term."""
 
     kind: ClassVar[str] = "noisy-or"
 
     @classmethod
     def array_rules(cls, arrays: Arrays) -> Rules:
-        """Weights are 0 or more, and no class has a head start."""
+        """Weights are at least 0, and every bias is 0."""
         return {**linear_rules(arrays, least=0), "bias": ArrayRule("float", ("classes",), 0, 0)}
 
     def evidence_details(self, document: Sparse, chosen: int) -> dict[int, dict[str, Any]]:
-        """`alone` of each term with an arc to the class: the probability that it forces the class by itself."""
-        return {one.term: {"alone": one.alone} for one in term_effects(self, document, chosen)}
+        """`alone` for each term with an arc to the class: the probability that it alone forces the class."""
+        return {effect.term: {"alone": effect.alone} for effect in term_effects(self, document, chosen)}
 
     def scores_without(self, document: Sparse) -> Floats:
         """Scores of the document without each of its terms in turn (n_terms_of_document, n_classes)."""
@@ -280,11 +281,11 @@ class OrGate(CountsModel):
     """A noisy-OR Bayesian network: arcs from terms to classes; each term may force a class by itself.
 
     p(c_i|d) = 1 − Π_k (1 − w_ik)^n_dk;  score[d, i] = −Σ_k n_dk · log(1 − w_ik), so that p = 1 − e^−score. Classes are
-    ranked by score, because p is 1 to the last digit long before scores stop to differ.
+    ranked by score, because p rounds to 1 long before scores are equal.
 
-    Fractions in X are taken as masses; negative values are refused. A class without documents has no arcs, so p = 0; a
+    Fractions in X are allowed; negative values are not. A class without documents has no arcs, so p = 0; a
     document of unknown terms scores 0 for every class. A multilabel document gets the classes whose score is within a
-    tenth of its best: scores grow with its length, so that probabilities are not comparable between documents.
+    tenth of its best: scores grow with its length, so probabilities are not comparable between documents.
 
     >>> model = OrGate(weights="laplace").fit([[2, 0], [1, 1]], ["sport", "politics"])
     >>> (-np.expm1(-model.scores([[2, 0]]))).round(2)   # 1 − .6², 1 − .4²
@@ -309,7 +310,7 @@ class OrGate(CountsModel):
         choices=tuple(TOTALS),
     )
     terms_per_class: int | None = setting(
-        "Keep only this many terms of each class, those of most information gain; None for all.",
+        "Keep this many terms per class, those of highest information gain; None for all.",
         default=None,
         at_least=1,
     )
@@ -317,27 +318,27 @@ class OrGate(CountsModel):
 
     def rule(self, counts: Counts, *, exclusive: bool = True) -> NoisyOr:
         """weight[i, k] = −log(1 − w_ik)."""
-        found = estimate_gates(counts, weights=self.weights, totals=self.totals, terms_per_class=self.terms_per_class)
-        table = found.weights
+        gates = estimate_gates(counts, weights=self.weights, totals=self.totals, terms_per_class=self.terms_per_class)
+        table = gates.weights
         _take_minus_log_of_rest(table.data)
         weighting = Weighting("raw" if self.counts else "binary")
         return NoisyOr(table, np.zeros(counts.n_classes), weighting=weighting, link="noisy-or")
 
     def network(self, label: Any, terms: Any = None, *, arcs: int = LARGEST_GATE) -> Network:
-        """The gate of a class over its strongest terms, for looking at and for export (`to_bif`, `to_uai`, `to_dict`).
+        """The gate of a class over its strongest terms, to display or export (`to_bif`, `to_uai`, `to_dict`).
 
         label  one of `classes_`
-        terms  names of the columns of X; those that `fit` saw, or x0, x1, … by default
-        arcs   only so many, the strongest; the table doubles with each, so at most 16
+        terms  names of the columns of X; default: those seen by `fit`, or x0, x1, …
+        arcs   the number of strongest arcs; the table doubles with each, so at most 16
         """
         fitted = self._fitted()
         scorer: NoisyOr = fitted.scorer  # type: ignore[assignment]
-        place, names = fitted.class_index(label), fitted.reader.term_names if terms is None else terms
-        return gate_network(strongest_arcs(scorer, place, arcs), str(fitted.classes[place]), names)
+        index, names = fitted.class_index(label), fitted.reader.term_names if terms is None else terms
+        return gate_network(strongest_arcs(scorer, index, arcs), str(fitted.classes[index]), names)
 
 
 def _take_minus_log_of_rest(weights: Floats) -> None:
-    """w becomes −log(1 − w), to the last digits also where w is tiny.
+    """Replace w by −log(1 − w), accurately even for tiny w.
 
     >>> w = np.array([0.0, 1e-20, 0.5])
     >>> _take_minus_log_of_rest(w)
@@ -346,20 +347,20 @@ def _take_minus_log_of_rest(weights: Floats) -> None:
     """
     np.negative(weights, out=weights)
     np.log1p(weights, out=weights)
-    np.abs(weights, out=weights)  # a negative, and no −0
+    np.abs(weights, out=weights)  # turns −0 into 0
 
 
 def informative_arcs(statistic: Counts, per_class: int) -> Sparse:
-    """N_ik on the arcs of the `per_class` terms with the most information gain about class against rest.
+    """N_ik on the arcs of the `per_class` terms with the highest information gain about class against rest.
 
-    Ties go to the lower term id. Computed on arcs only: other terms could not be parents anyway.
+    Ties go to the lower term id. Only arcs are considered: other terms cannot be parents.
     """
     table, df = statistic.class_terms, statistic.class_df
     kept = []
     for c, (start, end) in enumerate(pairwise(table.indptr.tolist())):
-        both, own = df.data[start:end].astype(np.float64), float(statistic.class_docs[c])
+        both, inside_docs = df.data[start:end].astype(np.float64), float(statistic.class_docs[c])
         overall = statistic.df[df.indices[start:end]].astype(np.float64)
-        gains = binary_gain(both, own, overall, float(statistic.n_docs))
+        gains = binary_gain(both, inside_docs, overall, float(statistic.n_docs))
         kept.append(start + np.sort(top_k(gains, per_class)))
     sizes = np.cumsum([0, *map(len, kept)])
     cells = np.concatenate(kept) if kept else np.zeros(0, np.int64)
@@ -369,6 +370,6 @@ def informative_arcs(statistic: Counts, per_class: int) -> Sparse:
 def _arcs(table: Sparse, class_totals: NDArray[Any], overall: NDArray[Any]) -> _Arcs:
     inside = table.data if table.data.dtype == np.int64 else np.asarray(table.data, np.float64)
     if inside.size and inside.min() < 0:
-        raise BadData("a term occurs a negative number of times; the OR gate needs counts, or masses, from 0 on")
+        raise BadData("a term occurs a negative number of times; the OR gate needs non-negative numbers")
     whole, sizes = np.asarray(overall, np.float64), np.asarray(class_totals, np.float64)
     return _Arcs(inside, table.indices, whole, sizes, table.indptr)

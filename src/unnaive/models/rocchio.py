@@ -1,9 +1,9 @@
 """Rocchio: a tf-idf centroid for each class, compared by cosine.
 
 `Rocchio` divides each document by its tf-idf length, as Joachims does. That length depends on idf, and idf on all
-documents, so a new document changes what the old ones contribute: it learns from documents and is trained anew.
-`RocchioCounts` leaves documents at their length; then a centroid is idf times a sum of counts, and updating, merging
-and forgetting are exact, at a price in accuracy where lengths vary much.
+documents, so a new document changes the contribution of the old ones: the model learns from documents and is retrained.
+`RocchioCounts` does not normalise documents; then a centroid is idf times a sum of counts, and updating, merging
+and forgetting are exact, but accuracy is lower if lengths vary much.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from unnaive.models.estimator import CountsModel, DocumentsModel, class_weight_s
 
 
 def _log_idf(df: Floats, n_docs: float) -> Floats:
-    """log(n / df); a term that no document has weighs nothing."""
+    """log(n / df); 0 for a term that no document has."""
     return np.where(df > 0, np.log(max(n_docs, 1.0) / np.where(df > 0, df, 1.0)), 0.0)
 
 
@@ -36,10 +36,10 @@ IDFS: dict[str, Callable[[Floats, float], Floats | None]] = {
 
 
 class _RocchioSettings(Settings):
-    """What both classes share."""
+    """The settings of both classes."""
 
     beta: float = setting("Weight of the class's own documents.", default=16.0, above=0, below=np.inf)
-    gamma: float = setting("Weight of all other documents, against the class.", default=4.0, at_least=0, below=np.inf)
+    gamma: float = setting("Weight of all other documents, which is subtracted.", default=4.0, at_least=0, below=np.inf)
     tf: str = setting("Term frequency: n or presence.", default="raw", choices=("raw", "binary"))
     idf: str = setting("Inverse document frequency: log n/df, smoothed, or none.", default="log", choices=tuple(IDFS))
     class_weight: Any = class_weight_setting()
@@ -75,10 +75,10 @@ class Rocchio(_RocchioSettings, DocumentsModel):
 
 
 class RocchioCounts(_RocchioSettings, CountsModel):
-    """Centroids of documents as long as they are: sums, so updating, merging and forgetting are exact.
+    """Centroids of documents that are not normalised: sums, so updating, merging and forgetting are exact.
 
-    Otherwise as Rocchio. tf "raw" sums occurrences, "binary" documents; other weightings of a document are no sums of
-    its counts.
+    Otherwise like Rocchio. tf "raw" sums occurrences, "binary" documents; other weightings are not sums of
+    counts.
 
     >>> RocchioCounts().fit([[2, 0, 1], [0, 3, 1]], ["sport", "politics"]).predict([[1, 0, 0]]).tolist()
     ['sport']
@@ -103,7 +103,7 @@ def _idf(counts: Counts, name: str) -> Floats | None:
 
 
 def _in_idf(counts: Counts, tf: str, idf: Floats | None) -> Counts:
-    """The same statistic with sums of tf · idf in the place of occurrences."""
+    """The same statistic with sums of tf · idf instead of occurrences."""
     table, totals = (counts.class_terms, counts.terms) if tf == "raw" else (counts.class_df, counts.df)
     factor = np.ones(counts.n_terms) if idf is None else idf
     scaled = csr_array((table.data * factor[table.indices], table.indices, table.indptr), shape=table.shape)
@@ -111,15 +111,15 @@ def _in_idf(counts: Counts, tf: str, idf: Floats | None) -> Counts:
 
 
 def _centroids(sums: Counts, weighting: Weighting, beta: float, gamma: float) -> Linear:
-    """Where a class has no occurrence of a term its centroid is −γ · (something ≥ 0), which the cut at 0 removes."""
+    """The centroids; where a class has no occurrence of a term, the value is negative and is clipped to 0."""
     if not np.isfinite(gamma / beta):
-        raise BadData(f"gamma is {gamma} and beta {beta}, whose ratio is beyond all numbers; give a larger beta")
+        raise BadData(f"gamma is {gamma} and beta {beta}, and their ratio overflows; give a larger beta")
     table = sums.class_terms
     sizes = np.diff(table.indptr)
     inside = np.repeat(np.maximum(sums.class_docs, 1e-300), sizes)
     elsewhere = np.repeat(np.asarray(sums.n_docs - sums.class_docs, np.float64), sizes)
     rest = np.where(elsewhere > 0, (sums.terms[table.indices] - table.data) / np.where(elsewhere > 0, elsewhere, 1), 0)
-    centroid = np.maximum(table.data / inside - gamma / beta * rest, 0.0)  # its length is 1 in the end
+    centroid = np.maximum(table.data / inside - gamma / beta * rest, 0.0)  # it is normalised to length 1 later
     rows = np.repeat(np.arange(sums.n_classes), sizes)
     lengths = np.sqrt(np.bincount(rows, weights=centroid**2, minlength=sums.n_classes))
     unit = centroid / np.where(lengths > 0, lengths, 1.0)[rows]

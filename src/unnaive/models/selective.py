@@ -1,7 +1,7 @@
-"""Selective naive Bayes: terms are added one at a time, as long as accuracy on the training documents does not fall.
+"""Selective naive Bayes: terms are added one at a time while accuracy on the training documents does not fall.
 
-Langley and Sage (1994), "Induction of selective Bayesian classifiers". Terms that only repeat what others say are left
-out, which is where naive Bayes is naive. The outcome is a Linear over few terms.
+Langley and Sage (1994), "Induction of selective Bayesian classifiers". Redundant terms, which violate the independence
+assumption of naive Bayes, are left out. The result is a Linear over few terms.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ TIE = 1e-9  # log-likelihood per document
 
 
 class SelectiveNB(DocumentsModel):
-    """Selective naive Bayes: terms are added one at a time, as long as accuracy on training documents does not fall.
+    """Selective naive Bayes: terms are added one at a time while accuracy on the training documents does not fall.
 
-    Bernoulli naive Bayes over terms chosen greedily: each round takes the term that gives the highest accuracy on the
-    training documents, ties by conditional log-likelihood; it ends when accuracy would fall, or when nothing rises. For
-    one-vs-rest every class chooses for itself.
+    This is Bernoulli naive Bayes over greedily selected terms: each round adds the term with the highest accuracy on
+    the training documents, ties by conditional log-likelihood; it ends when accuracy would fall, or neither rises. For
+    one-vs-rest every class selects its own terms.
 
     >>> model = SelectiveNB().fit([[1, 1, 0], [1, 1, 1], [0, 0, 1], [0, 0, 0]], ["a", "a", "b", "b"])
     >>> model.predict([[1, 1, 0]]).tolist(), model.scorer_.sparse_weights.indices.tolist()   # not the third
@@ -45,8 +45,8 @@ class SelectiveNB(DocumentsModel):
     title = "selective naive Bayes"
     poor_score = True
 
-    candidates: int = setting("Terms looked at, the best by information gain.", default=100, at_least=1)
-    features: int = setting("At most so many terms are taken.", default=50, at_least=1)
+    candidates: int = setting("Candidate terms: this many of highest information gain.", default=100, at_least=1)
+    features: int = setting("Maximum number of selected terms.", default=50, at_least=1)
     alpha: float = setting(
         "Pseudo-count: P(t|c) = (df_ct + alpha) / (n_c + 2 alpha).", default=1.0, above=0, below=np.inf
     )
@@ -54,7 +54,7 @@ class SelectiveNB(DocumentsModel):
     class_weight: Any = class_weight_setting()
 
     def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
-        """A score for each document, or rounds of their own for each class; every candidate is tried in each round."""
+        """Memory for the scores of all documents, and one trial of every candidate in each round, for each problem."""
         tries = self.candidates * max(self.features // 5, 1)
         if self.scheme_for(exclusive) == "multiclass":
             return ClassCost(held=5 * size.documents, steps=10 * tries * size.documents)
@@ -64,27 +64,27 @@ class SelectiveNB(DocumentsModel):
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
     ) -> Linear:  # fmt: skip
-        """Terms chosen for all classes together, or for each class."""
+        """Select terms for all classes together, or for each class."""
         documents = _Documents(X, Y, sample_weight)
         if self.scheme_for(exclusive) == "multiclass":
             pool, bernoulli, state = documents.all_classes(self.candidates, self.alpha)
             report = rounds_of(progress, self.name, self.features)
             taken = choose_terms(documents.rows(pool), state, documents.weight, bernoulli, self.features, report)
-            found = [ClassWeights(pool[taken], ratio, bias) for ratio, bias in zip(*bernoulli.over(taken), strict=True)]
-            return _linear(found, X.shape[1], "softmax")
-        found = []
+            made = [ClassWeights(pool[taken], ratio, bias) for ratio, bias in zip(*bernoulli.over(taken), strict=True)]
+            return _linear(made, X.shape[1], "softmax")
+        made = []
         classes = range(documents.counts.n_classes)
         for c in report_classes(classes, len(classes), progress, self.name):
             pool, bernoulli, state = documents.one_class(c, self.candidates, self.alpha)
             taken = choose_terms(documents.rows(pool), state, documents.weight, bernoulli, self.features)
             ratio, bias = bernoulli.over(taken)
-            found.append(ClassWeights(pool[taken], ratio[1] - ratio[0], float(bias[1] - bias[0])))
-        return _linear(found, X.shape[1], "log-odds")
+            made.append(ClassWeights(pool[taken], ratio[1] - ratio[0], float(bias[1] - bias[0])))
+        return _linear(made, X.shape[1], "log-odds")
 
 
 @dataclass(frozen=True, eq=False)
 class ClassWeights:
-    """What one class says: weights of its terms, and a bias."""
+    """The weights of a class's terms, and its bias."""
 
     terms: Ids
     weights: Floats
@@ -112,7 +112,7 @@ class Bernoulli:
 
 
 class _Documents:
-    """The documents as both schemes need them."""
+    """The documents in the form that both schemes need."""
 
     def __init__(self, X: Sparse, Y: Sparse, sample_weight: NDArray[Any] | None) -> None:
         present = presence(X)
@@ -126,54 +126,54 @@ class _Documents:
         return rows
 
     def all_classes(self, k: int, alpha: float) -> tuple[Ids, Bernoulli, Ids]:
-        """The best terms, what they say of each class, and the class of each document."""
+        """The best terms, their Bernoulli model over all classes, and the class of each document."""
         pool = informative_terms(information_gain(self.counts), k)
         with_term = self.counts.class_df[:, pool].toarray().astype(np.float64)
         state = np.asarray(self.labels.argmax(axis=1), np.int64).ravel()
         return pool, Bernoulli.of(with_term, self.counts.class_docs.astype(np.float64), alpha), state
 
     def one_class(self, c: int, k: int, alpha: float) -> tuple[Ids, Bernoulli, Ids]:
-        """The same of one class (1) and its rest (0)."""
+        """The same for one class (1) and its complement (0)."""
         inside = self.counts.class_df[[c], :].toarray()[0].astype(np.float64)
-        df, own, total = self.counts.df.astype(np.float64), float(self.counts.class_docs[c]), float(self.counts.n_docs)
+        df, n_inside, total = self.counts.df.astype(np.float64), self.counts.class_docs[c], self.counts.n_docs
         pool = informative_terms(class_gain(self.counts, c), k)
         with_term = np.stack([df[pool] - inside[pool], inside[pool]])
         state = (self.by_class[:, [c]].toarray()[:, 0] > 0).astype(np.int64)
-        return pool, Bernoulli.of(with_term, np.array([total - own, own]), alpha), state
+        return pool, Bernoulli.of(with_term, np.array([total - n_inside, n_inside], np.float64), alpha), state
 
 
 def choose_terms(
     rows: NDArray[np.bool_], state: Ids, weight: Floats, model: Bernoulli, most: int,
     report: Callable[[int], None] = lambda number: None,
 ) -> list[int]:  # fmt: skip
-    """The places of the terms taken, in the order in which they were; at most `most`."""
+    """The indices of at most `most` selected terms, in the order of selection."""
     taken: list[int] = []
     joint = np.repeat(model.prior[None], len(rows), axis=0)  # log P(taken terms, state) (n_docs, states)
     best = (_weight_correct(joint, state, weight), _log_likelihood(joint, state, weight))
     while len(taken) < min(most, rows.shape[1]):
         report(len(taken))
-        place, value = _best_addition(joint, rows, state, weight, model, taken)
+        term, value = _best_addition(joint, rows, state, weight, model, taken)
         if value[0] < best[0] or (value[0] == best[0] and value[1] <= best[1] + TIE * weight.sum()):
             break
-        joint, best = _with_term(joint, rows, model, place), value
-        taken.append(place)
+        joint, best = _with_term(joint, rows, model, term), value
+        taken.append(term)
     return taken
 
 
 def _best_addition(
     joint: Floats, rows: NDArray[np.bool_], state: Ids, weight: Floats, model: Bernoulli, taken: list[int]
 ) -> tuple[int, tuple[float, float]]:
-    """The term that gives the highest accuracy, ties by likelihood, then by place; with both values."""
-    places = [place for place in range(rows.shape[1]) if place not in set(taken)]
-    right = np.array([_weight_correct(_with_term(joint, rows, model, place), state, weight) for place in places])
-    tied = [places[at] for at in np.flatnonzero(right == right.max())]
-    likelihood = [_log_likelihood(_with_term(joint, rows, model, place), state, weight) for place in tied]
+    """The term with the highest accuracy, ties by likelihood, then by index; with both values."""
+    terms = [term for term in range(rows.shape[1]) if term not in set(taken)]
+    right = np.array([_weight_correct(_with_term(joint, rows, model, term), state, weight) for term in terms])
+    tied = [terms[at] for at in np.flatnonzero(right == right.max())]
+    likelihood = [_log_likelihood(_with_term(joint, rows, model, term), state, weight) for term in tied]
     best = int(np.argmax(likelihood))
     return tied[best], (float(right.max()), likelihood[best])
 
 
-def _with_term(joint: Floats, rows: NDArray[np.bool_], model: Bernoulli, place: int) -> Floats:
-    added: Floats = joint + np.where(rows[:, [place]], model.present[:, place], model.absent[:, place])
+def _with_term(joint: Floats, rows: NDArray[np.bool_], model: Bernoulli, term: int) -> Floats:
+    added: Floats = joint + np.where(rows[:, [term]], model.present[:, term], model.absent[:, term])
     return added
 
 
@@ -185,9 +185,9 @@ def _log_likelihood(joint: Floats, state: Ids, weight: Floats) -> float:
     return float(weight @ log_softmax(joint)[np.arange(len(state)), state])
 
 
-def _linear(found: list[ClassWeights], n_terms: int, link: str) -> Linear:
-    indptr = np.cumsum([0, *(len(row.terms) for row in found)])
-    cells = [np.concatenate([getattr(row, name) for row in found]) for name in ("weights", "terms")]
-    arcs = csr_array((cells[0], cells[1], indptr), shape=(len(found), n_terms))
+def _linear(classes: list[ClassWeights], n_terms: int, link: str) -> Linear:
+    indptr = np.cumsum([0, *(len(row.terms) for row in classes)])
+    cells = [np.concatenate([getattr(row, name) for row in classes]) for name in ("weights", "terms")]
+    arcs = csr_array((cells[0], cells[1], indptr), shape=(len(classes), n_terms))
     arcs.sort_indices()
-    return Linear(arcs, np.array([row.bias for row in found]), weighting=Weighting("binary"), link=link)
+    return Linear(arcs, np.array([row.bias for row in classes]), weighting=Weighting("binary"), link=link)

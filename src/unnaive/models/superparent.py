@@ -1,7 +1,7 @@
-"""SuperParent TAN: dependences between features are added one at a time, as long as accuracy on unseen documents rises.
+"""SuperParent TAN: dependences between features are added one at a time while cross-validated accuracy rises.
 
-Keogh and Pazzani (1999), "Learning augmented Bayesian classifiers". tan.py finds a tree over all features by
-conditional information at once; here a feature gets a parent only if that helps to classify, so most stay naive.
+Keogh and Pazzani (1999), "Learning augmented Bayesian classifiers". tan.py finds a tree over all features at once by
+conditional information; here a feature gets a parent only if that improves classification, so most have none.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from unnaive.models.tan import FeatureTrees, TreeAugmentedNB
 class SuperParentTAN(TreeAugmentedNB):
     """Naive Bayes over presence, to which arcs between terms are added while cross-validated accuracy rises.
 
-    A round makes every term in turn the parent of all that have none (the super parent), keeps the one with which
-    accuracy is highest, and of its children the one that helps most alone (the favourite). It ends where that helps
-    nothing. Scores are those of TreeAugmentedNB.
+    Each round makes every term in turn the parent of all terms that have none (the super parent), keeps the one with
+    the highest accuracy, and of its children the one that helps most by itself (the favourite). It ends when nothing
+    helps. Scores are those of TreeAugmentedNB.
 
     >>> X, y = [[1, 1], [0, 0], [1, 0], [0, 1]] * 8, ["alike", "alike", "apart", "apart"] * 8
     >>> SuperParentTAN().fit(X, y).predict([[1, 1], [1, 0]]).tolist()
@@ -38,10 +38,10 @@ class SuperParentTAN(TreeAugmentedNB):
     scorer_kinds = ("feature-trees",)
 
     features: int = setting("Terms used, the best by information gain.", default=30, at_least=1)
-    folds: int = setting("Parts of the cross-validation that measures accuracy.", default=5, at_least=2)
+    folds: int = setting("Number of cross-validation folds for measuring accuracy.", default=5, at_least=2)
 
     def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
-        """Estimates of all pairs of features in each fold, and rounds in which every pair is tried."""
+        """Memory for estimates of all feature pairs in each fold, and one trial of every pair in each round."""
         features = min(self.features, size.terms)
         held = self.folds * 5 * features**2 + features * size.documents
         return ClassCost(held, steps=features**2 * (1e4 + 10 * size.documents))
@@ -65,7 +65,7 @@ class SuperParentTAN(TreeAugmentedNB):
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """What is known from some documents: given its parent, or without one, how likely each feature is.
+    """The probability of each feature with and without a parent, estimated from some documents.
 
     paired  log P(own | other, state): own, other, the other's value, own value  (states, k, k, 2, 2)
     alone   log P(own | state)                                                   (states, k, 2)
@@ -78,7 +78,10 @@ class Estimates:
 
     @classmethod
     def of(cls, cases: DistinctCases, prior_cases: float) -> Estimates:
-        """Shares among the cases; `prior_cases` made-up ones pull P(feature | …) towards P(feature)."""
+        """Relative frequencies among the cases.
+
+        `prior_cases` pseudo-counts shrink P(feature | …) towards P(feature).
+        """
         inside = [cases.states == state for state in range(cases.n_states)]
         own = cases.rows.astype(np.float64)
         both = np.stack([(own[rows].T * cases.weight[rows]) @ own[rows] for rows in inside])  # (states, k, k)
@@ -92,14 +95,14 @@ class Estimates:
         return cls(np.log(np.stack([1 - p, p], axis=4)), np.log(np.stack([1 - q, q], axis=2)), prior)
 
     def tree_logs(self, parents: Ids) -> Floats:
-        """log P(own | parent, state) (states, k, 2, 2); a feature without a parent has the same in both rows."""
+        """log P(own | parent, state) (states, k, 2, 2); a feature without a parent has the same values in both rows."""
         k = np.arange(len(parents))
         free = np.repeat(self.alone[:, :, None, :], 2, axis=2)
         return np.where((parents < 0)[:, None, None], free, self.paired[:, k, parents])
 
 
 class SuperParentFold:
-    """One fold: estimates from the other documents, and the scores of its own under any set of arcs."""
+    """One fold: estimates from the other documents, and the scores of its own documents for any set of arcs."""
 
     def __init__(self, cases: DistinctCases, weight: Floats, prior_cases: float) -> None:
         self.estimates = Estimates.of(replace(cases, weight=cases.weight - weight), prior_cases)
@@ -111,13 +114,13 @@ class SuperParentFold:
         self.scores = self.estimates.prior + self.without.sum(axis=0)
 
     def with_parent(self, child: int, parent: int) -> Floats:
-        """log P(child | parent, state) of every case less that without the parent (n, states)."""
+        """log P(child | parent, state) − log P(child | state) of every case (n, states)."""
         tables = self.estimates.paired[:, child, parent]
         added: Floats = tables[:, self.values[:, parent], self.values[:, child]].T - self.without[child]
         return added
 
     def correct(self, added: Floats) -> float:
-        """Weight of the documents that are classified right when `added` (n, states) is added to the scores."""
+        """Total weight of correctly classified documents after adding `added` (n, states) to the scores."""
         right = (self.scores + added).argmax(axis=1) == self.states
         return float(self.weight @ right)
 
@@ -125,9 +128,9 @@ class SuperParentFold:
 def add_arcs(
     cases: DistinctCases, folds: Floats, prior_cases: float, report: Callable[[int], None] = lambda number: None
 ) -> Ids:
-    """The parent of each feature, −1 for none: arcs added while the documents of all folds are classified better.
+    """The parent of each feature, −1 for none; arcs are added while cross-validated accuracy rises.
 
-    `folds` (n_folds, n_cases) is the weight of each case in each fold. `report` is told how many arcs there are.
+    `folds` (n_folds, n_cases) is the weight of each case in each fold. `report` is called with the number of arcs.
     """
     held_out = [SuperParentFold(cases, weight, prior_cases) for weight in folds if weight.any()]
     k = cases.rows.shape[1]
@@ -152,12 +155,12 @@ def add_arcs(
 
 
 def _correct(held_out: list[SuperParentFold], arcs: list[tuple[int, int]]) -> float:
-    """Weight of the documents of all folds that are classified right with these arcs (child, parent) added."""
+    """Total weight of correctly classified documents of all folds with these arcs (child, parent) added."""
     return sum(fold.correct(np.sum([fold.with_parent(*arc) for arc in arcs], axis=0)) for fold in held_out)
 
 
 def _possible_children(parents: Ids, super_parent: int) -> list[int]:
-    """Features without a parent that may take this one: not itself, nor the root above it, which would be a circle."""
+    """Features without a parent that may get this one: not itself, nor the root above it, which would close a cycle."""
     root = super_parent
     while parents[root] >= 0:
         root = int(parents[root])
@@ -165,9 +168,9 @@ def _possible_children(parents: Ids, super_parent: int) -> list[int]:
 
 
 def fold_weights(cases: DistinctCases, folds: int) -> Floats:
-    """The weight of each case in each fold (folds, n_cases): of each state one document to every fold in turn.
+    """The weight of each case in each fold (folds, n_cases): the documents of each state are assigned in turn.
 
-    The documents of a case are dealt out one after the other, so that copies count as one document of their weight.
+    The documents of a case are assigned one after the other, so that copies are equivalent to a weight.
 
     >>> cases = DistinctCases(np.array([[0], [1]], np.int8), np.array([0, 0]), np.array([3.0, 1.0]), 1)
     >>> fold_weights(cases, 2)      # the first to folds 0, 1 and 0, the second to fold 1
@@ -176,12 +179,12 @@ def fold_weights(cases: DistinctCases, folds: int) -> Floats:
     """
     ends = np.cumsum(cases.weight)
     starts = ends - cases.weight
-    before = starts[np.searchsorted(cases.states, cases.states)]  # each state is dealt from fold 0 on
+    before = starts[np.searchsorted(cases.states, cases.states)]  # each state starts with fold 0
     return np.maximum(_dealt(ends - before, folds) - _dealt(starts - before, folds), 0.0)
 
 
 def _dealt(amounts: Floats, folds: int) -> Floats:
-    """What each fold has got once so much was dealt, one unit at a time (folds, n)."""
+    """The weight in each fold after assigning these amounts, one unit at a time (folds, n)."""
     rounds, rest = np.divmod(amounts, folds)
     dealt: Floats = rounds + np.clip(rest - np.arange(folds)[:, None], 0.0, 1.0)
     return dealt

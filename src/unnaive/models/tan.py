@@ -1,7 +1,7 @@
 """Tree-augmented naive Bayes (TAN): every feature may depend on one other besides the class, by a Chow–Liu tree.
 
-Friedman, Geiger and Goldszmidt (1997), "Bayesian network classifiers", section 4. No variable is hidden, unlike in the
-hierarchical networks: everything is counted, nothing iterated. TreeAugmentedNB learns, FeatureTrees scores.
+Friedman, Geiger and Goldszmidt (1997), "Bayesian network classifiers", section 4. Unlike the hierarchical networks it
+has no hidden variables: everything is counted, without iteration. TreeAugmentedNB learns, FeatureTrees scores.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ RULES = {
 
 @dataclass(frozen=True, eq=False)
 class FeatureTrees(Scorer):
-    """One tree over all classes (link "softmax"), or for each class one with two states (link "log-odds").
+    """One tree over all classes (link "softmax"), or one tree with two states for each class (link "log-odds").
 
     terms    the features of each tree                                          (n_trees, k)
-    parents  for each feature the one it depends on, by its place, or −1          (n_trees, k)
+    parents  for each feature the index of its parent, or −1                    (n_trees, k)
     logs     log P(own | parent, state): parent's state, then own state         (n_trees, states, k, 2, 2)
     prior    log P(state)                                                       (n_trees, states)
     """
@@ -61,7 +61,7 @@ class FeatureTrees(Scorer):
 
     @property
     def n_classes(self) -> int:
-        """States of the one tree, or as many as there are trees."""
+        """The number of states of the single tree, or the number of trees."""
         return int(self.prior.shape[1] if self.link == "softmax" else len(self.terms))
 
     def scores(self, X: Sparse) -> Floats:
@@ -70,7 +70,7 @@ class FeatureTrees(Scorer):
         joint = [self._log_joint(X, tree) for tree in range(len(self.terms))]
         if self.link == "softmax":
             return joint[0]
-        return np.stack([one[:, 1] - one[:, 0] for one in joint], axis=1)
+        return np.stack([log_joint[:, 1] - log_joint[:, 0] for log_joint in joint], axis=1)
 
     def _log_joint(self, X: Sparse, tree: int) -> Floats:
         """log P(features, state) (n_docs, states).
@@ -90,12 +90,12 @@ class FeatureTrees(Scorer):
         return joint
 
     def network(self, chosen: int, terms: Sequence[str], classes: Sequence[str], member: int = 0) -> Network:
-        """The tree of a class as a value: the class first, then its features; `terms` names all columns of X."""
+        """The tree of a class as a Network: the class first, then its features; `terms` names all columns of X."""
         tree = 0 if self.link == "softmax" else chosen
         states = tuple(classes) if self.link == "softmax" else ("no", "yes")
         features = tuple(str(terms[term]) for term in self.terms[tree])
-        own = classes[chosen]
-        top = distinct_name("class" if self.link == "softmax" else own, features, f"class {own}")
+        class_name = classes[chosen]
+        top = distinct_name("class" if self.link == "softmax" else class_name, features, f"class {class_name}")
         prior, tables = np.exp(self.prior[tree]), np.exp(self.logs[tree])
         parents = [(0,) if parent < 0 else (0, int(parent) + 1) for parent in self.parents[tree]]
         shown = [tables[:, i, 0] if parent < 0 else tables[:, i] for i, parent in enumerate(self.parents[tree])]
@@ -103,7 +103,7 @@ class FeatureTrees(Scorer):
         return Network((top, *features), ((), *parents), (prior / prior.sum(), *shown), names_of_states)
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Arrays and plain settings from which `from_arrays` makes an equal scorer."""
+        """Arrays and plain settings for `from_arrays`."""
         arrays: dict[str, NDArray[Any]] = {
             "terms": self.terms, "parents": self.parents, "logs": self.logs, "prior": self.prior,
         }  # fmt: skip
@@ -111,7 +111,7 @@ class FeatureTrees(Scorer):
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> FeatureTrees:
-        """The inverse of `to_arrays`; trusts nothing, since models come from files."""
+        """The inverse of `to_arrays`; the input is checked, since it comes from a file."""
         try:
             link = choose(["softmax", "log-odds"], settings["link"], "link")
             check_keys(settings, "link", "n_terms")
@@ -120,31 +120,31 @@ class FeatureTrees(Scorer):
         except (KeyError, TypeError, ValueError, IndexError) as problem:
             raise BadModel(f"the trees in this model are damaged ({problem}); train it again") from problem
         if not _is_sound(trees):
-            raise BadModel("the trees in this model have parts that do not fit together; train it again")
+            raise BadModel("the trees in this model have parts that do not match; train it again")
         return trees
 
 
 def _read_tables(arrays: dict[str, NDArray[Any]], n_terms: int) -> tuple[Ids, Ids, Floats, Floats]:
-    """terms, parents, logs and prior of a file, or a ValueError."""
+    """Read terms, parents, logs and prior from a file; raise ValueError if they are invalid."""
     check_rules(arrays, RULES, all_terms=n_terms)
     terms, parents = (arrays[name].astype(np.int64) for name in ("terms", "parents"))
     return terms, parents, arrays["logs"], arrays["prior"]
 
 
 def _is_sound(trees: FeatureTrees) -> bool:
-    """Whether there are as many trees and states as the link has, and no feature is above itself."""
+    """Whether the numbers of trees and states match the link, and no feature is its own ancestor."""
     n_trees, states = trees.prior.shape
     fits = n_trees == 1 if trees.link == "softmax" else n_trees >= 1 and states == 2
     return fits and not any(_has_cycle(parents) for parents in trees.parents)
 
 
 def _has_cycle(parents: Ids) -> bool:
-    """Whether going from parent to parent never ends somewhere: 2^j steps in the j-th round.
+    """Whether following the parents never ends; the j-th round takes 2^j steps at once.
 
     >>> _has_cycle(np.array([-1, 0, 1])), _has_cycle(np.array([1, 0]))
     (False, True)
     """
-    above = np.append(parents, -1)  # the last place, which −1 points to, stands for being above all
+    above = np.append(parents, -1)  # the last entry, to which −1 points, means above the root
     for _ in range(len(above).bit_length()):
         above = above[above]
     return bool(np.any(above >= 0))
@@ -153,8 +153,8 @@ def _has_cycle(parents: Ids) -> bool:
 class TreeAugmentedNB(DocumentsModel, HasNetwork):
     """Tree-augmented naive Bayes (TAN): every term may depend on one other besides the class.
 
-    score = log P(c) + Σ_i log P(x_i | x_parent(i), c), x_i whether term i is present; for one-vs-rest the log-odds of
-    each class, with a tree of its own.
+    score = log P(c) + Σ_i log P(x_i | x_parent(i), c), where x_i is the presence of term i; for one-vs-rest, the
+    log-odds of each class with its own tree.
 
     >>> TreeAugmentedNB().fit([[1, 1, 0], [0, 0, 1]], ["trade", "ship"]).predict([[1, 0, 0]]).tolist()
     ['trade']
@@ -176,7 +176,7 @@ class TreeAugmentedNB(DocumentsModel, HasNetwork):
     class_weight: Any = class_weight_setting()
 
     def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
-        """Which documents are in the class, and how often each pair of features comes in them."""
+        """Memory for class membership, and counts of all pairs of features."""
         pairs = min(self.features, size.terms) ** 2
         return ClassCost(held=4 * pairs + size.documents / 8, steps=2e6 + 100 * pairs + 5 * size.documents)
 
@@ -204,7 +204,7 @@ Members = list[NDArray[np.bool_]]
 
 
 def _training_problems(labels: Sparse, counts: Counts, k: int, scheme: str) -> Iterator[tuple[Members, Ids]]:
-    """For each tree the documents of each state of its class, and the terms it is over."""
+    """For each tree, the documents of each state of its class, and its terms."""
     inside = (labels[:, [c]].toarray()[:, 0] > 0 for c in range(counts.n_classes))
     if scheme == "multiclass":
         yield list(inside), top_k(information_gain(counts), k)
@@ -226,7 +226,7 @@ def grow_tree(own: Sparse, members: Members, weight: Floats, prior_cases: float)
 
 
 def _co_occurrence(own: Sparse, weight: Floats) -> Floats:
-    """Weight of documents that have both of two features, for all pairs (k, k)."""
+    """Total weight of documents with both of two features, for all pairs (k, k)."""
     weighted = csr_array((own.data * np.repeat(weight, np.diff(own.indptr)), own.indices, own.indptr), own.shape)
     together: Floats = (own.T @ weighted).toarray()
     return together
@@ -235,8 +235,8 @@ def _co_occurrence(own: Sparse, weight: Floats) -> Floats:
 def conditional_information(both: Floats, totals: Floats) -> Floats:
     """I(F_i; F_j | C) = Σ_abc P(a, b, c) log P(a, b | c) / (P(a|c) P(b|c)), in nats (k, k).
 
-    `both` (states, k, k): weight of documents with both features in each state, on the diagonal with the one; `totals`
-    (states,): of all documents.
+    `both` (states, k, k): weight of documents with both features in each state, with a single feature on the diagonal;
+    `totals` (states,): weight of all documents.
     """
     information = np.zeros(both.shape[1:])
     for with_both, total in zip(both, totals, strict=True):
@@ -251,16 +251,16 @@ def conditional_information(both: Floats, totals: Floats) -> Floats:
 
 
 def _cell(both: Floats, alone: Floats, total: float, own: bool, other: bool) -> Floats:
-    """Weight of documents where feature i is present or not and feature j is or not (k, k)."""
+    """Weight of documents with given presence of feature i and of feature j (k, k)."""
     if own:
         cell = both if other else alone[:, None] - both
     else:
         cell = alone[None, :] - both if other else total - alone[:, None] - alone[None, :] + both
-    return np.maximum(cell, 0)  # fractional weights may leave a trace below zero
+    return np.maximum(cell, 0)  # rounding of fractional weights may give small negative numbers
 
 
 def spanning_tree(strength: Floats) -> Ids:
-    """The tree of largest total strength, as the parent of each node; node 0 is the root, with −1 (Prim).
+    """The maximum spanning tree, as the parent of each node; node 0 is the root, with −1 (Prim).
 
     >>> spanning_tree(np.array([[0, 3, 1], [3, 0, 2], [1, 2, 0]], float))
     array([-1,  0,  1])
@@ -279,9 +279,9 @@ def spanning_tree(strength: Floats) -> Ids:
 
 
 def _conditionals(both: Floats, totals: Floats, parents: Ids, prior_cases: float) -> Floats:
-    """P(own = a | parent = b, state) (states, k, b, a), pulled towards P(own = a) by `prior_cases`.
+    """P(own = a | parent = b, state) (states, k, b, a), shrunk towards P(own = a) by `prior_cases`.
 
-    The root's parent is a feature that is always absent.
+    The root has a virtual parent that is always absent.
     """
     k = np.arange(len(parents))
     alone = np.diagonal(both, axis1=1, axis2=2)  # (states, k)

@@ -1,4 +1,4 @@
-"""Decision trees: a baseline. scikit-learn grows them; the scorer is their nodes as flat arrays, walked in numpy."""
+"""Decision trees, a baseline. scikit-learn grows them; the scorer stores their nodes in flat arrays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.linear.scorer import Scorer
 from unnaive.models.estimator import UnweightedDocumentsModel, scheme_setting
 
-BLOCK_CELLS = 1 << 22  # counts held dense at once: 16 MB of float32
+BLOCK_CELLS = 1 << 22  # dense counts held at a time: 16 MB of float32
 LEAF = -1
 
 
@@ -37,10 +37,10 @@ RULES = {
 
 @dataclass(frozen=True, eq=False)
 class Trees(Scorer):
-    """One tree that says something of every class, or a tree for each class; nodes of all trees in one list.
+    """One tree for all classes, or one tree for each class; the nodes of all trees are in one list.
 
     roots (n_trees,); feature, threshold, left, right (n_nodes,); node_scores (n_nodes, classes of a tree). A document
-    with x[feature] ≤ threshold goes left; a leaf has feature −1. Children stand after their parent, so every walk ends.
+    with x[feature] ≤ threshold goes left; a leaf has feature −1. Children come after their parent, so every path ends.
     """
 
     kind: ClassVar[str] = "trees"
@@ -56,13 +56,13 @@ class Trees(Scorer):
 
     @property
     def n_classes(self) -> int:
-        """Of the one tree, or as many as there are trees."""
+        """The number of classes of the single tree, or the number of trees."""
         return int(self.node_scores.shape[1] if len(self.roots) == 1 else len(self.roots))
 
     def scores(self, X: Sparse) -> Floats:
         """Scores of documents X (n_docs, n_terms) → (n_docs, n_classes)."""
         used = np.unique(self.feature[self.feature != LEAF])
-        asked = np.searchsorted(used, self.feature)  # a leaf asks nothing; its place is not looked at
+        asked = np.searchsorted(used, self.feature)  # the entry of a leaf is not used
         counts = csr_array(X)[:, used]
         scores = np.empty((counts.shape[0], self.n_classes))
         block = max(1, BLOCK_CELLS // max(1, len(used)))
@@ -85,13 +85,15 @@ class Trees(Scorer):
         return node
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Arrays and plain settings from which `from_arrays` makes an equal scorer."""
-        arrays = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("n_terms", "link")}
+        """Arrays and plain settings for `from_arrays`."""
+        arrays = {
+            field_.name: getattr(self, field_.name) for field_ in fields(self) if field_.name not in ("n_terms", "link")
+        }
         return arrays, {"n_terms": self.n_terms, "link": self.link}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> Trees:
-        """The inverse of `to_arrays`; trusts nothing, since models come from files."""
+        """The inverse of `to_arrays`; the input is checked, since it comes from a file."""
         try:
             link = choose(["softmax", "log-odds"], settings["link"], "link")
             check_keys(settings, "link", "n_terms")
@@ -103,12 +105,12 @@ class Trees(Scorer):
         except (KeyError, TypeError, ValueError, IndexError) as problem:
             raise BadModel(f"the trees in this model are damaged ({problem}); train it again") from problem
         if not _is_sound(trees):
-            raise BadModel("the trees in this model have branches that lead nowhere; train it again")
+            raise BadModel("the trees in this model have invalid branches; train it again")
         return trees
 
 
 def _is_sound(trees: Trees) -> bool:
-    """Whether every walk ends: the children of a node come after it."""
+    """Whether every path ends: the children of a node come after it."""
     inner = np.flatnonzero(trees.feature != LEAF)
     onward = (trees.left[inner] > inner) & (trees.right[inner] > inner)
     one_column = len(trees.roots) == 1 or trees.node_scores.shape[1] == 1
@@ -116,20 +118,20 @@ def _is_sound(trees: Trees) -> bool:
 
 
 def join_trees(grown: Sequence[Any], node_scores: Sequence[Floats], n_terms: int, link: str) -> Trees:
-    """The nodes of scikit-learn's trees, one after the other, with what each node says."""
-    sizes = [one.node_count for one in grown]
+    """Concatenate the nodes of scikit-learn's trees, with the scores of each node."""
+    sizes = [tree.node_count for tree in grown]
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
 
     def children(name: str) -> Ids:
         moved = [
-            np.where(getattr(one, name) < 0, LEAF, getattr(one, name) + root)
-            for one, root in zip(grown, roots, strict=True)
+            np.where(getattr(tree, name) < 0, LEAF, getattr(tree, name) + root)
+            for tree, root in zip(grown, roots, strict=True)
         ]
         return np.concatenate(moved).astype(np.int64)
 
     left = children("children_left")
-    feature = np.where(left == LEAF, LEAF, np.concatenate([one.feature for one in grown])).astype(np.int64)
-    threshold = np.concatenate([one.threshold for one in grown]).astype(np.float64)
+    feature = np.where(left == LEAF, LEAF, np.concatenate([tree.feature for tree in grown])).astype(np.int64)
+    threshold = np.concatenate([tree.threshold for tree in grown]).astype(np.float64)
     return Trees(
         roots, feature, threshold, left, children("children_right"), np.concatenate(node_scores), n_terms, link
     )
@@ -138,7 +140,7 @@ def join_trees(grown: Sequence[Any], node_scores: Sequence[Floats], n_terms: int
 class DecisionTree(UnweightedDocumentsModel):
     """A decision tree on the counts, or for multilabel targets one for each class.
 
-    A leaf with n documents, n_c of class c, says log (n_c + 1)/(n + n_classes), or for one-vs-rest the log-odds
+    A leaf with n documents, n_c of class c, scores log (n_c + 1)/(n + n_classes), or for one-vs-rest the log-odds
     log (n_c + 1)/(n − n_c + 1): the +1 keeps pure leaves from being certain.
 
     >>> tree = DecisionTree().fit([[3, 0], [2, 1], [0, 2], [1, 3]], ["sport", "sport", "politics", "politics"])
@@ -150,14 +152,14 @@ class DecisionTree(UnweightedDocumentsModel):
     title = "decision tree"
     scorer_kinds = ("trees",)
 
-    max_depth: int | None = setting("Of the tree; None for as deep as it gets.", default=None, at_least=1)
-    min_leaf: int = setting("Documents in a leaf, at least.", default=2, at_least=1)
-    criterion: str = setting("What a split is judged by.", default="entropy", choices=("entropy", "gini"))
+    max_depth: int | None = setting("Maximum depth of the tree; None for no limit.", default=None, at_least=1)
+    min_leaf: int = setting("Minimum number of documents in a leaf.", default=2, at_least=1)
+    criterion: str = setting("Criterion for splits.", default="entropy", choices=("entropy", "gini"))
     scheme: str | None = scheme_setting()
-    random_state: int = setting("Seed of ties between terms.", default=0, at_least=0)
+    random_state: int = setting("Random seed for ties between terms.", default=0, at_least=0)
 
     def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
-        """A number in every node of the one tree, or a tree of its own."""
+        """Memory for a number in every node of the single tree, or for one tree per class."""
         splitting = 10 * size.cells * np.log2(size.documents + 1)
         if self.scheme_for(exclusive) == "multiclass":
             return ClassCost(held=size.documents / (2 * self.min_leaf), steps=splitting)
@@ -178,17 +180,17 @@ class DecisionTree(UnweightedDocumentsModel):
         if self.scheme_for(exclusive) == "multiclass":
             truth = np.asarray(csr_array(Y).argmax(axis=1)).ravel()
             nodes = [grower.fit(counts, truth, sample_weight=sample_weight).tree_]
-            found = [_log_shares(nodes[0], Y.shape[1], grower.classes_)]
-            return join_trees(nodes, found, X.shape[1], "softmax")
+            scores = [_log_shares(nodes[0], Y.shape[1], grower.classes_)]
+            return join_trees(nodes, scores, X.shape[1], "softmax")
         columns = class_columns(Y)
         watched = report_classes(columns, len(columns), progress, self.name)
         nodes = [grower.fit(counts, present, sample_weight=sample_weight).tree_ for present in watched]
-        found = [_log_odds(one, bool(present.any())) for one, present in zip(nodes, columns, strict=True)]
-        return join_trees(nodes, found, X.shape[1], "log-odds")
+        scores = [_log_odds(tree, bool(present.any())) for tree, present in zip(nodes, columns, strict=True)]
+        return join_trees(nodes, scores, X.shape[1], "log-odds")
 
 
 def _log_shares(grown: Any, n_classes: int, seen: NDArray[Any]) -> Floats:
-    """What each node says of each class (n_nodes, n_classes); classes without documents are in no node."""
+    """The log share of each class in each node (n_nodes, n_classes); classes without documents are in no node."""
     documents = np.zeros((grown.node_count, n_classes))
     documents[:, seen] = grown.value[:, 0, :] * grown.weighted_n_node_samples[:, None]
     shares: Floats = np.log(documents + 1) - np.log(documents.sum(axis=1, keepdims=True) + n_classes)
@@ -196,9 +198,9 @@ def _log_shares(grown: Any, n_classes: int, seen: NDArray[Any]) -> Floats:
 
 
 def _log_odds(grown: Any, any_present: bool) -> Floats:
-    """What each node of a tree says of its class (n_nodes, 1)."""
+    """The log-odds of the class in each node of its tree (n_nodes, 1)."""
     documents = grown.value[:, 0, :] * grown.weighted_n_node_samples[:, None]
-    if documents.shape[1] == 1:  # all documents, or none, were of the class
+    if documents.shape[1] == 1:  # all documents, or none, have the class
         documents = np.hstack([0 * documents, documents] if any_present else [documents, 0 * documents])
     odds: Floats = np.log(documents[:, 1:] + 1) - np.log(documents[:, :1] + 1)
     return odds

@@ -1,7 +1,7 @@
-"""Naive Bayes on clusters of words: words that speak of the classes alike become one feature.
+"""Naive Bayes on word clusters: words with similar class distributions become one feature.
 
 Baker and McCallum (1998), "Distributional clustering of words for text classification". A cluster has the class
-distribution of its words together, so that rare words borrow the estimate of their neighbours. It is the first
+distribution of all its words, so that rare words use the estimate of similar words. It is the first
 of the feature clusterings that the hierarchical thesis reviews.
 """
 
@@ -20,16 +20,16 @@ from unnaive.linear.selection import information_gain, top_k
 from unnaive.models.estimator import CountsModel, class_weight_setting, scheme_setting
 from unnaive.models.naive_bayes import LINK_OF_SCHEME, log_prior, log_prior_odds
 
-DECIMALS = 13  # of a loss, in nats for each word of the corpus: what differs by less is noise of the sums
+DECIMALS = 13  # of a loss, in nats per word of the corpus: smaller differences are rounding noise
 
 
 class WordClusterNB(CountsModel):
-    """Multinomial naive Bayes whose features are clusters of terms: terms that speak of the classes alike are one.
+    """Multinomial naive Bayes whose features are clusters of terms with similar class distributions.
 
     score = log p(c) + Σ_t n_t log p(k_t|c),   p(k|c) = (N_ck + α) / (N_c• + α·clusters),   k_t the cluster of term t
 
-    All terms of a cluster have one weight. For one-vs-rest the score is log p(c)/p(c̄) + Σ_t n_t log p(k_t|c)/p(k_t|c̄).
-    Clusters are made anew of all counts when documents come or go.
+    All terms of a cluster have one weight. For one-vs-rest the score is log p(c)/p(c̄) + Σ_t n_t log
+    p(k_t|c)/p(k_t|c̄). Clusters are recomputed from all counts when documents are added or removed.
 
     >>> X, y = [[2, 1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 2], [0, 0, 0, 1]], ["a", "a", "b", "b"]
     >>> np.exp(WordClusterNB(clusters=2).fit(X, y).scorer_.weights()).round(3)     # (4 + 1) / (4 + 2), 1 / 6
@@ -43,7 +43,7 @@ class WordClusterNB(CountsModel):
 
     clusters: int = setting("Clusters, at most.", default=200, at_least=1)
     terms: int | None = setting(
-        "Cluster only so many terms, the best by information gain, and ignore the others; None for all.",
+        "Number of terms to cluster, by information gain; others are ignored. None for all.",
         default=None,
         at_least=1,
     )
@@ -74,15 +74,15 @@ class WordClusterNB(CountsModel):
 
 
 def _ranked_terms(counts: Counts, terms: int | None) -> Ids:
-    """Terms that occur, the most informative first."""
+    """Terms that occur, in descending order of information."""
     ranked: Ids = top_k(information_gain(counts), counts.n_terms if terms is None else terms)
     return ranked[np.asarray(counts.terms)[ranked] > 0]
 
 
 def _by_class(inside: Floats, overall: Floats) -> Floats:
-    """Occurrences of each word by class, and last those outside of all classes (n_words, n_classes + 1).
+    """Occurrences of each word by class, and in the last column those outside of all classes (n_words, n_classes + 1).
 
-    Without the last a single class would have nothing to be told apart from.
+    Without the last column a single class would have no complement.
     """
     rest = np.maximum(overall - inside.sum(axis=0), 0)
     return np.vstack([inside, rest]).T.astype(np.float64)
@@ -98,9 +98,9 @@ def _sum_clusters(values: Floats, cluster_of: Ids) -> Floats:
 def cluster_words(counts: Floats, clusters: int) -> Ids:
     """The cluster of each word (n_words,), numbered from 0, of at most `clusters`.
 
-    `counts` (n_words, n_classes) are the occurrences of each word in each class, the most informative word first. The
-    first words are clusters by themselves; then every next word becomes one more, and the two clusters whose merging
-    loses least are merged. The loss is the average divergence to the mean of the two,
+    `counts` (n_words, n_classes) are the occurrences of each word in each class, most informative words first. The
+    first words form clusters by themselves; then each further word becomes a cluster, and the two clusters whose
+    merging loses least are merged. The loss is the average divergence to the mean of the two,
 
     P(a)·KL(P(C|a) ‖ P(C|a∨b)) + P(b)·KL(P(C|b) ‖ P(C|a∨b)),   which is   f(a) + f(b) − f(a + b)   up to a factor,
 
@@ -115,8 +115,8 @@ def cluster_words(counts: Floats, clusters: int) -> Ids:
     members: list[list[int]] = [[word] for word in range(size)]
     parts = _purity(sums)
     loss = np.full((size, size), np.inf)
-    for one in range(size):
-        loss[one, :one] = _loss(sums, parts, one)[:one]
+    for cluster in range(size):
+        loss[cluster, :cluster] = _loss(sums, parts, cluster)[:cluster]
     for word in range(size, n_words):
         merged, gone = _cheapest(loss, sums, parts, counts[word])
         if merged == size:  # the new word itself joins a cluster
@@ -129,35 +129,35 @@ def cluster_words(counts: Floats, clusters: int) -> Ids:
             members[gone], sums[gone] = [word], counts[word]
             changed = [merged, gone]
         parts[changed] = _purity(sums[changed])
-        for one in changed:
-            row = _loss(sums, parts, one)
-            loss[one, :one], loss[one + 1 :, one] = row[:one], row[one + 1 :]
-    found = np.empty(n_words, np.int64)
+        for cluster in changed:
+            row = _loss(sums, parts, cluster)
+            loss[cluster, :cluster], loss[cluster + 1 :, cluster] = row[:cluster], row[cluster + 1 :]
+    result = np.empty(n_words, np.int64)
     for number, words in enumerate(members):
-        found[words] = number
-    return found
+        result[words] = number
+    return result
 
 
 def _cheapest(loss: Floats, sums: Floats, parts: Floats, word: Floats) -> tuple[int, int]:
-    """The two clusters to merge; (size, cluster) where the new word joins a cluster. Ties: the first pair."""
+    """The two clusters to merge; (size, cluster) if the new word joins a cluster. Ties go to the first pair."""
     size = len(sums)
     joining = np.round(_purity(word[None])[0] + parts - _purity(sums + word), DECIMALS)
     nearest = int(np.argmin(joining))
-    place = int(np.argmin(loss)) if size > 1 else 0
-    if size == 1 or joining[nearest] < loss.flat[place]:
+    index = int(np.argmin(loss)) if size > 1 else 0
+    if size == 1 or joining[nearest] < loss.flat[index]:
         return size, nearest
-    later, earlier = divmod(place, size)
+    later, earlier = divmod(index, size)
     return earlier, later
 
 
-def _loss(sums: Floats, parts: Floats, one: int) -> Floats:
-    """What merging cluster `one` with each other loses (n_clusters,)."""
-    lost: Floats = np.round(parts[one] + parts - _purity(sums + sums[one]), DECIMALS)
+def _loss(sums: Floats, parts: Floats, cluster: int) -> Floats:
+    """The loss of merging `cluster` with each other cluster (n_clusters,)."""
+    lost: Floats = np.round(parts[cluster] + parts - _purity(sums + sums[cluster]), DECIMALS)
     return lost
 
 
 def _purity(sums: Floats) -> Floats:
-    """f(v) = Σ_c v_c log v_c − v_• log v_• of each row: 0 for a cluster of one class, else below."""
+    """f(v) = Σ_c v_c log v_c − v_• log v_• of each row: 0 for a cluster of one class, else negative."""
     total = sums.sum(axis=1)
     inside: Floats = (sums * np.log(np.where(sums > 0, sums, 1.0))).sum(axis=1)
     purity: Floats = inside - total * np.log(np.where(total > 0, total, 1.0))

@@ -26,7 +26,7 @@ from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
-HELD = 16 << 20  # bytes of documents that wait in memory before they are written to their shards
+HELD = 8 << 20  # bytes of documents that wait in memory before they are written to their shards
 
 
 @dataclass(frozen=True)

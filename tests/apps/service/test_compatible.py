@@ -176,7 +176,10 @@ def test_triton_s_versions_and_configuration(client: TestClient) -> None:
     for path in ("", "/ready", "/config"):
         assert client.get(f"/v2/models/tickets/versions/0{path}").status_code == 200
         assert client.get(f"/v2/models/tickets/versions/7{path}").status_code == 404
-    assert "is not served, but 0" in client.post("/v2/models/tickets/versions/7/infer", json=body).json()["error"]
+    assert (
+        "is not served; the current one is 0"
+        in client.post("/v2/models/tickets/versions/7/infer", json=body).json()["error"]
+    )
     config = client.get("/v2/models/tickets/config").json()
     assert config["input"] == [{"name": "text", "data_type": "TYPE_STRING", "dims": [-1]}]
     assert [one["name"] for one in config["output"]] == ["label", "probabilities", "classes"]

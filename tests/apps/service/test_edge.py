@@ -206,7 +206,7 @@ def test_double_hosts_are_refused(service: Service) -> None:
             client.sendall(b"GET /v1/models HTTP/1.1\r\n" + HOST + second + b"\r\n")
             status, said = read_one(client)
         assert status == 400
-        assert "host came 2 times" in str(said["error"])
+        assert "host was sent 2 times" in str(said["error"])
 
 
 @in_time

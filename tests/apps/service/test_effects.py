@@ -63,7 +63,7 @@ def test_a_route_that_does_not_declare_is_an_error() -> None:
     @router.post("/v1/erase")
     async def erase() -> None: ...
 
-    with pytest.raises(TypeError, match="/v1/erase does not declare what it changes"):
+    with pytest.raises(TypeError, match="/v1/erase does not declare its effect"):
         include_routers(FastAPI(), router)
 
 

@@ -45,7 +45,7 @@ def test_what_decides_who_may_ask_comes_once(client: TestClient) -> None:
     for name, value in (("Host", "testserver"), ("Authorization", f"Bearer {TOKEN}"), ("Origin", "http://testserver")):
         answer = client.get("/v1/models", headers=[(name, value), (name, value)])
         assert answer.status_code == 400
-        assert f"{name.lower()} came 2 times" in answer.json()["error"]
+        assert f"{name.lower()} was sent 2 times" in answer.json()["error"]
 
 
 @pytest.mark.parametrize("path", ["teach", "forget", "rollback"])

@@ -186,7 +186,7 @@ def test_a_table_is_labelled_filtered_sorted_and_downloaded(page: Any, trained: 
     page.select_option("#filter-label", "billing")
     wait(page, f"document.getElementById('rows-words').textContent.startsWith('{expected.count('billing')} ')")
     page.select_option("#filter-label", "")
-    page.locator("#rows th button", has_text="Sure").click()
+    page.locator("#rows th button", has_text="Probability").click()
     shown = [float(one.strip("<> %")) for one in page.locator("#rows tbody td:nth-child(3)").all_inner_texts()]
     assert shown == sorted(shown, reverse=True)
     shoot(page, "table")
@@ -226,7 +226,7 @@ def test_the_card(page: Any, evaluation: dict[str, Any]) -> None:
     shown = page.inner_text("#card-body")
     assert "multinomial naive Bayes" in shown
     assert f"accuracy\n{evaluation['measures']['accuracy']:.3f}" in shown
-    assert f"Measured on {evaluation['documents']} documents" in shown
+    assert f"Evaluation on {evaluation['documents']} documents" in shown
     matrix = page.locator("[aria-label='Confusion matrix'] tbody tr").all()
     cells = [[int(one or 0) for one in row.locator("td").all_inner_texts()] for row in matrix]
     assert cells == evaluation["confusion"]["matrix"]

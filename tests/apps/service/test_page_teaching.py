@@ -88,7 +88,7 @@ def test_a_double_click_teaches_once(page: Any, server: str) -> None:
     page.fill("#teach-text", "twiddle")
     page.fill("#teach-label", "brand-new")  # which is a class when the second press comes
     page.dblclick("#teach-form button")
-    said(page, "It is taught already")
+    said(page, "This was already taught")
     page.click("#teach-form button")  # a third press, when the answer has come
     wait(page, "document.getElementById('history').textContent.includes('twiddle')")
     assert len(events(server)) == before + 1
@@ -138,14 +138,14 @@ def test_a_class_that_looks_like_another_is_asked_about(page: Any, server: str) 
     page.fill("#teach-label", "Billing")
     before = len(events(server))
     page.click("#teach-form button")
-    said(page, "There is a class billing already.")
+    said(page, "There is already a class billing.")
     assert len(events(server)) == before
     shoot(page, "similar")
     page.locator("#taught button", has_text="Teach billing").click()
     said(page, "Taught")
     assert events(server)[0]["changes"][0]["labels"] == ["billing"]
     page.click("#teach-form button")
-    said(page, "There is a class billing already.")
+    said(page, "There is already a class billing.")
     page.locator("#taught button", has_text="Make Billing a new class").click()
     said(page, "Taught")
     assert events(server)[0]["changes"][0]["labels"] == ["Billing"]

@@ -104,7 +104,7 @@ def test_the_code_runs_as_it_is_shown(page: Any, text: str, trained: Path, tmp_p
 
 @pytest.mark.parametrize(
     ("encoding", "said"),
-    [("latin-1", "read as Latin-1"), ("cp1252", "read as Latin-1"), ("utf-16", "read as UTF-16"), ("utf-8-sig", "")],
+    [("latin-1", "as Windows-1252"), ("cp1252", "as Windows-1252"), ("utf-16", "as UTF-16"), ("utf-8-sig", "")],
 )
 def test_tables_that_are_not_utf8(page: Any, tmp_path: Path, encoding: str, said: str) -> None:
     rows = tmp_path / "rows.csv"

@@ -191,4 +191,4 @@ def test_sighup_takes_a_replaced_model_over(model_file: Path) -> None:
         assert (card["version"], card["documents"]) == (2, 301)
         server.process.send_signal(signal.SIGTERM)
         _, said = server.process.communicate(timeout=300)
-    assert "another model file took over as version 2: 1 document carried over" in said
+    assert "loaded another model file as version 2: 1 document carried over" in said

@@ -46,7 +46,7 @@ def test_streams_of_a_client_and_of_all() -> None:
     use = known.of("10.0.0.1", False)
     use.streams = 2
     known.check_streams(use, False, 3)
-    with pytest.raises(Refused, match="4 streams are open already") as busy:
+    with pytest.raises(Refused, match="4 streams are already open") as busy:
         known.check_streams(use, False, 4)
     use.streams = 3
     with pytest.raises(Refused, match="3 streams of this client") as many:

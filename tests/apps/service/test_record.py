@@ -138,7 +138,7 @@ def test_a_version_whose_calibration_is_gone_is_not_said_to_be_restored(tmp_path
     before = served.version
     served.close()
     served = ServedModel("tuned", path, teachable=True)
-    with pytest.raises(Refused, match="version 0 cannot be restored exactly: version 1 ended what was tuned"):
+    with pytest.raises(Refused, match="version 0 cannot be restored exactly: version 1 dropped what was tuned"):
         served.roll_back(0)
     assert served.version.number == before.number == 2
     served.change("teach", Change((Document("ball vote", ("sport",)),)))
@@ -204,7 +204,7 @@ def test_a_record_of_the_first_format_is_migrated(small: Path) -> None:
     assert record.change_since(0) == Change((Document("ball", ("sport",)),) * 2)
     assert record.current("label-studio annotation 7") is None
     assert [one["undone"] for one in record.events(9)] == [False, True, True, False]
-    with pytest.raises(Refused, match="taken back before"):
+    with pytest.raises(Refused, match="already been undone"):
         served.undo(3)
     served.forget([], event=1)
     assert served.version.fitted.statistic.n_docs == 6  # type: ignore[union-attr]
@@ -223,7 +223,7 @@ def test_a_damaged_record_of_the_first_format_is_left_as_it_is(small: Path) -> N
     data.execute("INSERT INTO seals VALUES (1, 'x')")
     data.commit()
     data.close()
-    with pytest.raises(UnnaiveError, match=r"is damaged.*the first of them number 1.*restore it from a copy"):
+    with pytest.raises(UnnaiveError, match=r"is damaged.*the first of them number 1.*restore it from a backup"):
         ServedModel("small", small, teachable=True)
     with sqlite3.connect(small.with_name("small.model.record")) as data:
         assert data.execute("PRAGMA user_version").fetchone() == (0,)
@@ -260,7 +260,7 @@ def test_after_any_sequence_the_model_is_that_of_what_stands(small: Path, seed: 
                 changes = served.record.events(1, documents=True)[0]["changes"]
                 for row in changes:
                     now[row["text"], row["labels"][0]] += row["sign"]
-                with pytest.raises(Refused, match="taken back before"):
+                with pytest.raises(Refused, match="already been undone"):
                     served.undo(event)
             else:
                 event = drawn.randrange(len(states))

@@ -137,12 +137,12 @@ def test_an_event_that_was_changed_is_refused_and_the_remedy_works(small: Path) 
     with sqlite3.connect(record) as data:
         data.execute("UPDATE documents SET text = 'vote' WHERE event = 2")
     data.close()
-    words = r"is damaged: 1 of 3 events, the first of them number 2, is not what was written; restore it from a copy"
+    words = r"is damaged: 1 of 3 events, the first of them number 2, is not what was written; restore it from a backup"
     with pytest.raises(UnnaiveError, match=words):
         ServedModel("small", small, teachable=True)
     record.rename(record.with_name("old"))
     again, said = open_quietly(small)
-    assert "with its 3 events is gone, so a new record begins" in said
+    assert "with its 3 events is missing, so a new record begins" in said
     assert documents_of(again) == 6 + 3  # they are in the model file
     teach(again, 7)
     again.close()
@@ -212,12 +212,12 @@ def test_lines_of_the_small_file_that_were_cut_or_changed_are_passed_over(small:
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
-        ("UPDATE folds SET event = 5 WHERE event = 8", "which of its events the model files have"),  # 3 learnt twice
-        ("UPDATE folds SET event = 12 WHERE event = 8", "which of its events the model files have"),  # 4 never learnt
-        ("DELETE FROM folds; DELETE FROM fold_seals", "which of its events the model files have"),
+        ("UPDATE folds SET event = 5 WHERE event = 8", "the events recorded for its model files"),  # 3 learnt twice
+        ("UPDATE folds SET event = 12 WHERE event = 8", "the events recorded for its model files"),  # 4 never learnt
+        ("DELETE FROM folds; DELETE FROM fold_seals", "the events recorded for its model files"),
         (
             "INSERT INTO documents VALUES (77, 77, 1, 'a ghost', '[\"sport\"]', NULL, NULL)",
-            "it has documents of no event",
+            "it has documents without an event",
         ),
     ],
 )
@@ -231,5 +231,5 @@ def test_what_would_be_learnt_twice_or_never_is_refused(small: Path, damage: str
     served.record.close()
     with sqlite3.connect(beside(small, ".record")) as data:
         data.executescript(damage)
-    with pytest.raises(UnnaiveError, match=f"is damaged: {sentence}.*restore it from a copy"):
+    with pytest.raises(UnnaiveError, match=f"is damaged: {sentence}.*restore it from a backup"):
         ServedModel("small", small, teachable=True)

@@ -44,7 +44,7 @@ def test_an_event_is_forgotten_once(client: TestClient) -> None:
     assert post(client, "forget", event=1)["undoes"] == 1
     assert documents(client) == 600
     for verb in ("forget", "undo"):
-        assert "taken back before" in post(client, verb, 409, event=1)["error"]
+        assert "already been undone" in post(client, verb, 409, event=1)["error"]
     assert "no event 99" in post(client, "forget", 409, event=99)["error"]
     assert documents(client) == 600
     post(client, "undo", event=2)  # taught again, by taking the forgetting back
@@ -136,7 +136,7 @@ def test_a_class_that_looks_like_another_is_asked_about(client: TestClient) -> N
     document = {"text": "frobnicator", "label": "Billing "}
     asked = post(client, "teach", 409, documents=[document], new_classes=True)
     assert asked["similar"] == {"Billing ": "billing"}
-    assert "looks like the class 'billing'" in asked["error"]
+    assert "resembles the class 'billing'" in asked["error"]
     post(client, "teach", 409, documents=[document], new_classes=["Billing"])
     assert post(client, "teach", documents=[document], new_classes=["Billing "])["new_classes"] == ["Billing "]
     refused = post(client, "teach", 409, documents=[{"text": "a poem", "label": "poetry"}], new_classes=["prose"])

@@ -57,14 +57,14 @@ def test_every_key(texts: Path, tmp_path: Path) -> None:
     assert {found[5][1][0], found[6][1][0]} == {"sport", "law"}  # the other one is suggested after a rejection
     assert found[-1] == ("label", ("law",))
     assert "the key 'z' does nothing" in done.stdout
-    assert "no text has all of: nowhere" in done.stdout
+    assert "no text contains all of: nowhere" in done.stdout
     assert "no text is left but 1 that you skipped" in done.stdout
     assert "next: unnaive train" in done.stdout
 
 
 def test_the_only_class_has_no_probability_and_more_of_nothing_is_a_sentence(texts: Path, tmp_path: Path) -> None:
     done = label(texts, "-o", tmp_path / "labels.db", "--terminal", "--who", "ann", keys="mnsport\na q")
-    assert "nothing is suggested yet, so there is nothing to look for more of" in done.stdout
+    assert "there is no suggestion yet, so similar texts cannot be searched" in done.stdout
     assert "1 sport" in done.stdout
     assert "1 sport 1" not in done.stdout
     assert ">99" not in done.stdout

@@ -1,1 +1,1 @@
-"""Labelling for people: in the terminal, and on a page."""
+"""The interfaces for labelling: in the terminal and on a web page."""

@@ -1,4 +1,4 @@
-"""Keys from stdin, one at a time: of a terminal as they are pressed; and which key stands for which class."""
+"""Read single keys from stdin, and assign keys to classes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ REJECT, SKIP, FLAG, NEW, SEARCH, MORE, QUIT, HELP, NAME = "x", " ", "f", "n", "/
 UNDO = ("\x7f", "\x08")
 ESCAPE = "\x1b"
 COMMANDS = {*ACCEPT, REJECT, SKIP, FLAG, NEW, SEARCH, MORE, QUIT, HELP, NAME, *UNDO}
-CLASS_KEYS = [*"1234567890", *(one for one in "bcdeghijkloprstuvwyzABCDEFGHIJKLMNOPQRSTUVWXYZ" if one not in COMMANDS)]
+CLASS_KEYS = [*"1234567890", *(key for key in "bcdeghijkloprstuvwyzABCDEFGHIJKLMNOPQRSTUVWXYZ" if key not in COMMANDS)]
 
 
 def keys_of(classes: Sequence[str]) -> dict[str, str]:
-    """A key for each class, digits first; those beyond the last key are named with a colon.
+    """A key for each class, digits first; classes beyond the last key are given by name after a colon.
 
     >>> keys_of(["ham", "spam"])
     {'1': 'ham', '2': 'spam'}
@@ -36,11 +36,11 @@ class Keys:
         self.is_terminal = os.isatty(self._from)
 
     def read(self) -> str:
-        """The next key; arrows and other sequences of several bytes are passed over."""
+        """The next key; arrows and other escape sequences are skipped."""
         while True:
-            one = self._character()
-            if one != ESCAPE:
-                return one
+            key = self._character()
+            if key != ESCAPE:
+                return key
             while self.is_terminal and more_keys(self._from, 0.02):
                 following = self._character()
                 if following.isalpha() or following in ("~", ""):
@@ -50,29 +50,29 @@ class Keys:
         while True:
             raw = read_keystroke(self._from, terminal=self.is_terminal)
             if raw is None:
-                continue  # an arrow of a console
+                continue  # an arrow key of a Windows console
             if not raw:
                 return ""
-            found = self._decoder.decode(raw)
-            if found:
-                return found
+            character = self._decoder.decode(raw)
+            if character:
+                return character
 
     def line(self, echo: bool) -> str:
-        """Characters up to the end of the line; a backspace takes one back, and escape leaves nothing."""
+        """Read up to the end of the line; backspace deletes a character, escape deletes all."""
         words: list[str] = []
-        while (one := self._character()) not in ("", "\n", "\r"):
-            if one == ESCAPE:
+        while (key := self._character()) not in ("", "\n", "\r"):
+            if key == ESCAPE:
                 return ""
-            if one in UNDO:
+            if key in UNDO:
                 if words:
                     words.pop()
                     if echo:
                         _show("\b \b")
                 continue
-            if one.isprintable():
-                words.append(one)
+            if key.isprintable():
+                words.append(key)
                 if echo:
-                    _show(one)
+                    _show(key)
         if echo:
             _show("\n")
         return "".join(words).strip()
@@ -85,7 +85,7 @@ def _show(words: str) -> None:
 
 @contextmanager
 def single_keys(keys: Keys) -> Iterator[None]:
-    """Let a terminal hand over keys at once and not show them; as it was before, whatever happens."""
+    """Switch a terminal to unbuffered input without echo inside the block, and restore it afterwards."""
     if not keys.is_terminal:
         yield
         return

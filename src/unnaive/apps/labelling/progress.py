@@ -1,4 +1,4 @@
-"""How a labelling stands: running accuracy, stability and outlook, taken together from a session."""
+"""The progress of a labelling session: running accuracy, stability, and whether to stop."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from unnaive.curation.labelling import stopping
 from unnaive.curation.labelling.agreement import agreements
 from unnaive.curation.labelling.session import Labelling
 
-EVERY = 10  # labels between two looks
+EVERY = 10  # labels between two checks
 
 
 class Standing:
-    """When to stop, looked at again every ten labels."""
+    """The stopping criteria, checked again every ten labels."""
 
     def __init__(self) -> None:
         self._stability = stopping.Stability()
@@ -20,34 +20,34 @@ class Standing:
         self._found: dict[str, Any] = {}
 
     def look(self, labelling: Labelling) -> dict[str, Any]:
-        """What `stopping` says now, as plain values."""
+        """The result of `stopping` as plain values."""
         labelled = len(labelling.pool.labels)
         if self._found and abs(labelled - self._looked) < EVERY:
             return self._found
         self._looked = labelled
         self._stability.look(labelling.learner)
         answers = labelling.random_answers()
-        texts = [one.text for one in answers if one.text is not None]
+        texts = [answer.text for answer in answers if answer.text is not None]
         accuracy = stopping.running_accuracy(labelling.learner, texts)
-        suggested = [(place, one) for place, one in enumerate(answers) if one.suggested is not None]
-        given = labels_before([one.id for _, one in suggested], labelling)
-        right = [one.labels == (one.suggested,) for _, one in suggested]
-        ahead = stopping.outlook(given, right, labelled)
+        suggested = [(position, answer) for position, answer in enumerate(answers) if answer.suggested is not None]
+        n_before = labels_before([answer.id for _, answer in suggested], labelling)
+        right = [answer.labels == (answer.suggested,) for _, answer in suggested]
+        ahead = stopping.outlook(n_before, right, labelled)
         self._found = stopping.to_dict(accuracy, self._stability, ahead)
         return self._found
 
 
 def labels_before(ids: list[int], labelling: Labelling) -> list[int]:
-    """How many labels had been given before each of these decisions."""
+    """The number of labels given before each of these decisions."""
     import bisect
 
-    given = labelling.label_ids()
-    return [bisect.bisect_left(given, one) for one in ids]
+    label_ids = labelling.label_ids()
+    return [bisect.bisect_left(label_ids, id_) for id_ in ids]
 
 
 def describe_agreement(labelling: Labelling) -> list[dict[str, Any]]:
-    """Of every two people: texts in common, and kappa."""
+    """For every two people: texts in common, and Cohen's kappa."""
     return [
-        {"people": list(one.people), "texts": one.texts, "same": one.same, "kappa": one.kappa}
-        for one in agreements(labelling.record)
+        {"people": list(agreement.people), "texts": agreement.texts, "same": agreement.same, "kappa": agreement.kappa}
+        for agreement in agreements(labelling.record)
     ]

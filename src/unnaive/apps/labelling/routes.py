@@ -1,4 +1,4 @@
-"""The labelling page: one process on loopback, the session behind a few routes, the guard of `serve` in front of it."""
+"""The labelling page: one process on loopback, a session behind a few routes, protected by the guard of `serve`."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from unnaive.base.errors import UnnaiveError
 from unnaive.curation.labelling.session import Labelling, Shown
 
 STATIC = files("unnaive.apps.labelling") / "static"
-SHARED = ("api.js", "session.js", "shown.js", "page.css", "icon.svg")  # of the page of `serve`
+SHARED = ("api.js", "session.js", "shown.js", "page.css", "icon.svg")  # files of the page of `serve`
 PORTS = range(20_000, 30_000)
-LONGEST = 20_000  # characters of a text that are marked; the rest is shown plain
+LONGEST = 20_000  # characters of a text that are highlighted; the rest is shown plain
 
 
 class Answer(BaseModel):
-    """What a person says of a text."""
+    """A person's answer for a text."""
 
     who: str = Field(min_length=1, max_length=100)
     text: int
@@ -46,7 +46,7 @@ class Answer(BaseModel):
 
 
 class Name(BaseModel):
-    """Who asks, and perhaps a class or words to look for."""
+    """The person, and optionally a class or words to search for."""
 
     who: str = Field(min_length=1, max_length=100)
     label: str | None = Field(None, max_length=1000)
@@ -54,7 +54,7 @@ class Name(BaseModel):
 
 
 def make_label_router(labelling: Labelling, who: str) -> APIRouter:
-    """The routes of a labelling; all of them need the token."""
+    """The routes of a labelling session; all of them need the token."""
     router, standing = APIRouter(prefix="/label"), Standing()
 
     def view(person: str) -> dict[str, Any]:
@@ -108,15 +108,15 @@ def make_label_router(labelling: Labelling, who: str) -> APIRouter:
     @router.post("/look")
     @declares(Effect.CHANGE)
     async def look(asked: Name) -> Response:
-        found = await run_in_threadpool(labelling.look_for, asked.who, asked.label, asked.words)
-        if asked.words and not found:
+        text = await run_in_threadpool(labelling.look_for, asked.who, asked.label, asked.words)
+        if asked.words and not text:
             labelling.look_for(asked.who)
-            raise UnnaiveError(f"no text has all of: {asked.words}")
+            raise UnnaiveError(f"no text contains all of: {asked.words}")
         return await viewed(asked.who)
 
     @router.get("/standing")
     @declares(Effect.READ)
-    async def stand() -> Response:  # apart from the next text, which need not wait for it
+    async def stand() -> Response:  # separate from the next text, which need not wait for it
         def look() -> dict[str, Any]:
             with labelling.lock:
                 return standing.look(labelling)
@@ -132,7 +132,7 @@ def make_label_router(labelling: Labelling, who: str) -> APIRouter:
 
 
 def describe_shown(labelling: Labelling, shown: Shown) -> dict[str, Any]:
-    """A text as the page needs it: in stretches, each with its evidence as a share of the strongest."""
+    """A text for the page: split into segments, each with its evidence relative to the strongest."""
     why = labelling.explain(shown)
     marked = [(shown.body, 0.0)] if why is None or len(shown.body) > LONGEST else list(why.marked())
     largest = max((abs(value) for _, value in marked), default=0.0) or 1.0
@@ -145,7 +145,7 @@ def describe_shown(labelling: Labelling, shown: Shown) -> dict[str, Any]:
 
 
 def make_label_app(labelling: Labelling, who: str, token: str, secret: str) -> Guard:
-    """The application of one labelling; `secret` signs the cookies of its sessions."""
+    """The application of a labelling session; `secret` signs its cookies."""
     app = FastAPI(title="unnaive label", docs_url=None, redoc_url=None, openapi_url=None)
     shared = {name: file for name, file in read_static().items() if name in SHARED}
     sessions = Sessions(secret)
@@ -159,24 +159,27 @@ def make_label_app(labelling: Labelling, who: str, token: str, secret: str) -> G
 
 
 def serve_page(labelling: Labelling, who: str, *, host: str, port: int | None) -> None:
-    """Serve the page until Ctrl-C; the address that is printed has the token in it. No port: the record's usual one."""
+    """Serve the page until Ctrl-C.
+
+    The printed address includes the token. Without a port, the record's usual one is used.
+    """
     if host not in LOOPBACK:
-        raise UnnaiveError(f"{host} can be reached from outside; the page serves texts on loopback only, use ssh -L")
+        raise UnnaiveError(f"{host} is reachable from outside, but the page works only on loopback; use ssh -L")
     token = secrets.token_urlsafe(24)
     record = labelling.record.path
-    place = str(Path(record).resolve())
-    port = usual_port(host, place) if port is None else port
+    location = str(Path(record).resolve())
+    port = usual_port(host, location) if port is None else port
 
     def announce(port: int) -> None:
         echo(f"labelling {record} at {address(host, port, token)}")
         note("open the address in a browser; Ctrl-C stops, and every answer is kept")
 
-    run_app(make_label_app(labelling, who, token, read_local_secret("label", place)), host, port, announce)
+    run_app(make_label_app(labelling, who, token, read_local_secret("label", location)), host, port, announce)
 
 
-def usual_port(host: str, place: str) -> int:
-    """The port of a record, the same whenever it is free: a page that is open goes on after a restart; else any, 0."""
-    port = PORTS[int(hashlib.sha256(place.encode("utf-8", "surrogateescape")).hexdigest(), 16) % len(PORTS)]
+def usual_port(host: str, location: str) -> int:
+    """A fixed port for a record, so that an open page continues after a restart; 0 (any) if it is in use."""
+    port = PORTS[int(hashlib.sha256(location.encode("utf-8", "surrogateescape")).hexdigest(), 16) % len(PORTS)]
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

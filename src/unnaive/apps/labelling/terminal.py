@@ -1,4 +1,4 @@
-"""Labelling in the terminal: a text, what the model suggests, and a key for every answer. Works over ssh and pipes."""
+"""Labelling in the terminal: a text, the suggested label, and a key for every answer. Works over ssh and pipes."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ HELP = """  a, Enter   accept the suggested label      x          reject it: the
 WAYS = {
     "random": "drawn at random", "uncertain": "the model is unsure", "explore": "unlike what was labelled",
     "novel": "unlike all classes of the model",
-    "similar": "more like this", "search": "found; / and Enter for all texts again", "queue": "from the list",
-    "second": "somebody else has labelled it too", "undone": "taken back",
+    "similar": "more like this", "search": "search result; / and Enter for all texts again", "queue": "from the list",
+    "second": "also labelled by another person", "undone": "undone",
 }  # fmt: skip
 
 
 class Terminal:
-    """The conversation with one person."""
+    """The dialogue with one person."""
 
     def __init__(self, labelling: Labelling, who: str, source: keys.Keys | None = None) -> None:
         self.labelling, self.who = labelling, who
@@ -38,7 +38,7 @@ class Terminal:
         self.said = ""
 
     def run(self) -> None:
-        """Ask until there is nothing left, the person leaves, or stdin ends."""
+        """Ask until no text is left, the person quits, or stdin ends."""
         with keys.single_keys(self.keys):
             echo(HELP)
             last: int | None = None
@@ -68,16 +68,16 @@ class Terminal:
         return searching
 
     def _wait_for_undo(self) -> bool:
-        """At the end: whether the last answer was taken back after all."""
+        """At the end: whether the person undoes the last answer."""
         if self.keys.is_terminal:
-            echo("Backspace takes the last answer back, q leaves")
+            echo("Backspace undoes the last answer, q quits")
         while (key := self.keys.read()) not in ("", keys.QUIT):
             if key in keys.UNDO and self.labelling.undo(self.who) is not None:
                 return True
         return False
 
     def draw(self, shown: Shown) -> None:
-        """One text and the classes."""
+        """Show one text and the classes."""
         from rich.text import Text
 
         if self.console.is_terminal:
@@ -92,7 +92,7 @@ class Terminal:
         self.console.print(self._body(shown))
         self.console.print()
         self.console.print(self._classes(shown))
-        for sentence in self.standing.look(self.labelling)["sentences"]:  # last: the text need not wait for it
+        for sentence in self.standing.look(self.labelling)["sentences"]:  # last, since the text need not wait for it
             self.console.print(Text(sentence, style="dim"))
         if self.said:
             self.console.print(Text(self.said, style="yellow"))
@@ -106,14 +106,14 @@ class Terminal:
         if len(text) > LONGEST:
             more = len(text) - LONGEST
             text = text[:LONGEST]
-            text.append(f" … and {more:,} characters more", style="dim")
+            text.append(f" … and {more:,} more characters", style="dim")
         return text if shown.body.strip() else Text("(an empty text)", style="dim")
 
     def _classes(self, shown: Shown) -> Any:
         from rich.text import Text
 
         if not self.labelling.pool.classes:
-            return Text("There is no class yet: press n to name the first.")
+            return Text("There are no classes yet: press n to name the first.")
         parts = Text()
         key_of = {label: key for key, label in keys.keys_of(self.labelling.pool.classes).items()}
         for label in self.labelling.pool.classes:
@@ -125,29 +125,27 @@ class Terminal:
         return parts
 
     def answer(self, shown: Shown, key: str) -> bool:
-        """Do what a key says; whether the text was answered or left."""
+        """Handle a key; return whether the text was answered or left."""
         who, at, multilabel = self.who, shown.text, self.labelling.pool.multilabel
         if key in keys.ACCEPT:
             if multilabel:
                 self._give(shown, sorted(self.ticked))
             elif shown.suggested is None:
-                self.said = "nothing is suggested yet; give a class by its key, or name one with n"
+                self.said = "there is no suggestion yet; choose a class by its key, or add one with n"
                 return False
             else:
                 self._give(shown, [shown.suggested])
             return True
         if key in keys.UNDO:
             gone = self.labelling.undo(who)
-            self.said = (
-                "there is nothing to undo" if gone is None else f"taken back: {gone.kind} {', '.join(gone.labels)}"
-            )
+            self.said = "there is nothing to undo" if gone is None else f"undone: {gone.kind} {', '.join(gone.labels)}"
             return gone is not None
         if key in (keys.SKIP, keys.FLAG):
             self.labelling.answer(who, at, "skip" if key == keys.SKIP else "flag", shown=shown)
             return True
         if key == keys.REJECT:
             if shown.suggested is None:
-                self.said = "nothing is suggested that could be rejected"
+                self.said = "there is no suggestion to reject"
             else:
                 self.labelling.answer(who, at, "reject", [shown.suggested], shown)
             return False
@@ -170,7 +168,7 @@ class Terminal:
         self.labelling.answer(self.who, shown.text, "label", labels, shown)
 
     def _ask(self, shown: Shown, key: str) -> bool:
-        """Keys that are followed by words, or that change what is shown."""
+        """Handle keys that take words, or that change which texts are shown."""
         if key == keys.HELP:
             self.said = HELP
             return False
@@ -180,16 +178,16 @@ class Terminal:
             elif shown.suggested is not None:
                 self.labelling.look_for(self.who, label=shown.suggested)
             else:
-                self.said = "nothing is suggested yet, so there is nothing to look for more of"
+                self.said = "there is no suggestion yet, so similar texts cannot be searched"
             return True
         prompts = {keys.NEW: "new class: ", keys.NAME: "class: ", keys.SEARCH: "words (none: all texts): "}
         self.console.print(prompts[key], end="", markup=False)
         words = self.keys.line(self.keys.is_terminal)
         if key == keys.SEARCH:
-            found = self.labelling.look_for(self.who, words=words or None)
-            if words and not found:
+            text = self.labelling.look_for(self.who, words=words or None)
+            if words and not text:
                 self.labelling.look_for(self.who)
-                self.said = f"no text has all of: {words}"
+                self.said = f"no text contains all of: {words}"
             return True
         if not words:
             return False
@@ -202,11 +200,9 @@ class Terminal:
         classes = self.labelling.pool.classes
         if words in classes:
             return words
-        like = [one for one in classes if one.casefold().startswith(words.casefold())]
+        like = [name for name in classes if name.casefold().startswith(words.casefold())]
         if len(like) != 1:
             raise UnnaiveError(
-                f"no class is called {words!r}; press n to add it"
-                if not like
-                else f"{words!r} may be {', '.join(like)}"
+                f"there is no class {words!r}; press n to add it" if not like else f"{words!r} may be {', '.join(like)}"
             )
         return like[0]

@@ -1,1 +1,1 @@
-"""The service: fitted models for programs (REST) and for people (a page). Needs the extra `serve`."""
+"""The service: fitted models as a REST interface and as a web page. It needs the extra `serve`."""

@@ -1,4 +1,4 @@
-"""Who may ask: host names, the token, pages of other sites, and what wrong tokens cost."""
+"""Access checks: host names, the token, requests from pages of other sites, and delays after wrong tokens."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ ONCE = (
     b"sec-fetch-site",
     b"content-length",
     b"content-encoding",
-)  # fields that may not come twice
+)  # headers that may occur only once
 HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\[\]:/@\s]+))(?::[0-9]{1,5})?", re.IGNORECASE)
 
-FREE_MISTAKES = 10  # wrong tokens of an address before it has to wait
+FREE_MISTAKES = 10  # wrong tokens from an address before it has to wait
 FIRST_WAIT, LONGEST_WAIT = 0.25, 4.0  # seconds; the wait doubles with each wrong token
-FORGIVEN = 300.0  # seconds after the last wrong token
-WAITING = 16  # guesses of one address that wait at once
-MOST_ADDRESSES = 10_000  # that are remembered
+FORGIVEN = 300.0  # seconds after the last wrong token until its address is forgiven
+WAITING = 16  # maximum number of guesses from one address that wait at a time
+MOST_ADDRESSES = 10_000  # maximum number of addresses remembered
 
 
 @dataclass(frozen=True)
 class Access:
-    """Who may ask: the token, whether it is needed for everything, and the names by which the service may be called."""
+    """Access rules: the token, whether every request needs it, and the host names of the service."""
 
     token: str = field(repr=False)
     always: bool = False
@@ -43,97 +43,98 @@ class Access:
     sessions: Sessions | None = None
 
     def check_host(self, headers: Headers) -> None:
-        """Refuse a request for another host: a site may let its own name point to this machine."""
+        """Refuse a request for another host name, since a foreign site may let its own name resolve to this machine."""
         if not self.hosts:
             return
-        given = headers.get(b"host", b"").decode("latin-1")
-        if host_name(given) not in self.hosts:
-            raise Refused(421, f"this service is not called {given!r}; name it with --allow-host if it should be")
+        host = headers.get(b"host", b"").decode("latin-1")
+        if host_name(host) not in self.hosts:
+            raise Refused(421, f"this service has no host name {host!r}; allow it with --allow-host")
 
     def check_origin(self, headers: Headers) -> None:
-        """Refuse what a browser says that a page of another site asks; programs say nothing of the kind."""
+        """Refuse a request that the browser attributes to a page of another site; programs send no such header."""
         origin = headers.get(b"origin")
         if origin is None or origin.decode("latin-1") in self.origins:
             return
         if not is_same_origin(headers):
-            raise Refused(403, "a page of another site may not ask; name the site with --allow-origin if it should")
+            raise Refused(403, "pages of other sites may not send requests; allow the site with --allow-origin")
 
     def has_token(self, headers: Headers) -> bool:
-        """Whether the request carries the token, or has it as the password of any user; compared in constant time.
+        """Whether the request has the token, as a bearer token or as the password of any user; compared in constant
+        time.
 
-        Label Studio knows no tokens, but users and passwords.
+        Label Studio supports only users and passwords.
         """
-        kind, _, given = headers.get(b"authorization", b"").partition(b" ")
+        kind, _, credentials = headers.get(b"authorization", b"").partition(b" ")
         if kind.lower() == b"basic":
             try:
-                given = b64decode(given, validate=True).partition(b":")[2]
+                credentials = b64decode(credentials, validate=True).partition(b":")[2]
             except ValueError:
                 return False
         elif kind.lower() != b"bearer":
             return False
-        return hmac.compare_digest(given, self.token.encode())
+        return hmac.compare_digest(credentials, self.token.encode())
 
     def has_session(self, headers: Headers, *, proof: bool) -> bool:
-        """Whether the request carries the cookie of a session and comes from the service's own page.
+        """Whether the request has the cookie of a session and comes from a page of this service.
 
-        A browser adds cookies to the requests of any page, and to those of other ports of this host even with
-        SameSite=Strict. So the cookie counts only where the browser does not say that another page asks; with `proof`
-        the browser must say that it is ours.
+        A browser adds cookies to requests from any page, and to those for other ports of this host even with
+        SameSite=Strict. So the cookie is accepted only if the browser does not report another origin; with `proof`,
+        only if it confirms that the origin is ours.
         """
         if self.sessions is None or not self.sessions.knows(self.sessions.read(headers)):
             return False
         if proof and not is_same_origin(headers):
-            raise Refused(403, "a session counts only for requests of the service's own page; programs send the token")
+            raise Refused(403, "a session is valid only on the service's own page; programs must send the token")
         return proof or headers.get(b"sec-fetch-site", b"none") in (b"same-origin", b"none")
 
 
 def is_same_origin(headers: Headers) -> bool:
-    """Whether the browser says that a page of this very service asks.
+    """Whether the browser reports that the request comes from a page of this service.
 
     >>> is_same_origin({b"origin": b"http://localhost:8000", b"host": b"localhost:8000"})
     True
     >>> is_same_origin({b"origin": b"http://localhost:9000", b"host": b"localhost:8000"}), is_same_origin({})
     (False, False)
     """
-    if b"sec-fetch-site" in headers:  # what the browser knows, also behind a proxy that changes the host
+    if b"sec-fetch-site" in headers:  # set by the browser, so it holds behind a proxy that rewrites the host
         return headers[b"sec-fetch-site"] == b"same-origin"
     origin = headers.get(b"origin", b"")
     return origin != b"" and origin.partition(b"://")[2].lower() == headers.get(b"host", b"").lower()
 
 
 def read_headers(fields: list[tuple[bytes, bytes]]) -> Headers:
-    """The header of a request by name, refused where what decides who may ask comes twice."""
+    """The headers by name; refused if one that decides about access occurs twice."""
     headers = dict(fields)
     if len(headers) != len(fields):
         counts = Counter(name for name, _ in fields)
         for name in ONCE:
             if counts[name] > 1:
-                raise Refused(400, f"the header {name.decode()} came {counts[name]} times; send it once")
+                raise Refused(400, f"the header {name.decode()} was sent {counts[name]} times; send it once")
     return headers
 
 
 def host_name(host: str) -> str | None:
-    """The name in a Host header, without the port; None for what is no host.
+    """The name in a Host header, without the port; None if it is not a valid host.
 
     >>> host_name("localhost:8000"), host_name("[::1]:8000"), host_name("Example.org")
     ('localhost', '::1', 'example.org')
     >>> host_name("[127.0.0.1].evil.example"), host_name("[127.0.0.1]"), host_name("localhost:80:80")
     (None, None, None)
     """
-    found = HOST.fullmatch(host)
-    if found is None:
+    match = HOST.fullmatch(host)
+    if match is None:
         return None
-    if found[1] is None:
-        return found[2].lower()
+    if match[1] is None:
+        return match[2].lower()
     try:
-        return IPv6Address(found[1]).compressed
+        return IPv6Address(match[1]).compressed
     except ValueError:
         return None
 
 
 @dataclass
 class Mistakes:
-    """The wrong tokens of one address."""
+    """The wrong tokens from one address."""
 
     number: int = 0
     last: float = 0.0
@@ -141,17 +142,17 @@ class Mistakes:
 
 
 class WrongTokens:
-    """Slows guessing down: after ten wrong tokens of an address, each further one of it waits before it is looked at.
+    """Slow down guessing: after ten wrong tokens from an address, each further attempt waits before it is checked.
 
-    What waits is not compared yet, so many connections do not help: at most 16 guesses of an address wait, and the
-    others get 429 unseen. A right token of the same address waits too, once for a connection.
+    A waiting token has not been compared yet, so many connections do not help: at most 16 attempts of an address wait,
+    and any others get 429 unchecked. The right token from that address also waits, once per connection.
     """
 
     def __init__(self) -> None:
         self._mistakes: dict[str, Mistakes] = {}
 
     async def wait(self, address: str) -> None:
-        """Wait as long as the wrong tokens of this address make it."""
+        """Wait for as long as the wrong tokens from this address require."""
         mistakes = self._mistakes.get(address)
         if mistakes is None or mistakes.number < FREE_MISTAKES:
             return
@@ -178,7 +179,7 @@ class WrongTokens:
 
 
 def waiting_time(mistakes: int) -> float:
-    """Seconds that the next token of an address waits after so many wrong ones.
+    """Seconds that the next token from an address waits after this many wrong ones.
 
     >>> [waiting_time(number) for number in (10, 11, 12, 14, 1000)]
     [0.25, 0.5, 1.0, 4.0, 4.0]

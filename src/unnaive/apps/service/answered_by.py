@@ -1,4 +1,4 @@
-"""Which model, and which version of it, answers the request at hand: noted where it is known, sent as headers."""
+"""Record which version of which model answers the current request, and send it as response headers."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ _answering: ContextVar[tuple[str, int] | None] = ContextVar("answering", default
 
 
 def begin_request() -> None:
-    """Nothing is known of the answer yet."""
+    """Start a request: no model has answered yet."""
     _answering.set(None)
 
 
 def note_version(name: str, number: int) -> None:
-    """A model answers, in this version; what is noted last is sent."""
+    """Record the model and version that answer; the last call counts."""
     _answering.set((name, number))
 
 
 def version_headers() -> list[tuple[bytes, bytes]]:
-    """The headers that name the model and its version; none where no model has to do with the answer.
+    """The headers that name the model and its version; empty if no model was involved.
 
     >>> note_version("Anträge", 3)
     >>> version_headers()
     [(b'unnaive-model', b'Antr%C3%A4ge'), (b'unnaive-version', b'3')]
     """
-    found = _answering.get()
-    if found is None:
+    answer = _answering.get()
+    if answer is None:
         return []
-    return [(b"unnaive-model", quote(found[0], safe=" ").encode()), (b"unnaive-version", b"%d" % found[1])]
+    return [(b"unnaive-model", quote(answer[0], safe=" ").encode()), (b"unnaive-version", b"%d" % answer[1])]

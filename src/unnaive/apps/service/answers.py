@@ -1,4 +1,4 @@
-"""Scores → plain values for JSON, in one place for all protocols."""
+"""Convert scores to JSON values, in one place for all protocols."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from unnaive.text.tokens import TokenRule
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What a model says of some texts: values (n_texts, n_classes), which are probabilities where it has them."""
+    """The results for some texts.
+
+    Values (n_texts, n_classes), which are probabilities if the model has them, else scores.
+    """
 
     fitted: FittedModel
     scores: Floats
@@ -29,16 +32,16 @@ class Answers:
 
     @classmethod
     def of(cls, fitted: FittedModel, scores: Floats) -> Answers:
-        """From what `fitted.scores` gave."""
+        """Results from the scores that `fitted.scores` returned."""
         return cls(fitted, scores, fitted.probabilities(scores) if fitted.probabilistic else scores)
 
     @property
     def value_name(self) -> str:
-        """What the values are."""
+        """The name of the values: "probability" or "score"."""
         return "probability" if self.fitted.probabilistic else "score"
 
     def labels(self) -> list[list[Label]]:
-        """The labels that the model's decision gives to each text, in the order in which `predict` has them."""
+        """The labels that the model's decision assigns to each text, in the order of `predict`."""
         classes = self.fitted.classes
         chosen = self.fitted.decide(self.scores)
         if not self.fitted.multilabel and self.fitted.decision.exclusive:
@@ -48,7 +51,8 @@ class Answers:
     def best(self, limit: int | None) -> tuple[NDArray[np.intp], Floats]:
         """The columns of the best classes of each text, at most `limit`, and their values.
 
-        The first is the one that the model decides for, whatever costs or thresholds made it so; others come by value.
+        The first is the class that the model decides for, taking costs and thresholds into account; the others are
+        sorted by value.
         """
         n_classes = len(self.fitted.classes)
         order = self.fitted.best_classes(
@@ -57,7 +61,7 @@ class Answers:
         return order, np.take_along_axis(self.values, order, axis=1)
 
     def ranked(self, limit: int | None, above: float | None = None) -> Iterator[list[tuple[Label, float]]]:
-        """The best classes of each text with their values, at most `limit`, none below `above`."""
+        """The best classes of each text with their values, at most `limit`, and only those with at least `above`."""
         classes = self.fitted.classes
         order, sorted_values = self.best(limit)
         for columns, values in zip(order.tolist(), sorted_values.tolist(), strict=True):
@@ -94,7 +98,7 @@ class TopAnswers:
 
 
 def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:
-    """What there is to know of a model, as plain values."""
+    """The model card as plain values."""
     from unnaive.apps.cli.commands.inspect import class_thresholds, describe_decision
 
     kept = fitted.statistic
@@ -126,7 +130,7 @@ def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:
 
 
 def has_network(fitted: FittedModel) -> bool:
-    """Whether there is a Bayesian network to show of a class."""
+    """Whether the model has a Bayesian network to display."""
     from unnaive.apps.cli.network_views import VIEWS
 
     return fitted.scorer.kind in VIEWS

@@ -1,4 +1,4 @@
-"""The application: models, routes and the guard in front of them, made from plain options."""
+"""Build the application from plain options: models, routes and the guard in front of them."""
 
 from __future__ import annotations
 
@@ -40,43 +40,43 @@ from unnaive.base.errors import UnnaiveError
 from unnaive.base.system import at_hangup
 from unnaive.io.sources import check_exists
 
-OPTIONS = "UNNAIVE_SERVICE"  # the environment variable by which workers get their options
+OPTIONS = "UNNAIVE_SERVICE"  # the environment variable that passes the options to worker processes
 
-WATCH_SECONDS = 0.5  # between two looks at the model files
+WATCH_SECONDS = 0.5  # interval between two checks of the model files
 
 log = logging.getLogger("unnaive.service")
 
 
 @dataclass(frozen=True)
 class ServiceOptions:
-    """What `unnaive serve` was told."""
+    """The options of `unnaive serve`."""
 
     models: dict[str, str]
     token: str = field(repr=False)
     token_always: bool = False
-    session_secret: str = field(default="", repr=False)  # signs cookies; the token itself by default
+    session_secret: str = field(default="", repr=False)  # signs the cookies; the token is used by default
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     read_only: bool = False
-    grow: bool = False  # whether annotations of Label Studio may add classes
-    evaluations: dict[str, str] = field(default_factory=dict)  # files of `unnaive evaluate --json` by model
-    measure_on: dict[str, str] = field(default_factory=dict)  # files with labelled documents by model
+    grow: bool = False  # whether annotations from Label Studio may add classes
+    evaluations: dict[str, str] = field(default_factory=dict)  # output files of `unnaive evaluate --json`, by model
+    measure_on: dict[str, str] = field(default_factory=dict)  # files with labelled documents, by model
     fold_seconds: float = 30.0
 
     def to_json(self) -> str:
-        """For the environment of workers."""
+        """Serialise for the environment of worker processes."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, words: str) -> ServiceOptions:
         """The inverse of `to_json`."""
-        given = json.loads(words)
-        return cls(**{**given, "limits": Limits(**given["limits"])})
+        options = json.loads(words)
+        return cls(**{**options, "limits": Limits(**options["limits"])})
 
 
 def create_app(options: ServiceOptions) -> Guard:
-    """The application; models are loaded now, so that a bad file is found before the port is open."""
+    """Build the application; models are loaded first, so that a bad file is reported before the port opens."""
     metrics = Metrics()
     models = Models(
         {name: Path(path) for name, path in options.models.items()}, options.limits, metrics,
@@ -98,7 +98,7 @@ def create_app(options: ServiceOptions) -> Guard:
         ]
         reload_at_signal(models, tasks)
         gc.collect()
-        gc.freeze()  # what was loaded stays: the collector need not walk over it again and again
+        gc.freeze()  # loaded objects stay, so the garbage collector need not scan them again
         yield
         gc.unfreeze()
         for task in tasks:
@@ -129,14 +129,17 @@ def create_app(options: ServiceOptions) -> Guard:
 
 
 def include_routers(app: FastAPI, *routers: APIRouter) -> RouteEffects:
-    """Add routes to an application; what each of them does, for the guard. One that does not declare it is an error."""
+    """Add routes to an application and return their effects for the guard.
+
+    A route without a declared effect is an error.
+    """
     for router in routers:
         app.include_router(router)
     return RouteEffects(routers)
 
 
 def make_description_router(describe: Callable[[], dict[str, Any]]) -> APIRouter:
-    """The OpenAPI description, as a route that declares what it does, like all others."""
+    """The OpenAPI description, as a route with a declared effect like all others."""
     router = APIRouter(include_in_schema=False)
 
     @router.get("/openapi.json")
@@ -148,23 +151,23 @@ def make_description_router(describe: Callable[[], dict[str, Any]]) -> APIRouter
 
 
 def read_evaluation(path: str) -> dict[str, Any]:
-    """What `unnaive evaluate --json` wrote to a file."""
+    """Read a file that `unnaive evaluate --json` wrote."""
     try:
-        found = json.loads(check_exists(path).read_text(encoding="utf-8"))
+        values = json.loads(check_exists(path).read_text(encoding="utf-8"))
     except ValueError as problem:
-        raise UnnaiveError(f"{path} is not what unnaive evaluate --json prints ({problem})") from problem
-    if not isinstance(found, dict):
-        raise UnnaiveError(f"{path} is not what unnaive evaluate --json prints: an object was expected")
-    return found
+        raise UnnaiveError(f"{path} is not output of unnaive evaluate --json ({problem})") from problem
+    if not isinstance(values, dict):
+        raise UnnaiveError(f"{path} is not output of unnaive evaluate --json: expected a JSON object")
+    return values
 
 
 def app_of_worker() -> Guard:
-    """The application of one of several worker processes."""
+    """Build the application in one of several worker processes."""
     return create_app(ServiceOptions.from_json(os.environ[OPTIONS]))
 
 
 async def fold_at_intervals(models: Models, seconds: float) -> None:
-    """Rewrite what changed, again and again; a failure is logged and told by /readyz, and tried again."""
+    """Rewrite changed model files at regular intervals; a failure is logged, reported by /readyz, and retried."""
     while True:
         await asyncio.sleep(seconds)
         try:
@@ -174,7 +177,7 @@ async def fold_at_intervals(models: Models, seconds: float) -> None:
 
 
 async def watch_files(models: Models) -> None:
-    """Take over model files that are replaced, as soon as they are whole."""
+    """Reload model files that were replaced, once they are complete."""
     seen: dict[str, Any] = {}
     while True:
         await asyncio.sleep(WATCH_SECONDS)
@@ -182,7 +185,7 @@ async def watch_files(models: Models) -> None:
 
 
 async def measure_versions(models: Models) -> None:
-    """Measure every version that stands for a moment; of several in quick succession, the last."""
+    """Evaluate every version that remains current for a moment; of several in quick succession, only the last."""
     while True:
         try:
             await models.measure_all()
@@ -192,7 +195,7 @@ async def measure_versions(models: Models) -> None:
 
 
 def reload_at_signal(models: Models, tasks: list[asyncio.Task[None]]) -> None:
-    """Let SIGHUP take over changed model files at once; only the main thread of a process gets signals."""
+    """Reload changed model files on SIGHUP; only the main thread of a process gets signals."""
     loop = asyncio.get_running_loop()
 
     def reload() -> None:
@@ -202,7 +205,7 @@ def reload_at_signal(models: Models, tasks: list[asyncio.Task[None]]) -> None:
 
 
 def answer_errors_in_sentences(app: FastAPI) -> None:
-    """Let every error be answered as {"error": a sentence}."""
+    """Answer every error as {"error": a sentence}."""
 
     @app.exception_handler(Refused)
     async def refused(_: Request, problem: Refused) -> Response:
@@ -216,8 +219,8 @@ def answer_errors_in_sentences(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, problem: RequestValidationError) -> Response:
         first: dict[str, Any] = dict(problem.errors()[0])
-        place = " ".join(map(str, first["loc"]))
-        return json_response({"error": f"{place}: {first['msg']}"}, 422)
+        location = " ".join(map(str, first["loc"]))
+        return json_response({"error": f"{location}: {first['msg']}"}, 422)
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, problem: HTTPException) -> Response:
@@ -228,9 +231,10 @@ def answer_errors_in_sentences(app: FastAPI) -> None:
 
     @app.exception_handler(ClientDisconnect)
     async def gone(_: Request, problem: ClientDisconnect) -> Response:
-        return json_response({"error": "the client left before its request was complete"}, 400)  # which nobody gets
+        # the client will not receive it
+        return json_response({"error": "the client left before its request was complete"}, 400)
 
     @app.exception_handler(Exception)
     async def broken(_: Request, problem: Exception) -> Response:
         log.exception("a request failed", exc_info=problem)
-        return json_response({"error": "the service failed at this request; its log says why"}, 500)
+        return json_response({"error": "the service failed to answer this request; see its log"}, 500)

@@ -1,4 +1,4 @@
-"""Small requests that wait at the same time are scored in one call of the kernel, off the event loop."""
+"""Score requests that wait at the same time in one call of the kernel, off the event loop."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from unnaive.apps.service.version import Version
 from unnaive.base.types import Floats
 from unnaive.learning.top_labels import TopLabels, tells_by_best
 
-MOST = 256  # texts scored in one call, unless one request has more
-NEXT = 64  # texts that wait: enough for the next call to stand ready while one is under way
+MOST = 256  # texts scored in one call, unless a single request has more
+NEXT = 64  # texts waiting at which the next call is prepared while one is running
 
 
 class TopScored:
@@ -38,16 +38,16 @@ class TopScored:
 
 
 class Scored:
-    """The texts of one request, scored: the version that did it, and scores (n_texts, n_classes)."""
+    """The scored texts of one request: the version used, and scores (n_texts, n_classes)."""
 
     def __init__(self, version: Version, scores: Floats, limit: int | None, together: Sequence[Scored] = ()) -> None:
         self.version, self.scores, self.limit = version, scores, limit
-        self._together = together  # what was scored in the same call
+        self._together = together  # the requests scored in the same call
         self._json: bytes | None = None
 
     @property
     def answers(self) -> Answers:
-        """What the model says, as values."""
+        """The results as values."""
         return Answers.of(self.version.fitted, self.scores)
 
     def render(self, separator: bytes, more: dict[str, Any] | None = None) -> Rendered:
@@ -55,31 +55,33 @@ class Scored:
         return render_rows(self.version, self.scores, self.limit, separator, more)
 
     def json(self) -> bytes:
-        """What the model says of each text as JSON, with at most `limit` classes; commas stand between them.
+        """The results for each text as JSON, with at most `limit` classes, separated by commas.
 
-        Requests that were scored together and ask for as many classes are written together, by the first that asks.
+        Requests that were scored together and have the same limit are serialised together, by the first that asks.
         """
         if self._json is None:
-            alone = self.version.fitted.decision.per_batch  # which would mix the documents of several clients
-            same = [self] if alone else [one for one in self._together if one.limit == self.limit] or [self]
-            rendered = render_rows(self.version, np.concatenate([one.scores for one in same]), self.limit, b",")
+            alone = self.version.fitted.decision.per_batch  # such a decision would mix the documents of several clients
+            same = [self] if alone else [request for request in self._together if request.limit == self.limit] or [self]
+            rendered = render_rows(self.version, np.concatenate([request.scores for request in same]), self.limit, b",")
             at = 0
-            for one in same:
-                one._json = rendered.joined(at, at + len(one.scores))
-                one._together = ()  # who is done holds nobody
-                at += len(one.scores)
+            for request in same:
+                request._json = rendered.joined(at, at + len(request.scores))
+                request._together = ()  # release the reference to the other requests
+                at += len(request.scores)
         return self._json or b""
 
 
-WaitingRequest = tuple[list[str], int | None, asyncio.Future[Scored]]  # texts, classes to list, and the answer
+# texts, number of classes to list, and the future of the answer
+WaitingRequest = tuple[list[str], int | None, asyncio.Future[Scored]]
 
 
 class Batcher:
-    """Scores texts with the current version of a model; what comes while it works is scored together next.
+    """Score texts with the current version of a model; requests that arrive during a call are scored together in the
+    next.
 
-    Each call takes the version once, so all texts of a request are scored by the same one. The thread that scores runs
-    little but the kernel, which needs no interpreter: while it works, the event loop reads and writes other requests.
-    So that neither waits for the other, calls are not too large, and the next one may stand ready.
+    Each call reads the version once, so all texts of a request are scored by the same version. The scoring thread runs
+    little but the kernel, which releases the GIL: meanwhile the event loop reads and writes other requests. Calls are
+    limited in size and the next one may be prepared early, so that neither waits for the other.
     """
 
     def __init__(self, model: ServedModel, executor: ThreadPoolExecutor) -> None:
@@ -87,7 +89,7 @@ class Batcher:
         self.recent = RecentScores()
         self._waiting: list[WaitingRequest] = []
         self._waiting_texts = 0
-        self._calls = 0  # under way, or about to be
+        self._calls = 0  # running or about to start
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def find_top(self, texts: list[str], limit: int) -> Scored | TopScored:
@@ -99,7 +101,7 @@ class Batcher:
         return await self.score(texts, limit) if top is None else TopScored(version, top, limit)
 
     async def score(self, texts: list[str], limit: int | None = None) -> Scored:
-        """The texts, scored; `limit` is for `Scored.json`."""
+        """Score the texts; `limit` is for `Scored.json`."""
         loop = asyncio.get_running_loop()
         if len(texts) > MOST // 2:
             version, scores = await loop.run_in_executor(self._executor, score_texts, self.model, texts)
@@ -110,13 +112,13 @@ class Batcher:
         self._waiting_texts += len(texts)
         if not self._calls or (self._calls == 1 and self._waiting_texts >= NEXT):
             self._calls += 1
-            task = loop.create_task(self._work(loop))  # which the loop itself does not keep alive
+            task = loop.create_task(self._work(loop))  # the event loop keeps no reference to its tasks
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         return await answer
 
     async def _work(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Score what waits until nothing does."""
+        """Score waiting requests until there are none."""
         try:
             while self._waiting:
                 await self._score_batch(loop, self._take())
@@ -136,13 +138,13 @@ class Batcher:
         at = 0
         together: list[Scored] = []
         for part, limit, answer in batch:
-            if not answer.done():  # a client may have gone meanwhile
+            if not answer.done():  # the client may have disconnected
                 together.append(Scored(version, scores[at : at + len(part)], limit, together))
                 answer.set_result(together[-1])
             at += len(part)
 
     def _take(self) -> list[WaitingRequest]:
-        """As many requests as fit into one call, the first ones first."""
+        """Take the oldest requests, as many as fit into one call."""
         size = taken = 0
         while taken < len(self._waiting) and (not taken or size + len(self._waiting[taken][0]) <= MOST):
             size += len(self._waiting[taken][0])
@@ -159,6 +161,6 @@ def find_top_texts(model: ServedModel, texts: list[str], limit: int) -> tuple[Ve
 
 
 def score_texts(model: ServedModel, texts: list[str]) -> tuple[Version, Floats]:
-    """The current version of the model, and its scores of the texts."""
+    """The current version of the model, and its scores for the texts."""
     version = model.version
     return version, version.fitted.scores(texts)

@@ -1,4 +1,4 @@
-"""The bodies of requests and answers: their pydantic models, which the OpenAPI description is made of."""
+"""Pydantic models of request and response bodies; the OpenAPI description is generated from them."""
 
 from __future__ import annotations
 
@@ -12,44 +12,44 @@ from unnaive.base.types import Label
 
 
 def _one_of(*names: str) -> dict[str, Any]:
-    """JSON schema that asks for exactly one of some fields."""
+    """JSON schema that requires exactly one of several fields."""
     return {"oneOf": [{"required": [name]} for name in names]}
 
 
 class Body(BaseModel):
-    """A body without unknown fields."""
+    """A body that rejects unknown fields."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-Absent = SkipJsonSchema[None]  # a field that may be left out, and is described without null
+Absent = SkipJsonSchema[None]  # an optional field that is described without null
 
 
 class ClassifyRequest(Body):
-    """One text or several, and what to say of them."""
+    """One text or several, and options for the answer."""
 
     model_config = ConfigDict(json_schema_extra=_one_of("text", "texts"))
 
     text: str | dict[str, Any] | Absent = Field(
-        None, description="One text, or for a model with fields an object of them."
+        None, description="One text, or for a model with fields an object with them."
     )
-    texts: list[str | dict[str, Any]] | Absent = Field(None, description="Several of them; give this or `text`.")
-    model: str | None = Field(None, description="A name of /v1/models; the first of them by default.")
+    texts: list[str | dict[str, Any]] | Absent = Field(None, description="A list of texts; give either this or `text`.")
+    model: str | None = Field(None, description="The name of a model, see /v1/models; default: the first.")
     top_k: int | None = Field(5, ge=1, description="How many classes to list, the most probable first; null for all.")
     threshold: float | None = Field(None, ge=0, le=1, description="List only classes with at least this probability.")
     confidence: float | None = Field(
-        None, gt=0, lt=1, description="Also give the set of labels that holds the right one with this probability."
+        None, gt=0, lt=1, description="Also return a set of labels that contains the right one with this probability."
     )
     unknown_rate: float | None = Field(
-        None, gt=0, lt=1, description="Label texts unlike all classes unknown, as this share of the classes' own texts."
+        None, gt=0, lt=1, description="Label novel texts as unknown; this share of texts of known classes is too."
     )
-    explain: bool = Field(False, description="Also say which terms spoke for the best class.")
+    explain: bool = Field(False, description="Also return the terms that contributed to the best class.")
     label: Label | None = Field(None, description="Explain this class instead of the best one.")
-    against: Label | None = Field(None, description="Explain against this class.")
+    against: Label | None = Field(None, description="Explain the difference from this class.")
 
 
 class ClassValue(BaseModel):
-    """A class and its probability, or its score where the model has no probabilities."""
+    """A class and its probability, or its score if the model has no probabilities."""
 
     label: Label
     probability: float | None = None
@@ -57,13 +57,13 @@ class ClassValue(BaseModel):
 
 
 class TextResult(BaseModel):
-    """What the model says of one text."""
+    """The result for one text."""
 
-    label: Label | None = Field(description="The label, of several the most probable; null where none was given.")
+    label: Label | None = Field(description="The label, or the most probable of several; null if there is none.")
     labels: list[Label]
     classes: list[ClassValue]
     set: list[Label] | None = None
-    novelty: float | None = Field(None, description="How unlike all classes it is, 0 to 1; with unknown_rate.")
+    novelty: float | None = Field(None, description="How unlike all classes the text is, 0 to 1; with unknown_rate.")
     explanation: dict[str, Any] | None = None
 
 
@@ -91,72 +91,72 @@ class ChangeRequest(Body):
     documents: list[LabelledDocument] = Field(min_length=1)
     new_classes: bool | list[Label] = Field(
         False,
-        description="Whether labels that the model does not know become new classes, or which of them. A label that "
-        "looks like a class that there is, such as Billing beside billing, must be named.",
+        description="true to add unknown labels as new classes, or a list of those to add. A label that "
+        "resembles an existing class, such as Billing and billing, must be listed.",
     )
 
 
 class ForgetRequest(Body):
-    """What to forget: an event that taught, some documents of it, or documents by text and label."""
+    """What to forget: an event that taught documents, some of its documents, or documents by text and label."""
 
     model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": ["event"]}, {"required": ["documents"]}]})
 
     event: Annotated[int, Field(ge=1, le=1 << 53)] | Absent = Field(
-        None, description="The number that the answer of /teach gave."
+        None, description="The event number from the answer of /teach."
     )
     documents: Annotated[list[LabelledDocument], Field(min_length=1)] | Absent = Field(
-        None, description="Documents, with their labels."
+        None, description="Documents with their labels."
     )
     unchecked: bool = Field(
         False,
-        description="Also forget documents that were not taught here, and of which the model cannot tell whether it "
-        "learnt them.",
+        description="Also forget documents that were not taught here, if the model cannot tell whether it "
+        "has learnt them.",
     )
-    new_classes: bool = Field(False, description="Of /teach; has no effect here.")
+    new_classes: bool = Field(False, description="Accepted as in /teach; ignored here.")
 
 
 class UndoRequest(Body):
-    """The event to take back."""
+    """The event to undo."""
 
-    event: int = Field(ge=1, le=1 << 53, description="The number that the answer of the change gave.")
+    event: int = Field(ge=1, le=1 << 53, description="The event number from the answer of the change.")
 
 
 class RollbackRequest(Body):
-    """The version to go back to."""
+    """The version to restore."""
 
     version: int = Field(ge=0, le=1 << 53)
 
 
 class ChangeAnswer(BaseModel):
-    """A receipt: the documents are on disk, and the model has them."""
+    """A receipt: the change is on disk and applied to the model."""
 
     model: str
     version: int
-    event: int = Field(description="The number of this change, by which it can be taken back.")
+    event: int = Field(description="The number of this change; /undo takes it.")
     taught: int
     forgotten: int
-    repeated: bool = Field(description="Whether the idempotency key was seen before, and nothing was done again.")
+    repeated: bool = Field(description="Whether the idempotency key was used before, so that nothing was repeated.")
     changed: list[dict[str, Any]] = Field(description="The prediction of each document before and after.")
     tuning_lost: bool = Field(
-        description="Whether a calibration or a tuned decision ended, since the documents are not kept; "
+        description="Whether a calibration or a tuned decision was dropped because documents are not kept; "
         "no rollback restores it."
     )
-    new_classes: list[Label] = Field([], description="Classes that the model has since this change.")
-    undoes: int | None = Field(None, description="The event that this one takes back.")
+    new_classes: list[Label] = Field([], description="Classes added by this change.")
+    undoes: int | None = Field(None, description="The event that this one undoes.")
 
 
 class ErrorAnswer(BaseModel):
-    """One sentence that says what came, what was expected and what to do."""
+    """One sentence: what came, what was expected, and what to do."""
 
     model_config = ConfigDict(extra="allow")
 
     error: str
-    similar: dict[str, Label] | Absent = Field(None, description="Labels that look like a class, and the class.")
-    unknown: list[str] | Absent = Field(None, description="Labels that are no classes of the model.")
+    similar: dict[str, Label] | Absent = Field(None, description="Labels that resemble a class, each with that class.")
+    unknown: list[str] | Absent = Field(None, description="Labels that are not classes of the model.")
 
 
 class ModelSummary(BaseModel):
-    """A model of the service."""
+    """One of the served models."""
 
     name: str
     version: int
@@ -164,16 +164,17 @@ class ModelSummary(BaseModel):
     title: str
     classes: int
     teachable: bool
+    fields: dict[str, str] | None = Field(None, description="Kinds of the fields of its records, by name; null: texts.")
 
 
 class ModelList(BaseModel):
-    """All models; the first one answers requests that name none."""
+    """All models; the first is the default."""
 
     models: list[ModelSummary]
 
 
 class ModelCard(BaseModel):
-    """All there is to know of a model."""
+    """The card of a model."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -181,25 +182,25 @@ class ModelCard(BaseModel):
     version: int
     teachable: bool
     classes: list[dict[str, Any]]
-    history: list[dict[str, Any]] = Field([], description="Measures by version, the newest first.")
+    history: list[dict[str, Any]] = Field([], description="Measures by version, newest first.")
 
 
 class VersionList(BaseModel):
-    """The events of a model, the newest first."""
+    """The events of a model, newest first."""
 
     current: int
     versions: list[dict[str, Any]]
 
 
 class Status(BaseModel):
-    """How the service is."""
+    """The state of the service."""
 
     status: str
 
 
-# what other tools send; they may add fields that we do not know
+# requests of other tools, which may have fields that we do not know
 class Foreign(BaseModel):
-    """A body that may have more fields than we read."""
+    """A body that may have unknown fields."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -259,7 +260,7 @@ class SplitFrame(Foreign):
 
 
 class InvocationsRequest(Foreign):
-    """A request to MLflow's scoring server: one of the four forms."""
+    """A request to MLflow's scoring server, in one of its four formats."""
 
     inputs: Any = None
     instances: Any = None
@@ -268,16 +269,16 @@ class InvocationsRequest(Foreign):
 
 
 class LabelStudioSetup(Foreign):
-    """What Label Studio says when it connects."""
+    """The message that Label Studio sends when it connects."""
 
     project: Any = None
     label_config: str | None = Field(None, alias="schema")
 
 
 class Webhook(Foreign):
-    """What Label Studio says when somebody annotates."""
+    """The message that Label Studio sends when an annotation changes."""
 
-    action: str = ""  # asked to train, it may send none
+    action: str = ""  # missing in requests to train
     annotation: dict[str, Any] | None = None
     annotations: list[dict[str, Any]] | None = None
     task: dict[str, Any] | None = None
@@ -286,7 +287,7 @@ class Webhook(Foreign):
     @field_validator("project", mode="before")
     @classmethod
     def _only_objects(cls, value: Any) -> Any:
-        """Asked to train, Label Studio sends the project's number or name in its place."""
+        """In requests to train, Label Studio sends the project's number or name in this field."""
         return value if isinstance(value, dict) else None
 
 
@@ -294,11 +295,11 @@ AnyBody = TypeVar("AnyBody", bound=BaseModel)
 
 
 def parse(kind: type[AnyBody], body: bytes) -> AnyBody:
-    """The body as a value, or a sentence with status 422 that names the first field that is wrong."""
+    """Parse a body; on failure, refuse with status 422 and a sentence that names the first wrong field."""
     try:
         return kind.model_validate_json(body)
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        wrong = f"field {place}" if place else "the body"
+        location = ".".join(map(str, first["loc"]))
+        wrong = f"field {location}" if location else "the body"
         raise Refused(422, f"{wrong} of the request: {first['msg']}") from problem

@@ -14,8 +14,8 @@ from unnaive.base.types import Label
 class Document:
     """A text with its labels.
 
-    source  what it came from, such as an annotation of another tool
-    undoes  the number of the document in the record that it takes back, or brings back
+    source  where it came from, such as an annotation in another tool
+    undoes  the number of the recorded document that it reverses
     """
 
     text: str
@@ -25,7 +25,7 @@ class Document:
 
     @property
     def same(self) -> tuple[str, frozenset[Label]]:
-        """What is equal for two documents that a model cannot tell apart."""
+        """A key that is equal for two documents which a model cannot distinguish."""
         return self.text, frozenset(self.labels)
 
 
@@ -40,21 +40,21 @@ class Change:
         return bool(self.learn or self.forget)
 
     def net(self) -> Change:
-        """Without the documents that are in both parts.
+        """Remove the documents that are in both parts.
 
         >>> one, two = Document("a", ("x",)), Document("b", ("y",))
         >>> Change((one, two), (one,)).net() == Change((two,))
         True
         """
-        both = Counter(one.same for one in self.learn) & Counter(one.same for one in self.forget)
+        both = Counter(document.same for document in self.learn) & Counter(document.same for document in self.forget)
         return Change(_without(self.learn, both.copy()), _without(self.forget, both))
 
 
 def _without(documents: Sequence[Document], less: Counter[Any]) -> tuple[Document, ...]:
     left = []
-    for one in documents:
-        if less[one.same]:
-            less[one.same] -= 1
+    for document in documents:
+        if less[document.same]:
+            less[document.same] -= 1
         else:
-            left.append(one)
+            left.append(document)
     return tuple(left)

@@ -1,4 +1,4 @@
-"""POST /v1/classify: from the bytes of a request to those of its answer, and the short way there."""
+"""POST /v1/classify, and a shortcut that bypasses the framework."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from unnaive.learning.fitted import FittedModel
 from unnaive.learning.novelty import UNKNOWN
 
 PATH = "/v1/classify"
-SMALL = 256  # texts whose answers are written on the event loop
+SMALL = 256  # up to this many texts, answers are serialised on the event loop
 
 log = logging.getLogger("unnaive.service")
 
 
 async def classify_texts(models: Models, body: bytes) -> bytes:
-    """What a model says of the texts of a request, as JSON."""
+    """Classify the texts of a request; returns JSON."""
     asked = bodies.parse(bodies.ClassifyRequest, body)
     model = models.find(asked.model)
     texts = models.check_texts(read_given(model.version.fitted, texts_of(asked)))
@@ -36,7 +36,7 @@ async def classify_texts(models: Models, body: bytes) -> bytes:
         scored: Scored | TopScored = await models.score(model, texts, asked.top_k)
     else:
         scored = await models.find_top(model, texts, asked.top_k)
-    if asked.explain or any(one is not None for one in (asked.confidence, asked.threshold, asked.unknown_rate)):
+    if asked.explain or any(option is not None for option in (asked.confidence, asked.threshold, asked.unknown_rate)):
         results = await models.work(detailed_results, scored, texts, asked)
     else:
         results = scored.json() if len(texts) <= SMALL else await models.work(scored.json)
@@ -44,17 +44,17 @@ async def classify_texts(models: Models, body: bytes) -> bytes:
 
 
 class DirectClassify:
-    """An application that answers POST /v1/classify by itself and hands all else on.
+    """An application that answers POST /v1/classify itself and passes everything else on.
 
-    The framework's own way to a route (matching, dependencies, exit stacks, a request and a response object) takes
-    several times as long as the answer. The route is there too, for the description of the interface.
+    The framework's path to a route (matching, dependencies, exit stacks, request and response objects) takes several
+    times as long as the answer. The route also exists there, for the OpenAPI description.
     """
 
     def __init__(self, app: Application, models: Models) -> None:
         self.app, self.models = app, models
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or hand on; what is wrong becomes Refused, which the guard tells the client."""
+        """Answer the request, or pass it on; errors become Refused, which the guard reports to the client."""
         if scope["type"] != "http" or scope["path"] != PATH or scope["method"] != "POST":
             await self.app(scope, receive, send)
             return
@@ -66,7 +66,7 @@ class DirectClassify:
             raise refuse_mistake(422, problem) from problem
         except Exception as problem:
             log.exception("a request failed")
-            raise Refused(500, "the service failed at this request; its log says why") from problem
+            raise Refused(500, "the service failed to answer this request; see its log") from problem
         length = str(len(answer)).encode()
         headers = [(b"content-length", length), (b"content-type", b"application/json")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -76,7 +76,7 @@ class DirectClassify:
 async def read_body(receive: Receive) -> bytes:
     """The whole body of a request."""
     message = await receive()
-    if not message.get("more_body", False):  # most are in one part
+    if not message.get("more_body", False):  # the usual case
         return bytes(message.get("body", b""))
     parts = [message.get("body", b"")]
     while message.get("more_body", False):
@@ -86,9 +86,9 @@ async def read_body(receive: Receive) -> bytes:
 
 
 def texts_of(asked: bodies.ClassifyRequest) -> list[str | dict[str, Any]]:
-    """The texts of a request: one, or several."""
+    """The texts of a request: `text` or `texts`."""
     if (asked.text is None) == (asked.texts is None):
-        raise Refused(422, "give either text, one string, or texts, a list of strings")
+        raise Refused(422, "give either text (a string) or texts (a list of strings)")
     return [asked.text] if asked.text is not None else list(asked.texts or ())
 
 
@@ -103,48 +103,48 @@ def read_given(fitted: FittedModel, given: list[str | dict[str, Any]]) -> list[s
 
 
 def detailed_results(scored: Scored | TopScored, texts: list[str], asked: bodies.ClassifyRequest) -> bytes:
-    """What the model says of each text where more is wanted than the best classes."""
+    """The result for each text if the request asks for more than the best classes."""
     version = scored.version
     if asked.threshold is not None and not version.fitted.probabilistic:
-        raise Refused(409, "this model has scores and no probabilities, so there is no threshold; use top_k")
+        raise Refused(409, "this model has scores but no probabilities, so threshold is not supported; use top_k")
     results: list[dict[str, Any]] = plain_rows(scored.answers, asked.top_k, asked.threshold)
     if asked.confidence is not None and isinstance(scored, Scored):
-        for one, labels in zip(results, label_sets_at(version, scored.scores, asked.confidence), strict=True):
-            one["set"] = labels
+        for result, labels in zip(results, label_sets_at(version, scored.scores, asked.confidence), strict=True):
+            result["set"] = labels
     if asked.unknown_rate is not None and isinstance(scored, Scored):
         mark_unknown(results, version, scored.scores, asked.unknown_rate)
     if asked.explain:
         for label in (asked.label, asked.against):
             if label is not None:
                 check_label(version.fitted, label)
-        for one, text in zip(results, texts, strict=True):
-            one["explanation"] = explanation(version, text, asked)
+        for result, text in zip(results, texts, strict=True):
+            result["explanation"] = explanation(version, text, asked)
     return orjson.dumps(results, option=orjson.OPT_NON_STR_KEYS)[1:-1]
 
 
 def label_sets_at(version: Version, scores: Any, confidence: float) -> list[tuple[Any, ...]]:
-    """The labels of each text that hold the right one with probability `confidence`."""
+    """For each text, a set of labels that contains the right one with probability `confidence`."""
     try:
         return version.fitted.sets_of(scores, confidence)
-    except UnnaiveError as problem:  # the model kept no held-out scores
+    except UnnaiveError as problem:  # the model has no held-out scores
         raise refuse_mistake(409, problem) from problem
 
 
 def mark_unknown(results: list[dict[str, Any]], version: Version, scores: Any, rate: float) -> None:
-    """Label texts that are unlike all classes "unknown", and say how unlike each is."""
+    """Label texts that are unlike all classes "unknown", and add the novelty of each."""
     try:
         unknown = version.fitted.unknown_rows(scores, rate)
         novelty = version.fitted.novelty_shares(scores)
-    except UnnaiveError as problem:  # two classes, several labels, no held-out scores
+    except UnnaiveError as problem:  # two classes, multilabel, or no held-out scores
         raise refuse_mistake(409, problem) from problem
-    for one, novel, share in zip(results, unknown.tolist(), novelty.tolist(), strict=True):
-        one["novelty"] = share
+    for result, novel, share in zip(results, unknown.tolist(), novelty.tolist(), strict=True):
+        result["novelty"] = share
         if novel:
-            one["label"], one["labels"] = UNKNOWN, [UNKNOWN]
+            result["label"], result["labels"] = UNKNOWN, [UNKNOWN]
 
 
 def explanation(version: Version, text: str, asked: bodies.ClassifyRequest) -> dict[str, Any]:
-    """Which terms of the text spoke for a class, with their places in characters."""
+    """The contribution of each term of the text to a class, with its position in characters."""
     try:
         return version.fitted.explain(text, asked.label, against=asked.against).to_dict()
     except UnnaiveError as problem:

@@ -1,7 +1,7 @@
 """The interfaces of other servers, so that their clients work unchanged.
 
-Hugging Face text-classification, text-embeddings-inference and MLflow's scoring server; open_inference.py has the Open
-Inference Protocol V2.
+These are Hugging Face text-classification, text-embeddings-inference and MLflow's scoring server; open_inference.py has
+the Open Inference Protocol V2.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ANSWER = bodies.Foreign
 
 
 def make_compatible_router(models: Models) -> APIRouter:
-    """The routes over some models."""
+    """The routes of the compatible interfaces."""
     router = APIRouter()
     _add_hugging_face(router, models)
     add_open_inference(router, models)
@@ -66,7 +66,7 @@ def _add_hugging_face(router: APIRouter, models: Models) -> None:
     @router.post("/models/{name}", **described(bodies.HuggingFaceRequest, ANSWER, 404))
     @declares(Effect.COMPUTE)
     async def hugging_face_model(name: str, request: Request) -> Response:
-        """The same with a model by name."""
+        """Hugging Face text-classification with a model by name."""
         return await classify(models.find(name), await request.body())
 
     @router.post("/predict", **described(bodies.PredictRequest, ANSWER, 404))
@@ -74,28 +74,28 @@ def _add_hugging_face(router: APIRouter, models: Models) -> None:
     async def predict(request: Request, model: str | None = None) -> Response:
         """text-embeddings-inference (`inputs`), and the ML backend of Label Studio (`tasks`)."""
         asked = bodies.parse(bodies.PredictRequest, await request.body())
-        found = models.find(model)
+        served = models.find(model)
         if asked.tasks is not None:
-            return json_response(await predict_tasks(models, found, asked.tasks, asked.label_config))
+            return json_response(await predict_tasks(models, served, asked.tasks, asked.label_config))
         single = isinstance(asked.inputs, str)
-        texts = [asked.inputs] if single else [_sequence(one) for one in asked.inputs or ()]
+        texts = [asked.inputs] if single else [_sequence(item) for item in asked.inputs or ()]
         if asked.inputs is None:
-            raise Refused(422, "give inputs, a text or a list of texts, or the tasks of Label Studio")
-        answers = await _answers(models, found, texts)  # type: ignore[arg-type]
+            raise Refused(422, "give inputs (a text or a list of texts), or tasks of Label Studio")
+        answers = await _answers(models, served, texts)  # type: ignore[arg-type]
         rows = _scored(Answers(answers.fitted, answers.scores, answers.scores) if asked.raw_scores else answers, None)
         return json_response(rows[0] if single else rows)
 
 
-def _sequence(one: str | list[str]) -> str:
-    """One input of a batch: a text, or its parts in a list, which are joined."""
-    return one if isinstance(one, str) else " ".join(one)
+def _sequence(item: str | list[str]) -> str:
+    """One input of a batch: a text, or a list of parts, which are joined."""
+    return item if isinstance(item, str) else " ".join(item)
 
 
 def _add_mlflow(router: APIRouter, models: Models) -> None:
     @router.post("/invocations", **described(bodies.InvocationsRequest, ANSWER, 404))
     @declares(Effect.COMPUTE)
     async def invocations(request: Request, model: str | None = None) -> Response:
-        """MLflow's scoring server: the label of each text or row; of JSON, or of a table as text/csv."""
+        """MLflow's scoring server: the label of each text or row, from JSON or from a table as text/csv."""
         body, kind = await request.body(), request.headers.get("content-type", "")
         if kind.partition(";")[0].strip().lower() == "text/csv":
             texts = table_texts(body, kind)
@@ -104,12 +104,12 @@ def _add_mlflow(router: APIRouter, models: Models) -> None:
         answers = await _answers(models, models.find(model), texts)
         labels = answers.labels()
         many = answers.fitted.multilabel
-        return json_response({"predictions": labels if many else [one[0] if one else None for one in labels]})
+        return json_response({"predictions": labels if many else [row[0] if row else None for row in labels]})
 
     @router.get("/ping", **described(None, ANSWER))
     @declares(Effect.HEALTH)
     async def ping() -> Response:
-        """Whether the server lives."""
+        """Whether the server is alive."""
         return json_response({"status": "ok"})
 
     @router.get("/version", **described(None, ANSWER))
@@ -121,21 +121,21 @@ def _add_mlflow(router: APIRouter, models: Models) -> None:
     @router.get("/info", **described(None, ANSWER))
     @declares(Effect.READ)
     async def info() -> Response:
-        """What text-embeddings-inference says of itself: the model and its labels."""
+        """The server information of text-embeddings-inference: the model and its labels."""
         model = models.find(None)
         labels = {str(number): str(label) for number, label in enumerate(model.version.fitted.classes)}
         return json_response({
             "model_id": model.name, "model_type": {"classifier": {"id2label": labels}}, "version": __version__,
-            "max_client_batch_size": models.limits.batch, "models": [model_summary(one)["name"] for one in models],
+            "max_client_batch_size": models.limits.batch, "models": [model_summary(model)["name"] for model in models],
         })  # fmt: skip
 
 
 def frame_texts(asked: bodies.InvocationsRequest) -> list[str]:
-    """The texts of a request in any of MLflow's forms; of a table the column `text`, or its only column."""
+    """The texts of a request in any of MLflow's formats; from a table, the column `text`, or the only column."""
     if asked.dataframe_split is not None:
         frame = asked.dataframe_split
         columns = frame.columns or list(range(len(frame.data[0]) if frame.data else 1))
-        place = _text_column([str(one) for one in columns])
+        place = _text_column([str(name) for name in columns])
         if any(len(row) <= place for row in frame.data):
             raise Refused(422, "a row of dataframe_split is shorter than its columns")
         return _strings([row[place] for row in frame.data])
@@ -143,30 +143,32 @@ def frame_texts(asked: bodies.InvocationsRequest) -> list[str]:
         records = asked.dataframe_records
         names = list(records[0]) if records else ["text"]
         name = names[_text_column(names)]
-        return _strings([one.get(name) for one in records])
-    given = asked.inputs if asked.inputs is not None else asked.instances
-    if isinstance(given, dict):
-        names = list(given)
-        given = given[names[_text_column(names)]] if names else None
-    values = [given] if isinstance(given, str) else given
+        return _strings([record.get(name) for record in records])
+    values = asked.inputs if asked.inputs is not None else asked.instances
+    if isinstance(values, dict):
+        names = list(values)
+        values = values[names[_text_column(names)]] if names else None
+    values = [values] if isinstance(values, str) else values
     if not isinstance(values, list):
         raise Refused(422, "give inputs, instances, dataframe_split or dataframe_records with texts")
-    flat = [one[0] if isinstance(one, list) and len(one) == 1 else one for one in values]
-    return _strings([one[list(one)[_text_column(list(one))]] if isinstance(one, dict) and one else one for one in flat])
+    flat = [item[0] if isinstance(item, list) and len(item) == 1 else item for item in values]
+    return _strings(
+        [item[list(item)[_text_column(list(item))]] if isinstance(item, dict) and item else item for item in flat]
+    )
 
 
 def table_texts(body: bytes, kind: str) -> list[str]:
-    """The texts of a table in CSV, whose first row names the columns; the encoding is that of the content type.
+    """The texts of a CSV table whose first row names the columns; the content type gives the encoding.
 
     >>> table_texts(b'id,text\\n1,"a ball, a game"\\n', "text/csv")
     ['a ball, a game']
     """
-    found = re.search(r"charset=\"?([\w.:-]+)", kind, re.IGNORECASE)
+    charset = re.search(r"charset=\"?([\w.:-]+)", kind, re.IGNORECASE)
     try:
-        words = body.decode(found[1] if found else "utf-8-sig")
+        words = body.decode(charset[1] if charset else "utf-8-sig")
     except (LookupError, UnicodeError) as problem:
         raise Refused(
-            422, f"the table cannot be read as {found[1] if found else 'UTF-8'}; say its encoding, as in text/csv; "
+            422, f"the table cannot be read as {charset[1] if charset else 'UTF-8'}; give its encoding: text/csv; "
             "charset=latin-1"
         ) from problem  # fmt: skip
     csv.field_size_limit(max(csv.field_size_limit(), len(words)))
@@ -178,7 +180,7 @@ def table_texts(body: bytes, kind: str) -> list[str]:
         raise Refused(422, "the table is empty; its first row must name the columns")
     column = _text_column(rows[0])
     if any(len(row) != len(rows[0]) for row in rows):
-        raise Refused(422, f"a row of the table does not have the {len(rows[0])} columns of its first")
+        raise Refused(422, f"a row of the table does not have {len(rows[0])} columns like the first")
     return [row[column] for row in rows[1:]]
 
 
@@ -187,10 +189,10 @@ def _text_column(names: list[str]) -> int:
         return names.index("text")
     if len(names) == 1:
         return 0
-    raise Refused(422, f"which column has the texts? Call it text; there are {', '.join(names) or 'none'}")
+    raise Refused(422, f"cannot tell which column has the texts; name it text; there are {', '.join(names) or 'none'}")
 
 
 def _strings(values: list[Any]) -> list[str]:
-    if not all(isinstance(one, str) for one in values):
+    if not all(isinstance(value, str) for value in values):
         raise Refused(422, "every text must be a string")
     return values

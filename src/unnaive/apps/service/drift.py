@@ -1,4 +1,4 @@
-"""Whether the texts that are asked about are still like those that the model learnt; no text is kept for it."""
+"""Estimate whether recent texts are still like those that the model has learnt; no text is stored for this."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from unnaive.base.types import Floats, Label
 from unnaive.learning.fitted import FittedModel
 
-WINDOW = 2_000  # texts, the last ones
-CELLS = 1 << 18  # scores kept at most, 2 MB: with very many classes fewer texts
-FEWEST = 50  # texts: shares of fewer say nothing
+WINDOW = 2_000  # number of recent texts
+CELLS = 1 << 18  # maximum number of scores kept, 2 MB; with very many classes, fewer texts
+FEWEST = 50  # fewer texts say nothing about shares
 
 
 class RecentScores:
-    """The scores of the last texts, in a ring: one row of numbers for each, and nothing of the text."""
+    """The scores of recent texts in a ring buffer: one row of numbers for each text, and nothing of the text itself."""
 
     def __init__(self) -> None:
         self._classes: tuple[Label, ...] = ()
@@ -23,7 +23,7 @@ class RecentScores:
         self._noted = 0
 
     def note(self, classes: tuple[Label, ...], scores: Floats) -> None:
-        """Keep scores (n_texts, n_classes), and drop the oldest; all, where a class has come or gone."""
+        """Store scores (n_texts, n_classes) in place of the oldest; clears the buffer if the classes have changed."""
         if classes is not self._classes and classes != self._classes:
             self._classes, self._noted = classes, 0
             self._rows = np.zeros((max(1, min(WINDOW, CELLS // max(1, len(classes)))), len(classes)))
@@ -36,13 +36,13 @@ class RecentScores:
         self._noted += len(last)
 
     def scores(self) -> Floats:
-        """A copy of the rows that are there, in no order."""
+        """A copy of the stored rows, in no particular order."""
         return self._rows[: min(self._noted, len(self._rows))].copy()
 
 
 @dataclass(frozen=True)
 class DriftGauge:
-    """Shares of the classes among the documents that were learnt and, estimated, among recent texts (n_classes,)."""
+    """Class shares among the documents learnt, and estimated class shares among recent texts (n_classes,)."""
 
     learnt: Floats
     recent: Floats
@@ -50,19 +50,21 @@ class DriftGauge:
 
     @property
     def distance(self) -> float:
-        """½ Σ_c |recent_c − learnt_c|: the share of the texts that would have to change class; 0 where all is alike."""
+        """½ Σ_c |recent_c − learnt_c|: the share of texts that would have to change class.
+
+        0 if the shares are equal.
+        """
         return float(np.abs(self.recent - self.learnt).sum() / 2)
 
 
 def measure_drift(fitted: FittedModel, scores: Floats) -> DriftGauge | None:
-    """The drift of texts with these scores; None where it cannot be told.
+    """The drift of texts with these scores; None if it cannot be estimated.
 
-    It can where classes exclude each other, the model has probabilities and knows how many documents of each class it
-    learnt. The share of a class is the mean of its probability, which counts neither doubtful nor wrong labels as they
-    are given. It is as good as the probabilities are calibrated: without any drift it is off by what they are off on
-    the mean, and a change of the shares shows somewhat smaller than it is. EM on the shares would undo the latter and
-    multiply the former, since a model file has no held-out documents to correct the mean of each class by; `audit
-    --against` has.
+    This needs exclusive classes, probabilities, and the number of documents of each class learnt. The share of a class
+    is estimated by its mean probability, so doubtful labels count in part. The estimate is as good as the calibration:
+    without drift it is off by the mean calibration error, and a change of shares appears somewhat smaller than it is.
+    EM on the shares would correct the latter but amplify the former, since a model file has no held-out documents to
+    correct the mean of each class; `audit --against` has them.
     """
     kept = fitted.statistic
     if kept is None or fitted.multilabel or not fitted.probabilistic or len(scores) < FEWEST:

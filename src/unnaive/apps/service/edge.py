@@ -1,4 +1,4 @@
-"""All connections of the service: which wait, since when, and which must go where time or room is up."""
+"""All connections of the service: which ones wait, since when, and which to close when time or room runs out."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from typing import Protocol
 
 from unnaive.apps.service.limits import Limits
 
-SWEEPS = 20  # in the time that a header may take
-CLOSED, SOON = 8, 0.005  # most connections closed in one sweep, so that requests need not wait; seconds until the next
-EVICTED = 32  # at most one of so many connections goes when room is needed
+SWEEPS = 20  # checks within the time that a header may take
+CLOSED, SOON = 8, 0.005  # connections closed per sweep, so that requests are not delayed; seconds until the next sweep
+EVICTED = 32  # at most one in this many connections is closed to make room
 
 
 class Connection(Protocol):
-    """What the edge does to a connection."""
+    """The operations on a connection."""
 
     def expire(self) -> None:
-        """Time is up: answer with 408 what was begun, and close."""
+        """Time is up: answer a partial request with 408, and close."""
 
     def abort(self) -> None:
-        """Close at once: the client does not take what it asked for."""
+        """Close immediately: the client does not read its answer."""
 
 
-Deadlines = OrderedDict[Connection, float]  # connections by deadline, the earliest first
+Deadlines = OrderedDict[Connection, float]  # connections by deadline, earliest first
 
 
 @dataclass(eq=False)
 class Address:
-    """The connections of one address: how many, and those whose first or next request is waited for."""
+    """The connections of one address: their number, and those that wait for a first or a further request."""
 
     name: str
     connections: int = 0
@@ -39,34 +39,34 @@ class Address:
 
     @property
     def longer(self) -> Deadlines:
-        """The connections that wait for their first request, or those for their next, whichever are more."""
+        """The connections that wait for a first request, or those that wait for a further one, whichever are more."""
         return self.first if len(self.first) >= len(self.next) else self.next
 
     def stop_waiting(self, connection: Connection) -> None:
-        """A request has come, or never will."""
+        """A request has arrived, or none will."""
         if self.next.pop(connection, None) is None:
             self.first.pop(connection, None)
 
 
 class Edge:
-    """Keeps connections within their limits of time and number.
+    """Enforce the time and number limits of connections.
 
-    A connection waits from when it opens, or its last answer was sent, until the header of a request has arrived. No
-    timer is set for it: all have the same time, so they stand in the order of their deadlines, and one timer for all
-    looks at the earliest. Where there is no room for a new connection, the address with the most waiting ones gives
-    some up, of those that sent nothing yet or of those that did, whichever are more, and first those that have waited
-    longest: they are not the ones of a client that sends its requests.
+    A connection waits from when it opens, or its last answer was sent, until the header of a request has arrived. It
+    needs no timer of its own: all have the same time limit, so they are kept in the order of their deadlines, and a
+    single timer checks the earliest. If there is no room for a new connection, the address with the most waiting
+    connections loses some: either those that sent nothing yet or those that did, whichever are more, longest waiting
+    first. A client that sends its requests has no such connections.
     """
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.addresses: dict[str, Address] = {}
         self.connections = 0
-        self._stalled: OrderedDict[Connection, float] = OrderedDict()  # which do not read their answers
-        self._loop: asyncio.AbstractEventLoop | None = None  # that looks from time to time
+        self._stalled: OrderedDict[Connection, float] = OrderedDict()  # clients that do not read their answers
+        self._loop: asyncio.AbstractEventLoop | None = None  # runs the sweeps
 
     def open(self, connection: Connection, name: str, loop: asyncio.AbstractEventLoop) -> Address | None:
-        """A new connection, which waits; None where there is no room and nobody that could give any."""
+        """Register a new connection, which starts waiting; None if there is no room and none can be made."""
         if self.connections >= self.limits.connections and not self._make_room():
             return None
         address = self.addresses.get(name)
@@ -81,12 +81,12 @@ class Edge:
         return address
 
     def wait(self, connection: Connection, waiting: Deadlines) -> None:
-        """A request of a connection is waited for from now on."""
+        """Start waiting for a request of a connection."""
         waiting.pop(connection, None)
         waiting[connection] = time.monotonic() + self.limits.header_seconds
 
     def close(self, connection: Connection, address: Address) -> None:
-        """A connection is gone."""
+        """Remove a closed connection."""
         address.stop_waiting(connection)
         self._stalled.pop(connection, None)
         address.connections -= 1
@@ -95,16 +95,16 @@ class Edge:
             self.addresses.pop(address.name, None)
 
     def stall(self, connection: Connection) -> None:
-        """The client reads its answer more slowly than it is written."""
+        """Note that the client reads its answer more slowly than it is written."""
         self._stalled.setdefault(connection, time.monotonic() + self.limits.seconds)
 
     def flow(self, connection: Connection) -> None:
-        """The client reads again."""
+        """Note that the client reads again."""
         self._stalled.pop(connection, None)
 
     def _make_room(self) -> bool:
-        """Close some connections that have waited longest; whether there were any."""
-        waiting = max((one.longer for one in self.addresses.values()), key=len, default=None)
+        """Close some of the longest waiting connections; return whether there were any."""
+        waiting = max((address.longer for address in self.addresses.values()), key=len, default=None)
         if not waiting:
             return False
         for _ in range(min(len(waiting), 1 + self.limits.connections // EVICTED)):
@@ -112,7 +112,7 @@ class Edge:
         return True
 
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Close some of what has waited too long, the rest very soon; look again as long as there is anybody."""
+        """Close connections that have waited too long, in small batches; repeat while there are connections."""
         now, left = time.monotonic(), CLOSED
         for address in list(self.addresses.values()):
             for waiting in (address.first, address.next):

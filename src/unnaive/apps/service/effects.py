@@ -1,4 +1,4 @@
-"""What each route does to the service: declared where the route is, and asked before a request is let in."""
+"""The effect of each route on the service: declared with the route, and checked before a request is admitted."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from typing import Any, TypeVar
 
 from fastapi import APIRouter
 
-DECLARED = "__unnaive_effect__"  # the attribute of an endpoint
+DECLARED = "__unnaive_effect__"  # the attribute of an endpoint that holds its effect
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 
 class Effect(enum.Enum):
-    """What a route does; the token, the check of the origin, the limits and the log follow from it."""
+    """What a route does; token, origin check, limits and logging depend on it."""
 
-    HEALTH = "health"  # for load balancers: no token, no limit, not logged
-    PAGE = "page"  # what the page is made of, which says nothing of a model: no token
-    READ = "read"  # a model's card and such: the token off loopback
-    COMPUTE = "compute"  # costs time: the token off loopback, and no pages of other sites
-    STREAM = "stream"  # the same for as long as the client likes
-    CHANGE = "change"  # changes a model, or what the service keeps: always the token, and no pages of other sites
+    HEALTH = "health"  # for load balancers: no token, no limits, not logged
+    PAGE = "page"  # static parts of the page, which reveal nothing about a model: no token
+    READ = "read"  # a model's card and the like: token unless on loopback
+    COMPUTE = "compute"  # costs time: token unless on loopback, no pages of other sites
+    STREAM = "stream"  # like COMPUTE, for as long as the client wants
+    CHANGE = "change"  # changes a model or stored data: always the token, no pages of other sites
 
     @property
     def public(self) -> bool:
-        """Whether it says nothing of a model, and so never needs the token."""
+        """Whether the route reveals nothing about a model and so never needs the token."""
         return self in (Effect.HEALTH, Effect.PAGE)
 
     @property
     def own_pages_only(self) -> bool:
-        """Whether pages of other sites may not cause it."""
+        """Whether pages of other sites may not call the route."""
         return self in (Effect.COMPUTE, Effect.STREAM, Effect.CHANGE)
 
 
 def declares(effect: Effect) -> Callable[[Endpoint], Endpoint]:
-    """Declare what an endpoint does; goes below the decorator of its route."""
+    """Declare the effect of an endpoint; place it below the decorator of the route."""
 
     def declare(endpoint: Endpoint) -> Endpoint:
         setattr(endpoint, DECLARED, effect)
@@ -48,18 +48,19 @@ def declares(effect: Effect) -> Callable[[Endpoint], Endpoint]:
 
 @dataclass(frozen=True)
 class RouteEffect:
-    """A route by its pattern, and what it does."""
+    """A route by its pattern, and its effect."""
 
     path: str
     effect: Effect
 
 
-PREFLIGHT = RouteEffect("other", Effect.PAGE)  # what a browser asks before it asks
-NOT_FOUND = {True: RouteEffect("other", Effect.READ), False: RouteEffect("other", Effect.COMPUTE)}  # by being GET
+PREFLIGHT = RouteEffect("other", Effect.PAGE)  # a browser's CORS preflight request
+# for unknown paths, by whether the method is GET
+NOT_FOUND = {True: RouteEffect("other", Effect.READ), False: RouteEffect("other", Effect.COMPUTE)}
 
 
 class RouteEffects:
-    """All routes of an application, found by method and path."""
+    """All routes of an application, looked up by method and path."""
 
     def __init__(self, routers: Iterable[APIRouter]) -> None:
         self._fixed: dict[tuple[str, str], RouteEffect] = {}
@@ -69,16 +70,14 @@ class RouteEffects:
                 self._add(route)
 
     def all(self) -> list[tuple[str, RouteEffect]]:
-        """The method and the route, of all."""
+        """All (method, route) pairs."""
         fixed = [(method, route) for (method, _), route in self._fixed.items()]
         return fixed + [(method, route) for method, _, route in self._patterns]
 
     def _add(self, route: Any) -> None:
         effect = getattr(route.endpoint, DECLARED, None)
         if not isinstance(effect, Effect):
-            raise TypeError(
-                f"the route {route.path} does not declare what it changes; put @declares(…) on its function"
-            )
+            raise TypeError(f"the route {route.path} does not declare its effect; put @declares(…) on its function")
         for method in sorted(route.methods):
             known = RouteEffect(route.path, effect)
             if "{" in route.path:
@@ -87,10 +86,10 @@ class RouteEffects:
                 self._fixed[method, route.path] = known
 
     def find(self, method: str, path: str) -> RouteEffect:
-        """What a request does; one to a path that is not there, which gets 404 or 405, passes the same checks."""
-        found = self._fixed.get((method, path))
-        if found is not None:
-            return found
+        """The effect of a request; a request for an unknown path, which gets 404 or 405, passes the same checks."""
+        fixed = self._fixed.get((method, path))
+        if fixed is not None:
+            return fixed
         if method == "OPTIONS":
             return PREFLIGHT
         if method == "HEAD":

@@ -1,4 +1,4 @@
-"""Folds: model files with the events of a record in them, written so that the record knows each of them before."""
+"""Folds: model files that include events of a record; the record is told about each fold before it is written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unnaive.learning.fitted import FittedModel
 
 
 def write_fold(path: Path, fitted: FittedModel, record: TeachingRecord, event: int) -> str:
-    """Write the model with all events up to `event` in it; the hash of the file."""
+    """Write the model with all events up to `event`; return the hash of the file."""
     with replacing(path) as file:
         hashing = HashingFile(file)
         write_arrays(hashing, *pack(fitted, frozen=False))  # type: ignore[arg-type]  # it only writes

@@ -1,4 +1,4 @@
-"""What every request must pass before it is answered: host, token, size, time, and how many there are at once."""
+"""The checks that every request must pass: host, token, size, time, and the number of concurrent requests."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ Scope = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-STREAM = "/v1/classify/stream"  # what to use for more than a body may have
-SLOW = 1.0  # seconds after which a body that is still arriving makes room for another request
-LONGEST_PATH = 500  # characters in a line of the log
+STREAM = "/v1/classify/stream"  # for data that exceeds the body limit
+SLOW = 1.0  # seconds after which a body that is still arriving may be dropped in favour of another request
+LONGEST_PATH = 500  # characters of the path in a log line
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -49,7 +49,7 @@ log = logging.getLogger("unnaive.service")
 
 @dataclass(eq=False, slots=True)
 class Arriving:
-    """A request whose body may be waited for: of whom, since when, its timer, and whether that ended it early."""
+    """A request whose body is still arriving: its client, start time and timer, and whether it was ended early."""
 
     use: Use | None
     since: float
@@ -64,18 +64,18 @@ class Guard:
         self, app: Application, access: Access, limits: Limits, metrics: Metrics, routes: RouteEffects
     ) -> None:  # fmt: skip
         self.app, self.access, self.limits, self.metrics, self.routes = app, access, limits, metrics, routes
-        self.edge = Edge(limits)  # for the protocol, which has the application
+        self.edge = Edge(limits)  # used by the protocol, which has access to the application
         self._quotas, self._wrong_tokens = Quotas(limits), WrongTokens()
         self._at_once = self._streams = 0
         self._arriving: dict[Arriving, None] = {}
         metrics.at_once.set_function(lambda: self._at_once)
         metrics.connections.set_function(lambda: self.edge.connections)
-        sentence = f"{limits.requests} requests are being answered already; try again in a second"
+        sentence = f"{limits.requests} requests are already being answered; try again in a second"
         self._busy, headers = refusal(Refused(503, sentence))
         self._busy_headers = [*headers, *HEADERS]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it."""
+        """Answer or refuse a request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -112,19 +112,22 @@ class Guard:
                 write_log(scope, route, status, seconds)
 
     def _is_turned_away(self, effect: Effect) -> bool:
-        """Whether a request that is one too many must go; streams have a number of their own."""
+        """Whether a request exceeds the limit and must be refused; streams have a separate limit."""
         return effect not in (Effect.HEALTH, Effect.STREAM) and not self._end_slowest()
 
     async def _turn_away(self, send: Send) -> None:
-        """Say that there is too much to do, before anything is looked at: what is refused must cost next to nothing."""
+        """Refuse because the service is overloaded, before anything else is read.
+
+        A refusal must cost almost nothing.
+        """
         self.metrics.request("other", 503, 0.0)
         await send({"type": "http.response.start", "status": 503, "headers": self._busy_headers})
         await send({"type": "http.response.body", "body": self._busy})
 
     def _check(self, scope: Scope, effect: Effect) -> Headers:
-        """The header by name, if the host may be called so, the page may ask, and the body is not too large."""
+        """The headers by name; refused if the host is wrong, the page is foreign, or the body is too large."""
         headers = read_headers(scope["headers"])
-        if effect is not Effect.HEALTH:  # probes ask by address, and what they get says nothing
+        if effect is not Effect.HEALTH:  # probes use the address, and their answer reveals nothing
             self.access.check_host(headers)
         if effect.own_pages_only:
             self.access.check_origin(headers)
@@ -134,7 +137,10 @@ class Guard:
         return headers
 
     async def _has_token(self, scope: Scope, headers: Headers) -> bool:
-        """Whether the right token came; after wrong ones this takes a while, but not where it came right before."""
+        """Whether the right token was sent.
+
+        This is delayed after wrong ones, except on a connection that already sent it.
+        """
         connection, address = scope.get("unnaive.connection"), _address(scope)
         if connection is None or not connection.trusted:
             await self._wrong_tokens.wait(address)
@@ -146,13 +152,13 @@ class Guard:
         return right
 
     def _check_token(self, scope: Scope, effect: Effect) -> None:
-        """Refuse a request without the token: what changes anything always needs it, the rest off loopback."""
+        """Refuse a request without the token: changes always need it, other requests unless they come by loopback."""
         needed = effect is Effect.CHANGE or (self.access.always and not effect.public)
         if needed and not scope.get("unnaive.token"):
             raise Refused(401, "this request needs the token of the service: Authorization: Bearer TOKEN")
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, effect: Effect) -> None:
-        """Hand a request on to the application, as one of the client's and of all."""
+        """Pass a request on to the application, counted for the client and for the service."""
         if effect is Effect.HEALTH:
             await self.app(scope, self._limited(receive, Arriving(None, time.monotonic()), None), send)
             return
@@ -170,7 +176,7 @@ class Guard:
                 self._streams -= 1
             return
         if self._quotas.is_full(use, with_token) and not self._end_slowest(use):
-            raise Refused(429, f"{use.requests} requests of this client are being answered already; wait a second")
+            raise Refused(429, f"{use.requests} requests of this client are already being answered; wait a second")
         use.requests += 1
         self._at_once += 1
         arriving = Arriving(use, time.monotonic())
@@ -181,15 +187,18 @@ class Guard:
                 self._leave(use)
 
     def _leave(self, use: Use) -> None:
-        """A request is not one of its client's and of all any more."""
+        """Stop counting a request."""
         use.requests -= 1
         self._at_once -= 1
 
     def _end_slowest(self, use: Use | None = None) -> bool:
-        """End the request, of a client or of all, whose body has been arriving for longest; whether there is one."""
+        """End the request, of a client or of all, whose body has been arriving longest.
+
+        Return whether there was one.
+        """
         before = time.monotonic() - SLOW
-        slow = [one for one in self._arriving if one.since < before and (use is None or one.use is use)]
-        slowest = min(slow, key=lambda one: one.since, default=None)
+        slow = [body for body in self._arriving if body.since < before and (use is None or body.use is use)]
+        slowest = min(slow, key=lambda body: body.since, default=None)
         if slowest is None or slowest.timer is None or slowest.use is None:
             return False
         del self._arriving[slowest]
@@ -199,7 +208,7 @@ class Guard:
         return True
 
     async def _wait(self, receive: Receive, arriving: Arriving) -> Message:
-        """A part of a body, as long as there is time for it, and nobody else needs the place."""
+        """Receive a part of a body, until its time is up or its place is needed."""
         if arriving.use is not None:
             self._arriving[arriving] = None
         try:
@@ -213,14 +222,14 @@ class Guard:
             self._arriving.pop(arriving, None)
 
     def _limited(self, receive: Receive, arriving: Arriving, connection: Any) -> Receive:
-        """A `receive` that ends with 413 or 408 when a body is too large or too slow."""
+        """A `receive` that ends with 413 or 408 if the body is too large or too slow."""
         size, complete = 0, False
 
         async def limited() -> Message:
             nonlocal size, complete
             if complete:
-                return await receive()  # waits for the client to leave
-            here = connection is not None and connection.has_body()  # as mostly, and then a timer would be wasted
+                return await receive()  # waits for the client to disconnect
+            here = connection is not None and connection.has_body()  # the usual case, which needs no timer
             message = await receive() if here else await self._wait(receive, arriving)
             size += len(message.get("body", b""))
             if size > self.limits.body:
@@ -231,8 +240,8 @@ class Guard:
         return limited
 
     def _limited_by_line(self, receive: Receive) -> Receive:
-        """A `receive` that ends with 408 when no whole line of a stream comes for a while."""
-        left = self.limits.seconds  # of waiting; the time in which lines are answered does not count
+        """A `receive` that ends with 408 if no complete line of a stream arrives in time."""
+        left = self.limits.seconds  # only waiting counts, not the time to answer lines
 
         async def limited() -> Message:
             nonlocal left
@@ -253,21 +262,21 @@ class Guard:
 
 
 def write_log(scope: Scope, route: RouteEffect, status: int, seconds: float) -> None:
-    """A line for a request; what the client sent cannot look like another line, nor command the terminal."""
+    """Log a request; client data is escaped, so it can neither forge a line nor control the terminal."""
     if route.effect is not Effect.HEALTH:
         path = visible(scope["path"][:LONGEST_PATH], lines=False)
         log.info("%s %s %d %.1f ms %s", scope["method"], path, status, 1000 * seconds, route.effect.value)
 
 
 async def refuse(send: Send, problem: Refused) -> None:
-    """The answer of a refused request."""
+    """Send the answer to a refused request."""
     body, headers = refusal(problem)
     await send({"type": "http.response.start", "status": problem.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
 def refusal(problem: Refused) -> tuple[bytes, list[tuple[bytes, bytes]]]:
-    """The body and the headers that say why a request is refused."""
+    """The body and headers of a refusal."""
     body = json.dumps({"error": str(problem), **problem.more}, ensure_ascii=False).encode("utf-8", "backslashreplace")
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if problem.status in (429, 503):
@@ -275,11 +284,11 @@ def refusal(problem: Refused) -> tuple[bytes, list[tuple[bytes, bytes]]]:
     if problem.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
     if problem.status in (408, 413, 415, 431):
-        headers.append((b"connection", b"close"))  # the rest of the body is not read
+        headers.append((b"connection", b"close"))  # since the rest of the body is not read
     return body, headers
 
 
 def _address(scope: Scope) -> str:
-    """Who asks, as the system sees it."""
+    """The client's address as the system reports it."""
     client = scope.get("client")
     return str(client[0]) if client else ""

@@ -1,4 +1,4 @@
-"""Bodies of requests that come compressed (Content-Encoding: gzip), inflated part by part within the same limits."""
+"""Decompress request bodies (Content-Encoding: gzip) piece by piece, within the same limits."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from unnaive.apps.service.refused import Refused
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 
-PIECE = 1 << 18  # bytes that are inflated at a time
-GZIP = 16 + zlib.MAX_WBITS  # what zlib calls a gzip header
+PIECE = 1 << 18  # bytes decompressed at a time
+GZIP = 16 + zlib.MAX_WBITS  # tells zlib to expect a gzip header
 
 
-def check_encoding(given: bytes) -> bool:
-    """Whether a body has to be inflated, by the header Content-Encoding; refused where it is another encoding."""
-    name = given.decode("latin-1").strip().lower()
+def check_encoding(header: bytes) -> bool:
+    """Whether a body is gzip-compressed according to its Content-Encoding; other encodings are refused."""
+    name = header.decode("latin-1").strip().lower()
     if name in ("", "identity"):
         return False
     if name in ("gzip", "x-gzip"):
         return True
-    raise Refused(415, f"the body has Content-Encoding {name[:40]!r}; send it plain, or with gzip")
+    raise Refused(415, f"the body has Content-Encoding {name[:40]!r}; send it uncompressed or with gzip")
 
 
 class InflatedBody:
-    """A `receive` that gives the inflated body; each call inflates a piece, and waits for at most one part.
+    """A `receive` that returns the decompressed body; each call decompresses a piece and waits for at most one part.
 
-    `limit` is for the compressed bytes, None for a stream; those that come out are counted by who calls.
+    `limit` applies to the compressed bytes, None for a stream; the caller limits the decompressed bytes.
     """
 
     def __init__(self, receive: Receive, limit: int | None) -> None:
@@ -37,10 +37,10 @@ class InflatedBody:
         self._rest, self._size, self._more = b"", 0, True
 
     async def __call__(self) -> Message:
-        """The next part of the body, which may be empty though more follows."""
+        """The next part of the body; it may be empty although more follows."""
         if not self._rest:
             if not self._more:
-                return await self._receive()  # waits for the client to leave
+                return await self._receive()  # waits for the client to disconnect
             message = await self._receive()
             if message["type"] != "http.request":
                 return message
@@ -51,15 +51,15 @@ class InflatedBody:
         piece = self._inflate()
         complete = not self._more and not self._rest
         if complete and not self._inflater.eof:
-            raise Refused(400, "the gzip data of the body ends too early; send all of it")
+            raise Refused(400, "the gzip data of the body is incomplete; send all of it")
         return {"type": "http.request", "body": piece, "more_body": not complete}
 
     def _inflate(self) -> bytes:
         if self._inflater.eof and self._rest:
-            self._inflater = zlib.decompressobj(GZIP)  # gzip files may stand one behind the other
+            self._inflater = zlib.decompressobj(GZIP)  # several gzip members may follow each other
         try:
             piece = self._inflater.decompress(self._rest, PIECE)
         except zlib.error as problem:
-            raise Refused(400, "the body is not the gzip data that its Content-Encoding promises") from problem
+            raise Refused(400, "the body is not gzip data although its Content-Encoding says so") from problem
         self._rest = self._inflater.unused_data if self._inflater.eof else self._inflater.unconsumed_tail
         return piece

@@ -1,50 +1,52 @@
-"""How much clients may ask for, and how little of the operating system's file limit is left for them."""
+"""Limits for clients, reduced if the operating system allows few open files."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-HEADER_SECONDS = 10.0  # most that the header of a request, or an idle connection, is waited for
-FILES = 64  # descriptors for models, records, the event loop and what the interpreter opens
-FEWEST = 16  # connections, however few descriptors there are
+HEADER_SECONDS = 10.0  # maximum wait for the header of a request, or on an idle connection
+FILES = 64  # descriptors reserved for models, records, the event loop and the interpreter
+FEWEST = 16  # minimum number of connections, however few descriptors there are
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a client may ask for."""
+    """Limits for one client and for all."""
 
     body: int = 10 << 20  # bytes
     batch: int = 10_000  # texts
     text: int = 2_000_000  # characters
-    seconds: float = 30.0  # for a body to arrive, for the next line of a stream, for an answer to be taken
-    requests: int = 256  # answered at once
+    seconds: float = 30.0  # for a body to arrive, for the next line of a stream, for an answer to be read
+    requests: int = 256  # concurrent
     header: int = 32 << 10  # bytes of a header: request line and all fields
-    connections: int = 4096  # open at once
-    streams: int = 64  # open at once
-    client_requests: int | None = None  # of one address at once; three quarters of all by default
-    rate: float = 0.0  # requests per second of one client (token, else address), in bursts of as many; 0 for any
+    connections: int = 4096  # open at a time
+    streams: int = 64  # open at a time
+    client_requests: int | None = None  # concurrent requests of one address; three quarters of all by default
+    # requests per second of one client (the token or an address), as a burst of the same size; 0 for no limit
+    rate: float = 0.0
 
     @property
     def header_seconds(self) -> float:
-        """Time for a header to arrive, and for an idle connection to send one."""
+        """Time limit for a header to arrive, and for an idle connection to send one."""
         return min(self.seconds, HEADER_SECONDS)
 
     def requests_of(self, with_token: bool) -> int:
-        """Requests at once of one client: whoever has the token may use all there are."""
+        """Concurrent requests of one client; a client with the token may use all."""
         if with_token:
             return self.requests
         wanted = self.client_requests or max(1, self.requests * 3 // 4)
         return min(self.requests, wanted)
 
     def streams_of(self, with_token: bool) -> int:
-        """Streams at once of one client."""
+        """Concurrent streams of one client."""
         return self.streams if with_token else max(1, self.streams * 3 // 4)
 
     def fit_to(self, descriptors: int, listening: int) -> Limits:
-        """The limits where a process may have so many files open, `listening` of them for new connections.
+        """The limits for a process that may open `descriptors` files, `listening` of them to accept connections.
 
-        In one turn of the event loop each listening descriptor brings a connection, and what was closed in the turn
-        before is still there: three for each. Requests and streams leave a quarter of the connections to others.
+        In one iteration of the event loop each listening descriptor accepts a connection, and those closed in the
+        previous iteration are still open: three for each. Requests and streams leave a quarter of the connections to
+        others.
 
         >>> fitted = Limits().fit_to(300, 16)
         >>> fitted.connections, fitted.requests, fitted.streams

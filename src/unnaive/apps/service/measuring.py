@@ -1,4 +1,4 @@
-"""How well each version of a model does: measured on labelled documents that are held out from teaching."""
+"""Evaluate each version of a model on labelled documents that are held out from teaching."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from unnaive.learning.fitted import FittedModel
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Labelled documents to measure versions on; labels are spelt as str() spells the classes."""
+    """Labelled documents for evaluating versions; labels are compared as strings."""
 
     texts: Sequence[str]
     labels: Sequence[tuple[str, ...]]
 
 
 def read_held_out(path: str, fitted: FittedModel) -> HeldOut:
-    """The documents of a file, read as the model reads its own."""
+    """Read a file of documents like the training data of the model."""
     from unnaive.apps.cli.output import read_as_trained, respell_labels
     from unnaive.io.datafiles import DataFile
 
@@ -28,10 +28,10 @@ def read_held_out(path: str, fitted: FittedModel) -> HeldOut:
 
 
 def measure_version(fitted: FittedModel, held_out: HeldOut) -> dict[str, Any]:
-    """The measures that `unnaive evaluate` prints, as plain values, and on how many documents."""
+    """The measures that `unnaive evaluate` prints, as plain values, and the number of documents."""
     from unnaive.evaluation.evaluate import evaluate
 
     labels = [list(names) if fitted.multilabel else names[0] for names in held_out.labels]
-    found = evaluate(fitted, list(held_out.texts), labels)
-    values = {name: float(value) for name, value in found.measures.items()}
+    evaluation = evaluate(fitted, list(held_out.texts), labels)
+    values = {name: float(value) for name, value in evaluation.measures.items()}
     return {"documents": len(held_out.texts), **{name: value for name, value in values.items() if math.isfinite(value)}}

@@ -1,4 +1,4 @@
-"""The models of a service by name, and how work is done for them off the event loop."""
+"""The models of a service by name, and the threads that work for them off the event loop."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Found = TypeVar("Found")
 
 
 class Models:
-    """The served models; the first is the default. Scoring, changing and explaining have a thread each."""
+    """The served models; the first is the default. Scoring, changing and explaining have one thread each."""
 
     def __init__(
         self, paths: dict[str, Path], limits: Limits, metrics: Metrics, *, teachable: bool, grow: bool = False
@@ -38,7 +38,7 @@ class Models:
         return iter(self._models.values())
 
     def find(self, name: str | None) -> ServedModel:
-        """A model by name, or the first; the answer will name its version."""
+        """A model by name, or the first; also records its version for the response headers."""
         if name is not None and name not in self._models:
             raise Refused(404, f"there is no model called {name!r}; there are {', '.join(sorted(self._models))}")
         model = next(iter(self)) if name is None else self._models[name]
@@ -47,72 +47,72 @@ class Models:
 
     @property
     def problem(self) -> str | None:
-        """Why the service cannot do all of its work; None where it can."""
-        return next((one.problem for one in self if one.problem), None)
+        """Why the service is not fully working; None if it is."""
+        return next((model.problem for model in self if model.problem), None)
 
     def check_texts(self, texts: list[str]) -> list[str]:
-        """The texts, refused if there are too many, or one is too long."""
+        """Return the texts; refused if there are too many or one is too long."""
         if len(texts) > self.limits.batch:
             raise Refused(
-                413, f"{count_noun(len(texts), 'text')} came, at most {self.limits.batch:,} are taken at once"
+                413, f"{count_noun(len(texts), 'text')} in one request; at most {self.limits.batch:,} are allowed"
             )
         for text in texts:
             if len(text) > self.limits.text:
-                raise Refused(413, f"a text has {len(text):,} characters, at most {self.limits.text:,} are taken")
+                raise Refused(413, f"a text has {len(text):,} characters; at most {self.limits.text:,} are allowed")
         return texts
 
     async def score(self, model: ServedModel, texts: list[str], limit: int | None = None) -> Scored:
-        """The texts, scored in one call with those of other requests; `limit` is for `Scored.json`."""
+        """Score the texts together with those of other requests; `limit` is for `Scored.json`."""
         self.metrics.texts.labels(model.name).inc(len(texts))
         scored = await self._batchers[model.name].score(texts, limit)
         note_version(model.name, scored.version.number)
         return scored
 
     async def find_top(self, model: ServedModel, texts: list[str], limit: int) -> Scored | TopScored:
-        """The texts with their `limit` best classes, for answers that need no scores of others."""
+        """Find the `limit` best classes of each text, for answers that need no other scores."""
         self.metrics.texts.labels(model.name).inc(len(texts))
         scored = await self._batchers[model.name].find_top(texts, limit)
         note_version(model.name, scored.version.number)
         return scored
 
-    async def work(self, function: Callable[..., Found], *given: Any, **named: Any) -> Found:
-        """What a function returns, run in a thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._working, lambda: function(*given, **named))
+    async def work(self, function: Callable[..., Found], *arguments: Any, **named: Any) -> Found:
+        """Run a function in a thread and return its result."""
+        return await asyncio.get_running_loop().run_in_executor(self._working, lambda: function(*arguments, **named))
 
-    async def change(self, function: Callable[..., Found], *given: Any, **named: Any) -> Found:
-        """The same for functions that change a model, one after the other; finished even if the client leaves."""
-        run = asyncio.get_running_loop().run_in_executor(self._changing, lambda: function(*given, **named))
+    async def change(self, function: Callable[..., Found], *arguments: Any, **named: Any) -> Found:
+        """Run a function that changes a model, one at a time; it completes even if the client disconnects."""
+        run = asyncio.get_running_loop().run_in_executor(self._changing, lambda: function(*arguments, **named))
         return await asyncio.shield(run)
 
-    def count_change(self, model: ServedModel, found: dict[str, Any]) -> None:
-        """Count documents that were taught and forgotten; the answer names the version that the model has now."""
-        note_version(model.name, found["version"])
-        if not found["repeated"]:
-            self.metrics.changes.labels(model.name, "taught").inc(found["taught"])
-            self.metrics.changes.labels(model.name, "forgotten").inc(found["forgotten"])
+    def count_change(self, model: ServedModel, answer: dict[str, Any]) -> None:
+        """Count the documents taught and forgotten; also records the new version for the response headers."""
+        note_version(model.name, answer["version"])
+        if not answer["repeated"]:
+            self.metrics.changes.labels(model.name, "taught").inc(answer["taught"])
+            self.metrics.changes.labels(model.name, "forgotten").inc(answer["forgotten"])
 
     async def update_gauges(self) -> None:
-        """Set what is measured only when somebody asks: versions, and the drift of recent texts."""
-        for one in self:
-            version = one.version
-            self.metrics.version.labels(one.name).set(version.number)
-            drift = await self.work(measure_drift, version.fitted, self._batchers[one.name].recent.scores())
-            self.metrics.set_drift(one.name, version.fitted.classes, drift)
+        """Update the gauges that are computed on demand: versions, and the drift of recent texts."""
+        for model in self:
+            version = model.version
+            self.metrics.version.labels(model.name).set(version.number)
+            drift = await self.work(measure_drift, version.fitted, self._batchers[model.name].recent.scores())
+            self.metrics.set_drift(model.name, version.fitted.classes, drift)
 
     async def reload_changed(self, seen: dict[str, Any] | None = None) -> None:
-        """Take over model files that were replaced; with `seen`, those that look as they did at the last look.
+        """Reload model files that were replaced; with `seen`, only those unchanged since the last check.
 
-        Whoever writes a file in place has finished by then.
+        A file that is written in place is then complete.
         """
         for model in self:
-            found = model.file_changed()
-            if found is not None and (seen is None or seen.get(model.name) == found):
+            changed = model.file_changed()
+            if changed is not None and (seen is None or seen.get(model.name) == changed):
                 await self.change(model.reload)
             if seen is not None:
-                seen[model.name] = found
+                seen[model.name] = changed
 
     async def measure_all(self) -> None:
-        """Measure the versions that are served now, of models for which there are documents to measure on."""
+        """Evaluate the current versions of models that have documents for evaluation."""
         for model in self:
             await self.work(model.measure)
 
@@ -122,7 +122,7 @@ class Models:
             await self.change(model.fold)
 
     def close(self) -> None:
-        """Finish what was begun, fold, and leave the records."""
+        """Finish pending work, write the model files, and close the records."""
         self._changing.shutdown()
         self._scoring.shutdown()
         self._working.shutdown()

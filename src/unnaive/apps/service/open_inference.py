@@ -17,11 +17,11 @@ from unnaive.apps.service.served import ServedModel
 
 ANSWER = bodies.Foreign
 INPUT = "text"  # the tensor with the texts
-HEADER_LENGTH = "inference-header-content-length"  # of JSON, where tensors follow it in binary
+HEADER_LENGTH = "inference-header-content-length"  # length of the JSON part if binary tensors follow
 
 
 def add_open_inference(router: APIRouter, models: Models) -> None:
-    """Add the routes over some models."""
+    """Add the routes of the protocol."""
 
     @router.get("/v2", **described(None, ANSWER))
     @declares(Effect.READ)
@@ -32,7 +32,7 @@ def add_open_inference(router: APIRouter, models: Models) -> None:
     @router.get("/v2/health/live", **described(None, ANSWER))
     @declares(Effect.HEALTH)
     async def live() -> Response:
-        """Whether the server lives."""
+        """Whether the server is alive."""
         return json_response({"live": True})
 
     @router.get("/v2/health/ready", **described(None, ANSWER, 503))
@@ -45,25 +45,25 @@ def add_open_inference(router: APIRouter, models: Models) -> None:
     @router.get("/v2/models/{name}", **described(None, ANSWER, 404))
     @declares(Effect.READ)
     async def metadata(name: str) -> Response:
-        """The tensors that a model takes and gives."""
+        """The input and output tensors of a model."""
         return describe_tensors(models.find(name))
 
     @router.get("/v2/models/{name}/versions/{version}", **described(None, ANSWER, 404))
     @declares(Effect.READ)
     async def metadata_of_version(name: str, version: str) -> Response:
-        """The same of a version, which must be the one that is served."""
+        """The tensors of a version, which must be the current one."""
         return describe_tensors(find_served_version(models, name, version))
 
     @router.get("/v2/models/{name}/config", **described(None, ANSWER, 404))
     @declares(Effect.READ)
     async def config(name: str) -> Response:
-        """The configuration that Triton would have for a model."""
+        """The model configuration in Triton's format."""
         return describe_config(models.find(name), models.limits.batch)
 
     @router.get("/v2/models/{name}/versions/{version}/config", **described(None, ANSWER, 404))
     @declares(Effect.READ)
     async def config_of_version(name: str, version: str) -> Response:
-        """The same of a version, which must be the one that is served."""
+        """The configuration of a version, which must be the current one."""
         return describe_config(find_served_version(models, name, version), models.limits.batch)
 
     @router.get("/v2/models/{name}/ready", **described(None, ANSWER, 404))
@@ -75,7 +75,7 @@ def add_open_inference(router: APIRouter, models: Models) -> None:
     @router.get("/v2/models/{name}/versions/{version}/ready", **described(None, ANSWER, 404))
     @declares(Effect.READ)
     async def version_ready(name: str, version: str) -> Response:
-        """Whether a version is served and ready."""
+        """Whether a version is current and ready."""
         return describe_readiness(find_served_version(models, name, version))
 
     @router.post("/v2/models/{name}/infer", **described(bodies.InferRequest, ANSWER, 404))
@@ -87,20 +87,20 @@ def add_open_inference(router: APIRouter, models: Models) -> None:
     @router.post("/v2/models/{name}/versions/{version}/infer", **described(bodies.InferRequest, ANSWER, 404))
     @declares(Effect.COMPUTE)
     async def infer_version(name: str, version: str, request: Request) -> Response:
-        """The same with a version, which must be the one that is served."""
+        """Inference with a version, which must be the current one."""
         return await infer_tensors(models, find_served_version(models, name, version), request)
 
 
 def find_served_version(models: Models, name: str, version: str) -> ServedModel:
-    """A model, if the version that a client asks for is the one that is served."""
+    """Find a model; refused unless the requested version is the current one."""
     model = models.find(name)
     if version != str(model.version.number):
-        raise Refused(404, f"version {version!r} of {name} is not served, but {model.version.number}")
+        raise Refused(404, f"version {version!r} of {name} is not served; the current one is {model.version.number}")
     return model
 
 
 def describe_tensors(model: ServedModel) -> Response:
-    """The tensors that a model takes and gives."""
+    """The input and output tensors of a model."""
     classes = len(model.version.fitted.classes)
     return json_response({
         "name": model.name, "versions": [str(model.version.number)], "platform": "unnaive",
@@ -114,7 +114,7 @@ def describe_tensors(model: ServedModel) -> Response:
 
 
 def describe_config(model: ServedModel, batch: int) -> Response:
-    """The same as Triton's configuration of a model has it; the first dimension is the number of texts."""
+    """The model configuration in Triton's format; the first dimension is the number of texts."""
     classes = len(model.version.fitted.classes)
     return json_response({
         "name": model.name, "platform": "unnaive", "backend": "unnaive", "max_batch_size": 0,
@@ -148,45 +148,43 @@ async def infer_tensors(models: Models, model: ServedModel, request: Request) ->
         {"name": "classes", "datatype": "BYTES", "shape": [len(version.fitted.classes)],
          "data": list(map(str, version.fitted.classes))},
     ]  # fmt: skip
-    wanted = None if asked.outputs is None else {one.name for one in asked.outputs}
-    unknown = sorted((wanted or set()) - {str(one["name"]) for one in outputs})
+    wanted = None if asked.outputs is None else {output.name for output in asked.outputs}
+    unknown = sorted((wanted or set()) - {str(output["name"]) for output in outputs})
     if unknown:
         raise Refused(422, f"there is no output called {unknown[0]!r}; there are classes, label, probabilities")
     return json_response({
         "model_name": model.name, "model_version": str(version.number), **({"id": asked.id} if asked.id else {}),
-        "outputs": [one for one in outputs if wanted is None or one["name"] in wanted],
+        "outputs": [output for output in outputs if wanted is None or output["name"] in wanted],
     })  # fmt: skip
 
 
 def read_tensors(body: bytes, header_length: str | None) -> tuple[bodies.InferRequest, list[str]]:
-    """The request and its texts, which come as JSON or, behind the JSON, each with its length in four bytes."""
+    """The request and its texts, which are in the JSON or follow it in binary, each after its length in four bytes."""
     length = len(body) if header_length is None else read_length(header_length, len(body))
     asked = bodies.parse(bodies.InferRequest, body[:length])
-    tensor = next((one for one in asked.inputs if one.name == INPUT), asked.inputs[0])
+    tensor = next((tensor for tensor in asked.inputs if tensor.name == INPUT), asked.inputs[0])
     if tensor.datatype != "BYTES":
         raise Refused(422, f"the input {tensor.name!r} has datatype {tensor.datatype}; texts are BYTES")
     if tensor.data is None:
         return asked, _binary_texts(body[length:])
     values = tensor.data if isinstance(tensor.data, list) else [tensor.data]
-    while any(isinstance(one, list) for one in values):
-        if not all(isinstance(one, list) for one in values):
+    while any(isinstance(value, list) for value in values):
+        if not all(isinstance(value, list) for value in values):
             raise Refused(
-                400, f"the input {tensor.name!r} has lists beside other values; give strings, or rows of strings"
+                400, f"the input {tensor.name!r} mixes lists and other values; give strings, or rows of strings"
             )
-        values = [one for row in values for one in row]
-    if not all(isinstance(one, str) for one in values):
+        values = [value for row in values for value in row]
+    if not all(isinstance(value, str) for value in values):
         raise Refused(400, f"the input {tensor.name!r} must hold strings")
     return asked, values
 
 
-def read_length(given: str, most: int) -> int:
-    """The bytes of a request that are JSON, of `most` there are."""
-    length = int(given) if re.fullmatch("[0-9]{1,15}", given) else -1
+def read_length(header: str, most: int) -> int:
+    """The length of the JSON part of a request of `most` bytes."""
+    length = int(header) if re.fullmatch("[0-9]{1,15}", header) else -1
     if not 0 <= length <= most:
-        shown = given if len(given) <= 20 else f"{given[:20]}…"
-        raise Refused(
-            400, f"{HEADER_LENGTH} is {shown!r}; give the bytes of JSON in the request, a number up to {most}"
-        )
+        shown = header if len(header) <= 20 else f"{header[:20]}…"
+        raise Refused(400, f"{HEADER_LENGTH} is {shown!r}; give the length of the JSON part, a number up to {most}")
     return length
 
 

@@ -1,4 +1,4 @@
-"""The OpenAPI description of routes that read their bodies by themselves, for speed."""
+"""The OpenAPI description of routes that parse their bodies themselves, for speed."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from unnaive.apps.service.effects import Effect, RouteEffect
 from unnaive.apps.service.openapi_examples import EXAMPLES
 
 REFERENCE = "#/components/schemas/{model}"
-SECURITY = {  # how the token comes
+SECURITY = {  # how the token is sent
     "token": {
         "type": "http",
         "scheme": "bearer",
-        "description": "The token that serve printed or read.",
+        "description": "The token that `unnaive serve` printed or read.",
     },
     "password": {"type": "http", "scheme": "basic", "description": "The token as the password of any user."},
 }
-ALWAYS = (400, 403, 408, 421, 429, 431, 503)  # the guard may give them for any request
+ALWAYS = (400, 403, 408, 421, 429, 431, 503)  # the guard may return these for any request
 MEANINGS = {
-    400: "This is not HTTP, or not what this protocol sends.",
+    400: "The request is not valid HTTP or violates the protocol.",
     401: "The token is missing or wrong.",
-    403: "The service only reads its models, or a page of another site asks.",
+    403: "The service is read-only, or the request comes from a page of another site.",
     404: "There is no such model.",
     408: "The request did not arrive in time.",
-    409: "The model cannot do this: a class or a document that it does not have, a key that was used before.",
+    409: "The model has no such class or document, or the idempotency key was used before.",
     413: "The request, a batch or a text is too large.",
     415: "The body has an encoding other than gzip.",
-    421: "The service is not called by this host name.",
+    421: "The service does not have this host name.",
     422: "The request cannot be understood.",
-    429: "The client has too many requests or streams under way, or sent too many wrong tokens; wait.",
+    429: "The client has too many concurrent requests or streams, or sent too many wrong tokens; wait.",
     431: "The header of the request is too large.",
-    503: "Too much to do, or not ready; try again.",
+    503: "The service is overloaded or not ready; try again.",
 }
 
 
 def described(body: type[BaseModel] | None, answer: type[BaseModel], *statuses: int) -> dict[str, Any]:
-    """Arguments of a route: the schema of its body and of its answers."""
+    """Arguments of a route: the schemas of its body and its answers."""
     codes = {*statuses, *ALWAYS, *(() if body is None else (413, 415)), 422}
     responses: dict[int | str, Any] = {200: {"description": "Done.", **_content(answer)}}
     responses |= {code: {"description": MEANINGS[code], **_content(bodies.ErrorAnswer)} for code in sorted(codes)}
@@ -58,7 +58,7 @@ def _content(kind: type[BaseModel]) -> dict[str, Any]:
 
 
 def needed_token(effect: Effect, always: bool) -> list[dict[str, list[str]]]:
-    """What a route needs, as OpenAPI says it: nothing, the token where it is needed always, or the token."""
+    """The security requirement of a route in OpenAPI's format: none, or the token."""
     schemes: list[dict[str, list[str]]] = [{name: []} for name in SECURITY]
     if effect.public:
         return []
@@ -66,18 +66,18 @@ def needed_token(effect: Effect, always: bool) -> list[dict[str, list[str]]]:
 
 
 def describe_bodies(app: FastAPI, routes: Sequence[tuple[str, RouteEffect]], token_always: bool) -> dict[str, Any]:
-    """The whole description, with the schemas that routes refer to, and where the token is needed."""
+    """The whole description, with the schemas that routes refer to, and which routes need the token."""
     if app.openapi_schema is None:
-        found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        description = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         kinds = [kind for kind in vars(bodies).values() if isinstance(kind, type) and issubclass(kind, BaseModel)]
         wanted = [kind for kind in kinds if kind not in (BaseModel, bodies.Body, bodies.Foreign)]
         _, schemas = models_json_schema([(kind, "validation") for kind in wanted], ref_template=REFERENCE)
-        components = found.setdefault("components", {})
+        components = description.setdefault("components", {})
         components.setdefault("schemas", {}).update(schemas["$defs"])
         components["securitySchemes"] = SECURITY
         for method, route in routes:
-            about = found["paths"].get(route.path, {}).get(method.lower())
+            about = description["paths"].get(route.path, {}).get(method.lower())
             if about is not None:
                 about["security"] = needed_token(route.effect, token_always)
-        app.openapi_schema = found
+        app.openapi_schema = description
     return app.openapi_schema

@@ -1,4 +1,4 @@
-"""The page for people: files that come with the package, served as they are."""
+"""Serve the web page: static files that come with the package."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEAD = b"""<meta charset="utf-8">
   <meta name="viewport" content="width=device-width, initial-scale=1">
   <meta name="color-scheme" content="light dark">
   <link rel="icon" href="/page/icon.svg" type="image/svg+xml">
-  <link rel="stylesheet" href="/page/page.css">"""  # of every page, in the place of <!--head-->
+  <link rel="stylesheet" href="/page/page.css">"""  # replaces <!--head--> in every page
 
 SIGN_IN = b"""<section id="sign-in" aria-labelledby="sign-in-title" hidden>
     <form id="sign-in-form">
@@ -31,25 +31,25 @@ SIGN_IN = b"""<section id="sign-in" aria-labelledby="sign-in-title" hidden>
       <button>Sign in</button>
       <p id="sign-in-problem" role="alert"></p>
     </form>
-  </section>"""  # in the place of <!--sign-in-->
+  </section>"""  # replaces <!--sign-in-->
 
-Files = dict[str, tuple[bytes, str]]  # body and type by name
+Files = dict[str, tuple[bytes, str]]  # body and media type by name
 
 
 def read_static(folder: Traversable = STATIC) -> Files:
-    """All files of a page, with their types; nothing else can be asked for."""
+    """All files of a page with their media types; only these are served."""
     return {
-        one.name: (
-            one.read_bytes().replace(b"<!--head-->", HEAD).replace(b"<!--sign-in-->", SIGN_IN),
-            TYPES[one.name.rpartition(".")[2]],
+        file.name: (
+            file.read_bytes().replace(b"<!--head-->", HEAD).replace(b"<!--sign-in-->", SIGN_IN),
+            TYPES[file.name.rpartition(".")[2]],
         )
-        for one in folder.iterdir()
-        if one.name.rpartition(".")[2] in TYPES
+        for file in folder.iterdir()
+        if file.name.rpartition(".")[2] in TYPES
     }
 
 
 def make_page_router(known: Files, **pages: str) -> APIRouter:
-    """The routes of some pages: the file `index` at /, others at a path of their name, all files at /page/."""
+    """The routes of some pages: the file `index` at /, the others at a path of their name, all files at /page/."""
     router = APIRouter(include_in_schema=False)
     for path, name in pages.items():
         router.get("/" if path == "index" else f"/{path}")(_answer_file(*known[name]))
@@ -58,7 +58,7 @@ def make_page_router(known: Files, **pages: str) -> APIRouter:
     @declares(Effect.PAGE)
     async def part(name: str) -> Response:
         if name not in known:
-            raise Refused(404, f"the page has no part called {name!r}")
+            raise Refused(404, f"the page has no file called {name!r}")
         body, kind = known[name]
         return Response(body, media_type=kind)
 

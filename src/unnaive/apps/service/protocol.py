@@ -1,4 +1,4 @@
-"""HTTP connections with limits: uvicorn's protocol, which waits for headers for ever and takes them of any size."""
+"""HTTP connections with limits; uvicorn's own protocol has no limits on the time or the size of headers."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from unnaive.apps.service.edge import Address, Edge
 from unnaive.apps.service.guard import HEADERS, refusal
 from unnaive.apps.service.refused import Refused
 
-NOT_HTTP = "this is not HTTP/1.1, or a header has a character that is not allowed there"
+NOT_HTTP = "this is not HTTP/1.1, or a header contains an invalid character"
 
 
 class TooLong(Exception):
-    """A header that came at once is larger than headers may be."""
+    """A header that arrived at once exceeds the size limit."""
 
 
 class EdgeProtocol(HttpToolsProtocol):
-    """One connection. `edge` knows all of them, and says when time or room is up.
+    """One connection; `edge` knows all connections and decides when time or room runs out.
 
-    Limits of size hold for bytes that bring a request no further: of a header that does not end, and equally of the
-    fields behind a body in chunks.
+    The size limit applies to bytes that do not complete a step of a request: those of an unfinished header, and of
+    the trailers after a chunked body.
     """
 
     def __init__(
@@ -31,20 +31,20 @@ class EdgeProtocol(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:  # fmt: skip
         super().__init__(config, server_state, app_state, _loop)
-        self.edge: Edge = self.app.edge  # the guard has it
-        self.trusted = False  # whether the token came by this connection
+        self.edge: Edge = self.app.edge  # from the guard
+        self.trusted = False  # whether the token was sent on this connection
         self._address: Address | None = None
-        self._answered = False  # a request of this connection
-        self._pending = 0  # bytes since a request got further
-        self._size = 0  # of what is being parsed
-        self._further = False  # whether that brought a request further
+        self._answered = False  # whether a request of this connection was answered
+        self._pending = 0  # bytes since the last completed step of a request
+        self._size = 0  # bytes being parsed
+        self._further = False  # whether they completed a step
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Let a client in, or tell it that there is no room."""
+        """Accept a client, or tell it that there is no room."""
         super().connection_made(transport)
         self._address = self.edge.open(self, self.client[0] if self.client else "", self.loop)
         if self._address is None:
-            self._refuse(503, f"{self.edge.limits.connections} connections are open already; try again in a second")
+            self._refuse(503, f"{self.edge.limits.connections} connections are already open; try again in a second")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the client."""
@@ -54,12 +54,12 @@ class EdgeProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse what came, and count what brings no request further."""
+        """Parse the data, and count bytes that complete no step of a request."""
         self._unset_keepalive_if_required()
         self._further, self._size = False, len(data)
         try:
             self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade:  # to a protocol that is not spoken here; the request itself is answered
+        except httptools.HttpParserUpgrade:  # to an unsupported protocol; the request itself is answered
             return
         except httptools.HttpParserCallbackError as problem:
             if not isinstance(problem.__context__, TooLong):
@@ -73,16 +73,16 @@ class EdgeProtocol(HttpToolsProtocol):
             self._pending = 0
             return
         if not self._pending and self._answered and self._address is not None and self._is_idle():
-            self.edge.wait(self, self._address.next)  # a new header has its own time
+            self.edge.wait(self, self._address.next)  # a new header has its own time limit
         self._pending += len(data)
         if self._pending > self.edge.limits.header:
             self._refuse_header()
 
     def on_headers_complete(self) -> None:
-        """A request: its body is for the application to wait for."""
+        """The header of a request is complete; the application waits for its body."""
         self._further = True
         limit = self.edge.limits.header
-        if self._pending + self._size > limit:  # with a body, perhaps
+        if self._pending + self._size > limit:  # the data may include a body
             size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
             if size > limit:
                 raise TooLong
@@ -92,57 +92,63 @@ class EdgeProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """A part of a body."""
+        """A part of a body has arrived."""
         self._further = True
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The end of a request."""
+        """A request is complete."""
         self._further = True
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, unless it is here; a connection that is closing has as long to take the answer."""
+        """Wait for the next request unless it has arrived.
+
+        A closing connection has the same time to read the answer.
+        """
         self.server_state.total_requests += 1
         self._answered = True
         if self.pipeline and not self.transport.is_closing():
             super().on_response_complete()
-            self.server_state.total_requests -= 1  # which counted it again
-        elif self._address is not None:  # uvicorn would set a timer here, for each answer
+            self.server_state.total_requests -= 1  # it was counted twice
+        elif self._address is not None:  # uvicorn would set a timer for each answer
             self.flow.resume_reading()
             self.edge.wait(self, self._address.next)
 
     def has_body(self) -> bool:
-        """Whether a part of the body of the request that is being answered is here, and need not be waited for."""
+        """Whether part of the current request's body has arrived and can be read without waiting."""
         return not self.pipeline and self.cycle.message_event.is_set()
 
     def pause_writing(self) -> None:
-        """The client does not take its answer."""
+        """The client does not read its answer."""
         super().pause_writing()
         self.edge.stall(self)
 
     def resume_writing(self) -> None:
-        """The client takes it again."""
+        """The client reads again."""
         super().resume_writing()
         self.edge.flow(self)
 
     def expire(self) -> None:
-        """Close; half a header is answered, silence is not: the client would take that for its next answer."""
+        """Close.
+
+        A partial header gets an answer, an idle connection does not: the client would take it for its next answer.
+        """
         if self.transport.is_closing() or self.transport.get_write_buffer_size():
             self.transport.abort()
             return
         if self._pending:
             seconds = self.edge.limits.header_seconds
             self._refuse(
-                408, f"the header of the request did not arrive within {seconds:g} seconds, or others needed room"
+                408, f"the header of the request did not arrive within {seconds:g} seconds, or its place was needed"
             )
         else:
             self.transport.close()
         if self._address is not None:
-            self.edge.wait(self, self._address.first)  # until it is really gone
+            self.edge.wait(self, self._address.first)  # until the connection is closed
 
     def abort(self) -> None:
-        """Close without sending what is left."""
+        """Close without sending the rest."""
         self.transport.abort()
 
     def _is_idle(self) -> bool:
@@ -153,10 +159,10 @@ class EdgeProtocol(HttpToolsProtocol):
         self._refuse(431, f"the header of the request is larger than {limit:,} bytes; send a shorter one")
 
     def _refuse(self, status: int, sentence: str) -> None:
-        """Answer what is not a request yet, and close."""
+        """Answer before a request is complete, and close."""
         under_way = not self._is_idle()
         if under_way:
-            self.cycle.disconnected = True  # for the application
+            self.cycle.disconnected = True  # tells the application
             self.cycle.message_event.set()
         if not under_way or not self.cycle.response_started:
             body, fields = refusal(Refused(status, sentence))

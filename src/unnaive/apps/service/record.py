@@ -1,10 +1,10 @@
-"""What a served model was taught and what it forgot: an SQLite file beside the model, written before anything is said.
+"""The record of what a served model was taught and has forgotten: an SQLite file beside the model.
 
-The model file is a fold of the record: the model that `serve` was first started with, plus and minus the documents of
-all events up to one. The table `folds` says up to which, by the hash of the model file; so a process that is killed at
-any moment finds out at its next start which events the file has, and none is lost or applied twice. A record that was
-damaged since is found out at the next start too (record_seals.py): events that were changed are refused, and the loss
-of the last ones is told and counted.
+An event is written to the record before it is acknowledged. The model file is a fold of the record: the model that
+`serve` was first started with, plus and minus the documents of all events up to one. The table `folds` maps the hash of
+a model file to its last event; so after a crash the next start knows which events the file includes, and none is lost
+or applied twice. Damage to a record is also detected at the next start (record_seals.py): modified events are an error,
+and lost final events are reported and counted.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ from unnaive.base.system import open_lock
 from unnaive.base.types import Label
 from unnaive.io.sources import hash_file
 
-SUFFIX = ".record"  # of the model's file name
-REMEDY = "restore it from a copy, or move it away: the model file then serves as it is, and a new record begins"
-DERIVED = "derived "  # begins the name of a setting, the hash of a model file follows
+SUFFIX = ".record"  # appended to the model's file name
+REMEDY = "restore it from a backup, or move it away: the model file is then served as it is, with a new record"
+DERIVED = "derived "  # prefix of a setting's name, followed by the hash of a model file
 
 
 class TeachingRecord:
-    """The events of one model, durable: an event is on disk when `add` returns."""
+    """The durable events of one model: an event is on disk when `add` returns."""
 
     def __init__(self, model: Path, path: Path | None = None, *, alone: bool = True) -> None:
-        """Open the record of a model, or the one at `path`; not `alone`: beside a service that may teach meanwhile."""
+        """Open the record of a model, or the one at `path`; not `alone`: a service may be teaching meanwhile."""
         self.path = path or model.with_name(model.name + SUFFIX)
         self.previous_path = self.path.with_name(self.path.name.removesuffix(SUFFIX) + ".previous")
         self._lock = _take_lock(self.path) if alone else self.path.open("rb")
@@ -64,14 +64,14 @@ class TeachingRecord:
         except sqlite3.DatabaseError as problem:
             self._lock.close()
             raise UnnaiveError(
-                f"{self.path} is damaged, or no record of a served model ({problem}); {REMEDY}"
+                f"{self.path} is damaged, or not the record of a served model ({problem}); {REMEDY}"
             ) from problem
         except UnnaiveError:
             self.close()
             raise
 
     def _check_sound(self) -> None:
-        """An error if the file or an event in it is damaged; a warning if the last events are gone."""
+        """Raise an error if the file or an event is damaged; warn if the last events are missing."""
         problem = self._data.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if problem != "ok":
             raise UnnaiveError(f"{self.path} is damaged ({' '.join(str(problem).split())[:80]}); {REMEDY}")
@@ -87,14 +87,14 @@ class TeachingRecord:
         """Warn if there was a record with events."""
         if known.event:
             warnings.warn(
-                f"{self.path} with its {count_noun(known.event, 'event')} is gone, so a new record begins; what was "
+                f"{self.path} with its {count_noun(known.event, 'event')} is missing, so a new record begins; what was "
                 "taught and is not in the model file is lost",
                 UnnaiveWarning,
                 stacklevel=4,
             )
 
     def _tell_loss(self, known: LastKnown) -> None:
-        """Warn of acknowledged events that are gone, and go on after their numbers."""
+        """Warn about lost acknowledged events, and continue after their numbers."""
         last = self.last
         lost = known.event - last
         if lost <= 0:
@@ -103,8 +103,8 @@ class TeachingRecord:
         inside = f"; those up to number {folded} are in the model file" if folded > last else ""
         warnings.warn(
             f"{self.path} lost its last {count_noun(lost, 'event')}, numbers {last + 1} to {known.event}: what they "
-            f"taught was acknowledged and is gone{inside}; teach it again, or restore the record and its files -wal "
-            f"and {self._last_file.path.suffix} from a copy",
+            f"taught was acknowledged but is lost{inside}; teach it again, or restore the record and its files -wal "
+            f"and {self._last_file.path.suffix} from a backup",
             UnnaiveWarning,
             stacklevel=3,
         )
@@ -122,25 +122,27 @@ class TeachingRecord:
 
     @property
     def last(self) -> int:
-        """The number of the last event; 0 before the first."""
+        """The number of the last event; 0 if there is none."""
         return int(self._data.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()[0])
 
     def add(
         self, kind: str, change: Change, answer: dict[str, Any], *, key: str | None = None, request: str | None = None
     ) -> int:
-        """Write an event and give its number; `key` and `request` are those of an idempotent request."""
+        """Write an event and return its number; `key` and `request` identify an idempotent request."""
         with transaction(self._data) as data:
             number = data.execute(
                 "INSERT INTO events (at, kind, key, request, answer) VALUES (?, ?, ?, ?, ?)",
                 (datetime.now(UTC).isoformat(timespec="milliseconds"), kind, key, request, json.dumps(answer)),
             ).lastrowid
             event = int(number or 0)
-            rows = [(event, sign, one) for sign, part in ((1, change.learn), (-1, change.forget)) for one in part]
+            rows = [
+                (event, sign, document) for sign, part in ((1, change.learn), (-1, change.forget)) for document in part
+            ]
             data.executemany(
                 "INSERT INTO documents (event, sign, text, labels, source, undoes) VALUES (?, ?, ?, ?, ?, ?)",
                 [
-                    (number, sign, one.text, json.dumps(one.labels), one.source, one.undoes)
-                    for number, sign, one in rows
+                    (number, sign, document.text, json.dumps(document.labels), document.source, document.undoes)
+                    for number, sign, document in rows
                 ],
             )
             found = seal_event(data, event)
@@ -148,12 +150,12 @@ class TeachingRecord:
         return event
 
     def answered(self, key: str) -> tuple[int, str, dict[str, Any]] | None:
-        """The event, request and answer of an idempotency key; None where it was never used."""
+        """The event, request and answer of an idempotency key; None if it is new."""
         row = self._data.execute("SELECT id, request, answer FROM events WHERE key = ?", (key,)).fetchone()
         return None if row is None else (int(row[0]), str(row[1]), json.loads(row[2]))
 
     def change_since(self, event: int) -> Change:
-        """The net of all events after `event`: what was learnt and forgotten again is in neither part."""
+        """The net change of all events after `event`: a document learnt and forgotten again is in neither part."""
         rows = self._data.execute(
             "SELECT text, labels, sum(sign) FROM documents WHERE event > ? GROUP BY text, labels HAVING sum(sign) <> 0"
             " ORDER BY min(rowid)",
@@ -166,7 +168,7 @@ class TeachingRecord:
         return Change(tuple(learn), tuple(forget))
 
     def undoing(self, event: int) -> Change:
-        """What takes the event back: the inverse of those of its documents that are still as it left them."""
+        """The change that undoes an event: the inverse of those of its documents that have not changed since."""
         rows = self._data.execute(
             "SELECT coalesce(one.undoes, one.id) AS root, one.sign, one.text, one.labels, "
             f"{_state('coalesce(one.undoes, one.id)')} = {_state('coalesce(one.undoes, one.id)', 'one.id')}"
@@ -176,7 +178,7 @@ class TeachingRecord:
         return _inverse((root, sign, text, labels) for root, sign, text, labels, as_left in rows if as_left)
 
     def undoing_since(self, event: int) -> Change:
-        """What takes all events after `event` back."""
+        """The change that undoes all events after `event`."""
         return _inverse(
             self._data.execute(
                 "SELECT coalesce(undoes, id) AS root, sum(sign), min(text), min(labels) FROM documents WHERE event > ?"
@@ -186,7 +188,7 @@ class TeachingRecord:
         )
 
     def standing(self) -> Change:
-        """All that is taught, and all that is forgotten of what the model was trained with, each with its number."""
+        """The net effect of all events: documents taught, and training documents forgotten, each with its number."""
         rows = self._data.execute(
             "SELECT coalesce(undoes, id) AS root, sum(sign), min(text), min(labels) FROM documents"
             " GROUP BY root HAVING sum(sign) <> 0 ORDER BY root"
@@ -194,38 +196,38 @@ class TeachingRecord:
         return _inverse((root, -sign, text, labels) for root, sign, text, labels in rows)
 
     def left_out_since(self, event: int) -> Change:
-        """What brings back the documents that could not be carried over to other models after `event`."""
+        """The change that restores documents which a rebase after `event` left out."""
         rows = self._data.execute("SELECT id FROM events WHERE kind = 'rebase' AND id > ?", (event,)).fetchall()
         changes = [self.undoing(number) for (number,) in rows]
         return Change(
-            tuple(one for change in changes for one in change.learn),
-            tuple(one for change in changes for one in change.forget),
+            tuple(document for change in changes for document in change.learn),
+            tuple(document for change in changes for document in change.forget),
         )
 
     def new_classes(self) -> set[Label]:
-        """Classes that teaching made."""
+        """The classes that teaching has added."""
         rows = self._data.execute("SELECT json_extract(answer, '$.new_classes') FROM events").fetchall()
         return {label for (labels,) in rows if labels for label in json.loads(labels)}
 
     def copies_before(self) -> dict[str, int]:
-        """How often the model had learnt a text without being taught it here, of those that it had."""
-        found: dict[str, int] = {}
+        """For texts that the model had learnt before teaching: how often."""
+        before: dict[str, int] = {}
         for (copies,) in self._data.execute("SELECT json_extract(answer, '$.copies') FROM events ORDER BY id DESC"):
-            found |= json.loads(copies) if copies else {}
-        return found
+            before |= json.loads(copies) if copies else {}
+        return before
 
     def link(self, documents: Sequence[Document]) -> tuple[Document, ...]:
-        """The documents to forget, each with the number of the teaching that it takes back, where one stands."""
+        """Link each document to forget to the teaching that it reverses, if there is one."""
         taken: set[int] = set()
-        found = []
-        for one in documents:
-            root = one.undoes or next((root for root in self._standing(one) if root not in taken), None)
+        linked = []
+        for document in documents:
+            root = document.undoes or next((root for root in self._standing(document) if root not in taken), None)
             taken |= set() if root is None else {root}
-            found.append(replace(one, undoes=root))
-        return tuple(found)
+            linked.append(replace(document, undoes=root))
+        return tuple(linked)
 
     def _standing(self, document: Document) -> list[int]:
-        """The numbers of taught documents with this text and these labels that were not taken back, newest first."""
+        """The numbers of taught documents with this text and labels that were not reversed, newest first."""
         rows = self._data.execute(
             "SELECT id, labels FROM documents AS one WHERE substr(text, 1, 32) = substr(?1, 1, 32) AND text = ?1"
             f" AND undoes IS NULL AND sign > 0 AND {_state('one.id')} > 0 ORDER BY id DESC",
@@ -235,7 +237,7 @@ class TeachingRecord:
         return [int(number) for number, labels in rows.fetchall() if set(json.loads(labels)) == wanted]
 
     def count_taught(self, text: str) -> int:
-        """How often a text stands as taught, with whatever labels."""
+        """How often a text is currently taught, with any labels."""
         row = self._data.execute(
             "SELECT coalesce(sum(sign), 0) FROM documents WHERE substr(text, 1, 32) = substr(?1, 1, 32) AND text = ?1",
             (text,),
@@ -243,22 +245,22 @@ class TeachingRecord:
         return max(0, int(row[0]))
 
     def kind_of(self, event: int) -> str | None:
-        """The kind of an event; None where there is no such event."""
+        """The kind of an event; None if it does not exist."""
         row = self._data.execute("SELECT kind FROM events WHERE id = ?", (event,)).fetchone()
         return None if row is None else str(row[0])
 
     def versions(self) -> VersionMap:
-        """What matters of all events for going back to one of them."""
+        """What a rollback needs to know about all events."""
         return read_version_map(self._data)
 
     @property
     def previous(self) -> PreviousFile | None:
-        """The file of the base before, if it is kept."""
-        found = read_previous(self.setting(PREVIOUS))
-        return found if self.previous_path.exists() else None
+        """The file of the previous base, if it is kept."""
+        previous = read_previous(self.setting(PREVIOUS))
+        return previous if self.previous_path.exists() else None
 
     def current(self, source: str) -> Document | None:
-        """The document that a source stands for now; None where it was never taught or was forgotten since."""
+        """The document that a source currently stands for; None if it was never taught or has been forgotten."""
         row = self._data.execute(
             "SELECT text, labels, source, id FROM documents AS one WHERE source = ? AND undoes IS NULL AND sign > 0"
             f" AND {_state('one.id')} > 0 ORDER BY id DESC LIMIT 1",
@@ -267,7 +269,7 @@ class TeachingRecord:
         return None if row is None else _document(*row)
 
     def events(self, limit: int, before: int | None = None, *, documents: bool = False) -> list[dict[str, Any]]:
-        """Events as plain values, the newest first, those before the number `before`; with their documents if asked."""
+        """Events before number `before` as plain values, newest first; with their documents if requested."""
         rows = self._data.execute(
             "SELECT id, at, kind, answer, (SELECT found FROM measures WHERE event = events.id) FROM events"
             " WHERE ?1 IS NULL OR id < ?1 ORDER BY id DESC LIMIT ?2",
@@ -304,12 +306,12 @@ class TeachingRecord:
         return found
 
     def keep_measures(self, event: int, found: dict[str, Any]) -> None:
-        """Keep how well the version after an event does."""
+        """Store the evaluation of the version after an event."""
         with transaction(self._data) as data:
             data.execute("INSERT OR REPLACE INTO measures VALUES (?, ?)", (event, json.dumps(found)))
 
     def measured(self, limit: int) -> list[dict[str, Any]]:
-        """The versions that were measured, the newest first: number, time and measures."""
+        """The evaluated versions, newest first: number, time and measures."""
         rows = self._data.execute(
             "SELECT measures.event, events.at, found FROM measures LEFT JOIN events ON events.id = measures.event"
             " ORDER BY measures.event DESC LIMIT ?",
@@ -318,55 +320,55 @@ class TeachingRecord:
         return [{"version": number, "at": at, "measures": json.loads(found)} for number, at, found in rows]
 
     def setting(self, name: str) -> str | None:
-        """What was kept under a name beside the events, such as the configuration of Label Studio."""
+        """A value stored by name beside the events, such as the Label Studio configuration."""
         row = self._data.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
         return None if row is None else str(row[0])
 
     def keep_setting(self, name: str, value: str) -> None:
-        """Keep a value under a name."""
+        """Store a value by name."""
         with transaction(self._data) as data:
             data.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
 
     def note_fold(self, sha256: str, event: int) -> None:
-        """Write, before a model file takes its place, up to which event it goes."""
+        """Record the last event of a model file before the file is put in place."""
         with transaction(self._data) as data:
             data.execute("INSERT OR REPLACE INTO folds VALUES (?, ?)", (sha256, event))
             seal_fold(data, sha256, event)
         self._last_file.add_fold(sha256, event)
 
     def note_derived(self, before: str, after: str) -> None:
-        """Write that a model file was made of another by a command: it has the events that that one had."""
+        """Record that a command derived a model file from another, so that it includes the same events."""
         event = self.fold_of(before)
         if event is not None:
             self.keep_setting(DERIVED + after, before)
             self.note_fold(after, event)
 
     def is_derived(self, sha256: str) -> bool:
-        """Whether a command made this model file of one that the service had written."""
+        """Whether a command derived this model file from one that the service wrote."""
         return self.setting(DERIVED + sha256) is not None
 
     def fold_of(self, sha256: str) -> int | None:
-        """Up to which event a model file goes; None for a file that this record knows nothing of."""
+        """The last event of a model file; None for a file unknown to the record."""
         row = self._data.execute("SELECT event FROM folds WHERE sha256 = ?", (sha256,)).fetchone()
         return None if row is None else int(row[0])
 
     @property
     def empty(self) -> bool:
-        """Whether it belongs to no model file yet."""
+        """Whether the record belongs to no model file yet."""
         return self._data.execute("SELECT 1 FROM folds LIMIT 1").fetchone() is None
 
     def close(self) -> None:
-        """Leave the file to others."""
+        """Close the file and release the lock."""
         self._data.close()
         self._lock.close()
 
 
 @contextmanager
 def noting_change(model: Path) -> Iterator[Callable[[str], None] | None]:
-    """What a command that changes a model file in place calls with the new file's hash, before it takes its place.
+    """A callback for a command that modifies a model file: it gets the new file's hash before the file is put in place.
 
-    If the model is or was served, its record then knows that the new file has the events that the old one had, and a
-    service takes it over without teaching them again; None where there is no record.
+    If the model is or was served, the record then knows that the new file includes the same events as the old one, and
+    a service loads it without teaching them again. None if there is no record.
     """
     path = model.with_name(model.name + SUFFIX)
     if not path.exists():
@@ -385,14 +387,14 @@ def _document(text: str, labels: str, source: str | None = None, undoes: int | N
 
 
 def _state(root: str, up_to: str | None = None) -> str:
-    """SQL: 1 where a document is taught, −1 forgotten, 0 neither; now, or when the document `up_to` was written."""
+    """SQL: 1 if a document is taught, −1 if forgotten, else 0; now, or when the document `up_to` was written."""
     until = "" if up_to is None else f" AND chain.id <= {up_to}"
     same = f"(chain.id = {root} OR chain.undoes = {root})"
     return f"(SELECT coalesce(sum(chain.sign), 0) FROM documents AS chain WHERE {same}{until})"
 
 
 def _inverse(rows: Iterable[tuple[int, int, str, str]]) -> Change:
-    """The documents of (root, sign, text, labels) with the other sign."""
+    """The documents of (root, sign, text, labels) with the opposite sign."""
     learn: list[Document] = []
     forget: list[Document] = []
     for root, sign, text, labels in rows:
@@ -401,10 +403,10 @@ def _inverse(rows: Iterable[tuple[int, int, str, str]]) -> Change:
 
 
 def _take_lock(path: Path) -> BinaryIO:
-    """A lock beside the record, held until the process ends: one service at a time may teach a model."""
+    """A lock beside the record, held until the process ends: only one service at a time may teach a model."""
     try:
         return open_lock(path, wait=False)
     except BlockingIOError as problem:
         raise UnnaiveError(
-            f"another service teaches the model of {path.name}; stop that one, or start this one with --read-only"
+            f"another service is teaching the model of {path.name}; stop it, or start this one with --read-only"
         ) from problem

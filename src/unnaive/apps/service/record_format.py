@@ -1,8 +1,8 @@
-"""The tables of a teaching record, the version of their format, and how records of earlier versions become this one.
+"""The tables of a teaching record, their format version, and the migration of older records.
 
-Format 1 had documents without a number of their own, so that an event could not say which document it takes back.
-Since format 2 every document has one, and `undoes` names the document that a later one takes back or brings back:
-the first document of such a chain is taught or forgotten, by turns.
+In format 1 documents had no numbers, so an event could not say which document it reverses. Since format 2 every
+document has a number, and `undoes` names the first document of the chain that it belongs to: later documents of the
+chain alternately reverse and restore it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from unnaive.apps.service.record_seals import find_record_problem, seal_all, sea
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.sqlite_files import transaction
 
-FORMAT = 2  # kept in the file's user_version; raised where earlier versions of unnaive cannot read what is written
+FORMAT = 2  # stored as user_version; raised when earlier versions of unnaive cannot read the new format
 EVENTS = """
 CREATE TABLE IF NOT EXISTS events (
     id INTEGER PRIMARY KEY, at TEXT NOT NULL, kind TEXT NOT NULL, key TEXT UNIQUE, request TEXT, answer TEXT NOT NULL
@@ -39,33 +39,33 @@ CREATE INDEX IF NOT EXISTS documents_by_start ON documents (substr(text, 1, 32))
 
 
 def prepare_tables(data: sqlite3.Connection, name: str) -> None:
-    """Make the tables of a new record, bring those of an earlier format to this one; refuse a later one."""
-    found = int(data.execute("PRAGMA user_version").fetchone()[0])
-    if found > FORMAT:
+    """Create the tables of a new record, or migrate an older format; a newer format is an error."""
+    version = int(data.execute("PRAGMA user_version").fetchone()[0])
+    if version > FORMAT:
         raise UnnaiveError(
-            f"{name} has format {found}, and this version of unnaive reads up to {FORMAT}; update with: "
+            f"{name} has format {version}, and this version of unnaive reads up to {FORMAT}; update with: "
             "pip install --upgrade unnaive"
         )
     tables = {row[0] for row in data.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     with transaction(data):
-        if "documents" in tables and found < FORMAT:
+        if "documents" in tables and version < FORMAT:
             _run_all(data, SEALS)
-            MIGRATIONS[found or 1](data)
+            MIGRATIONS[version or 1](data)
         _run_all(data, EVENTS + DOCUMENTS + SEALS)
         data.execute(f"PRAGMA user_version = {FORMAT}")
 
 
 def _run_all(data: sqlite3.Connection, script: str) -> None:
-    """Statements within the transaction that is open, which `executescript` would end."""
+    """Run statements within the open transaction, which `executescript` would commit."""
     for statement in script.split(";"):
         if statement.strip():
             data.execute(statement)
 
 
 def _migrate_1(data: sqlite3.Connection) -> None:
-    """Number the documents, and find out which of them later ones took back.
+    """Number the documents, and determine which later ones reverse them.
 
-    The hashes of the old form are compared before, so that no damage is sealed as if it were sound, and made anew.
+    The old hashes are verified first, so that damage is not sealed as valid; then new ones are computed.
     """
     columns = "sign, text, labels, source"
     seal_unsealed(data, columns)
@@ -78,7 +78,8 @@ def _migrate_1(data: sqlite3.Connection) -> None:
     ).fetchall()
     data.execute("DROP TABLE documents")
     _run_all(data, DOCUMENTS)
-    stack: dict[tuple[str, str], list[int]] = {}  # taught documents that stand, and forgotten ones that were not taught
+    # documents currently taught, and documents forgotten without having been taught
+    stack: dict[tuple[str, str], list[int]] = {}
     gone: dict[tuple[str, str], list[int]] = {}
     for number, (event, sign, text, labels, source, kind) in enumerate(rows, start=1):
         same = (text, json.dumps(sorted(json.loads(labels), key=str)))

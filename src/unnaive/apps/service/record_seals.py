@@ -1,9 +1,9 @@
-"""Whether a teaching record is what was written: a running hash over its events, and a small file that knows the last.
+"""Detect damage to a teaching record: a hash chain over its events, and a small file that knows the last one.
 
-hash of event n = BLAKE2b(hash of event n − 1, event n, its documents). It is in the record itself, so that an event
-that was changed is found; up to which event a model file goes has a hash too. Events that are gone from the end leave
-a record that is sound and shorter, as SQLite leaves it when its write-ahead log was cut or damaged; so a second file,
-NAME.record.last, has a line for each event, written when the event is on disk and before it is acknowledged.
+hash of event n = BLAKE2b(hash of event n − 1, event n, its documents). The hashes are in the record, so that a modified
+event is detected; the last event of each model file has a hash too. If final events are lost, the record is valid but
+shorter, as SQLite leaves it when its write-ahead log was cut or damaged; so a second file, NAME.record.last, gets a
+line for each event after the event is on disk and before it is acknowledged.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from typing import Any
 from unnaive.base.errors import count_noun
 from unnaive.base.system import PLAIN
 
-SUFFIX = ".last"  # of the record's file name
+SUFFIX = ".last"  # appended to the record's file name
 LONGEST = 1 << 20  # bytes after which only the last lines are kept
 TABLES = """
 CREATE TABLE IF NOT EXISTS seals (event INTEGER PRIMARY KEY, hash TEXT NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS fold_seals (sha256 TEXT PRIMARY KEY, hash TEXT NOT NULL) STRICT;
 """
 START = "0" * 64  # the hash before the first event
-COLUMNS = "id, sign, text, labels, source, undoes"  # of a document, that its event's hash is over
+COLUMNS = "id, sign, text, labels, source, undoes"  # columns of a document that its event's hash covers
 
 
 def event_hash(before: str, event: Any, documents: Any) -> str:
-    """The running hash with one more event.
+    """Extend the hash chain by one event.
 
     event      (id, at, kind, key, request, answer)
     documents  (id, sign, text, labels, source, undoes) of each
@@ -39,27 +39,27 @@ def event_hash(before: str, event: Any, documents: Any) -> str:
     >>> event_hash(START, (1, "2026-01-01", "teach", None, None, "{}"), [document])[:16]
     '916a47e9640e3ccc'
     """
-    words = json.dumps([before, list(event), [list(one) for one in documents]], ensure_ascii=True)
+    words = json.dumps([before, list(event), [list(document) for document in documents]], ensure_ascii=True)
     return hashlib.blake2b(words.encode(), digest_size=32).hexdigest()
 
 
 def seal_event(data: sqlite3.Connection, event: int, columns: str = COLUMNS) -> str:
-    """Write the running hash up to an event, the last one, in the transaction that writes the event."""
+    """Store the hash of the last event, in the same transaction as the event."""
     row = data.execute("SELECT hash FROM seals WHERE event < ? ORDER BY event DESC LIMIT 1", (event,)).fetchone()
-    found = event_hash(START if row is None else row[0], *_content(data, event, columns))
-    data.execute("INSERT INTO seals VALUES (?, ?)", (event, found))
-    return found
+    digest = event_hash(START if row is None else row[0], *_content(data, event, columns))
+    data.execute("INSERT INTO seals VALUES (?, ?)", (event, digest))
+    return digest
 
 
 def seal_all(data: sqlite3.Connection, columns: str = COLUMNS) -> None:
-    """Make the hashes of all events anew."""
+    """Recompute the hashes of all events."""
     data.execute("DELETE FROM seals")
     for (event,) in data.execute("SELECT id FROM events ORDER BY id").fetchall():
         seal_event(data, event, columns)
 
 
 def seal_unsealed(data: sqlite3.Connection, columns: str = COLUMNS) -> None:
-    """Give the events of a record from before there were hashes theirs; once, when the first service opens it."""
+    """Add hashes to a record that predates them; done once, when a service first opens it."""
     if data.execute("SELECT 1 FROM seals LIMIT 1").fetchone() is None:
         seal_all(data, columns)
     if data.execute("SELECT 1 FROM fold_seals LIMIT 1").fetchone() is None:
@@ -68,12 +68,12 @@ def seal_unsealed(data: sqlite3.Connection, columns: str = COLUMNS) -> None:
 
 
 def seal_fold(data: sqlite3.Connection, sha256: str, event: int) -> None:
-    """Write the hash of what is said of a model file: up to which event it goes."""
+    """Store the hash of a model file's last event."""
     data.execute("INSERT OR REPLACE INTO fold_seals VALUES (?, ?)", (sha256, fold_hash(sha256, event)))
 
 
 def fold_hash(sha256: str, event: int) -> str:
-    """The hash of a model file's place among the events.
+    """The hash that seals a model file's last event.
 
     >>> fold_hash("ab" * 32, 7)[:16]
     'a080a143fdf409f8'
@@ -82,7 +82,7 @@ def fold_hash(sha256: str, event: int) -> str:
 
 
 def find_record_problem(data: sqlite3.Connection, columns: str = COLUMNS) -> str | None:
-    """What is not as it was written, in words: events, documents of no event, or which events model files have."""
+    """Describe a difference from what was written: events, documents without an event, or the events of model files."""
     changed = find_changed_events(data, columns)
     if changed:
         every = int(data.execute("SELECT max(event) FROM seals").fetchone()[0] or 0)
@@ -92,34 +92,34 @@ def find_record_problem(data: sqlite3.Connection, columns: str = COLUMNS) -> str
             "what was written"
         )
     if data.execute("SELECT 1 FROM documents WHERE event NOT IN (SELECT id FROM events) LIMIT 1").fetchone():
-        return "it has documents of no event"
-    told = {sha256: fold_hash(sha256, event) for sha256, event in data.execute("SELECT sha256, event FROM folds")}
+        return "it has documents without an event"
+    expected = {sha256: fold_hash(sha256, event) for sha256, event in data.execute("SELECT sha256, event FROM folds")}
     sealed = dict(data.execute("SELECT sha256, hash FROM fold_seals").fetchall())
     has_events = data.execute("SELECT 1 FROM events LIMIT 1").fetchone() is not None
-    if told != sealed or (has_events and not told):
-        return "which of its events the model files have is not what was written"
+    if expected != sealed or (has_events and not expected):
+        return "the events recorded for its model files are not what was written"
     return None
 
 
 def find_changed_events(data: sqlite3.Connection, columns: str = COLUMNS) -> list[int]:
-    """The numbers of events that are not what was written, or are gone from between others."""
+    """The numbers of events that differ from what was written, or are missing between others."""
     changed, before = [], START
     rows = data.execute(
         "SELECT event, hash FROM seals UNION SELECT id, NULL FROM events WHERE id NOT IN (SELECT event FROM seals)"
         " ORDER BY event"
     )
-    for event, found in rows.fetchall():
+    for event, written in rows.fetchall():
         content = _content(data, event, columns)
-        if found is None or content[0] is None or event_hash(before, *content) != found:
+        if written is None or content[0] is None or event_hash(before, *content) != written:
             changed.append(int(event))
-        before = found or before
+        before = written or before
     return changed
 
 
 def _content(data: sqlite3.Connection, event: int, columns: str) -> tuple[Any, list[Any]]:
     row = data.execute("SELECT id, at, kind, key, request, answer FROM events WHERE id = ?", (event,)).fetchone()
     documents = data.execute(
-        f"SELECT {columns} FROM documents WHERE event = ? ORDER BY rowid",  # one of two constants
+        f"SELECT {columns} FROM documents WHERE event = ? ORDER BY rowid",  # columns is one of two constants
         (event,),
     ).fetchall()
     return row, documents
@@ -127,23 +127,23 @@ def _content(data: sqlite3.Connection, event: int, columns: str) -> tuple[Any, l
 
 @dataclass(frozen=True)
 class LastKnown:
-    """What the small file says: the last event that was acknowledged, and up to which event model files go."""
+    """The content of the small file: the last acknowledged event, and the last event of each model file."""
 
     event: int
     folds: dict[str, int]
 
 
 class LastFile:
-    """The small file beside a record: lines are only ever added; one that is cut off is passed over.
+    """The small file beside a record: lines are only appended; an incomplete line is ignored.
 
-    Lines are not flushed to the disk: an event is there before its line, so the file can only be behind, never ahead.
+    Lines are not flushed: an event is on disk before its line, so the file can be behind, but never ahead.
     """
 
     def __init__(self, record: Path) -> None:
         self.path = record.with_name(record.name + SUFFIX)
 
     def read(self) -> LastKnown:
-        """What it says; of a file that is not there, nothing."""
+        """Read the file; empty if it does not exist."""
         event, folds = 0, {}
         try:
             lines = self.path.read_text(encoding="ascii", errors="replace").splitlines()
@@ -159,21 +159,21 @@ class LastFile:
         return LastKnown(event, folds)
 
     def begin_anew(self) -> LastKnown:
-        """What it says, and nothing from now on: the record that it speaks of was moved away."""
-        known = self.read()
+        """Return the content and start again: the record that it belongs to was moved away."""
+        before = self.read()
         self.path.unlink(missing_ok=True)
-        return known
+        return before
 
-    def add_event(self, event: int, found: str) -> None:
+    def add_event(self, event: int, digest: str) -> None:
         """Note that an event is on disk."""
-        self._add("event", event, found[:16])
+        self._add("event", event, digest[:16])
 
     def add_fold(self, sha256: str, event: int) -> None:
-        """Note up to which event a model file goes."""
+        """Note the last event of a model file."""
         self._add("fold", event, sha256)
 
-    def _add(self, kind: str, event: int, what: str) -> None:
-        line = f"{kind} {event} {what} {_check_word(kind, str(event), what)}\n"
+    def _add(self, kind: str, event: int, value: str) -> None:
+        line = f"{kind} {event} {value} {_check_word(kind, str(event), value)}\n"
         handle = os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | PLAIN, 0o600)
         try:
             if os.fstat(handle).st_size > LONGEST:
@@ -183,5 +183,5 @@ class LastFile:
             os.close(handle)
 
 
-def _check_word(kind: str, event: str, what: str) -> str:
-    return hashlib.blake2b(f"{kind} {event} {what}".encode(), digest_size=4).hexdigest()
+def _check_word(kind: str, event: str, value: str) -> str:
+    return hashlib.blake2b(f"{kind} {event} {value}".encode(), digest_size=4).hexdigest()

@@ -1,8 +1,8 @@
-"""Which versions a rollback can go to: the model file that each belongs to, and what cannot be taken back.
+"""Which versions a rollback can restore: the model file that each belongs to, and what cannot be undone.
 
-Every event belongs to a base, the model file that documents were taught to: 0 at first, a new number each time that
-another file takes over. A version of the base that is served is restored by taking documents back, one of the base
-before by its file, which the service keeps.
+Every event belongs to a base, the model file that was taught: 0 at first, and a new number whenever another file is
+loaded. A version of the current base is restored by undoing events; a version of the previous base is restored from its
+file, which the service keeps.
 """
 
 from __future__ import annotations
@@ -11,30 +11,30 @@ import json
 import sqlite3
 from dataclasses import dataclass
 
-PREVIOUS = "previous"  # the setting that says what the file of the base before is
+PREVIOUS = "previous"  # the setting that describes the file of the previous base
 
 
 @dataclass(frozen=True)
 class PreviousFile:
-    """The file of the base before: its hash, its base, and up to which event it goes."""
+    """The file of the previous base: its hash, its base, and its last event."""
 
     sha256: str
     base: int
     event: int
 
     def to_json(self) -> str:
-        """For the record."""
+        """Serialise for the record."""
         return json.dumps([self.sha256, self.base, self.event])
 
 
 def read_previous(words: str | None) -> PreviousFile | None:
-    """The inverse of `to_json`; None for None."""
+    """Parse the result of `to_json`; None for None."""
     return None if words is None else PreviousFile(*json.loads(words))
 
 
 @dataclass(frozen=True)
 class VersionMap:
-    """What matters of all events for going back: where bases begin, and which events lost something."""
+    """What a rollback needs to know about all events: where bases begin, and which events lost something."""
 
     last: int
     bases: tuple[tuple[int, int], ...]  # (event, base) in the order of events
@@ -42,7 +42,7 @@ class VersionMap:
     tunings: tuple[int, ...]
 
     def base_at(self, event: int) -> int:
-        """The base that the version after an event belongs to.
+        """The base of the version after an event.
 
         >>> versions = VersionMap(9, ((3, 1), (7, 0)), (), ())
         >>> [versions.base_at(event) for event in (2, 3, 6, 7)]
@@ -52,20 +52,20 @@ class VersionMap:
 
     @property
     def base(self) -> int:
-        """The base that is served."""
+        """The current base."""
         return self.base_at(self.last)
 
     @property
     def next_base(self) -> int:
-        """The number of a base that there was not before."""
+        """The next unused base number."""
         return max((base for _, base in self.bases), default=0) + 1
 
     def barrier(self, event: int, previous: PreviousFile | None) -> tuple[int, str] | None:
-        """The event that keeps a rollback from going back to the version after `event`, and why; None for none.
+        """The event that prevents a rollback to the version after `event`, and why; None if there is none.
 
         loss    events are missing from the record
-        rebase  another model file took over, and the one of before is not kept
-        tuning  what was tuned on held-out documents ended
+        rebase  another model file was loaded, and the previous one is not kept
+        tuning  a calibration or decision tuned on held-out documents was dropped
         """
         lost = next((number for number in self.losses if number > event), None)
         if lost is not None:
@@ -80,7 +80,7 @@ class VersionMap:
 
 
 def read_version_map(data: sqlite3.Connection) -> VersionMap:
-    """The map of all events of a record."""
+    """Read the map of all events of a record."""
     rows = data.execute(
         "SELECT id, kind = 'loss', json_extract(answer, '$.base'), json_extract(answer, '$.tuning_lost') FROM events"
         " ORDER BY id"

@@ -1,4 +1,4 @@
-"""Requests that cannot be done: the HTTP status and the sentence that say why."""
+"""Requests that cannot be served: the HTTP status and a sentence that says why."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from unnaive.base.errors import UnnaiveError
 
 
 class Refused(UnnaiveError):
-    """A request that cannot be done, with the HTTP status that says why, and what a program may want to know."""
+    """A request that cannot be served, with its HTTP status and details for programs."""
 
     def __init__(self, status: int, sentence: str, **more: Any) -> None:
         super().__init__(sentence)
         self.status, self.more = status, more
 
 
-# what a sentence for Python or the command line says, and what a client of REST can do instead
+# advice in messages for Python or the command line, and what a REST client can do instead
 REST_WORDS = {
     "reject by probability (--reject-below)": "reject by probability (threshold)",
     "train it with calibrate='temperature' (--calibrate temperature)": "train it with --calibrate temperature",
     "use decision_function, or calibrate the model first": "train it with --calibrate temperature to have them",
-    "make them all one kind, for instance with str": "give labels of the kind that the classes have",
-    "say grow=True, or --grow, to add it": "allow it with new_classes",
+    "convert them to one type, for instance with str": "give labels of the same type as the classes",
+    "pass grow=True, or --grow, to add it": "allow it with new_classes",
 }
 
 
 def refuse_mistake(status: int, problem: UnnaiveError) -> Refused:
-    """A mistake as a refused request; its sentence names what a request has, and not what a command or function has.
+    """Turn an error into a refused request, with advice for REST clients instead of advice for commands or functions.
 
-    >>> str(refuse_mistake(409, UnnaiveError("class 'x' is new; say grow=True, or --grow, to add it")))
+    >>> str(refuse_mistake(409, UnnaiveError("class 'x' is new; pass grow=True, or --grow, to add it")))
     "class 'x' is new; allow it with new_classes"
     """
     sentence = str(problem)

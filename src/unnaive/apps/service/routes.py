@@ -1,4 +1,4 @@
-"""Our own REST interface: classify, models, teaching, health."""
+"""The REST interface: classify, models, teaching, health."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from unnaive.apps.service.served import ServedModel
 from unnaive.base.errors import UnnaiveError
 
 STREAM_BODY = {"schema": {"type": "string"}, "example": LINES_EXAMPLE}
-LINES = 256  # of a stream, scored at a time
+LINES = 256  # lines of a stream scored at a time
 IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, min_length=1)]
 
 
 def json_response(value: Any, status: int = 200) -> Response:
-    """A value as an answer."""
+    """A value as a JSON response."""
     return Response(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS), status, media_type="application/json")
 
 
 class LinesResponse(Response):
-    """An answer that is written while the request is still read.
+    """A response that is written while the request is still being read.
 
-    Starlette's StreamingResponse waits for the client to leave by reading the request, and would eat its body.
+    Starlette's StreamingResponse detects a disconnect by reading the request and would consume its body.
     """
 
     media_type = "application/x-ndjson"
@@ -47,7 +47,7 @@ class LinesResponse(Response):
         self.lines = lines
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Send part after part; the server holds this back while the client does not read."""
+        """Send part after part; the server pauses this while the client does not read."""
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         async for part in self.lines:
             await send({"type": "http.response.body", "body": part, "more_body": True})
@@ -55,13 +55,13 @@ class LinesResponse(Response):
 
 
 def make_router(models: Models) -> APIRouter:
-    """The routes over some models."""
+    """The routes of the REST interface."""
     router = APIRouter()
 
     @router.post("/v1/classify", **described(bodies.ClassifyRequest, bodies.ClassifyAnswer, 404, 409))
     @declares(Effect.COMPUTE)
     async def classify(request: Request) -> Response:
-        """The labels of one text or of several, with the probability of every class."""
+        """Classify one text or several: labels, and the probability of every class."""
         return Response(await classify_texts(models, await request.body()), media_type="application/json")
 
     @router.post(
@@ -75,28 +75,28 @@ def make_router(models: Models) -> APIRouter:
     async def classify_stream(
         request: Request, model: str | None = None, top_k: Annotated[int, Query(ge=1)] = 1
     ) -> LinesResponse:
-        """A JSON object a line in (`{"text": …}`), one a line out, in order; of any length, in constant memory."""
-        found = models.find(model)
-        return LinesResponse(stream(models, found, request, top_k))
+        """One JSON object per line in (`{"text": …}`), one per line out, in order; any length, in constant memory."""
+        served = models.find(model)
+        return LinesResponse(stream(models, served, request, top_k))
 
     @router.get("/v1/models", **described(None, bodies.ModelList))
     @declares(Effect.READ)
     async def list_models() -> Response:
-        """The models; the first answers requests that name none."""
-        return json_response({"models": [model_summary(one) for one in models]})
+        """The models; the first is the default."""
+        return json_response({"models": [model_summary(model) for model in models]})
 
     @router.get("/v1/models/{name}", **described(None, bodies.ModelCard, 404))
     @declares(Effect.READ)
     async def card(name: str, terms: Annotated[int, Query(ge=0, le=100)] = 10) -> Response:
-        """The card of a model: its settings, sizes, classes and their strongest terms."""
+        """The card of a model: settings, sizes, classes and their strongest terms."""
         model = models.find(name)
         version = model.version
         about = await models.work(model_card, version.fitted, terms)
-        own = {
+        details = {
             "name": name, "version": version.number, "teachable": model.teachable, "evaluation": model.measures,
             "history": await models.work(model.history),
         }  # fmt: skip
-        return json_response({**own, **about})
+        return json_response({**details, **about})
 
     @router.get(
         "/v1/models/{name}/network", response_class=Response,
@@ -106,26 +106,26 @@ def make_router(models: Models) -> APIRouter:
     )  # fmt: skip
     @declares(Effect.READ)
     async def network(name: str, label: str) -> Response:
-        """The Bayesian network of a class as a picture, of models that have one."""
-        found = await models.work(network_picture, models.find(name).version.fitted, label)
-        return Response(found, media_type="image/svg+xml")
+        """The Bayesian network of a class as a picture, for models that have one."""
+        picture = await models.work(network_picture, models.find(name).version.fitted, label)
+        return Response(picture, media_type="image/svg+xml")
 
     @router.post("/v1/models/{name}/teach", **described(bodies.ChangeRequest, bodies.ChangeAnswer, 401, 403, 404, 409))
     @declares(Effect.CHANGE)
     async def teach(name: str, request: Request, key: IdempotencyKey = None) -> Response:
-        """Teach documents: they are on disk, and the model has them, when the answer comes."""
+        """Teach documents; when the answer arrives, they are on disk and the model has learnt them."""
         return await teach_given(models, name, await request.body(), key)
 
     @router.post("/v1/models/{name}/forget", **described(bodies.ForgetRequest, bodies.ChangeAnswer, 401, 403, 404, 409))
     @declares(Effect.CHANGE)
     async def forget(name: str, request: Request, key: IdempotencyKey = None) -> Response:
-        """Forget what was taught, by its event or its text, exactly: the model becomes the one that never saw it."""
+        """Forget what was taught, by event or by text, exactly: the model becomes the one that never saw it."""
         return await forget_taught(models, name, await request.body(), key)
 
     @router.post("/v1/models/{name}/undo", **described(bodies.UndoRequest, bodies.ChangeAnswer, 401, 403, 404, 409))
     @declares(Effect.CHANGE)
     async def undo(name: str, request: Request, key: IdempotencyKey = None) -> Response:
-        """Take an event back: forget what it taught, teach what it forgot; once."""
+        """Undo an event: forget what it taught, teach what it forgot; an event can be undone once."""
         body = await request.body()
         asked = bodies.parse(bodies.UndoRequest, body)
         model = models.find(name)
@@ -137,20 +137,20 @@ def make_router(models: Models) -> APIRouter:
         name: str, request: Request, limit: Annotated[int, Query(ge=1, le=1000)] = 50,
         before: Annotated[int | None, Query(ge=0, le=1 << 53)] = None, documents: bool = False,
     ) -> Response:  # fmt: skip
-        """What the model was taught and what it forgot, the newest first; `documents` needs the token."""
+        """The events of the model, newest first; `documents` needs the token."""
         model = models.find(name)
         if documents and not request.scope.get("unnaive.token"):
-            raise Refused(401, "documents are shown only with the token of the service: Authorization: Bearer TOKEN")
+            raise Refused(401, "documents need the token of the service: Authorization: Bearer TOKEN")
         record = model.record
-        found = [] if record is None else await models.work(record.events, limit, before, documents=documents)
-        return json_response({"current": model.version.number, "versions": found})
+        events = [] if record is None else await models.work(record.events, limit, before, documents=documents)
+        return json_response({"current": model.version.number, "versions": events})
 
     @router.post(
         "/v1/models/{name}/rollback", **described(bodies.RollbackRequest, bodies.ChangeAnswer, 401, 403, 404, 409)
     )
     @declares(Effect.CHANGE)
     async def rollback(name: str, request: Request, key: IdempotencyKey = None) -> Response:
-        """Make the model what it was at a version, exactly."""
+        """Restore a version of the model, exactly."""
         body = await request.body()
         asked = bodies.parse(bodies.RollbackRequest, body)
         model = models.find(name)
@@ -159,20 +159,20 @@ def make_router(models: Models) -> APIRouter:
     @router.get("/healthz", **described(None, bodies.Status))
     @declares(Effect.HEALTH)
     async def healthz() -> Response:
-        """Whether the process answers."""
+        """Whether the process is running."""
         return json_response({"status": "ok"})
 
     @router.get("/readyz", **described(None, bodies.Status, 503))
     @declares(Effect.HEALTH)
     async def readyz() -> Response:
-        """Whether the service can do its work: all models are loaded and what they were taught can be written."""
+        """Whether the service is ready: all models are loaded, and teaching can be written to disk."""
         problem = models.problem
         return json_response({"status": problem or "ready"}, 503 if problem else 200)
 
     @router.get("/metrics", response_class=Response)
     @declares(Effect.READ)
     async def metrics() -> Response:
-        """Counters, times and drift in Prometheus's text format."""
+        """Counters, durations and drift in Prometheus's text format."""
         await models.update_gauges()
         return Response(models.metrics.text(), media_type="text/plain; version=0.0.4")
 
@@ -180,12 +180,13 @@ def make_router(models: Models) -> APIRouter:
 
 
 def model_summary(model: ServedModel) -> dict[str, Any]:
-    """A model in a list."""
+    """The entry of a model in a list."""
     version = model.version
     spec = version.fitted.spec
     return {
         "name": model.name, "version": version.number, "model": spec.model.name, "title": spec.model.title,
         "classes": len(version.fitted.classes), "teachable": model.teachable,
+        "fields": None if version.fitted.token_rule is None else version.fitted.token_rule.field_kinds,
     }  # fmt: skip
 
 
@@ -204,7 +205,7 @@ async def forget_taught(models: Models, name: str, body: bytes, key: str | None)
     """Forget the event or the documents of a request."""
     asked = bodies.parse(bodies.ForgetRequest, body)
     if asked.event is None and asked.documents is None:
-        raise Refused(422, "give event, the number of what was taught, or documents with their labels")
+        raise Refused(422, "give event (the number of what was taught) or documents with their labels")
     model = models.find(name)
     documents = _documents_of(models, model, asked.documents or [])
     request = digest_of("forget", body)
@@ -213,44 +214,44 @@ async def forget_taught(models: Models, name: str, body: bytes, key: str | None)
     )
 
 
-async def change(models: Models, model: ServedModel, function: Any, *given: Any, **named: Any) -> Response:
-    """The answer of a function that changes a model."""
+async def change(models: Models, model: ServedModel, function: Any, *arguments: Any, **named: Any) -> Response:
+    """The response of a function that changes a model."""
     try:
-        found = await models.change(function, *given, **named)
+        answer = await models.change(function, *arguments, **named)
     except Refused:
         raise
     except UnnaiveError as problem:  # a document that the model never learnt, or cannot learn
         raise refuse_mistake(409, problem) from problem
-    models.count_change(model, found)
-    return json_response({"model": model.name, **found})
+    models.count_change(model, answer)
+    return json_response({"model": model.name, **answer})
 
 
 def digest_of(kind: str, body: bytes) -> str:
-    """What tells one request from another that has the same idempotency key."""
+    """A digest that distinguishes requests with the same idempotency key."""
     return hashlib.sha256(kind.encode() + b" " + body).hexdigest()
 
 
-def _documents_of(models: Models, model: ServedModel, given: list[bodies.LabelledDocument]) -> tuple[Document, ...]:
-    texts = models.check_texts(read_given(model.version.fitted, [one.text for one in given]))
-    return tuple(Document(text, _labels_of(one)) for text, one in zip(texts, given, strict=True))
+def _documents_of(models: Models, model: ServedModel, documents: list[bodies.LabelledDocument]) -> tuple[Document, ...]:
+    texts = models.check_texts(read_given(model.version.fitted, [document.text for document in documents]))
+    return tuple(Document(text, _labels_of(document)) for text, document in zip(texts, documents, strict=True))
 
 
 def _labels_of(document: bodies.LabelledDocument) -> tuple[Any, ...]:
     if (document.label is None) == (document.labels is None):
-        raise Refused(422, "give each document either label, or labels as a list")
+        raise Refused(422, "give each document either label or labels (a list)")
     return (document.label,) if document.label is not None else tuple(document.labels or ())
 
 
 async def stream(models: Models, model: ServedModel, request: Request, top_k: int) -> AsyncIterator[bytes]:
-    """Answers line by line; the next lines are only read when those before were taken.
+    """Yield results line by line; further lines are read only after the previous results were taken.
 
-    What ends the stream early, such as a client that sends no more lines, is said in a last line.
+    If the stream ends early, for instance because the client sends no more lines, a last line says why.
     """
     try:
         async for answers in _answer_parts(models, model, request, top_k):
             yield answers
     except ClientDisconnect:
-        return  # who has gone is told nothing
+        return  # the client has disconnected
     except Refused as problem:
         yield orjson.dumps({"error": str(problem)}) + b"\n"
 
@@ -261,7 +262,7 @@ async def _answer_parts(models: Models, model: ServedModel, request: Request, to
     async for part in request.stream():
         *lines, rest = (rest + part).split(b"\n")
         if len(rest) > models.limits.body:
-            raise Refused(413, f"a line is longer than {models.limits.body:,} bytes; the rest is not read")
+            raise Refused(413, f"a line is longer than {models.limits.body:,} bytes; the rest is ignored")
         waiting += [line for line in lines if line.strip()]
         while len(waiting) >= LINES:
             yield await answer_lines(models, model, waiting[:LINES], top_k)
@@ -275,7 +276,7 @@ async def _answer_parts(models: Models, model: ServedModel, request: Request, to
 
 
 async def answer_lines(models: Models, model: ServedModel, lines: list[bytes], top_k: int) -> bytes:
-    """An answer for each line; a line that is no object with a text gets a sentence, and the stream goes on."""
+    """A result for each line; a line without a JSON object with a text gets an error, and the stream continues."""
     texts, problems = [], {}
     for number, line in enumerate(lines):
         try:
@@ -285,7 +286,7 @@ async def answer_lines(models: Models, model: ServedModel, lines: list[bytes], t
             problems[number] = str(problem)
             texts[number:] = [""]
     scored = await models.find_top(model, texts, top_k)
-    more = {"model": model.name, "version": scored.version.number}  # which may change while a stream goes on
+    more = {"model": model.name, "version": scored.version.number}  # the version may change during a stream
     rows = scored.render(b"\n", more).joined(0, len(texts)).split(b"\n")
     for number, sentence in problems.items():
         rows[number] = orjson.dumps({"error": sentence})

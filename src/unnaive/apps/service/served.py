@@ -1,4 +1,4 @@
-"""A model that is served: its current version, which requests take once, and the one way in which it changes."""
+"""A served model: its current version, which each request reads once, and the only way to change it."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ from unnaive.learning.tuned_models import lost_tuning
 
 log = logging.getLogger("unnaive.service")
 
-BARRIERS = {  # why versions from before an event cannot be restored, by its kind
-    "loss": ": events before version {} were lost with a part of the record; choose a later version",
-    "tuning": " exactly: version {} ended what was tuned on held-out documents; forget the documents taught since "
+BARRIERS = {  # why versions before an event cannot be restored, by the kind of obstacle
+    "loss": ": events before version {} were lost from the record; choose a later version",
+    "tuning": " exactly: version {} dropped what was tuned on held-out documents; forget the documents taught since "
     "instead",
-    "rebase": ": with version {} another model file took over, and its own is not kept; choose a later version",
+    "rebase": ": version {} loaded another model file, and the previous one is not kept; choose a later version",
 }
 
 
 class ServedModel:
-    """One model file: any number of threads read `version`, one at a time changes it.
+    """One model file: any number of threads read `version`, and one at a time changes it.
 
-    A change is tried on a copy first, so that what cannot be learnt or forgotten is refused and leaves no trace; then
-    it is written to the record; then the new version takes the place of the old one, in one assignment.
+    A change is first tried on a copy, so that a refused change leaves no trace; then it is written to the record; then
+    the new version replaces the old one in a single assignment.
     """
 
     def __init__(self, name: str, path: Path, *, teachable: bool, grow: bool = False) -> None:
@@ -53,12 +53,12 @@ class ServedModel:
         self._changing = threading.RLock()
         self.record: TeachingRecord | None = None
         self._settings: dict[str, str] = {}
-        self._grow = grow  # whether classes that another model does not have are carried over to it
-        self.measures: dict[str, Any] = {}  # what `unnaive evaluate --json` said of it, for its card
-        self.held_out: HeldOut | None = None  # what each version is measured on
-        self._measured: int | None = None  # the version that was measured last
-        self._history: list[dict[str, Any]] = []  # where there is no record
-        self.problem: str | None = None  # why the model file could not be read or rewritten, for /readyz
+        self._grow = grow  # whether classes that a new model file lacks are added to it
+        self.measures: dict[str, Any] = {}  # output of `unnaive evaluate --json`, for the card
+        self.held_out: HeldOut | None = None  # documents for evaluating each version
+        self._measured: int | None = None  # the version evaluated last
+        self._history: list[dict[str, Any]] = []  # if there is no record
+        self.problem: str | None = None  # why the model file could not be read or written, for /readyz
         self._signature = file_signature(path)
         self._hash, self._folded = "", 0
         fitted = load_served(path, mapped=not teachable)
@@ -72,9 +72,9 @@ class ServedModel:
                 raise
 
     def _take_over(self, fitted: FittedModel, sha256: str) -> None:
-        """Serve the model of the file, with the events that it does not have.
+        """Serve the model of a file, with the events that it does not include.
 
-        A file that the record knows nothing of was trained anew: what was taught is carried over to it, as one event.
+        A file unknown to the record was retrained: what was taught is applied to it, as one event.
         """
         record = self._teachable_record()
         folded = record.fold_of(sha256)
@@ -88,9 +88,9 @@ class ServedModel:
         base = versions.next_base if record.is_derived(sha256) else versions.base_at(folded)
         if base != versions.base:
             self._keep_previous()
-            back = record.left_out_since(folded)  # which an earlier file of this model has
+            back = record.left_out_since(folded)  # an earlier file of this model includes them
             about = {"taught": len(back.learn), "forgotten": len(back.forget), "base": base}
-            log.warning("%s: another model file took over as version %d", self.name, record.add(REBASE, back, about))
+            log.warning("%s: loaded another model file as version %d", self.name, record.add(REBASE, back, about))
         missing = record.change_since(folded)
         fitted = change_model(fitted, missing) if missing else fitted
         self._hash, self._folded = sha256, folded
@@ -103,32 +103,32 @@ class ServedModel:
         number = record.add(REBASE, rebased.to_change(), rebased.to_answer() | {"base": record.versions().next_base})
         self._hash, self._folded = sha256, number - 1
         self.version = make_version(rebased.fitted, number)
-        log.warning("%s: another model file took over as version %d: %s", self.name, number, rebased.describe())
-        self.fold()  # from here on the record knows the file
+        log.warning("%s: loaded another model file as version %d: %s", self.name, number, rebased.describe())
+        self.fold()  # now the record knows the file
 
     def _keep_previous(self) -> None:
-        """Keep the model that is served in a file beside it, so that a rollback can go back to it."""
+        """Keep the current model in a file beside it, so that a rollback can restore it."""
         if not self._hash:
-            return  # at a start there is none
+            return  # at the start there is none
         record, version = self._teachable_record(), self.version
         try:
             sha256 = write_fold(record.previous_path, version.fitted, record, version.number)
         except OSError as problem:
-            log.error("%s: the model file before is not kept: %s", self.name, problem)
+            log.error("%s: the previous model file is not kept: %s", self.name, problem)
             record.previous_path.unlink(missing_ok=True)
             return
         kept = PreviousFile(sha256, record.versions().base_at(version.number), version.number)
         record.keep_setting(PREVIOUS, kept.to_json())
 
     def file_changed(self) -> tuple[int, ...] | None:
-        """What is to be seen of the model file from outside, if that has changed; None where it has not."""
-        found = file_signature(self.path)
-        return None if found in (None, self._signature) else found
+        """The new signature of the model file if it has changed, else None."""
+        signature = file_signature(self.path)
+        return None if signature in (None, self._signature) else signature
 
     def reload(self) -> bool:
-        """Take over the model file if it is another one than was read or written last; whether it was.
+        """Load the model file if it is not the one last read or written; return whether it was.
 
-        One that cannot be read is told by /readyz, and the model of before goes on answering.
+        If it cannot be read, /readyz reports it and the current model continues to answer.
         """
         with self._changing:
             signature = file_signature(self.path)
@@ -138,14 +138,15 @@ class ServedModel:
             try:
                 return self._reload(signature)
             except (UnnaiveError, OSError) as problem:
-                reason = str(problem).replace(f"{self.path.parent}/", "")  # /readyz is for everybody
-                self.problem = f"the new model file of {self.name} could not be taken over: {reason}"
+                # without the folder, since anybody can read /readyz
+                reason = str(problem).replace(f"{self.path.parent}/", "")
+                self.problem = f"the new model file of {self.name} could not be loaded: {reason}"
                 log.error("%s", self.problem)
                 return False
 
     def _reload(self, signature: tuple[int, ...]) -> bool:
         fitted, sha256 = load_served(self.path, mapped=self.record is None), hash_file(self.path)
-        if file_signature(self.path) != signature:  # replaced while it was read: the next look takes it over
+        if file_signature(self.path) != signature:  # replaced while it was read: the next check loads it
             self._signature = None
             return False
         same = sha256 == self._hash
@@ -159,7 +160,7 @@ class ServedModel:
 
     @property
     def teachable(self) -> bool:
-        """Whether it can be taught."""
+        """Whether the model can be taught."""
         return self.record is not None
 
     def change(
@@ -171,10 +172,11 @@ class ServedModel:
         key: str | None = None,
         request: str = "",
     ) -> dict[str, Any]:
-        """Teach and forget documents: what the model did before and does now, when both are on disk.
+        """Teach and forget documents; when this returns, the change is on disk. The answer has predictions before and
+        after.
 
-        `new_classes` says whether labels that the model does not know become classes, or which of them. A request with
-        a `key` that was seen before is not done again: it gets the answer of the first time.
+        `new_classes` is True to add unknown labels as classes, or lists those to add. A request with a `key` that was
+        used before is not repeated: it gets the first answer.
         """
         with self._changing:
             return self._repeated(key, request) or self._change(kind, change, new_classes, key, request)
@@ -183,28 +185,32 @@ class ServedModel:
         self, documents: Sequence[Document], *, event: int | None = None, unchecked: bool = False,
         key: str | None = None, request: str = "",
     ) -> dict[str, Any]:  # fmt: skip
-        """Forget what was taught: an event, some documents of it, or documents by their text and labels.
+        """Forget what was taught: an event, some of its documents, or documents by text and labels.
 
-        Of documents that were not taught here, the model itself must know that it learnt them, unless `unchecked`.
+        Documents that were not taught here must be known to the model as learnt, unless `unchecked`.
         """
         with self._changing:
             done = self._repeated(key, request)
             if done is not None:
                 return done
             record = self._teachable_record()
-            given = [replace(one, labels=resolve_labels(self.version.fitted, one.labels)) for one in documents]
+            resolved = [
+                replace(document, labels=resolve_labels(self.version.fitted, document.labels)) for document in documents
+            ]
             if event is None:
-                wanted = record.link(given)
+                wanted = record.link(resolved)
                 if not unchecked:
                     check_learnt(
-                        self.version.fitted, [one for one in wanted if one.undoes is None], record.count_taught
+                        self.version.fitted,
+                        [document for document in wanted if document.undoes is None],
+                        record.count_taught,
                     )
             else:
-                wanted = select_documents(self._undoing(event).forget, given, event)
+                wanted = select_documents(self._undoing(event).forget, resolved, event)
             return self._change("forget", Change(forget=wanted), False, key, request, undoes=event)
 
     def undo(self, event: int, *, key: str | None = None, request: str = "") -> dict[str, Any]:
-        """Take an event back, of whatever kind: forget what it taught, and teach what it forgot."""
+        """Undo an event of any kind: forget what it taught, and teach what it forgot."""
         with self._changing:
             done = self._repeated(key, request)
             return done or self._change("undo", self._undoing(event), None, key, request, undoes=event)
@@ -216,19 +222,19 @@ class ServedModel:
             raise Refused(409, f"there is no event {event}; the last is {record.last}")
         versions = record.versions()
         if kind == REBASE or versions.base_at(event) != versions.base_at(event - 1):
-            raise Refused(409, f"with event {event} another model file took over; roll back to a version before it")
+            raise Refused(409, f"event {event} loaded another model file; roll back to a version before it")
         change = record.undoing(event)
         if not change:
-            raise Refused(409, f"nothing is left of event {event} to take back: it was taken back before")
+            raise Refused(409, f"event {event} has already been undone")
         return change
 
     def _repeated(self, key: str | None, request: str) -> dict[str, Any] | None:
-        """The answer of a request whose key was seen before; None for a new one."""
+        """The answer of an earlier request with this key; None for a new key."""
         done = None if key is None else self._teachable_record().answered(key)
         if done is None:
             return None
         if done[1] != request:
-            raise Refused(409, f"the idempotency key {key!r} was used for another request; take a new one")
+            raise Refused(409, f"the idempotency key {key!r} was used for another request; use a new one")
         return shown_answer(done[2], done[0], repeated=True)
 
     def _change(
@@ -236,8 +242,8 @@ class ServedModel:
         undoes: int | None = None,
     ) -> dict[str, Any]:  # fmt: skip
         record, old = self._teachable_record(), self.version.fitted
-        learn = tuple(replace(one, labels=resolve_labels(old, one.labels)) for one in change.learn)
-        check_new_classes(old, [label for one in learn for label in one.labels], new_classes)
+        learn = tuple(replace(document, labels=resolve_labels(old, document.labels)) for document in change.learn)
+        check_new_classes(old, [label for document in learn for label in document.labels], new_classes)
         change = Change(learn, record.link(change.forget))
         new = change_model(old, change.net())
         answer: dict[str, Any] = {
@@ -256,7 +262,7 @@ class ServedModel:
     def replace_source(
         self, source: str, document: Document | None, *, new_classes: bool = False, key: str | None = None
     ) -> dict[str, Any]:
-        """Teach what a source stands for now, and forget what it stood for before; None forgets only."""
+        """Teach the document that a source now stands for, and forget the one before; None only forgets."""
         with self._changing:
             old = self._teachable_record().current(source)
             learn = () if document is None else (document,)
@@ -272,35 +278,35 @@ class ServedModel:
             return self._change("annotation", Change(learn, () if old is None else (old,)), new_classes, key, "")
 
     def setting(self, name: str) -> str | None:
-        """What was kept under a name beside the model: in its record, or, of a model that is only read, in memory."""
+        """A value stored by name: in the record or, for a read-only model, in memory."""
         return self._settings.get(name) if self.record is None else self.record.setting(name)
 
     def keep_setting(self, name: str, value: str) -> None:
-        """Keep a value under a name."""
+        """Store a value by name."""
         if self.record is None:
             self._settings[name] = value
         else:
             self.record.keep_setting(name, value)
 
     def measure(self) -> bool:
-        """Measure the current version if that was not done; whether it was done now."""
+        """Evaluate the current version unless that was done; return whether it was done now."""
         version, held_out = self.version, self.held_out
         if held_out is None or self._measured == version.number:
             return False
-        found = measure_version(version.fitted, held_out)
+        measures = measure_version(version.fitted, held_out)
         self._measured = version.number
         if self.record is None:
-            self._history.insert(0, {"version": version.number, "at": None, "measures": found})
+            self._history.insert(0, {"version": version.number, "at": None, "measures": measures})
         else:
-            self.record.keep_measures(version.number, found)
+            self.record.keep_measures(version.number, measures)
         return True
 
     def history(self, limit: int = 100) -> list[dict[str, Any]]:
-        """The versions that were measured, the newest first."""
+        """The evaluated versions, newest first."""
         return self._history[:limit] if self.record is None else self.record.measured(limit)
 
     def roll_back(self, number: int, *, key: str | None = None, request: str = "") -> dict[str, Any]:
-        """Make the model what it was after the event `number`, exactly, as one more event."""
+        """Restore the model after the event `number`, exactly; this is recorded as a further event."""
         with self._changing:
             done = self._repeated(key, request)
             if done is not None:
@@ -317,11 +323,11 @@ class ServedModel:
             return self._change(f"rollback to {number}", record.undoing_since(number), None, key, request)
 
     def _restore_previous(self, number: int, key: str | None, request: str) -> dict[str, Any]:
-        """Go back to a version of the model file before, which changes places with the one that is served."""
+        """Restore a version of the previous model file, which swaps places with the current one."""
         record, old = self._teachable_record(), self.version.fitted
         kept = record.previous
         if kept is None or hash_file(record.previous_path) != kept.sha256:
-            raise Refused(409, f"version {number} cannot be restored: {record.previous_path.name} was changed")
+            raise Refused(409, f"version {number} cannot be restored: {record.previous_path.name} was modified")
         change, since = record.undoing_since(number), record.change_since(kept.event)
         missing = Change((*since.learn, *change.learn), (*since.forget, *change.forget)).net()
         new = load_served(record.previous_path, mapped=False)
@@ -337,9 +343,9 @@ class ServedModel:
         return shown_answer(answer, event, repeated=False)
 
     def fold(self) -> bool:
-        """Rewrite the model file with all events in it; whether there was anything to write.
+        """Rewrite the model file with all events; return whether there was anything to write.
 
-        A command that is about to change the file is not disturbed: what is not written now is written later.
+        If a command is about to change the file, the write is postponed.
         """
         with self._changing:
             record = self.record
@@ -356,14 +362,14 @@ class ServedModel:
             except BlockingIOError:
                 return False
             except FileNotFoundError as problem:
-                self.problem = f"the model file of {self.name} is gone; what was taught is in its record"
+                self.problem = f"the model file of {self.name} is missing; what was taught is in its record"
                 raise UnnaiveError(self.problem) from problem
             self._signature = None
-            self.reload()  # somebody else has written it
+            self.reload()  # another process has written it
             return False
 
     def close(self) -> None:
-        """Fold, and leave the record."""
+        """Write the model file and close the record."""
         if self.record is not None:
             try:
                 self.fold()
@@ -372,33 +378,31 @@ class ServedModel:
 
     def _teachable_record(self) -> TeachingRecord:
         if self.record is None:
-            raise Refused(
-                403, "this service only reads its models; start it without --read-only and --workers to teach"
-            )
+            raise Refused(403, "this service is read-only; start it without --read-only and --workers to teach")
         return self.record
 
 
 def shown_answer(answer: dict[str, Any], number: int, *, repeated: bool) -> dict[str, Any]:
-    """What a client gets of the answer that the record keeps."""
+    """The part of a recorded answer that a client gets."""
     shown = {name: value for name, value in answer.items() if name not in ("copies", "base")}
     return shown | {"version": number, "event": number, "repeated": repeated}
 
 
 def count_copies(fitted: FittedModel, documents: Sequence[Document], record: TeachingRecord) -> dict[str, int]:
-    """How often the model learnt the texts without being taught them here, of those that it did: for a rebase."""
+    """For texts that the model had learnt before they were taught here: how often. Needed for a rebase."""
     if fitted.text_hashes is None or not documents:
         return {}
-    texts = [one.text for one in documents]
+    texts = [document.text for document in documents]
     known = {text: times for text, times in zip(texts, fitted.text_hashes.copies(texts), strict=True) if times}
     others = {text: times - record.count_taught(text) for text, times in known.items()}
     return {text: times for text, times in others.items() if times > 0}
 
 
 def compare_versions(old: FittedModel, new: FittedModel, change: Change) -> list[dict[str, Any]]:
-    """The prediction of each changed text before and after, as plain values."""
-    texts = [one.text for one in (*change.learn, *change.forget)][:100]
+    """The prediction for each changed text before and after, as plain values."""
+    texts = [document.text for document in (*change.learn, *change.forget)][:100]
     return [
-        {"before": one, "after": two} for one, two in zip(_best(old, texts), _best(new, texts), strict=True)
+        {"before": before, "after": after} for before, after in zip(_best(old, texts), _best(new, texts), strict=True)
     ]  # fmt: skip
 
 
@@ -409,11 +413,11 @@ def _best(fitted: FittedModel, texts: Sequence[str]) -> list[dict[str, Any]]:
     values = fitted.probabilities(scores) if fitted.probabilistic else scores
     best = fitted.first_labels(scores)
     name = "probability" if fitted.probabilistic else "score"
-    return [{"label": fitted.classes[one], name: float(row[one])} for one, row in zip(best, values, strict=True)]
+    return [{"label": fitted.classes[index], name: float(row[index])} for index, row in zip(best, values, strict=True)]
 
 
 def check_label(fitted: FittedModel, label: Label) -> None:
-    """An error with status 404 if the model has no such class."""
+    """Refuse with status 404 if the model has no such class."""
     try:
         fitted.class_index(label)
     except UnnaiveError as problem:

@@ -1,4 +1,4 @@
-"""Signing in and out on a page: the token is sent once, and a session's cookie stands for it from then on."""
+"""Sign in and out on a page: the token is sent once; from then on a session cookie replaces it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from unnaive.apps.service.sessions import LASTS, Sessions
 
 
 def make_session_router(sessions: Sessions, *, always: bool) -> APIRouter:
-    """The routes by which a page signs in and out; `always` says whether everything needs the token."""
+    """The routes for signing in and out; `always` tells the page whether every request needs the token."""
     router = APIRouter(include_in_schema=False)
 
     def answer(signed_in: bool) -> Response:
@@ -22,11 +22,12 @@ def make_session_router(sessions: Sessions, *, always: bool) -> APIRouter:
         return answer(bool(request.scope.get("unnaive.token")))
 
     @router.post("/session")
-    @declares(Effect.CHANGE)  # so the guard has seen the token, slows guesses down, and lets no other site do this
+    @declares(Effect.CHANGE)  # so the guard checks the token, delays guesses and refuses other sites
     async def sign_in(request: Request) -> Response:
         done = answer(True)
-        if "authorization" in request.headers:  # a session does not prolong itself
-            secure = request.headers.get("origin", "").startswith("https://")  # also behind a proxy
+        if "authorization" in request.headers:  # a session cannot extend itself
+            # set by the browser, so it also holds behind a proxy
+            secure = request.headers.get("origin", "").startswith("https://")
             done.set_cookie(
                 sessions.cookie, sessions.start(), max_age=LASTS, path="/", httponly=True, samesite="strict",
                 secure=secure,

@@ -1,7 +1,7 @@
-"""Sessions of people in a browser: a signed cookie in the place of the token, so that a reload need not ask for it.
+"""Browser sessions: a signed cookie replaces the token, so that a reload does not ask for it again.
 
-The cookie holds the time at which it expires and a random number, signed by a key that is derived from the token, or
-from a secret file where the token was made for one run. Nothing is stored, so a session survives a restart.
+The cookie holds its expiry time and a random number, signed with a key derived from the token, or from a secret file if
+the token was generated for one run. Nothing is stored, so sessions survive a restart.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from unnaive.base.lazy import lazy_property
 from unnaive.base.system import keep_mode
 
 LASTS = 7 * 24 * 3600  # seconds
-MOST_ENDED = 10_000  # ended sessions that are remembered
-SCRYPT = {"n": 1 << 14, "r": 8, "p": 1, "dklen": 32}  # about 50 ms: a stolen cookie is no quick way to guess the token
+MOST_ENDED = 10_000  # maximum number of ended sessions remembered
+# about 50 ms, so that a stolen cookie does not allow fast guessing of the token
+SCRYPT = {"n": 1 << 14, "r": 8, "p": 1, "dklen": 32}
 Headers = dict[bytes, bytes]
 
 
 class Sessions:
-    """Starts, knows and ends sessions. A session that was ended is refused until this process stops."""
+    """Start, recognise and end sessions. An ended session is refused until this process stops."""
 
     def __init__(self, secret: str, clock: Callable[[], float] = time.time) -> None:
         self._secret, self._clock = secret, clock
-        self._ended: dict[str, float] = {}  # expiry by value
+        self._ended: dict[str, float] = {}  # expiry time by cookie value
 
     @lazy_property
     def _key(self) -> bytes:
@@ -38,16 +39,16 @@ class Sessions:
 
     @lazy_property
     def cookie(self) -> str:
-        """The name of the cookie. Ports of a host share cookies, so each service has a name of its own."""
+        """The name of the cookie. Ports of a host share cookies, so each service has its own name."""
         return "unnaive_" + hmac.new(self._key, b"name", hashlib.sha256).hexdigest()[:12]
 
     def start(self) -> str:
-        """The value of a new session."""
+        """The cookie value of a new session."""
         body = f"{int(self._clock()) + LASTS}.{secrets.token_hex(12)}"
         return f"{body}.{self._sign(body)}"
 
     def knows(self, value: str) -> bool:
-        """Whether a value was made here, has not expired and was not ended.
+        """Whether a cookie value was issued here, has not expired and was not ended.
 
         >>> sessions = Sessions("a secret of some length", clock=lambda: 1000.0)
         >>> value = sessions.start()
@@ -62,12 +63,12 @@ class Sessions:
     def end(self, value: str) -> None:
         """Refuse a session from now on."""
         now = self._clock()
-        self._ended = {one: expiry for one, expiry in self._ended.items() if expiry > now}
+        self._ended = {session: expiry for session, expiry in self._ended.items() if expiry > now}
         if self.knows(value) and len(self._ended) < MOST_ENDED:
             self._ended[value] = float(value.partition(".")[0])
 
     def read(self, headers: Headers) -> str:
-        """The value that the cookies of a request have; empty where there is none."""
+        """The session cookie of a request; empty if there is none."""
         if b"cookie" not in headers:
             return ""
         for part in headers[b"cookie"].decode("latin-1").split(";"):
@@ -82,7 +83,7 @@ class Sessions:
 
 
 def read_local_secret(*purpose: str) -> str:
-    """A secret of this user for a purpose, the same after a restart; one for this run where no file can be written."""
+    """A secret of this user for a purpose, kept across restarts; valid for this run only if no file can be written."""
     base = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
     try:
         path = Path(base).expanduser() / "unnaive" / "session-secret"

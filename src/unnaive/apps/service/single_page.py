@@ -1,4 +1,4 @@
-"""A page in one file that works offline from disk: an exported module, and the service's own way to try a text."""
+"""A page in a single file that works offline: an exported module, and the service's form to try a text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html import escape
 
 from unnaive.apps.service.static_files import STATIC
 
-# nothing is fetched, sent or framed: the browser itself sees to it
+# the browser enforces that nothing is fetched, sent or framed
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
 PAGE = """<!doctype html>
 <html lang="en">
@@ -47,7 +47,7 @@ start(() => [model.title]).refresh();
 </body>
 </html>
 """
-# what the service answers at /v1/classify, made by the module
+# the answer of /v1/classify, computed by the module
 ASK = """
 async function askModel(path, { text, label }) {
   const { labels, scores, probabilities } = classify(text);
@@ -60,7 +60,7 @@ async function askModel(path, { text, label }) {
 
 
 def single_page(module: str, title: str) -> str:
-    """The page around the text of a module that javascript.py wrote."""
+    """The page around the source of a module that javascript.py wrote."""
     shown, try_text = (_inlined((STATIC / name).read_text(encoding="utf-8")) for name in ("shown.js", "try.js"))
     style = (STATIC / "page.css").read_text(encoding="utf-8")
     return PAGE.format(
@@ -69,7 +69,7 @@ def single_page(module: str, title: str) -> str:
 
 
 def _inlined(script: str) -> str:
-    """A module of the page as part of another: without its imports and exports.
+    """A module of the page to be included in another: without its imports and exports.
 
     >>> _inlined('import { a } from "./b.js";\\nexport function c() {}')
     'function c() {}'

@@ -1,4 +1,4 @@
-"""Where the files of the page lie; read without a web framework."""
+"""The location of the page's files; importable without a web framework."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be taught and forgotten: the labels of a request as classes of the model, and documents that it has."""
+"""Check what may be taught and forgotten: labels must be classes of the model, and documents must be known to it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from unnaive.learning.fitted import FittedModel
 
 
 def resolve_labels(fitted: FittedModel, labels: Sequence[Label]) -> tuple[Label, ...]:
-    """The labels as values of the type that the model's classes have: pages and other tools send strings."""
+    """Convert labels to the type of the model's classes; pages and other tools send strings."""
     spellings = class_spellings(fitted)
     whole = type(fitted.classes[0]) is int
 
@@ -31,7 +31,7 @@ def resolve_labels(fitted: FittedModel, labels: Sequence[Label]) -> tuple[Label,
             return found
         return int(label) if whole and label.removeprefix("-").isdecimal() else label
 
-    return tuple(resolve(one) for one in labels)
+    return tuple(resolve(label) for label in labels)
 
 
 def check_new_classes(
@@ -39,78 +39,78 @@ def check_new_classes(
 ) -> None:
     """Refuse labels that the model does not know, unless they may become classes.
 
-    True allows all that do not look like a class that there is, a list those that it names, None all.
+    `new_classes` True allows labels that do not resemble an existing class, a list those that it contains, None all.
     """
     known = set(fitted.classes)
-    new = [one for one in dict.fromkeys(labels) if one not in known]
+    new = [label for label in dict.fromkeys(labels) if label not in known]
     if not new or new_classes is None:
         return
-    if any(isinstance(one, str) and not one.strip() for one in new):
+    if any(isinstance(label, str) and not label.strip() for label in new):
         raise Refused(409, "a label is empty; give the name of a class")
     named = set() if isinstance(new_classes, bool) else set(resolve_labels(fitted, list(new_classes)))
-    similar = find_similar(fitted.classes, [one for one in new if one not in named])
+    similar = find_similar(fitted.classes, [label for label in new if label not in named])
     if similar:
         label, other = next(iter(similar.items()))
         raise Refused(
             409,
-            f"the label {label!r} looks like the class {other!r}; write it so, or name it in new_classes, as in "
+            f"the label {label!r} resembles the class {other!r}; use that, or list it in new_classes, as in "
             f'"new_classes": ["{label}"], if it should be a class of its own',
             similar={str(label): other for label, other in similar.items()},
         )
-    unknown = [] if new_classes is True else [one for one in new if one not in named]
+    unknown = [] if new_classes is True else [label for label in new if label not in named]
     if unknown:
         raise Refused(
             409,
-            f"the label {unknown[0]!r} is none of the {len(known)} classes that the model has "
-            f"({shorten_classes(fitted.classes)}); allow it with new_classes if it should be one",
-            unknown=[str(one) for one in unknown],
+            f"the label {unknown[0]!r} is not among the {len(known)} classes of the model "
+            f"({shorten_classes(fitted.classes)}); use new_classes to add it",
+            unknown=[str(label) for label in unknown],
         )
 
 
 def find_similar(classes: Sequence[Label], labels: Sequence[Label]) -> dict[Label, Label]:
-    """Labels that differ from a class, or from another label, only in case, spaces or the form of their letters.
+    """Labels that differ from a class, or from another label, only in case, spaces or Unicode form.
 
     >>> find_similar(["billing", "how to"], ["Billing", "how-to", "bill", "poetry", "Poetry"])
     {'Billing': 'billing', 'how-to': 'how to', 'Poetry': 'poetry'}
     """
-    seen = {plain_form(one): one for one in classes}
-    found = {}
+    seen = {plain_form(name): name for name in classes}
+    similar = {}
     for label in labels:
         other = seen.setdefault(plain_form(label), label)
         if other != label:
-            found[label] = other
-    return found
+            similar[label] = other
+    return similar
 
 
 def plain_form(label: Label) -> str:
-    """What is left of a label without case, spaces and the like; numbers are what they are."""
+    """A label without case, spaces, hyphens and underscores; numbers stay as they are."""
     if not isinstance(label, str):
         return repr(label)
     folded = unicodedata.normalize("NFKC", label).casefold()
-    return "".join(one for one in folded if not one.isspace() and one not in "-_") or folded
+    return "".join(letter for letter in folded if not letter.isspace() and letter not in "-_") or folded
 
 
 def check_learnt(fitted: FittedModel, documents: Sequence[Document], count_taught: Callable[[str], int]) -> None:
-    """Refuse to forget documents that were not taught here, and that the model does not know to have learnt.
+    """Refuse to forget documents that were not taught here and that the model does not know as learnt.
 
-    A register and kept documents are compared when the model forgets. Of hashes, the texts are looked for here: one
-    must have been learnt more often than it stands as taught, with whatever labels.
+    A register and kept documents are checked when the model forgets. With hashes, the texts are checked here: a text
+    must have been learnt more often than it is currently taught, with any labels.
     """
     if not documents or fitted.register is not None or isinstance(fitted.statistic, KeptDocuments | PackedDocuments):
         return
     hashes = fitted.text_hashes
-    texts = {one.text for one in documents}
+    texts = {document.text for document in documents}
     left = {} if hashes is None else {text: hashes.copies([text])[0] - count_taught(text) for text in texts}
     unknown = []
-    for one in documents:
-        left[one.text] = left.get(one.text, 0) - 1
-        unknown += [one] if left[one.text] < 0 else []
+    for document in documents:
+        left[document.text] = left.get(document.text, 0) - 1
+        unknown += [document] if left[document.text] < 0 else []
     if unknown:
         labels = ", ".join(map(str, unknown[0].labels))
         raise Refused(
             409,
-            f"{_start(unknown[0].text)!r} with the label {labels} was never taught here, or was forgotten before, and "
-            'the model cannot tell whether it learnt it otherwise; if it was trained with it, say "unchecked": true',
+            f"{_start(unknown[0].text)!r} with the label {labels} was never taught here, or has been forgotten, and "
+            'the model cannot tell whether it has learnt it otherwise; if it has, send "unchecked": true',
         )
 
 
@@ -119,42 +119,46 @@ def _start(text: str) -> str:
 
 
 def select_documents(standing: Sequence[Document], wanted: Sequence[Document], event: int) -> tuple[Document, ...]:
-    """The documents of an event that are wanted, all where none are named; refused where it has no such document."""
+    """The requested documents of an event, or all; refused if the event has no such document."""
     if not wanted:
         if not standing:
-            raise Refused(409, f"event {event} taught nothing that could be forgotten")
+            raise Refused(409, f"event {event} taught nothing that can be forgotten")
         return tuple(standing)
-    left = Counter(one.same for one in wanted)
-    found = []
-    for one in standing:
-        if left[one.same]:
-            left[one.same] -= 1
-            found.append(one)
+    left = Counter(document.same for document in wanted)
+    selected = []
+    for document in standing:
+        if left[document.same]:
+            left[document.same] -= 1
+            selected.append(document)
     if left.total():
-        raise Refused(409, f"event {event} did not teach that document, or it was forgotten before")
-    return tuple(found)
+        raise Refused(409, f"event {event} did not teach that document, or it has been forgotten")
+    return tuple(selected)
 
 
 def change_model(fitted: FittedModel, change: Change) -> FittedModel:
-    """The model after a change; a request cannot wait for a search, so that `auto` trains what it has chosen before.
+    """The model after a change; `auto` retrains its chosen members, since a request cannot wait for a new search.
 
-    Labels that it does not know become classes: whether they may was asked before.
+    Unknown labels become classes; whether that is allowed was checked before.
     """
     classifier = TextClassifier.from_fitted(fitted)
     if change.learn:
         classifier.partial_fit(
-            [one.text for one in change.learn], _labels_for(fitted, change.learn), grow=True, keep_choice=True
+            [document.text for document in change.learn], _labels_for(fitted, change.learn), grow=True, keep_choice=True
         )
     if change.forget:
-        classifier.forget([one.text for one in change.forget], _labels_for(fitted, change.forget), keep_choice=True)
+        classifier.forget(
+            [document.text for document in change.forget], _labels_for(fitted, change.forget), keep_choice=True
+        )
     return classifier.fitted_
 
 
 def _labels_for(fitted: FittedModel, documents: Sequence[Document]) -> list[Any]:
-    """The labels in the form in which the model takes them."""
+    """The labels in the format that the model takes."""
     if fitted.multilabel:
-        return [one.labels for one in documents]
-    for one in documents:
-        if len(one.labels) != 1:
-            raise Refused(409, f"this model gives one label to each text, and a document came with {len(one.labels)}")
-    return [one.labels[0] for one in documents]
+        return [document.labels for document in documents]
+    for document in documents:
+        if len(document.labels) != 1:
+            raise Refused(
+                409, f"this model assigns one label to each text, but a document came with {len(document.labels)}"
+            )
+    return [document.labels[0] for document in documents]

@@ -1,4 +1,4 @@
-"""A version of a served model: what was loaded or taught, with what answers need of it, made once."""
+"""A version of a served model, with cached values that answers need."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from unnaive.text.backend import thread_count
 
 @dataclass(frozen=True, eq=False)
 class Version:
-    """A fitted model and the number of the last event in it; 0 for the model file as it was found."""
+    """A fitted model and the number of the last event it includes; 0 for the original model file."""
 
     fitted: FittedModel
     number: int
 
     @lazy_property
     def json_pieces(self) -> JsonPieces:
-        """What answers repeat for every text."""
+        """The parts of answers that are the same for every text."""
         return JsonPieces.of(self.fitted.classes, "probability" if self.fitted.probabilistic else "score")
 
 
 def load_served(path: Path, *, mapped: bool) -> FittedModel:
-    """The model of a file, looked at from end to end before the first request."""
+    """Load and fully check a model file before the first request."""
     fitted = load_model(path, mapped=mapped)
     if fitted.file is not None:
         fitted.file.check()
@@ -40,22 +40,22 @@ def load_served(path: Path, *, mapped: bool) -> FittedModel:
 
 
 def file_signature(path: Path) -> tuple[int, ...] | None:
-    """What tells one state of a file from another without reading it; None where it is not there."""
+    """Detects a change of a file without reading it; None if the file does not exist."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def make_version(fitted: FittedModel, number: int) -> Version:
-    """A version that leaves half of the cores to the event loop, which reads and writes other requests meanwhile."""
+    """A version that uses half of the cores, leaving the others to the event loop."""
     return Version(replace(fitted, n_jobs=max(1, thread_count(None) // 2)), number)
 
 
 @dataclass(frozen=True)
 class JsonPieces:
-    """By class, the JSON that stands before a value: of the whole row, of its first class, and of one that follows."""
+    """By class, the JSON before a value: of the whole row, of its first class, and of a following class."""
 
     heads: list[bytes]
     first: list[bytes]
@@ -63,13 +63,13 @@ class JsonPieces:
 
     @classmethod
     def of(cls, classes: Sequence[Label], value_name: str) -> JsonPieces:
-        """For all classes of a model.
+        """The parts for all classes of a model.
 
         >>> pieces = JsonPieces.of(["spam"], "probability")
         >>> pieces.heads[0] + pieces.first[0] + b"0.5}]}"
         b'{"label":"spam","labels":["spam"],"classes":[{"label":"spam","probability":0.5}]}'
         """
-        names = [orjson.dumps(one) for one in classes]
-        first = [b'{"label":%b,"%b":' % (one, value_name.encode()) for one in names]
-        heads = [b'{"label":%b,"labels":[%b],"classes":[' % (one, one) for one in names]
-        return cls(heads, first, [b"}," + one for one in first])
+        names = [orjson.dumps(name) for name in classes]
+        first = [b'{"label":%b,"%b":' % (name, value_name.encode()) for name in names]
+        heads = [b'{"label":%b,"labels":[%b],"classes":[' % (name, name) for name in names]
+        return cls(heads, first, [b"}," + name for name in first])

@@ -1,147 +1,67 @@
 """Text → counts of terms as an ONNX graph, exactly as tokens.py reads texts.
 
 onnxruntime's Tokenizer cuts texts into characters, and a LabelEncoder folds their case and numbers them: characters
-that no term has share a number with all that are read alike. Where words, runs and emoji begin and end is told by a
-finite automaton, whose transitions are composed in log2(length) steps. Kept characters are written in a row, borders
-between them, and a TfIdfVectorizer finds the terms in that row: a term is an n-gram of characters and borders.
+that no term has share a number with all that are read alike (onnx_alphabet.py). Where words, runs and emoji begin and
+end is told by a finite automaton (onnx_automaton.py), whose transitions are composed in log2(length) steps. Kept
+characters are written in a row, borders between them, and a TfIdfVectorizer finds the terms in that row: a term is an
+n-gram of characters and borders.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.classifier.export.c_header import KINDS, character_kinds
+from unnaive.classifier.export.onnx_alphabet import (
+    BRACKETS,
+    DIGITS,
+    EMOJI_SELECTOR,
+    EYES,
+    JOINER,
+    KEYCAP,
+    LETTER,
+    MARK,
+    MOUTHS,
+    NOSES,
+    NUMBER,
+    PADDING,
+    PICTURE,
+    REGIONS,
+    SELECTORS,
+    SPACE,
+    TAGS,
+    TEXT_PICTURE,
+    TONES,
+    UNSPACED,
+    make_alphabet,
+)
+from unnaive.classifier.export.onnx_automaton import (
+    BEGIN_PICTURE,
+    BEGINNINGS,
+    IN_RUN,
+    IN_WORD,
+    IS_MARK,
+    JOINED,
+    LATE_TONE,
+    NO_LETTER,
+    PICTURED,
+    RUN,
+    SELECTOR,
+    TAG,
+    THREE,
+    TONE,
+    TWO,
+    WORD,
+    transitions,
+)
 from unnaive.classifier.export.onnx_graph import BOOL, END, INT64, Graph
 from unnaive.classifier.export.portable import PortableModel
-from unnaive.text.languages import fold_table
 from unnaive.text.tokens import BORDERS, GRAM
 
-LETTER, NUMBER, MARK, UNSPACED, PICTURE, TEXT_PICTURE, SPACE = (1 << bit for bit in range(len(KINDS)))
-EMOJI_SELECTOR, JOINER, KEYCAP = 0xFE0F, 0x200D, 0x20E3
-SELECTORS, TONES, TAGS = (0xFE0E, 0xFE0F), range(0x1F3FB, 0x1F400), range(0xE0020, 0xE0080)
-REGIONS, DIGITS = range(0x1F1E6, 0x1F200), range(0x30, 0x3A)
-EYES, NOSES, BRACKETS, MOUTHS = ([ord(one) for one in text] for text in (":;", "-'", "()", "()dDpPoO/\\|*"))
-SPECIAL = {*SELECTORS, *TONES, *TAGS, *REGIONS, *DIGITS, JOINER, KEYCAP, *EYES, *NOSES, *MOUTHS, *map(ord, "=</3")}
-PADDING = "<pad>"  # what Tokenizer puts behind short texts; more than a character, so that no text has it
 LONGEST_SIGN = 4  # characters that are looked ahead
-
-# What a character may do in a sign (an emoji or symbol), and what it is in a word.
-NONE, TWO, THREE, PICTURED, TONE, LATE_TONE, SELECTOR, TAG, JOINED = range(9)
-NO_LETTER, IN_WORD, IS_MARK, IN_RUN = range(4)
-# States of the automaton after a character; from BEGIN_PICTURE on it is part of a sign.
-(OUT, WORD, RUN, BEGIN_PICTURE, NEXT_PICTURE, AFTER_SELECTOR, AFTER_TONE, AFTER_TAG, AFTER_JOINER, FIRST_OF_TWO,
- FIRST_OF_THREE, MIDDLE, LAST) = range(13)  # fmt: skip
-BEGINNINGS = (BEGIN_PICTURE, FIRST_OF_TWO, FIRST_OF_THREE)
-GOES_ON = {
-    BEGIN_PICTURE: (SELECTOR, TONE, LATE_TONE, TAG, JOINED),
-    NEXT_PICTURE: (SELECTOR, TONE, LATE_TONE, TAG, JOINED),
-    AFTER_SELECTOR: (TONE, LATE_TONE, TAG, JOINED),
-    AFTER_TONE: (TAG, JOINED),
-    AFTER_TAG: (TAG, JOINED),
-}
-AFTER = {
-    SELECTOR: AFTER_SELECTOR,
-    TONE: AFTER_TONE,
-    LATE_TONE: AFTER_TONE,
-    TAG: AFTER_TAG,
-    JOINED: AFTER_JOINER,
-}
-FRESH = {TWO: FIRST_OF_TWO, THREE: FIRST_OF_THREE, PICTURED: BEGIN_PICTURE, TONE: BEGIN_PICTURE}
-FIXED = {FIRST_OF_TWO: LAST, FIRST_OF_THREE: MIDDLE, MIDDLE: LAST}
-
-
-def next_state(state: int, role: int, letter: int) -> int:
-    """Where the automaton goes with a character of this role in signs and in words."""
-    if state in FIXED:
-        return FIXED[state]
-    if state == AFTER_JOINER:
-        return NEXT_PICTURE
-    if role in GOES_ON.get(state, ()):
-        return AFTER[role]
-    if role in FRESH:
-        return FRESH[role]
-    if letter == IS_MARK:
-        return RUN if state == RUN else WORD
-    return {NO_LETTER: OUT, IN_WORD: WORD, IN_RUN: RUN}[letter]
-
-
-def transitions() -> NDArray[np.int64]:
-    """The next state (9 roles × 4 kinds of letters, 13 states)."""
-    classes = [(role, letter) for role in range(JOINED + 1) for letter in range(IN_RUN + 1)]
-    return np.array([[next_state(state, *one) for state in range(LAST + 1)] for one in classes])
-
-
-@dataclass(frozen=True)
-class Alphabet:
-    """The numbers of characters, after folding: 0 is behind the end of a text.
-
-    keys, numbers  each character that has a number other than `other`, and its number
-    number_of      the number of each character that terms have, and of special ones
-    codes, kinds   of each number a character that has it, and that one's kinds
-    """
-
-    keys: list[str]
-    numbers: NDArray[np.int64]
-    other: int
-    number_of: dict[int, int]
-    codes: NDArray[np.int64]
-    kinds: NDArray[np.uint8]
-
-    @property
-    def size(self) -> int:
-        """How many numbers there are; borders come after them."""
-        return len(self.codes)
-
-    def table(self, kinds: int = 0, codes: Iterable[int] = ()) -> NDArray[np.bool_]:
-        """For each number whether its characters are of one of these kinds, or are one of these."""
-        found: NDArray[np.bool_] = ((self.kinds & kinds) != 0) | np.isin(self.codes, list(codes))
-        return found
-
-
-def make_alphabet(model: PortableModel) -> Alphabet:
-    """Number the characters of the model's terms and the special ones; the others share a number with their like."""
-    rule, kinds = model.rule, character_kinds()
-    lower = np.arange(len(kinds))
-    for code, folded in (fold_table(rule.language == "tr") if rule.lowercase else {}).items():
-        lower[code] = folded
-    lower[0xD800:0xE000] = 0xFFFD  # a text in UTF-8 has no surrogates
-    used = {ord(one) for term in (*model.terms.terms, *model.stop_words) for one in term} | SPECIAL
-    needed = _kinds_in_use(model)
-    shown = (kinds & needed)[lower].astype(np.int64)  # by how it is read
-    own = np.zeros(len(kinds), bool)
-    own[sorted(used)] = True
-    shown[own[lower]] = 256 + lower[own[lower]]
-    _, first, numbers = np.unique(shown, return_index=True, return_inverse=True)
-    numbers = numbers.ravel() + 1
-    other = int(numbers[np.flatnonzero(shown == 0)[0]]) if (shown == 0).any() else len(first) + 1
-    listed = [code for code in np.flatnonzero(numbers != other).tolist() if not 0xD800 <= code < 0xE000]
-    codes = np.concatenate([[-1], lower[first]])
-    shared = ~own[lower[first]]
-    codes[1:][shared] = -2 - np.flatnonzero(shared)  # a number that several share is none of the special characters
-    return Alphabet(
-        [PADDING, *map(chr, listed)],
-        np.concatenate([[0], numbers[listed]]),
-        other,
-        {code: int(numbers[code]) for code in used if code < 0x110000 and own[lower[code]] and lower[code] == code},
-        codes,
-        np.concatenate([[0], kinds[lower[first]]]).astype(np.uint8),
-    )
-
-
-def _kinds_in_use(model: PortableModel) -> int:
-    """The kinds that make a difference to this rule."""
-    rule = model.rule
-    in_chunks = rule.analyzer != "word" and rule.char_borders == "spaces"
-    in_words = rule.analyzer != "char" or rule.char_borders == "words"
-    needed = (SPACE | (0 if rule.digits else NUMBER)) if in_chunks else 0
-    if in_words:
-        needed |= LETTER | NUMBER | MARK | UNSPACED | ((PICTURE | TEXT_PICTURE) if rule.emoji else 0)
-    return needed
 
 
 class TextReader:

@@ -1,1 +1,1 @@
-"""The published tables (one TOML file a paper), how to run them again (one module a paper), and both side by side."""
+"""The published tables (one TOML file per paper), modules that reproduce them (one per paper), and the comparison."""

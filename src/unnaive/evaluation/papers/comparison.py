@@ -1,12 +1,12 @@
-"""Ours beside theirs: runs the tables of a paper, and marks every cell by what the difference is.
+"""Compare our figures with the published ones: run the tables of a paper and mark every cell.
 
-✓  ours lies in a band around the published value
-≈  ours differs from the published value for a reason that is shown: another figure of ours, measured without that
-   difference, lies in the band; or the printed value contradicts others of its paper
-✗  ours differs; a reason that nothing shows is stated beside the mark
+✓  ours is in a band around the published value
+≈  ours differs from the published value for a reason that is shown: another of our figures, measured without that
+   difference, is in the band; or the printed value contradicts others of its paper
+✗  ours differs; a reason that is not shown by a figure is stated beside the mark
 
-A cell has no mark where the paper prints nothing, where the same printed figure is marked elsewhere, or where nothing
-was measured; then it has a reason for that. The marks of a table are void when its bands, tolerances or reasons were
+A cell has no mark if the paper prints nothing, if the same printed figure is marked elsewhere, or if nothing
+was measured; then the reason is given. The marks of a table are void if its bands, tolerances or reasons were
 changed after it was measured.
 """
 
@@ -29,10 +29,10 @@ LEFT_OUT = "left out by --models"
 
 @dataclass(frozen=True)
 class CellComparison:
-    """One cell of a table: the published figure, ours, and what the difference is due to.
+    """One cell of a table: the published figure, ours, and the reason for the difference.
 
-    `mark` is one of REPRODUCED, EXPLAINED, UNEXPLAINED, UNMARKED. `band` is where our value should fall, `around` the
-    band around the published value. `reason` says why ours differs, `absent` why it is missing.
+    `mark` is one of REPRODUCED, EXPLAINED, UNEXPLAINED, UNMARKED. `band` is the expected range of our value, `around`
+    the band around the published value. `reason` says why ours differs, `absent` why it is missing.
     """
 
     row: str
@@ -55,18 +55,18 @@ class CellComparison:
 
     @property
     def outside(self) -> bool:
-        """Whether our value has left the band where it should fall."""
+        """Whether our value is outside its expected range."""
         return self.ours is not None and self.band is not None and self.ours not in self.band
 
     @property
     def remarks(self) -> list[str]:
-        """All that is to be said of the cell, what is missing or differs first."""
+        """All remarks about the cell; what is missing or differs comes first."""
         return [text for text in (self.absent, self.reason, *self.notes) if text]
 
 
 @dataclass(frozen=True)
 class TableComparison:
-    """A table with all its cells, and the seconds that it took; void: its rules changed after it was measured."""
+    """A table with all its cells, and its running time in seconds; void: its rules changed after it was measured."""
 
     table: PublishedTable
     cells: tuple[CellComparison, ...]
@@ -79,7 +79,7 @@ class TableComparison:
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """The rows to show: without those that --models leaves out, all of them if it leaves out every one."""
+        """The rows to show: without those excluded by --models, or all if every row is excluded."""
         kept = {cell.row for cell in self.cells if cell.absent != LEFT_OUT}
         return tuple(row for row in self.table.rows if row in kept) or self.table.rows
 
@@ -95,18 +95,18 @@ class TableComparison:
 
     @property
     def outside(self) -> tuple[CellComparison, ...]:
-        """The cells whose value has left the band where it should fall."""
+        """The cells whose value is outside its expected range."""
         return tuple(cell for cell in self.cells if cell.outside)
 
 
 def count_marks(comparisons: Iterable[TableComparison]) -> dict[str, int]:
-    """How many cells have each mark."""
+    """The number of cells with each mark."""
     counted = Counter(cell.mark for one in comparisons for cell in one.cells)
     return {mark: counted[mark] for mark in SYMBOLS}
 
 
 def summary_line(comparisons: Iterable[TableComparison]) -> str:
-    """The marks counted, in one line.
+    """The numbers of marks, in one line.
 
     >>> summary_line([])
     '✓ 0 reproduced, ≈ 0 differ for a reason that is shown, ✗ 0 differ; 0 outside the band of our value'
@@ -121,21 +121,21 @@ def summary_line(comparisons: Iterable[TableComparison]) -> str:
 
 
 def reproduce(key: str, run: PaperRun, *, table: str | None = None) -> Iterator[TableComparison]:
-    """Run the tables of the paper `key`, one after the other, and compare each as it is done."""
+    """Run the tables of the paper `key`, one after the other, and yield each comparison."""
     paper = read_paper(key)
     for selected in paper.select_tables(table):
         yield compare_table(paper, selected, run)
 
 
 def compare_table(paper: Paper, table: PublishedTable, run: PaperRun) -> TableComparison:
-    """Run one table, and set its cells beside the published ones."""
+    """Run one table, and compare its cells with the published ones."""
     started = time.perf_counter()
     measurements, problem = measure_table(paper, table, run)
     return compare_measurements(table, measurements, run, problem, time.perf_counter() - started)
 
 
 def measure_table(paper: Paper, table: PublishedTable, run: PaperRun) -> tuple[list[Measurement], str]:
-    """What the runner of a table yields, and why it could not run, where a collection is not here for instance."""
+    """The measurements of a table's runner, and why it could not run, for instance because a collection is missing."""
     runner = paper.runners().get(table.id)
     if runner is None:
         return [], "not run: this table has no runner yet"
@@ -153,9 +153,9 @@ def compare_measurements(
     seconds: float = 0.0,
     rules: str | None = None,
 ) -> TableComparison:
-    """The cells of a table beside figures of ours that were measured now or earlier.
+    """Compare the cells of a table with our figures, measured now or earlier.
 
-    `rules` is the hash of the table's rules when they were measured; marks are void if it is another now.
+    `rules` is the hash of the table's rules when they were measured; marks are void if it has changed.
     """
     measured = {(one.row, one.column): one for one in measurements}
     cells = tuple(
@@ -213,7 +213,7 @@ def mark_value(value: float, around: Band | None, *, shown: bool) -> str:
 def _is_shown(
     table: PublishedTable, place: CellPosition, around: Band | None, measured: Mapping[CellPosition, Measurement]
 ) -> bool:
-    """Whether the printed value is doubtful, or our figure in the cell that the reason names lies in the band."""
+    """Whether the printed value is doubtful, or our figure in the cell that the reason names is in the band."""
     if place in table.doubts:
         return True
     shows = measured.get(table.evidence.get(place, place))
@@ -227,7 +227,7 @@ def _known_reason(table: PublishedTable, row: str, column: str, ours: Measuremen
 
 
 def _why_absent(table: PublishedTable, row: str, column: str, problem: str, run: PaperRun) -> str:
-    """Why a cell has no figure of ours, most telling reason first."""
+    """Why a cell has no figure of ours, most informative reason first."""
     if row in table.unavailable or column in table.unavailable:
         return "the data cannot be had"
     named = table.model_of(row, column)

@@ -1,7 +1,7 @@
 """Collections as the papers prepared them: tokens by the paper's rule, counts X, labels Y, the split.
 
-TOKEN_RULES has a name for the rule of each paper. What was read and counted is cached, so that the tables of a paper
-share it.
+TOKEN_RULES names the token rule of each paper. Collections are cached after reading and counting, so that the tables of
+a paper share them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from unnaive.text.languages import stop_list
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
-# the thesis removes function words and keeps "s", which is half of "u.s."; the list has it for "it's"
+# the thesis removes function words but keeps "s", which is half of "u.s."; the list has it because of "it's"
 FUNCTION_WORDS = tuple(sorted(stop_list("en") - {"s"}))
 
 TOKEN_RULES: dict[str, TokenRule] = {
@@ -42,8 +42,8 @@ TOKEN_RULES: dict[str, TokenRule] = {
 class PreparedData:
     """X (n_docs, n_terms) counts, Y (n_docs, n_classes) 0/1, names of both, and the part of each document.
 
-    Terms that no document of the part "train" has are not in X when the collection fixes a split: a test document's
-    unseen terms are ignored, and the vocabulary size that smoothing uses is that of the training documents.
+    If the collection has a fixed split, X has only terms that occur in the part "train": unseen terms of
+    test documents are ignored, and smoothing uses the vocabulary size of the training documents.
     """
 
     X: Sparse
@@ -62,17 +62,17 @@ class PreparedData:
         return self.X[rows], self.Y[rows]
 
     def take_terms(self, ids: NDArray[Any]) -> PreparedData:
-        """The same documents with these terms only."""
+        """The same documents with only these terms."""
         return PreparedData(self.X[:, ids], self.Y, self.classes, self.vocabulary.take(ids), self.split)
 
     def take_frequent(self, min_df: int) -> PreparedData:
-        """Terms in at least `min_df` documents, of the training part if there is one."""
+        """Terms in at least `min_df` documents of the training part, or of all documents if there is none."""
         X = self.X if self.split is None else self.part("train")[0]
         return self.take_terms(np.flatnonzero((X > 0).sum(axis=0) >= min_df))
 
 
 def prepare(run: PaperRun, collection: str, rule: str, *, view: str | None = None, split: bool = True) -> PreparedData:
-    """A collection counted by one of TOKEN_RULES; without `split` all documents make the vocabulary."""
+    """A collection counted by one of TOKEN_RULES; without `split`, all documents define the vocabulary."""
     return _prepare(run, collection, rule, view, split)
 
 
@@ -83,7 +83,7 @@ def _prepare(run: PaperRun, collection: str, rule: str, view: str | None, split:
     classes = corpus.classes
     parts = np.asarray(corpus.split) if split and corpus.split is not None else None
     counter = TextCounter(TOKEN_RULES[rule])
-    if parts is not None:  # the training documents make the vocabulary; the others are then read with it
+    if parts is not None:  # the training documents define the vocabulary; the others are then read with it
         counter.count([text for text, part in zip(corpus.texts, parts, strict=True) if part == "train"], grow=True)
     X = counter.count(corpus.texts, grow=parts is None)
     return PreparedData(X, label_matrix(corpus.labels, classes), classes, counter.vocabulary, parts)

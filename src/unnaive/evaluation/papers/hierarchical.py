@@ -1,8 +1,8 @@
-"""The tables of the hierarchical thesis, run again: a binary classifier for each of Reuters' ten largest classes.
+"""The tables of the hierarchical thesis, reproduced: a binary classifier for each of Reuters' ten largest classes.
 
 Every class has its own features, the best by information gain on all training documents, and its own model, trained
 on their presence (n_docs, n_features) and on membership (n_docs, 1). A classifier is a row in CLASSIFIERS. EM starts at
-random, so that figures of networks are means over three seeds (one in a quick run).
+random, so figures of networks are means over three seeds (one in a quick run).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ FINER = {"avg": (-0.02, -0.01, 0.01, 0.02), "or": (-0.02, -0.01, 0.01, 0.02), "d
 
 @dataclass(frozen=True)
 class ThesisModel:
-    """A column of table 4.10: as printed, the model of ours, features per class, its settings."""
+    """A column of table 4.10: its printed name, our model, features per class, and settings."""
 
     label: str
     model: str
@@ -55,7 +55,7 @@ class ThesisModel:
 
     @property
     def random(self) -> bool:
-        """Whether the outcome depends on the seed."""
+        """Whether the result depends on the seed."""
         return self.model in NETWORKS.values()
 
 
@@ -66,9 +66,9 @@ ONE_VS_REST = (("scheme", "one-vs-rest"),)
 
 
 def network(family: str, kind: str, features: int = 30, **settings: Any) -> ThesisModel:
-    """HBN or HNB of one kind of clusters with the settings of the thesis, unless others are given."""
-    own = {"average": 1, "n_jobs": 1} | settings
-    named = (("clustering", kind), ("features", features), *own.items())
+    """HBN or HNB with one kind of clusters, by default with the settings of the thesis."""
+    defaults = {"average": 1, "n_jobs": 1} | settings
+    named = (("clustering", kind), ("features", features), *defaults.items())
     return ThesisModel(f"{family}-{kind.upper()}", NETWORKS[family], features, named)
 
 
@@ -89,7 +89,7 @@ CLASSIFIERS = (
 )
 
 
-# neighbours that the thesis reviews and did not measure
+# related models that the thesis reviews but did not measure
 RELATED_WORK = (
     ThesisModel("TAN (30 feat.)", "tan", 30, ONE_VS_REST),
     ThesisModel("SuperParent TAN (30 feat.)", "superparent", 30, ONE_VS_REST),
@@ -101,10 +101,10 @@ RELATED_WORK = (
 @lru_cache(maxsize=2)
 def load_data(run: PaperRun) -> PreparedData:
     """Presence of words in more than one training document."""
-    found = prepare(run, "reuters", "hierarchical", view="modapte-90").take_frequent(2)
-    present = csr_array((np.ones(found.X.nnz, np.int64), found.X.indices, found.X.indptr), shape=found.X.shape)
-    columns = [found.classes.index(name) for name in CLASSES]
-    return PreparedData(present, csr_array(found.Y[:, columns]), CLASSES, found.vocabulary, found.split)
+    data = prepare(run, "reuters", "hierarchical", view="modapte-90").take_frequent(2)
+    present = csr_array((np.ones(data.X.nnz, np.int64), data.X.indices, data.X.indptr), shape=data.X.shape)
+    columns = [data.classes.index(name) for name in CLASSES]
+    return PreparedData(present, csr_array(data.Y[:, columns]), CLASSES, data.vocabulary, data.split)
 
 
 @lru_cache(maxsize=2)
@@ -116,7 +116,10 @@ def ranked_features(run: PaperRun) -> tuple[Any, ...]:
 
 
 def split_rows(run: PaperRun, *, validation: bool) -> tuple[Any, Any]:
-    """(train, test) rows: of the split, or for validation the first three quarters of training and the last."""
+    """(train, test) rows of the split.
+
+    For validation, the first three quarters of the training documents and the last.
+    """
     train = load_data(run).rows("train")
     if not validation:
         return train, load_data(run).rows("test")
@@ -134,18 +137,18 @@ class Breakevens:
 
     @property
     def micro(self) -> Floats:
-        """The thesis's micro average of each seed: weighted by test documents."""
+        """The thesis's micro average for each seed: weighted by test documents."""
         return np.array([weighted_mean(points, self.sizes) for points in self.points])
 
     @property
     def macro(self) -> Floats:
-        """The mean over classes of each seed."""
+        """The mean over classes for each seed."""
         return np.asarray(self.points.mean(axis=1))
 
 
 @lru_cache(maxsize=256)
 def measure_breakevens(run: PaperRun, classifier: ThesisModel, *, validation: bool = False) -> Breakevens:
-    """A classifier trained and measured, with every seed if it is random."""
+    """Train and evaluate a classifier, with every seed if it is random."""
     found, (train, test) = load_data(run), split_rows(run, validation=validation)
     run.tell(f"{classifier.label}, {count_noun(classifier.features, 'feature')}: {len(CLASSES)} classes")
     truth, points, seconds = found.Y[test], [], []
@@ -154,7 +157,7 @@ def measure_breakevens(run: PaperRun, classifier: ThesisModel, *, validation: bo
             partial(_score_class, run, classifier, train, test, seed), list(range(len(CLASSES))), run.jobs
         )
         scores = np.stack([scores for scores, _ in columns], axis=1)
-        points.append(100 * breakeven(truth, scores.round(9)))  # rounding noise must not break ties
+        points.append(100 * breakeven(truth, scores.round(9)))  # rounding errors must not break ties
         seconds += [spent for _, spent in columns]
     return Breakevens(np.stack(points), class_sizes(truth), float(np.mean(seconds)))
 
@@ -162,7 +165,7 @@ def measure_breakevens(run: PaperRun, classifier: ThesisModel, *, validation: bo
 def _score_class(
     run: PaperRun, classifier: ThesisModel, train: Any, test: Any, seed: int, c: int
 ) -> tuple[Floats, float]:
-    """Scores of the test documents for one class, and the seconds that training took."""
+    """Scores of the test documents for one class, and the training time in seconds."""
     found = load_data(run)
     X = found.X[:, np.sort(ranked_features(run)[c][: classifier.features])]
     started = time.perf_counter()
@@ -193,7 +196,7 @@ def measure_hierarchical_naive_bayes(run: PaperRun) -> Iterator[Measurement]:
 
 
 def measure_running_time(run: PaperRun) -> Iterator[Measurement]:
-    """What section 4.2.2 says of running time."""
+    """The claims of section 4.2.2 about running time."""
     for classifier in CLASSIFIERS:
         if run.wants(classifier.label, classifier.model):
             yield Measurement(classifier.label, "seconds per class", measure_breakevens(run, classifier).seconds)
@@ -219,7 +222,7 @@ def vary_alpha(run: PaperRun, *, kind: str, columns: dict[str, tuple[str, int]])
 
 
 def tune_settings(run: PaperRun) -> Iterator[Measurement]:
-    """Table 4.1, found again as the thesis did: alpha with B = 7, then B, then alpha in smaller steps."""
+    """Table 4.1, tuned as in the thesis: alpha with B = 7, then B, then alpha in smaller steps."""
     for kind, label in (("avg", "HBN-AVG"), ("or", "HBN-OR"), ("dep", "HBN-DEP")):
         if run.quick or not run.wants(label, NETWORKS["HBN"]):
             continue
@@ -251,21 +254,21 @@ def by_direction(kind: str) -> Runner:
 
 
 def learn_network(run: PaperRun, kind: str, alpha: float | None = None, *, validation: bool = False) -> Network:
-    """The network of the class trade as the thesis learns it: figures 4.1 to 4.3, and with alpha = 0 figure 4.4.
+    """The network of the class trade as in the thesis: figures 4.1 to 4.3, and with alpha = 0 figure 4.4.
 
     The structure does not depend on the start of EM, and so not on the seed; the tables of the nodes do.
     """
-    found, place = load_data(run), CLASSES.index("trade")
-    features = np.sort(ranked_features(run)[place][:30])
+    found, index = load_data(run), CLASSES.index("trade")
+    features = np.sort(ranked_features(run)[index][:30])
     train, _ = split_rows(run, validation=validation)
     model = network("HBN", kind) if alpha is None else network("HBN", kind, alpha=alpha)
-    member = csr_array(found.Y[:, [place]])[train]
+    member = csr_array(found.Y[:, [index]])[train]
     scorer: Any = train_scorer(model.model, found.X[:, features][train], member, seed=run.seed, **dict(model.settings))
     learnt: Network = scorer.network(0, [found.vocabulary[one] for one in features], ["trade"])
     return learnt
 
 
-# by the number of the figure: what it shows, and the function (run) that learns it
+# by figure number: a description, and the function (run) that learns the network
 NETWORK_FIGURES: dict[str, tuple[str, Callable[[PaperRun], Network]]] = {
     "4.1": ("HBN-AVG for the class trade", partial(learn_network, kind="avg")),
     "4.2": ("HBN-OR for the class trade", partial(learn_network, kind="or")),

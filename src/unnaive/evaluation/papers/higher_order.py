@@ -1,7 +1,7 @@
-"""The tables of the higher-order paper, run again: random splits of three collections, presence of 2,000 terms.
+"""The tables of the higher-order paper, reproduced: random splits of three collections, presence of 2,000 terms.
 
-The paper's numbers fit terms chosen on all documents, test labels included. The protocol "paper" does as they did, and
-nothing else in this package does; "honest" chooses them on the training documents of each split. Both are shown.
+The paper's figures match terms selected on all documents, including test labels. The protocol "paper" does the same,
+and nothing else in this package does; "honest" selects them on the training documents of each split. Both are shown.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SIZES = (1, 5, 10, 30, 50, 70, 80, 90)
 QUICK_SIZES = (10, 80)
 TERMS = 2000
 MEASURES = ("accuracy", "macro-f1", "auc")
-# as printed in tables 1, 8 and 9 → collection, rule, view
+# name in tables 1, 8 and 9 → collection, rule, view
 COLLECTIONS = {
     "20NEWS-18828": ("20newsgroups", "higher-order", "from-subject-body"),
     "WEBKB4": ("webkb4", "words", None),
@@ -43,19 +43,19 @@ UNPREPARED = {"20NEWS-18828": "words", "WEBKB4": "words", "1150HABER": "words-tu
 
 @dataclass(frozen=True)
 class HigherOrderColumn:
-    """A column of the tables: as printed, the model of ours, its settings."""
+    """A column of the tables: its printed name, our model, and its settings."""
 
     label: str
     model: str
     settings: tuple[tuple[str, Any], ...] = ()
 
     def contender(self, name: str, size: float) -> Contender:
-        """The model on a collection, with a share of `size` % for training."""
+        """The model on a collection, with `size` % of the documents for training."""
         return Contender(self.model, _svm_settings(name, size) if self.model == "svm" else self.settings)
 
 
 def _svm_settings(name: str, size: float) -> tuple[tuple[str, Any], ...]:
-    """C as the paper says: 1 up to 10 % for training and 0.01 above; in 1150haber 1 up to 80 %."""
+    """C as in the paper: 1 up to 10 % for training and 0.01 above; for 1150haber 1 up to 80 %."""
     little = size < 90 if name == "1150HABER" else size <= 10
     return (("C", 1.0 if little else 0.01), ("weights", "binary"))
 
@@ -72,7 +72,7 @@ CLASSIFIERS = (
 
 
 def describe_collections(run: PaperRun) -> Iterator[Measurement]:
-    """Table 1: classes, documents, and terms in three documents or more."""
+    """Table 1: classes, documents, and terms in at least three documents."""
     for row, (collection, _, view) in COLLECTIONS.items():
         data = prepare(run, collection, UNPREPARED[row], view=view, split=False)
         yield Measurement(row, "|C|", len(data.classes))
@@ -82,7 +82,7 @@ def describe_collections(run: PaperRun) -> Iterator[Measurement]:
 
 @lru_cache(maxsize=2)
 def load_material(run: PaperRun, name: str, protocol: str) -> Material:
-    """Presence of terms: of all of them, or with the protocol "paper" of those that it chooses on all documents."""
+    """Presence of all terms or, with the protocol "paper", of those selected on all documents."""
     collection, rule, view = COLLECTIONS[name]
     data = prepare(run, collection, rule, view=view, split=False)
     if protocol == "paper":
@@ -92,7 +92,7 @@ def load_material(run: PaperRun, name: str, protocol: str) -> Material:
 
 
 def select_terms_on_all_documents(data: PreparedData) -> PreparedData:
-    """The best terms by information gain on all documents: this leaks test labels, and is for this paper alone."""
+    """The best terms by information gain on all documents: this leaks test labels, and is only for this paper."""
     gains = information_gain(Counts.of(data.X, data.Y))
     return data.take_terms(np.sort(top_k(gains, TERMS)))
 
@@ -119,7 +119,7 @@ def measure_splits(run: PaperRun, name: str, protocol: str, size: int) -> Values
 
 
 def _run_splits(run: PaperRun, material: Material, plan: ExperimentPlan) -> list[Record]:
-    """The records of a plan, with the processes of this run; kept in its folder of records if it has one."""
+    """The records of a plan, run in the processes of this run; stored in its folder of records if it has one."""
 
     def tell(done: int, total: int, words: str) -> None:
         run.tell(f"{material.name}: {done} of {total}, {words}")
@@ -132,7 +132,7 @@ def _run_splits(run: PaperRun, material: Material, plan: ExperimentPlan) -> list
 
 
 def _values_by_split(records: list[Record], contender: Contender, measure: str) -> list[float]:
-    """What a contender reached in each split, in their order, in %."""
+    """The results of a contender in each split, in their order, in %."""
     return [
         100 * record.value
         for record in sorted(records, key=lambda record: record.split)
@@ -142,7 +142,7 @@ def _values_by_split(records: list[Record], contender: Contender, measure: str) 
 
 
 def _wanted(run: PaperRun) -> list[HigherOrderColumn]:
-    return [one for one in CLASSIFIERS if run.wants(one.label, one.model)]
+    return [column for column in CLASSIFIERS if run.wants(column.label, column.model)]
 
 
 def _sizes(run: PaperRun) -> tuple[int, ...]:
@@ -175,9 +175,9 @@ def measure_gains(run: PaperRun, *, name: str, protocol: str) -> Iterator[Measur
 
 
 def test_significance(run: PaperRun, *, name: str, protocol: str) -> Iterator[Measurement]:
-    """p of Student's paired t-test of HOS against the others, two-sided; remarks where HOS is the worse.
+    """p of Student's paired t-test of HOS against the others, two-sided.
 
-    And where nothing is left of the significance once the overlap of training sets is corrected for.
+    Remarks say where HOS is worse, and where the significance vanishes after correcting for overlapping training sets.
     """
     for size, label, smoothed, other in _pairs_with_hos(run, name, protocol):
         plain = paired_t(smoothed, other)

@@ -1,7 +1,7 @@
-"""The textbook's worked example, its two tables on Reuters-21578, and what its slides claim of naive Bayes, run again.
+"""The textbook's worked example, its two tables on Reuters-21578, and the claims of its slides about naive Bayes.
 
-Claims are small experiments: time against size (slide 36), irrelevant terms and drift (slide 47), on collections where
-a document has one class: the eight-topic part of Reuters (R8) and 20 Newsgroups.
+Claims are small experiments: time against size (slide 36), irrelevant terms and drift (slide 47), on single-label
+collections: the eight-topic part of Reuters (R8) and 20 Newsgroups.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ CLASSIFIERS = (
     PaperModel("trees", "tree"),
     PaperModel("SVM", "svm"),
 )
-# one multi-class model, as the slides define it, in place of 90 binary ones; by how P(t|c) is smoothed
+# one multi-class model, as the slides define it, instead of 90 binary ones; by the smoothing of P(t|c)
 SLIDES_NB = (
     PaperModel("NB multi-class, 2,000 terms, add-one", "multinomial", (MULTICLASS,)),
     PaperModel("NB multi-class, 2,000 terms, discounting", "multinomial", (MULTICLASS, ("smoothing", "absolute"))),
@@ -68,7 +68,7 @@ def worked_example(run: PaperRun) -> Iterator[Measurement]:
 
 
 def double_counting(run: PaperRun) -> Iterator[Measurement]:
-    """Slide 46: posteriors of two classes from their products P(c) ∏ P(t|c), and the class that is selected."""
+    """Slide 46: posteriors of two classes from their products P(c) ∏ P(t|c), and the selected class."""
     if not run.wants("NB", "multinomial"):
         return
     found = probabilities("softmax", np.log([[0.00099, 0.00001]]), exclusive=True)[0]
@@ -116,8 +116,8 @@ def _data(run: PaperRun, view: str) -> PreparedData:
 def decisions(run: PaperRun, classifier: PaperModel, view: str, n_terms: int | None = None) -> Tally:
     """Right and wrong decisions on the test documents, with a threshold for each class.
 
-    Thresholds come from scores of training documents by models that have not seen them (2 folds when quick, else 5).
-    `n_terms` keeps the terms that tell most about any one class (information gain on the training documents).
+    Thresholds are tuned on out-of-fold scores of training documents (2 folds if quick, else 5).
+    `n_terms` keeps the terms that are most informative about any single class (on the training documents).
     """
     data, settings = _data(run, view), dict(classifier.settings)
     if n_terms is not None:
@@ -165,17 +165,17 @@ def _wide_counts(n_classes: int) -> Counts:
 
 
 def _long_documents(X: Sparse, n: int) -> Sparse:
-    """As many documents, each the words of n documents one after the other: n times as many cells."""
+    """As many documents, each the concatenation of n documents: n times as many cells."""
     together = [X[np.roll(np.arange(X.shape[0]), place)] for place in range(n)]
-    indptr = sum(one.indptr.astype(np.int64) for one in together)
-    rows = np.concatenate([np.repeat(np.arange(X.shape[0]), np.diff(one.indptr)) for one in together])
+    indptr = sum(part.indptr.astype(np.int64) for part in together)
+    rows = np.concatenate([np.repeat(np.arange(X.shape[0]), np.diff(part.indptr)) for part in together])
     order = np.argsort(rows, kind="stable")
-    data, indices = (np.concatenate([getattr(one, name) for one in together])[order] for name in ("data", "indices"))
+    data, indices = (np.concatenate([getattr(part, name) for part in together])[order] for name in ("data", "indices"))
     return csr_array((data, indices, indptr), shape=X.shape)
 
 
 def _seconds(work: Callable[[], Any], repeats: int = 5) -> float:
-    """Processor time, which other programs take no part of: the least of several runs, after one that warms up."""
+    """Processor time, which other programs do not affect: the minimum of several runs, after a warm-up."""
     work()
     times = []
     for _ in range(repeats):
@@ -204,7 +204,7 @@ CLAIM = "NB loses less than some other method (1 = yes)"
 
 
 def losses(run: PaperRun) -> Iterator[Measurement]:
-    """Slide 47: points of accuracy that each method loses to irrelevant terms, and to drift."""
+    """Slide 47: the loss of accuracy of each method, in points, due to irrelevant terms and due to drift."""
     for column, measure in (("irrelevant terms", irrelevant_terms), ("drift", drift)):
         found: dict[str, float] = {}
         for classifier in ROBUST:
@@ -220,9 +220,9 @@ def losses(run: PaperRun) -> Iterator[Measurement]:
 
 @lru_cache(maxsize=8)
 def irrelevant_terms(run: PaperRun, classifier: PaperModel) -> tuple[float, float]:
-    """Accuracy on R8 before and after as many terms again are added, each in documents drawn by lot.
+    """Accuracy on R8 before and after adding as many irrelevant terms, each in randomly drawn documents.
 
-    The added terms are the same terms with the documents shuffled: as frequent, and of no use.
+    The added terms are the same terms with the documents shuffled: equally frequent, but useless.
     """
     data = prepare(run, "reuters", "or-gate", view="r8")
     (X, Y), (test, truth) = data.part("train"), data.part("test")
@@ -236,9 +236,9 @@ def irrelevant_terms(run: PaperRun, classifier: PaperModel) -> tuple[float, floa
 
 @lru_cache(maxsize=8)
 def drift(run: PaperRun, classifier: PaperModel) -> tuple[float, float]:
-    """Accuracy on 20 Newsgroups where test documents are drawn at random, and where they are later than all others.
+    """Accuracy on 20 Newsgroups with randomly drawn test documents, and with test documents later than all others.
 
-    Both splits are of one size, with 2,000 terms by information gain; three random splits, one when quick.
+    Both splits have the same size, with 2,000 terms by information gain; three random splits, one if quick.
     """
     data = prepare(run, "20newsgroups", "or-gate", view="subject-body")
     train, test = data.rows("train"), data.rows("test")
@@ -255,7 +255,7 @@ def _selected_accuracy(run: PaperRun, classifier: PaperModel, data: PreparedData
 
 
 def _accuracy(run: PaperRun, classifier: PaperModel, train: tuple[Any, Any], test: tuple[Any, Any]) -> float:
-    """Share of test documents whose best class is theirs, in %."""
+    """The share of test documents whose best class is right, in %."""
     documents, terms = count_noun(train[0].shape[0], "document"), count_noun(train[0].shape[1], "term")
     run.tell(f"{classifier.label}: training on {documents}, {terms}")
     scorer = train_scorer(classifier.model, *train, seed=run.seed, **dict(classifier.settings))

@@ -1,13 +1,15 @@
-"""The tables and the figure of the maxent-bridge paper, run again on the two of its five collections that can be had.
+"""The tables and the figure of the maxent-bridge paper, reproduced on the two of its five collections that are
+available.
 
-The paper normalises documents to unit length for training, and says that this is "no longer needed" after. That can be
-read in two ways, and both are measured: "unit length" in training and at test time, or "counts at test". For naive
-Bayes they differ, because log ϑ(c) then stands beside one word's worth of evidence, or beside all words of the
-document. GIS has no prior: Σ x_d λ_cd orders the classes alike whatever the length, so its figures are the same.
+The paper normalises documents to unit length for training, and says that this is "no longer needed" afterwards. That
+can be understood in two ways, and both are measured: "unit length" in training and at test time, or "counts at test".
+For naive Bayes they differ, because log ϑ(c) is then combined with the evidence of one word, or with that of all words
+of the document. GIS has no prior: Σ x_d λ_cd gives the same order of classes for any length, so its figures are the
+same.
 
-Table 2 prints the best error over vocabulary sizes D; the error at full D stands beside it. The paper takes the best
-iteration of GIS by the test set; that is the column of that name, of a grid of iterations. What a held-out part of the
-training data chooses is a column of its own.
+Table 2 prints the best error over vocabulary sizes D; we add the error at full D. The paper selects the best
+iteration of GIS on the test set; we do so in the column of that name, over a grid of iterations. Selection on a
+held-out part of the training data has its own column.
 """
 
 from __future__ import annotations
@@ -37,23 +39,23 @@ from unnaive.linear.scorer import Scorer
 from unnaive.linear.selection import information_gain, top_k
 from unnaive.models.maxent.learner import MaxEnt
 
-Errors = dict[str, float]  # what was measured, for instance "gis/14" → error in %
+Errors = dict[str, float]  # name of a measurement, for instance "gis/14" → error in %
 
 TRAIN_SHARE = 0.8
 SPLITS, QUICK_SPLITS = 10, 3
 Sizes = tuple[int | None, ...]  # numbers of terms; None is all of them
 VOCABULARIES: Sizes = (100, 200, 500, 1000, 2000, 5000, None)
-LARGE_VOCABULARIES: Sizes = (1000, 10000, 20000, 50000, None)  # where a split takes a quarter of a minute for each
+LARGE_VOCABULARIES: Sizes = (1000, 10000, 20000, 50000, None)  # here each split takes a quarter of a minute per size
 QUICK_VOCABULARIES: Sizes = (1000, None)
 ITERATIONS = (2, 4, 6, 8, 11, 14, 18, 24, 32, 45, 60, 90, 140, 220, 350, 600)
 MOST_ITERATIONS = 1000
-UNIT, COUNTS = "unit", "counts"  # the readings
+UNIT, COUNTS = "unit", "counts"  # the two interpretations of the paper
 UNIT_LENGTH = Weighting(norm="l1")
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A collection counted by one token rule, under one reading of the paper; `row` is its row of table 2."""
+    """A collection counted by one token rule, under one interpretation of the paper; `row` is its row of table 2."""
 
     row: str
     printed: str
@@ -84,12 +86,12 @@ MODELS = {NB: "multinomial", BEST: "maxent", HELD_OUT: "maxent", CONVERGED: "max
 
 
 def load_dataset(run: PaperRun, dataset: Dataset) -> PreparedData:
-    """All documents of a collection, whatever their part: splits are random."""
+    """All documents of a collection, regardless of their part: splits are random."""
     return prepare(run, dataset.collection, dataset.rule, split=False)
 
 
 def describe_datasets(run: PaperRun) -> Iterator[Measurement]:
-    """Table 1: what is in the collections."""
+    """Table 1: the content of the collections."""
     for dataset in PRINTED:
         data = load_dataset(run, dataset)
         times = np.asarray(data.X.sum(axis=0)).ravel()
@@ -112,9 +114,9 @@ def describe_datasets(run: PaperRun) -> Iterator[Measurement]:
 def split_errors(
     X: Sparse, Y: Sparse, rows: tuple[NDArray[Any], NDArray[Any]], n_terms: int | None, *, models: set[str], seed: int
 ) -> Errors:
-    """Every error of one split with the `n_terms` best terms of its training documents (None: all that they have).
+    """Every error of one split with the `n_terms` best terms of its training documents (None: all).
 
-    Documents are normalised after terms are chosen. GIS goes on from one iteration of the grid to the next.
+    Documents are normalised after term selection. GIS continues from one iteration of the grid to the next.
     """
     train, test = rows
     counts = Counts.of(X[train], Y[train])
@@ -155,7 +157,7 @@ def _gis_models(Z: Sparse, Y: Sparse) -> Iterator[tuple[int | str, Any]]:
 
 
 def _continue_gis(Z: Sparse, Y: Sparse, start: Any, most: int) -> tuple[Any, int]:
-    """The model after at most so many more iterations, and how many there were."""
+    """The model after at most `most` further iterations, and their number."""
     steps = []
 
     def count_step(_: str, state: dict[str, Any]) -> None:
@@ -171,7 +173,7 @@ def _error(scorer: Scorer, documents: Sparse, truth: NDArray[Any]) -> float:
 
 @lru_cache(maxsize=64)
 def all_errors(run: PaperRun, collection: str, rule: str, n_terms: int | None) -> tuple[Errors, ...]:
-    """The errors of every split; of those that the folder of records has, nothing is run again."""
+    """The errors of every split; those in the folder of records are not computed again."""
     data = prepare(run, collection, rule, split=False)
     models = {model for label, model in MODELS.items() if run.wants(label, model)}
     store = ErrorFile(run.records, Material(collection, data.X, data.Y).fingerprint, sorted(models))
@@ -190,30 +192,30 @@ def all_errors(run: PaperRun, collection: str, rule: str, n_terms: int | None) -
 
 
 class ErrorFile:
-    """The errors of splits as lines of JSON in a folder of records, if there is one; an interrupted run goes on."""
+    """The errors of splits as lines of JSON in a folder of records, if there is one, so that a run can be continued."""
 
     def __init__(self, folder: Path | None, data: str, models: Sequence[str]) -> None:
         self.path = None if folder is None else folder / "maxent-bridge.jsonl"
         self.common = {"data": data, "models": list(models)}
 
-    def find(self, place: dict[str, Any]) -> Errors | None:
-        """The errors that were measured there before."""
+    def find(self, key: dict[str, Any]) -> Errors | None:
+        """The errors measured earlier."""
         if self.path is None or not self.path.exists():
             return None
-        wanted = self.common | place
+        wanted = self.common | key
         lines = (json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines())
         return next((line["errors"] for line in lines if all(line[name] == wanted[name] for name in wanted)), None)
 
-    def add(self, place: dict[str, Any], errors: Errors) -> None:
+    def add(self, key: dict[str, Any], errors: Errors) -> None:
         """Write one line."""
         if self.path is not None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(self.common | place | {"errors": errors}) + "\n")
+                file.write(json.dumps(self.common | key | {"errors": errors}) + "\n")
 
 
 def column_errors(label: str, reading: str, found: Sequence[Errors]) -> list[float]:
-    """The error of each split under a heading of table 2; GIS has no prior, so readings are the same to it."""
+    """The error of each split for a column of table 2; GIS has no prior, so both interpretations are the same."""
     if label == BEST:
         return [min(gis_errors(errors).values()) for errors in found]
     name = {NB: f"nb/{reading}", HELD_OUT: "held-out", CONVERGED: "gis/end"}[label]
@@ -221,25 +223,25 @@ def column_errors(label: str, reading: str, found: Sequence[Errors]) -> list[flo
 
 
 def gis_errors(errors: Errors) -> dict[str, float]:
-    """The error after each iteration of the grid, "end" the last."""
+    """The error after each iteration of the grid; the last is "end"."""
     return {name.removeprefix("gis/"): value for name, value in errors.items() if name.startswith("gis/")}
 
 
 def best_iterations(found: Sequence[Errors]) -> list[str]:
-    """The iteration that errs least in each split, the first of equals; "end" for convergence."""
+    """The iteration with the lowest error in each split, the first in a tie; "end" for convergence."""
     by_split = [gis_errors(errors) for errors in found]
     return [min(errors, key=lambda iteration: errors[iteration]) for errors in by_split]
 
 
 def vocabulary_sizes(run: PaperRun, dataset: Dataset) -> list[int | None]:
-    """The D that are smaller than the vocabulary, and all of it."""
+    """The D that are smaller than the vocabulary, and the full size."""
     n_terms = load_dataset(run, dataset).X.shape[1]
     offered = [size for size in dataset.vocabularies if not run.quick or size in QUICK_VOCABULARIES]
     return [size for size in offered if size is None or size < n_terms]
 
 
 def bridge_vocabulary_curves(run: PaperRun, dataset: Dataset) -> list[MeasureCurve]:
-    """A panel of figure 1: error in % against the number of terms, the last being all of them."""
+    """A panel of figure 1: error in % against the number of terms, ending with all terms."""
     sizes = vocabulary_sizes(run, dataset)
     n_terms = load_dataset(run, dataset).X.shape[1]
     x = tuple(float(n_terms if size is None else size) for size in sizes)
@@ -255,14 +257,14 @@ def bridge_vocabulary_curves(run: PaperRun, dataset: Dataset) -> list[MeasureCur
 
 
 def error_rates(run: PaperRun) -> Iterator[Measurement]:
-    """Table 2: the best error over vocabulary sizes, and beside it the error with all terms."""
+    """Table 2: the best error over vocabulary sizes, and the error with all terms."""
     for dataset in DATASETS:
         full = all_errors(run, dataset.collection, dataset.rule, None)
         for curve in bridge_vocabulary_curves(run, dataset):
-            place = int(np.argmin(curve.mean))
-            best_size = "all" if place == len(curve.x) - 1 else f"{curve.x[place]:,.0f}"
+            index = int(np.argmin(curve.mean))
+            best_size = "all" if index == len(curve.x) - 1 else f"{curve.x[index]:,.0f}"
             note = f"best with {best_size} terms"
-            yield Measurement(dataset.row, curve.name, curve.mean[place], curve.spread[place], note)
+            yield Measurement(dataset.row, curve.name, curve.mean[index], curve.spread[index], note)
             mean, spread = curve.mean[-1], curve.spread[-1]
             yield Measurement(dataset.row, f"{curve.name}, full D", mean, spread, _remark(curve.name, dataset, full))
         if run.wants(HELD_OUT, MODELS[HELD_OUT]):
@@ -279,7 +281,7 @@ def _remark(label: str, dataset: Dataset, full: Sequence[Errors]) -> str:
 
 
 def figure_in_numbers(run: PaperRun) -> Iterator[Measurement]:
-    """Figure 1: the offset of the two curves of GIS at full D, and for each curve whether no smaller D errs less."""
+    """Figure 1: the offset of the two curves of GIS at full D, and whether full D is best for each curve."""
     for dataset in PRINTED:
         curves = {curve.name: curve for curve in bridge_vocabulary_curves(run, dataset)}
         if BEST in curves and CONVERGED in curves:
@@ -296,7 +298,7 @@ def _points(dataset: Dataset, curve: MeasureCurve) -> str:
 
 
 def draw_figure(run: PaperRun, *, ink: str = "black") -> Any:
-    """Figure 1, a panel for each collection; the crosses are the paper's best error rates, which table 2 prints."""
+    """Figure 1, a panel for each collection; crosses are the paper's best error rates from table 2."""
     from unnaive.evaluation.reports.plots import panels_figure
 
     (table,) = read_paper("maxent-bridge").select_tables("2")

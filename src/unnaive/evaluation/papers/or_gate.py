@@ -1,4 +1,4 @@
-"""The tables of the or-gate paper, run again on three collections: its four classifiers, and two beyond it."""
+"""The tables of the or-gate paper, reproduced on three collections: its four classifiers, and two more."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLASSIFIERS = (
     PaperModel("OR-eq17 + Rocchio", "or-blend", (("weights", "relaxed"),)),
 )
 
-# table → column as printed → name of the measure
+# table → printed column → name of the measure
 COLUMNS: dict[str, dict[str, str]] = {
     "1": {
         "micr.BEP": "breakeven-micro",
@@ -37,7 +37,7 @@ COLUMNS: dict[str, dict[str, str]] = {
 
 
 def load_reuters(run: PaperRun) -> tuple[PreparedData, str]:
-    """All 9,603 training documents, labelled or not, with all of their text (`blah blah blah` among it)."""
+    """All 9,603 training documents, labelled or not, with their full text (including `blah blah blah`)."""
     return prepare(run, "reuters", "or-gate", view="modapte-90-all-literal"), ""
 
 
@@ -47,7 +47,7 @@ def load_newsgroups(run: PaperRun) -> tuple[PreparedData, str]:
 
 
 def load_ohsumed(run: PaperRun) -> tuple[PreparedData, str]:
-    """The multi-label abstracts of the paper if they are here, else those with one category."""
+    """The multilabel abstracts of the paper if they are available, else those with one category."""
     try:
         return prepare(run, "ohsumed-20000", "or-gate"), ""
     except BadData:
@@ -60,7 +60,7 @@ COLLECTIONS = {"reuters": load_reuters, "ohsumed": load_ohsumed, "20newsgroups":
 
 @lru_cache(maxsize=32)
 def measure_classifier(run: PaperRun, collection: str, classifier: PaperModel) -> tuple[dict[str, float], str]:
-    """All measures of the three tables on the test documents that have a label, and how the data differ, if they do."""
+    """All measures of the three tables on the labelled test documents, and how the data differ, if they do."""
     data, reason = COLLECTIONS[collection](run)
     X, Y = data.part("train")
     run.tell(f"{classifier.label} on {collection}: training on {count_noun(X.shape[0], 'document')}")

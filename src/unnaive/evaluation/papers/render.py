@@ -41,24 +41,24 @@ class Footnotes:
         self.texts: list[str] = []
 
     def mark(self, remarks: Iterable[str]) -> str:
-        """The numbers of these remarks, in brackets; nothing for none."""
+        """The numbers of these remarks, in brackets; empty if there are none."""
         numbers = sorted(self.number(remark) for remark in remarks)
         return f"[{','.join(map(str, numbers))}]" if numbers else ""
 
     def number(self, remark: str) -> int:
-        """The number of a remark, given now if it is new."""
+        """The number of a remark; a new one gets the next number."""
         if remark not in self.texts:
             self.texts.append(remark)
         return self.texts.index(remark) + 1
 
 
 def format_cell(value: float | None, table: PublishedTable, *, signed: bool = False) -> str:
-    """A value with the decimals of its table, none from a thousand up; a dash for no value."""
+    """A value with the decimals of its table, without decimals from a thousand on; a dash if there is none."""
     if value is None:
         return "–"
     if abs(value) >= 1000:
         return f"{value:{'+' if signed else ''},.0f}"
-    rounded = round(value, table.decimals) + 0.0  # no "-0.0"
+    rounded = round(value, table.decimals) + 0.0  # avoids "-0.0"
     return f"{rounded:{'+' if signed else ''}.{table.decimals}f}"
 
 
@@ -87,7 +87,7 @@ def _head(table: PublishedTable) -> str:
 
 
 def _cell(cell: CellComparison, table: PublishedTable, remarks: Footnotes, separator: str = SEPARATOR) -> str:
-    """For instance `0.773 | 0.759 +0.014 ✓`."""
+    """One cell, for instance `0.773 | 0.759 +0.014 ✓`."""
     ours = format_mean(cell.ours, cell.our_spread, table)
     theirs = format_mean(cell.theirs, cell.their_spread, table)
     apart = "" if cell.difference is None else format_cell(cell.difference, table, signed=True)
@@ -119,7 +119,7 @@ def band_sources(table: PublishedTable) -> list[str]:
 
 
 def tables_as_markdown(paper: Paper, comparisons: Sequence[TableComparison], run: PaperRun) -> str:
-    """A paper as a section of a Markdown page: what ran, on what data, every table, what could not be had."""
+    """A paper as a section of a Markdown page: what ran, on what data, every table, what was not available."""
     blocks = [
         f"## {paper.title}",
         f"{paper.source}. `unnaive reproduce {paper.key}{' --quick' if run.quick else ''}`, seed {run.seed}.",
@@ -168,7 +168,7 @@ def as_html(paper: Paper, comparisons: Sequence[TableComparison], run: PaperRun)
 
 
 def _html_figure(paper: Paper, comparison: TableComparison, run: PaperRun) -> str:
-    """The figure of a table that has one and was measured."""
+    """The figure of a table, if it has one and was measured."""
     draw = paper.figures().get(comparison.table.id)
     if draw is None or all(cell.ours is None for cell in comparison.cells):
         return ""
@@ -176,7 +176,7 @@ def _html_figure(paper: Paper, comparison: TableComparison, run: PaperRun) -> st
 
 
 def _html_summary(comparisons: Sequence[TableComparison]) -> str:
-    """How many figures have each mark, and which differ without a reason that is shown."""
+    """The numbers of figures with each mark, and which differ without a reason that is shown."""
     cells = [cell for one in comparisons for cell in one.cells]
     counts = count_marks(comparisons)
     titles = ("in a band around the published value", "differ for a reason that is shown", "differ")
@@ -235,7 +235,7 @@ def _html_notes(texts: Iterable[str], *, numbered: bool = False) -> str:
 
 
 def tables_as_json(paper: Paper, comparisons: Sequence[TableComparison], run: PaperRun) -> dict[str, Any]:
-    """Everything as plain values, with the versions that produced it."""
+    """Everything as plain values, with the versions of the software."""
     from unnaive.evaluation.records import versions
 
     return {

@@ -1,4 +1,4 @@
-"""How to repeat a paper's experiments: a Run holds the choices of who runs them, a Measurement is one figure of ours.
+"""Options and results of reproducing a paper: PaperRun holds the user's options, a Measurement is one of our figures.
 
 The module of each paper has a function `(Run) -> Iterable[Measurement]` for each of its tables.
 """
@@ -18,9 +18,9 @@ from unnaive.models.catalogue import MODELS
 
 @dataclass(frozen=True)
 class Measurement:
-    """One figure of ours: where it stands in the table, its standard deviation if it is a mean, a remark.
+    """One of our figures: its cell in the table, its standard deviation if it is a mean, and a remark.
 
-    `reason` says why this run differs from the published one, where only the run can know (other data, for instance).
+    `reason` says why this run differs from the published one if only the run can know (other data, for instance).
     """
 
     row: str
@@ -32,7 +32,7 @@ class Measurement:
 
     @classmethod
     def of_values(cls, row: str, column: str, values: Sequence[float], note: str = "") -> Measurement:
-        """The mean over splits or seeds, with its standard deviation where there are several."""
+        """The mean over splits or seeds, with its standard deviation if there are several."""
         mean, spread = mean_and_spread(values)
         return cls(row, column, mean, spread if len(values) > 1 else None, note)
 
@@ -48,7 +48,7 @@ def mean_and_spread(values: Sequence[float]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class PaperModel:
-    """A row or column of a table: as printed, the model of ours, its settings."""
+    """A row or column of a table: its printed name, our model, and its settings."""
 
     label: str
     model: str
@@ -57,10 +57,10 @@ class PaperModel:
 
 @dataclass(frozen=True)
 class PaperRun:
-    """How to repeat a paper's experiments; hashable, so that tables can share what they computed.
+    """The options for reproducing a paper; hashable, so that tables can share what they computed.
 
-    `models` keeps only these: labels of the table, names of models, or families ("naive-bayes", "baselines"). `records`
-    is a folder for the records of random splits; with it an interrupted run goes on where it stopped.
+    `models` selects classifiers: labels of the table, names of models, or families ("naive-bayes", "baselines").
+    `records` is a folder for the records of random splits; with it an interrupted run can be continued.
     """
 
     data: Path | None = None
@@ -72,7 +72,7 @@ class PaperRun:
     records: Path | None = None
 
     def wants(self, label: str, model: str) -> bool:
-        """Whether the classifier printed as `label` is there, and not filtered out.
+        """Whether the classifier printed as `label` exists and is selected.
 
         >>> PaperRun(models=("naive-bayes",)).wants("NBayes", "multinomial")
         True
@@ -82,17 +82,17 @@ class PaperRun:
         return model in MODELS and self.keeps(label, model)
 
     def keeps(self, label: str, model: str) -> bool:
-        """Whether the filter lets this classifier through, there or not."""
+        """Whether this classifier is selected, whether or not it exists."""
         names = {label.lower(), model, family(model)}
         return self.models is None or any(wanted.lower() in names for wanted in self.models)
 
     def tell(self, message: str) -> None:
-        """Pass a line on to whoever watches."""
+        """Report progress to the caller."""
         if self.progress is not None:
             self.progress(message)
 
     def corpus(self, name: str, view: str | None = None) -> Corpus:
-        """A benchmark collection, from where this run has its data."""
+        """A benchmark collection from the data folder of this run."""
         from unnaive.io.collections import load
 
         self.tell(f"reading {name}")
@@ -100,7 +100,7 @@ class PaperRun:
 
 
 def family(model: str) -> str:
-    """The module or folder of unnaive.models that a model lives in, as a name.
+    """The module or folder of unnaive.models that contains a model, as a name.
 
     >>> family("bernoulli")
     'naive-bayes'

@@ -1,7 +1,7 @@
 """Published figures as values: a Paper has Tables, a Table has values, bands for ours, and reasons why ours differ.
 
-Each paper is `<key>.toml` with what was printed, and a module of the same name whose `TABLES` maps the id of a
-table to a function `(Run) -> Iterable[Measurement]` (runs.py). comparison.py sets the two side by side.
+Each paper has a file `<key>.toml` with the printed figures, and a module of the same name whose `TABLES` maps the id of
+a table to a function `(Run) -> Iterable[Measurement]` (runs.py). comparison.py compares the two.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Figures = tuple[tuple[float | None, ...], ...]
 
 @dataclass(frozen=True)
 class Source:
-    """Where the limits of a band come from: one of SOURCE_KINDS, and in words."""
+    """The source of the limits of a band: one of SOURCE_KINDS, and a description."""
 
     kind: str
     text: str
@@ -48,15 +48,15 @@ class Band:
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A printed table, or the part of it that is about one collection.
+    """A printed table, or its part about one collection.
 
-    values[row][column] are as printed, None where nothing is. `models` names the classifier behind a row or a column.
-    `bands` say where our value should fall. `tolerance` makes a band of ± that much around every published value that
-    no band of its own holds, `tolerance_in_spreads` one of so many printed standard deviations, and
-    `tolerances` are of single cells. `reasons` say why ours may differ, and `evidence` names the cell whose figure of
-    ours shows it; `doubts` say why a printed value is not to be trusted, `inferred` how a value that is not printed was
-    found; `unavailable` lists rows or columns without data. `repeats` lists rows and columns, or all with "*", whose
-    printed figures stand elsewhere too: there alone they get a mark, so that one printed figure has one mark.
+    values[row][column] are the printed figures, None if there are none. `models` names the classifier of a row or
+    column. `bands` are the expected ranges of our values. `tolerance` defines a band of ± that much around every
+    published value without a band of its own, `tolerance_in_spreads` one in printed standard deviations, and
+    `tolerances` those of single cells. `reasons` say why ours may differ, and `evidence` names the cell whose figure of
+    ours shows it; `doubts` say why a printed value cannot be trusted, `inferred` how a value that is not printed was
+    derived; `unavailable` lists rows or columns without data. `repeats` lists rows and columns, or all with "*", whose
+    printed figures also occur elsewhere: they are marked only there, so that every printed figure has one mark.
     """
 
     number: str
@@ -85,17 +85,20 @@ class PublishedTable:
 
     @property
     def rules(self) -> str:
-        """A hash of all that decides marks: printed figures, bands, tolerances, reasons, doubts. Words are left out."""
+        """A hash of everything that decides marks.
+
+        Printed figures, bands, tolerances, reasons, doubts. Titles are excluded.
+        """
         said = {name: repr(value) for name, value in vars(self).items() if name not in ("title", "what", "notes")}
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
     def is_repeated(self, row: str, column: str) -> bool:
-        """Whether the printed figure of a cell gets its mark elsewhere."""
+        """Whether the printed figure of a cell is marked elsewhere."""
         return not {"*", row, column}.isdisjoint(self.repeats)
 
     @property
     def id(self) -> str:
-        """The name by which TABLES of the runner knows it: the number, and the part if there is one."""
+        """The key in the runner's TABLES: the number, and the part if there is one."""
         return f"{self.number}/{self.part}" if self.part else self.number
 
     def theirs(self, row: str, column: str) -> float | None:
@@ -107,9 +110,10 @@ class PublishedTable:
         return None if self.spreads is None else self.spreads[self.rows.index(row)][self.columns.index(column)]
 
     def band_around_theirs(self, row: str, column: str) -> Band | None:
-        """The band in which our value counts as reproduced: it holds the published value, or there is none.
+        """The band in which our value counts as reproduced: it contains the published value, or there is none.
 
-        ± the tolerance of the cell; else its own band where that holds the published value; else ± that of the table.
+        It is ± the tolerance of the cell; else its own band if that contains the published value; else ± that of the
+        table.
         """
         theirs, own = self.theirs(row, column), self.bands.get((row, column))
         if theirs is None:
@@ -127,14 +131,14 @@ class PublishedTable:
         return Band(theirs - width, theirs + width, source)
 
     def model_of(self, row: str, column: str) -> tuple[str, str] | None:
-        """(label, model) of the classifier that a cell is about, if one is named."""
+        """(label, model) of the classifier of a cell, if one is named."""
         label = next((label for label in (row, column) if label in self.models), None)
         return None if label is None else (label, self.models[label])
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A source and its tables; `data` says what each collection is here, and `missing` what could not be had."""
+    """A source and its tables; `data` describes each collection, `missing` what was not available."""
 
     key: str
     title: str
@@ -160,7 +164,7 @@ class Paper:
         return runners
 
     def figures(self) -> dict[str, Callable[..., Any]]:
-        """The functions (run, ink=…) that draw what a table has in figures, by table id."""
+        """The functions (run, ink=…) that draw the figures of a table, by table id."""
         figures: dict[str, Callable[..., Any]] = getattr(self._module, "FIGURES", {})
         return figures
 
@@ -170,7 +174,7 @@ class Paper:
 
 
 def paper_keys() -> list[str]:
-    """The papers there are.
+    """The keys of all papers.
 
     >>> paper_keys()
     ['hierarchical', 'higher-order', 'iir', 'maxent-bridge', 'or-gate']
@@ -203,7 +207,7 @@ def _read_source(name: str, words: str) -> Source:
 
 
 def _fill_entry(entry: dict[str, Any], entries: list[dict[str, Any]]) -> dict[str, Any]:
-    """The entry with what it leaves out taken from the one that it is `like`, but for bands, notes and reasons.
+    """Fill in missing fields of an entry from the one that it is `like`, except bands, notes and reasons.
 
     Its printed figures are those of the other table, which has their marks.
     """
@@ -251,7 +255,7 @@ def _read_table(entry: dict[str, Any], sources: dict[str, Source]) -> PublishedT
 
 
 def _read_tolerance(entry: dict[str, Any], name: str, sources: dict[str, Source]) -> tuple[float, Source] | None:
-    """A tolerance is written [width, name of its source]."""
+    """Read a tolerance, written [width, name of its source]."""
     line = entry.get(name)
     return None if line is None else (line[0], _named_source(entry["number"], line, 1, sources))
 
@@ -261,9 +265,9 @@ def _breakeven_tolerances(
 ) -> dict[CellPosition, tuple[float, Source]]:
     """Two standard errors of every printed breakeven in %, from the test documents of its class.
 
-    At the breakeven point b is the share of the n documents of a class that are found, so that its variance is
+    At the breakeven point, b is the share of the n documents of a class that are found, so its variance is
     b(1−b)/n. `breakeven_documents` has n by row; `breakeven_averages` names the rows of the micro average, weighted by
-    n, and of the macro average: their variances are the sums over classes, squares of the weights before each.
+    n, and of the macro average: their variances are sums over classes with squared weights.
 
     >>> noise = Source("noise", "b(1−b)/n")
     >>> entry = {"rows": ["a", "mean"], "columns": ["NB"], "breakeven_documents": {"a": 100}, "number": "1"}
@@ -292,14 +296,14 @@ def _breakeven_tolerances(
 
 
 def _read_band(number: str, line: list[Any], sources: dict[str, Source]) -> tuple[CellPosition, Band]:
-    """A band is written [row, column, low, high, name of its source]."""
+    """Read a band, written [row, column, low, high, name of its source]."""
     source = _named_source(number, line, 4, sources)
     row, column, low, high = line[:4]
     return (row, column), Band(low, high, source)
 
 
 def _named_source(number: str, line: list[Any], place: int, sources: dict[str, Source]) -> Source:
-    """The source that a band or tolerance names last; there is no band without one."""
+    """The source that a band or tolerance names last; every band must have one."""
     if len(line) != place + 1 or line[place] not in sources:
         there = ", ".join(sorted(sources)) or "none yet"
         raise UnnaiveError(f"a band of table {number} names no source: {line}; end it with one of [sources]: {there}")
@@ -307,9 +311,9 @@ def _named_source(number: str, line: list[Any], place: int, sources: dict[str, S
 
 
 def _read_reasons(lines: Iterable[list[str]], rows: Sequence[str], columns: Sequence[str]) -> dict[CellPosition, str]:
-    """Reasons are written [row, column, text], with row and column of the cell that shows it where there is one.
+    """Read reasons, written [row, column, text], followed by row and column of the cell that shows it, if there is one.
 
-    "*" is every row or column, and the first line that fits counts.
+    "*" means every row or column; the first matching line counts.
     """
     reasons: dict[CellPosition, str] = {}
     for row, column, text, *_ in lines:
@@ -334,7 +338,7 @@ def _read_figures(grid: list[list[float]]) -> Figures:
 
 
 def _check_table(table: PublishedTable) -> None:
-    """A misspelt row in a band would silently never be looked at."""
+    """Check the cells named in bands and remarks, since a misspelt row would silently be ignored."""
     shapes = {tuple(len(line) for line in grid) for grid in (table.values, table.spreads or table.values)}
     shown = table.evidence.values()
     named = [*table.bands, *table.tolerances, *table.doubts, *table.reasons, *table.inferred, *shown]

@@ -1,1 +1,1 @@
-"""The toolkit of pages and figures; a page itself stands beside what it shows."""
+"""Helpers for pages and figures; each page is beside the code whose results it shows."""

@@ -1,6 +1,6 @@
-"""One self-contained HTML page: no network, no scripts, light and dark, narrow and wide, for the screen and for print.
+"""One self-contained HTML page: no network, no scripts, light and dark, narrow and wide, for screen and print.
 
-Pieces are plain functions from values to HTML; whatever comes from data goes through `escape`.
+The helpers are plain functions from values to HTML; all data goes through `escape`.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ STYLESHEET = Path(__file__).with_name("page.css")
 
 @dataclass(frozen=True)
 class Section:
-    """A headed part of a page; without content it is left out."""
+    """A part of a page with a heading; it is omitted if it has no content."""
 
     title: str
     content: str
 
     @property
     def anchor(self) -> str:
-        """The name that the contents link to."""
+        """The anchor that the table of contents links to."""
         return "".join(letter if letter.isalnum() else "-" for letter in self.title.lower())
 
 
 def page(title: str, about: str, sections: Iterable[Section]) -> str:
-    """The whole document; `about` is text, sections hold HTML."""
+    """The whole document; `about` is text, sections contain HTML."""
     shown = [section for section in sections if section.content]
     links = " ".join(f'<a href="#{section.anchor}">{escape(section.title)}</a>' for section in shown)
     body = "".join(
@@ -52,7 +52,7 @@ def page(title: str, about: str, sections: Iterable[Section]) -> str:
 
 
 def tiles(values: Iterable[tuple[str, str]]) -> str:
-    """Figures with their names, as large as they are few."""
+    """Figures with their names, as large tiles."""
     return (
         '<ul class="tiles">'
         + "".join(f"<li><b>{escape(v)}</b><span>{escape(n)}</span></li>" for n, v in values)
@@ -61,7 +61,7 @@ def tiles(values: Iterable[tuple[str, str]]) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, kind: str = "", label: str = "") -> str:
-    """A table in a box that scrolls by itself when the page is narrow; cells are HTML."""
+    """A table in a box that scrolls by itself on narrow pages; cells are HTML."""
     top = "".join(f'<th scope="col">{cell}</th>' for cell in head)
     body = "".join(
         f'<tr><th scope="row">{first}</th>' + "".join(_cell(cell) for cell in rest) + "</tr>" for first, *rest in rows
@@ -70,12 +70,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, kind: str = "",
 
 
 def _cell(content: str) -> str:
-    """A cell; content that is a cell already stays."""
+    """Wrap content in a cell, unless it is one already."""
     return content if content.startswith("<td") else f"<td>{content}</td>"
 
 
 def scrolling(content: str, label: str) -> str:
-    """A box that scrolls sideways, also by keyboard."""
+    """A box that scrolls horizontally, also with the keyboard."""
     return f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label, quote=True)}">{content}</div>'
 
 
@@ -88,7 +88,7 @@ def bar(share: float, name: str) -> str:
 def figure(
     draw: Callable[..., Figure], *values: Any, alt: str, caption: str = "", kind: str = "", **settings: Any
 ) -> str:
-    """A figure drawn by one of plots.py; a line with the install command where matplotlib is absent."""
+    """A figure drawn by one of plots.py, or the install command if matplotlib is missing."""
     try:
         svg = inline_svg(draw(*values, ink=INK, **settings), alt)
     except MissingExtra as problem:
@@ -98,7 +98,7 @@ def figure(
 
 
 def breakable(name: str) -> str:
-    """A name as HTML that may be broken after its punctuation.
+    """A name as HTML with optional line breaks after punctuation.
 
     >>> breakable("comp.sys & co")
     'comp.<wbr>sys &amp; co'
@@ -112,12 +112,12 @@ def figures(*drawn: str) -> str:
 
 
 def page_note(content: str) -> str:
-    """A remark in small print above or below what it is about; content is HTML."""
+    """A small remark above or below its subject; content is HTML."""
     return f'<p class="note">{content}</p>'
 
 
 def bullets(items: Iterable[str], *, kind: str = "", numbered: bool = False) -> str:
-    """A list of HTML items; nothing where there are none.
+    """A list of HTML items; empty if there are none.
 
     >>> bullets(["ham", "eggs"], numbered=True)
     '<ol><li>ham</li><li>eggs</li></ol>'
@@ -128,17 +128,17 @@ def bullets(items: Iterable[str], *, kind: str = "", numbered: bool = False) -> 
 
 
 def headed(title: str, content: str) -> str:
-    """Content in a box below a small heading, to stand beside others."""
+    """Content in a box below a small heading, to be placed beside others."""
     return f"<div><h3>{escape(title)}</h3>{content}</div>"
 
 
 def side_by_side(*parts: str) -> str:
-    """Parts beside each other where the page is wide enough."""
+    """Parts side by side if the page is wide enough."""
     return f'<div class="side">{"".join(parts)}</div>'
 
 
 def marked(text: str, share: float) -> str:
-    """A stretch of text with its evidence: shaded by |share|, from −1 against the class to 1 for it.
+    """A segment of text with its evidence: shaded by |share|, from −1 against the class to 1 for it.
 
     >>> marked("ball", 0.5), marked("the", 0.01)
     ('<mark class="for" style="--weight:45%">ball</mark>', 'the')
@@ -150,15 +150,15 @@ def marked(text: str, share: float) -> str:
 
 
 def evidence_legend(class_name: str = "the class") -> str:
-    """What the marks of a text mean."""
+    """The legend of the marks in a text."""
     return page_note(
-        f'<mark class="for" style="--weight:40%">solid line</mark> speaks for {escape(class_name)}, '
-        '<mark class="against" style="--weight:40%">dashed line</mark> against it; more shade, more weight.'
+        f'<mark class="for" style="--weight:40%">solid line</mark> is evidence for {escape(class_name)}, '
+        '<mark class="against" style="--weight:40%">dashed line</mark> against it; darker means stronger.'
     )
 
 
 def describe_sizes(documents: int, classes: int, terms: int) -> str:
-    """How large the data is, in words.
+    """The size of the data in words.
 
     >>> describe_sizes(300, 1, 2_500)
     '300 documents, 1 class, 2,500 terms'
@@ -168,5 +168,5 @@ def describe_sizes(documents: int, classes: int, terms: int) -> str:
 
 
 def collapsible(summary: str, content: str) -> str:
-    """Content behind a line that opens it."""
+    """Content that is hidden until its summary line is opened."""
     return f"<details><summary>{escape(summary)}</summary>{content}</details>"

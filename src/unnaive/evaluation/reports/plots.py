@@ -1,7 +1,7 @@
-"""Figures by matplotlib, for files (PNG, SVG, PDF) and inline in reports; drawn from values, nothing is computed here.
+"""Figures by matplotlib, for files (PNG, SVG, PDF) and inline in reports; values are only drawn here, not computed.
 
-Colours are those of Okabe and Ito, which survive colour-blindness; markers differ as well, so that figures survive
-greyscale. Legends stand below the axes and cover nothing. Inline figures take the page's ink, light or dark.
+Colours are those of Okabe and Ito, which colour-blind readers can distinguish; markers differ too, so that figures work
+in greyscale. Legends are below the axes and cover nothing. Inline figures use the page's text colour, light or dark.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from unnaive.evaluation.summaries import MeasureCurve
 from unnaive.io.endings import FIGURES, choose_ending
 from unnaive.io.output_files import open_output
 
-Figure = Any  # matplotlib.figure.Figure, which ships no types that strict mode can use
+Figure = Any  # matplotlib.figure.Figure, whose types do not work in strict mode
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
@@ -51,14 +51,14 @@ STYLE = {
     "legend.fontsize": 8,
     "lines.linewidth": 1.6,
     "lines.markersize": 4.5,
-    "svg.fonttype": "none",  # text stays text: smaller, searchable
-    "svg.hashsalt": "unnaive",  # the same figure is the same file
+    "svg.fonttype": "none",  # text stays text: smaller and searchable
+    "svg.hashsalt": "unnaive",  # the same figure gives the same file
 }
 
 
 @contextmanager
 def style(ink: str = "black") -> Iterator[Any]:
-    """matplotlib.figure under our style; without matplotlib, the command that installs it."""
+    """matplotlib.figure with our style; without matplotlib, an error with the install command."""
     try:
         import matplotlib
         from matplotlib import figure
@@ -79,7 +79,7 @@ def _axes(library: Any, title: str, x: str, y: str, *, size: tuple[float, float]
 
 
 def _look(number: int) -> dict[str, Any]:
-    """Colour, marker and dashes of the n-th series; no two of the first 24 are alike."""
+    """Colour, marker and dashes of the n-th series; the first 24 are distinct."""
     return {
         "color": COLOURS[number % len(COLOURS)],
         "marker": MARKERS[number % len(MARKERS)],
@@ -88,7 +88,7 @@ def _look(number: int) -> dict[str, Any]:
 
 
 def _legend(drawing: Figure, axes: Any, columns: int = 2, title: str | None = None) -> None:
-    """Below the axes: it covers nothing."""
+    """Draw the legend below the axes, where it covers nothing."""
     handles, labels = axes.get_legend_handles_labels()
     if labels:
         columns = min(columns, len(labels))
@@ -114,7 +114,7 @@ def curves_figure(
 def intervals_figure(
     values: Sequence[tuple[str, float, float | None]], *, title: str, x: str, ink: str = "black"
 ) -> Figure:
-    """A dot for each name, with its interval mean ± half where there is one, from top to bottom as they come."""
+    """A dot for each name, with its interval mean ± half if there is one, from top to bottom in the given order."""
     with style(ink) as library:
         drawing, axes = _axes(library, title, x, "", size=(4.8, 1.2 + 0.3 * len(values)))
         for place, (_, mean, half) in enumerate(values):
@@ -125,7 +125,7 @@ def intervals_figure(
 
 
 def _logarithmic(axes: Any, points: Sequence[float]) -> None:
-    """A logarithmic axis along x; ticks are the points themselves, without those that would touch the one before."""
+    """A logarithmic x axis; ticks are the points themselves, without those that would touch the previous one."""
     axes.set_xscale("log")
     ticks: list[float] = []
     for point in sorted(set(points)):
@@ -187,13 +187,13 @@ def precision_recall_figure(
     with style(ink) as library:
         drawing, axes = _axes(library, title, "recall", "precision", size=(4.4, 4.2))
         axes.plot([0, 1], [0, 1], color=ink, linewidth=0.7, linestyle=":", alpha=0.6)
-        for number, one in enumerate(rankings):
+        for number, ranking in enumerate(rankings):
             look = _look(number)
-            points = _thin_out(one.recall, one.precision)
+            points = _thin_out(ranking.recall, ranking.precision)
             axes.plot(*points, color=look["color"], linestyle=look["linestyle"])
             axes.plot(
-                [one.breakeven], [one.breakeven], color=look["color"], marker=look["marker"], markersize=7,
-                linestyle=look["linestyle"], label=f"{one.name}: {one.breakeven:.3f}", clip_on=False, zorder=3,
+                [ranking.breakeven], [ranking.breakeven], color=look["color"], marker=look["marker"], markersize=7,
+                linestyle=look["linestyle"], label=f"{ranking.name}: {ranking.breakeven:.3f}", clip_on=False, zorder=3,
             )  # fmt: skip
         axes.set(xlim=(0, 1.02), ylim=(0, 1.02), aspect="equal")
         _legend(drawing, axes, title="breakeven point, where precision equals recall")
@@ -201,7 +201,7 @@ def precision_recall_figure(
 
 
 def _thin_out(x: Floats, y: Floats, points: int = 400) -> tuple[Floats, Floats]:
-    """At most so many points of a curve, its ends included: a page need not carry ten thousand."""
+    """At most `points` points of a curve, including its ends, to keep pages small."""
     if len(x) <= points:
         return x, y
     rows = np.unique(np.linspace(0, len(x) - 1, points).astype(np.int64))
@@ -209,35 +209,40 @@ def _thin_out(x: Floats, y: Floats, points: int = 400) -> tuple[Floats, Floats]:
 
 
 def calibration_figure(curves: Mapping[str, Reliability], *, title: str = "Calibration", ink: str = "black") -> Figure:
-    """Share that came true against the probability given, in bins; on the diagonal probabilities can be believed."""
+    """Observed share against predicted probability, in bins; on the diagonal probabilities are calibrated."""
     with style(ink) as library:
-        drawing, axes = _axes(library, title, "probability given", "share that came true", size=(4.4, 4.2))
+        drawing, axes = _axes(library, title, "predicted probability", "observed share", size=(4.4, 4.2))
         axes.plot([0, 1], [0, 1], color=ink, linewidth=0.7, linestyle=":", alpha=0.6)
-        for number, (name, one) in enumerate(curves.items()):
-            used = one.count > 0
-            sizes = 12 + 90 * one.count[used] / max(1, one.count.max())
+        for number, (name, bins_) in enumerate(curves.items()):
+            used = bins_.count > 0
+            sizes = 12 + 90 * bins_.count[used] / max(1, bins_.count.max())
             look = _look(number)
-            axes.plot(one.confidence[used], one.accuracy[used], **{**look, "marker": ""})
+            axes.plot(bins_.confidence[used], bins_.accuracy[used], **{**look, "marker": ""})
             axes.scatter(
-                one.confidence[used], one.accuracy[used], s=sizes, color=look["color"], marker=look["marker"], zorder=3,
+                bins_.confidence[used], bins_.accuracy[used], s=sizes, color=look["color"], marker=look["marker"],
+                zorder=3,
                 clip_on=False,
             )  # fmt: skip
-            if number == len(curves) - 1:  # of the curve that counts; those of two would cover each other
-                for x, y, n in zip(one.confidence[used], one.accuracy[used], one.count[used], strict=True):
+            if number == len(curves) - 1:  # only for the last curve; the numbers of two would overlap
+                for x, y, n in zip(bins_.confidence[used], bins_.accuracy[used], bins_.count[used], strict=True):
                     axes.annotate(f"{int(n):,}", (x, y), (5, -9), textcoords="offset points", fontsize=6, color=ink)
-            axes.plot([], [], **look, label=f"{name}: calibration error {one.error:.3f}")  # one size in the legend
+            # one marker size in the legend
+            axes.plot([], [], **look, label=f"{name}: calibration error {bins_.error:.3f}")
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
         _legend(drawing, axes, 1)
         return drawing
 
 
 def risk_coverage_figure(
-    curve: RiskCoverage, *, title: str = "Accuracy of the surest documents", ink: str = "black"
+    curve: RiskCoverage, *, title: str = "Accuracy of the most certain documents", ink: str = "black"
 ) -> Figure:
-    """Accuracy of the documents labelled against how many are, the surest first; points for the usual accuracies."""
+    """Accuracy of labelled documents against their share, most certain first.
+
+    Points for the usual target accuracies.
+    """
     with style(ink) as library:
-        drawing, axes = _axes(library, title, "share of documents labelled", "share of them right", size=(4.4, 4.2))
-        axes.plot(*_thin_out(curve.coverage, curve.accuracy), color=COLOURS[0], label=f"area of risk {curve.area:.3f}")
+        drawing, axes = _axes(library, title, "share of documents labelled", "accuracy", size=(4.4, 4.2))
+        axes.plot(*_thin_out(curve.coverage, curve.accuracy), color=COLOURS[0], label=f"risk area {curve.area:.3f}")
         whole = float(curve.accuracy[-1])
         axes.plot([0, 1], [whole, whole], color=ink, linewidth=0.7, linestyle=":", alpha=0.6)
         for number, (target, point) in enumerate(curve.points().items(), 1):
@@ -262,7 +267,7 @@ def histogram_figure(
     ticks: Sequence[tuple[float, str]] | None = None,
     ink: str = "black",
 ) -> Figure:
-    """Bars between edges (n_bars + 1,), and a line at the threshold; `ticks` are places along x with their names."""
+    """Bars between edges (n_bars + 1,), and a line at the threshold; `ticks` are positions along x with their names."""
     with style(ink) as library:
         drawing, axes = _axes(library, title, x, "texts", size=(6.4, 3.2))
         kept = edges[:-1] >= threshold - 1e-9
@@ -271,7 +276,7 @@ def histogram_figure(
         if edges[0] <= threshold <= edges[-1]:
             axes.axvline(threshold, color=ink, linestyle="--", linewidth=1)
         if ticks is not None:
-            axes.set_xticks([place for place, _ in ticks], [name for _, name in ticks], rotation=30)
+            axes.set_xticks([position for position, _ in ticks], [name for _, name in ticks], rotation=30)
         return drawing
 
 
@@ -279,14 +284,17 @@ def confusion_figure(
     matrix: NDArray[Any],
     classes: Sequence[str],
     *,
-    title: str = "Documents by true and given class",
+    title: str = "Documents by true and predicted class",
     ink: str = "black",
 ) -> Figure:
-    """Rows are true classes, columns given ones; the shade is the share of the row, the figure the documents."""
+    """Rows are true classes, columns are predicted classes.
+
+    The shade is the share of the row, the number counts documents.
+    """
     shares = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
     side = float(np.clip(1.8 + 0.34 * len(classes), 3.6, 14))
     with style(ink) as library:
-        drawing, axes = _axes(library, title, "class given (shade: share of the row)", "true class", size=(side, side))
+        drawing, axes = _axes(library, title, "predicted (shade: share of the row)", "true class", size=(side, side))
         axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
         axes.set_xticks(range(len(classes)), classes, rotation=90)
         axes.set_yticks(range(len(classes)), classes)
@@ -300,7 +308,7 @@ def confusion_figure(
 def classes_figure(
     values: Mapping[str, Floats], classes: Sequence[str], *, title: str = "Precision, recall and F1", ink: str = "black"
 ) -> Figure:
-    """Horizontal bars for each class, one for each of the measures."""
+    """Horizontal bars for each class, one for each measure."""
     height = float(np.clip(1.4 + 0.16 * len(classes) * (len(values) + 0.6), 2.6, 40))
     with style(ink) as library:
         drawing, axes = _axes(library, title, "value, 0 to 1", "", size=(4.8, height))
@@ -317,15 +325,15 @@ def classes_figure(
 
 
 def save_figure(drawing: Figure, path: Path | str) -> Path:
-    """Write a figure in the format that the name ends in, whole or not at all."""
+    """Write a figure in the format given by the file name, atomically."""
     path, content = Path(path), io.BytesIO()
     kind = figure_format(path)
     with style(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         drawing.savefig(content, format=kind, dpi=200, metadata={"Date": None} if kind == "svg" else None)
-    if kind != "svg" and any("missing from" in str(one.message) for one in caught):
-        sentence = f"no font of the figure has some letters of its labels, which {path} shows as boxes"
-        warnings.warn(f"{sentence}; an .svg has them as text, for the viewer's fonts", UnnaiveWarning, stacklevel=2)
+    if kind != "svg" and any("missing from" in str(warning.message) for warning in caught):
+        sentence = f"no font of the figure has some characters of its labels, which {path} shows as boxes"
+        warnings.warn(f"{sentence}; use an .svg, which the viewer's fonts can display", UnnaiveWarning, stacklevel=2)
     path.parent.mkdir(parents=True, exist_ok=True)
     with open_output(path, binary=True) as file:
         file.write(content.getvalue())
@@ -333,7 +341,7 @@ def save_figure(drawing: Figure, path: Path | str) -> Path:
 
 
 def figure_format(path: Path) -> str:
-    """The format that a file's name ends in.
+    """The format given by a file name.
 
     >>> figure_format(Path("curve.gif"))
     Traceback (most recent call last):
@@ -343,7 +351,7 @@ def figure_format(path: Path) -> str:
 
 
 def inline_svg(drawing: Figure, alt: str) -> str:
-    """A figure as an <svg> element for a page: no fixed ink, no ids that another figure may have, an alternative text.
+    """A figure as an <svg> element for a page: no fixed text colour, no ids that may clash, and an alternative text.
 
     Draw it with ink=INK.
     """

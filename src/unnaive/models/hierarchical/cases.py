@@ -1,4 +1,4 @@
-"""Cases are what a network of one class learns from: distinct rows of its features, with the weight of each side.
+"""Cases, the input for the network of one class: distinct rows of its features, with the weight inside and outside it.
 
 feature_clusters.py shapes a tree from them, em.py fits its tables to them.
 """
@@ -20,7 +20,7 @@ UNKNOWN = -1
 
 @dataclass(frozen=True, eq=False)
 class Cases:
-    """Documents by their features: identical rows once, with how many are in the class and how many outside.
+    """Documents by their features: each distinct row once, with the number of documents inside and outside the class.
 
     rows      presence of each feature, distinct rows (n_rows, n_features)
     positive  documents of the class with that row    (n_rows,)
@@ -36,7 +36,7 @@ class Cases:
 
     @classmethod
     def of(cls, rows: FeatureRows, inside: NDArray[np.bool_], weight: Floats | None = None) -> Cases:
-        """Cases of documents `rows` (n_docs, n_features), the class's where `inside` (n_docs,)."""
+        """Cases of documents `rows` (n_docs, n_features); `inside` (n_docs,) marks those of the class."""
         if weight is None:
             weight = np.ones(len(rows))
         counted = weight > 0
@@ -70,7 +70,7 @@ class Cases:
 
 
 def sums_by(index: Ids, values: Floats) -> Floats:
-    """The sum of the values that have each index.
+    """Sum the values of each index.
 
     >>> sums_by(np.array([0, 1, 1]), np.array([1.0, 2.0, 3.0]))
     array([1., 5.])
@@ -80,9 +80,9 @@ def sums_by(index: Ids, values: Floats) -> Floats:
 
 
 def distinct_rows(rows: FeatureRows) -> tuple[FeatureRows, Ids]:
-    """The distinct rows in lexicographic order, and for each row which of them it is.
+    """The distinct rows in lexicographic order, and for each row the index of its distinct row.
 
-    Bits are pack_networks into 64-bit words first: sorting numbers is several times faster than sorting rows.
+    Bits are packed into 64-bit words first: sorting numbers is several times faster than sorting rows.
 
     >>> distinct_rows(np.array([[1, 0], [0, 1], [1, 0]], np.int8))
     (array([[0, 1],
@@ -97,7 +97,7 @@ def distinct_rows(rows: FeatureRows) -> tuple[FeatureRows, Ids]:
 
 
 def _words(rows: FeatureRows) -> NDArray[Any]:
-    """Rows as big-endian bits, which sort as the rows do; two bits for each value where some are unknown."""
+    """Rows as big-endian bits, which sort like the rows; two bits for each value if some are unknown."""
     bits = (
         rows if rows.size == 0 or rows.min() >= 0 else np.stack([rows == UNKNOWN, rows == 1], 2).reshape(len(rows), -1)
     )

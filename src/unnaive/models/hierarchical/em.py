@@ -1,7 +1,7 @@
 """Expectation–maximisation from many random starts; the steps themselves are in em_to_class.py and em_from_class.py.
 
-Most starts are poor and show it early: all run 1 iteration, the better half 2 more, the better half of these 4 more and
-so on (Chickering and Heckerman 1997), so that 64 starts cost about as much as 6 runs of 64 iterations.
+Most starts are poor and show it early: all starts run 1 iteration, the better half 2 more, the better half of these 4
+more, and so on (Chickering and Heckerman 1997), so that 64 starts cost about as much as 6 runs of 64 iterations.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from unnaive.base.errors import UnnaiveError, choose
 from unnaive.base.types import Floats
 
 TINY = 1e-12  # probabilities stay in [TINY, 1 − TINY], so that no logarithm is infinite
-SEEN = 1e-9  # expected counts below this teach nothing: the table keeps its value
+SEEN = 1e-9  # a smaller expected count leaves the table unchanged
 
-StartTables = list[Floats]  # of probabilities, with an axis of starts in front; each step says which
+StartTables = list[Floats]  # probabilities, with an axis of starts in front; each step defines its tables
 
 STOPPING = ("per-case", "absolute")
 
 
 class EmProblem(Protocol):
-    """What EM works on. Tables have an axis of starts in front."""
+    """The problem that EM solves. Tables have an axis of starts in front."""
 
     weight: float
 
@@ -40,13 +40,13 @@ class EmProblem(Protocol):
 
 @dataclass(frozen=True)
 class EmSearch:
-    """How EM looks for the best tables.
+    """The search strategy of EM.
 
     restarts   random starts
     average    how many of them are run to the end and kept
-    tol        a run ends when an iteration gains less log-likelihood than this
-    stopping   "per-case": less per document; "absolute": in all, as in the thesis, which is almost never reached
-    max_iter   a run ends after so many iterations in any case
+    tol        a run ends when an iteration raises the log-likelihood by less than this
+    stopping   "per-case": tol is per document; "absolute": in total, as in the thesis, which is almost never reached
+    max_iter   maximum number of iterations
     """
 
     restarts: int = 64
@@ -64,11 +64,11 @@ class EmSearch:
             )
         if self.max_iter < 1 or not self.tol >= 0:
             raise UnnaiveError(
-                f"iterations is {self.max_iter} and tol {self.tol}; give at least 1 iteration, and a tol from 0 on"
+                f"iterations is {self.max_iter} and tol {self.tol}; give at least 1 iteration, and a non-negative tol"
             )
 
     def gains_too_little(self, gain: Floats, weight: float) -> Any:
-        """Whether a gain in log-likelihood is too small to go on."""
+        """Whether a gain in log-likelihood is too small to continue."""
         return gain < (self.tol * weight if self.stopping == "per-case" else self.tol)
 
 
@@ -96,7 +96,7 @@ def run_em(
 
 
 def halving_rounds(starts: int, keep: int) -> Iterator[tuple[int, int]]:
-    """Successive halving: how many iterations, and how many starts go on after them.
+    """Successive halving: the number of iterations, and the number of starts that continue after them.
 
     >>> list(halving_rounds(64, 1))
     [(1, 32), (2, 16), (4, 8), (8, 4), (16, 2), (32, 1)]
@@ -116,7 +116,7 @@ def _keep_best(tables: StartTables, likelihoods: Floats, keep: int) -> StartTabl
 def _run_to_end(
     problem: EmProblem, tables: StartTables, search: EmSearch, report: Callable[[int, Floats], None]
 ) -> tuple[StartTables, Floats]:
-    """Every start run until it gains too little; those that have ended are left alone."""
+    """Run every start until it gains too little; finished starts are not changed."""
     finals = [table.copy() for table in tables]
     likelihoods = np.full(len(tables[0]), -np.inf)
     running = np.arange(len(likelihoods))

@@ -1,7 +1,7 @@
 """The exact E-step of a hierarchical naive Bayes network, whose arcs point from the class, for many starts at once.
 
-em.py drives it; hidden_naive_bayes.py holds the network that comes out. In training the class is known, so that what
-is below it falls apart: each hidden variable on the class is, with all below it, a problem with restarts of its own.
+em.py drives it; hidden_naive_bayes.py holds the resulting network. In training the class is known, so the network
+decomposes: each hidden variable below the class, with its subtree, is a separate problem with its own restarts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from unnaive.models.hierarchical.tree_shape import Node, Stage, Tree, compile_st
 
 @dataclass(frozen=True)
 class Branch:
-    """A hidden variable on the class with all below it, renumbered: node numbers and features of the whole tree."""
+    """A hidden variable below the class with its subtree, renumbered: node numbers and features of the whole tree."""
 
     nodes: tuple[int, ...]
     features: tuple[int, ...]
@@ -26,7 +26,7 @@ class Branch:
 
 
 def branches(tree: Tree) -> list[Branch]:
-    """One branch for each hidden variable on the class.
+    """One branch for each hidden variable below the class.
 
     >>> branches((Node((0, 2), ()), Node((1,), (0,))))
     [Branch(nodes=(0,), features=(0, 2), tree=(Node(features=(0, 1), hidden=()),))]
@@ -41,10 +41,10 @@ def _below(tree: Tree, top: int) -> list[int]:
 
 def _branch(tree: Tree, nodes: list[int]) -> Branch:
     features = [feature for node in nodes for feature in tree[node].features]
-    place = {node: number for number, node in enumerate(nodes)}
+    index = {node: number for number, node in enumerate(nodes)}
     column = {feature: number for number, feature in enumerate(features)}
     local = tuple(
-        Node(tuple(column[f] for f in tree[node].features), tuple(place[child] for child in tree[node].hidden))
+        Node(tuple(column[f] for f in tree[node].features), tuple(index[child] for child in tree[node].hidden))
         for node in nodes
     )
     return Branch(tuple(nodes), tuple(features), local)
@@ -79,7 +79,7 @@ class FromClass:
         hidden, features = tables
         seen = upward_pass(self.stages, self.tree, self.bits, tables)
         better = [hidden.copy(), features.copy()]
-        # the weight of each state of the node above, by row; the class has the data itself
+        # the weight of each state of the parent node, by row; for the class these are the data
         owner: list[Floats] = [np.empty(0)] * len(self.tree)
         owner[-1] = np.broadcast_to(self.sides, (len(hidden), *self.sides.shape))
         for number in range(len(self.tree) - 1, -1, -1):
@@ -102,7 +102,8 @@ class FromClass:
 
 @dataclass(frozen=True, eq=False)
 class SubtreeLikelihood:
-    """What a node's subtree says: likelihood of its rows for each own state, relative, and for each state above.
+    """The likelihood of a node's subtree: of its rows given its own state (relative), and given the state of its
+    parent.
 
     below       ∝ P(rows | own state)              (starts, 2, rows)
     log_chance  log P(rows | state of the owner)   (starts, 2, rows)
@@ -121,7 +122,7 @@ class SubtreeLikelihood:
 
 
 def upward_pass(stages: list[Stage], tree: Tree, bits: list[Floats], tables: StartTables) -> list[SubtreeLikelihood]:
-    """What each node's subtree says of the state above it."""
+    """The likelihood of each node's subtree given the state of its parent."""
     hidden, features = (np.clip(table, TINY, 1 - TINY) for table in tables)
     seen: list[SubtreeLikelihood] = []
     for number, (stage, node) in enumerate(zip(stages, tree, strict=True)):
@@ -134,7 +135,10 @@ def upward_pass(stages: list[Stage], tree: Tree, bits: list[Floats], tables: Sta
 
 
 def subtree_likelihood(logs: Floats, table: Floats) -> SubtreeLikelihood:
-    """From log P(rows | own state) (starts, 2, rows) to the states above; the larger is taken out against underflow."""
+    """From log P(rows | own state) (starts, 2, rows) to the parent's states.
+
+    The maximum is factored out against underflow.
+    """
     top = logs.max(axis=1)
     below = np.exp(logs - top[:, None])
     mixed = below[:, None, 0] * (1 - table)[..., None] + below[:, None, 1] * table[..., None]

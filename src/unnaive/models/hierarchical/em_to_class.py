@@ -1,9 +1,9 @@
 """The exact E-step of a hierarchical network whose arcs point to the class, for many starts at once.
 
-em.py drives it; hidden_tree.py holds the network that comes out. Nothing is approximated: P(class | features) is a
-polynomial in the tables that is linear in each of them, so one pass up the tree gives it and one pass down gives every
-expected count. What makes it fast: identical rows are computed once at every node, and where many hidden variables meet
-their joint states are split in two halves whose product is a matrix product.
+em.py drives it; hidden_tree.py holds the resulting network. Nothing is approximated: P(class | features) is a
+polynomial in the tables that is linear in each of them, so one pass up the tree computes it and one pass down computes
+every expected count. Two things make it fast: identical rows are computed once at every node, and if a node has many
+hidden variables, their joint states are split into two halves whose product is a matrix product.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from unnaive.models.hierarchical.cases import Cases, sums_by
 from unnaive.models.hierarchical.em import SEEN, TINY, StartTables
 from unnaive.models.hierarchical.tree_shape import Stage, Tree, compile_stages
 
-UNSEEN = 0.5  # configurations that never occur in training
-SPLIT = 4  # from this many hidden variables on, two halves and a matrix product are faster
-CHUNK_BYTES = 1 << 20  # starts are taken together as long as their rows fit the cache
+UNSEEN = 0.5  # for configurations that never occur in training
+SPLIT = 4  # with at least this many hidden variables, two halves and a matrix product are faster
+CHUNK_BYTES = 1 << 20  # starts are processed together while their rows fit the cache
 
 
 class ToClass:
     """EM for one class: tables in, better tables and the likelihood of the old ones out.
 
-    There is a table for each node, P(node = 1 | hidden states, features): (starts, 2^hidden, configurations of features
-    seen). Starts are worked on some at a time; `each` is `map`, or one that uses threads. The outcome is the same.
+    Each node has a table P(node = 1 | hidden states, features): (starts, 2^hidden, configurations of features
+    seen). Starts are processed in chunks; `each` is `map` or a threaded version. The result is the same.
     """
 
     def __init__(self, tree: Tree, cases: Cases, each: Callable[..., Iterable[Any]] = map) -> None:
@@ -68,7 +68,7 @@ class ToClass:
     def _step(self, tables: StartTables) -> tuple[StartTables, Floats]:
         chances, shown = self._upward(tables)
         inside = chances[-1]
-        # ∂ log-likelihood / ∂ P(node = 1) and / ∂ P(node = 0), by row; the class has the data itself
+        # ∂ log-likelihood / ∂ P(node = 1) and / ∂ P(node = 0), by row; for the class these come from the data
         slopes = [(np.empty(0), np.empty(0))] * len(tables)
         slopes[-1] = (self.positive / inside, self.negative / (1 - inside))
         better = list(tables)
@@ -80,7 +80,7 @@ class ToClass:
         return better, self._log_likelihood(inside)
 
     def _upward(self, tables: StartTables) -> tuple[list[Floats], list[list[Floats]]]:
-        """P(node = 1 | features below it) by row, and for each node the same of its hidden variables on its rows."""
+        """P(node = 1 | features below it) by row, and for each node that of its hidden variables on its own rows."""
         chances: list[Floats] = []
         shown: list[list[Floats]] = []
         for stage, table in zip(self.stages, tables, strict=True):
@@ -118,15 +118,15 @@ def joint(chances: list[Floats]) -> Floats:
     states[:, 1] = chances[-1]
     np.subtract(1, chances[-1], out=states[:, 0])
     filled = 2
-    for one in reversed(chances[:-1]):
-        np.multiply(states[:, :filled], one[:, None], out=states[:, filled : 2 * filled])
+    for chance in reversed(chances[:-1]):
+        np.multiply(states[:, :filled], chance[:, None], out=states[:, filled : 2 * filled])
         states[:, :filled] -= states[:, filled : 2 * filled]
         filled *= 2
     return states
 
 
 def halves(hidden: list[Floats]) -> tuple[list[Floats], list[Floats]]:
-    """The hidden variables in two parts, the first the larger."""
+    """Split the hidden variables into two parts; the first is the larger."""
     middle = (len(hidden) + 1) // 2
     return hidden[:middle], hidden[middle:]
 
@@ -147,7 +147,7 @@ Slopes = list[tuple[Floats, Floats]]
 def reestimate_node(
     stage: Stage, table: Floats, hidden: list[Floats], if_present: Floats, if_absent: Floats
 ) -> tuple[Floats, Slopes]:
-    """The re-estimated table of a node and, for each hidden variable on it, the slopes for absent and present.
+    """The re-estimated table of a node and, for each of its hidden variables, the slopes for absent and present.
 
     `if_present`, `if_absent`: slope of the log-likelihood in P(node = 1), P(node = 0), by row.
     """
@@ -159,11 +159,11 @@ def reestimate_node(
 
 
 def reestimate_table(table: Floats, present: Floats, absent: Floats) -> Floats:
-    """table ← expected count of 1 / expected count; kept where nothing is expected.
+    """table ← expected count of 1 / expected count; unchanged if nothing is expected.
 
     `present`, `absent`: slopes summed with the weight of the hidden states, so that a count is slope × probability.
     """
-    ones = np.maximum(table * present, 0)  # rounding can leave a count just below zero
+    ones = np.maximum(table * present, 0)  # rounding may give a slightly negative count
     counts = ones + np.maximum((1 - table) * absent, 0)
     better: Floats = np.divide(ones, counts, out=table.copy(), where=counts >= SEEN)
     return better
@@ -203,34 +203,34 @@ def _reestimate_by_halves(
 
 
 def marginal_slopes(slope: Floats, hidden: list[Floats]) -> Slopes:
-    """For each variable the sums of `slope` over the states of the others, where it is absent and where present.
+    """For each variable the sums of `slope` over the states of the others, where it is absent and where it is present.
 
-    slope (starts, 2^k, rows) → k pairs of (starts, rows); the variables are halved again and again, so that the
-    sums over one half are shared by all of the other.
+    slope (starts, 2^k, rows) → k pairs of (starts, rows); the variables are halved recursively, so that the
+    sums over one half are shared by all variables of the other.
     """
     if len(hidden) == 1:
         return [(slope[:, 0], slope[:, 1])]
     first, second = halves(hidden)
     left = slope
-    for one in reversed(second):
-        left = _interpolate(left[:, 0::2], left[:, 1::2], one)
+    for chance in reversed(second):
+        left = _interpolate(left[:, 0::2], left[:, 1::2], chance)
     right = slope
-    for one in first:
+    for chance in first:
         middle = right.shape[1] // 2
-        right = _interpolate(right[:, :middle], right[:, middle:], one)
+        right = _interpolate(right[:, :middle], right[:, middle:], chance)
     return marginal_slopes(left, first) + marginal_slopes(right, second)
 
 
-def _interpolate(absent: Floats, present: Floats, one: Floats) -> Floats:
-    """(1 − p) · absent + p · present."""
+def _interpolate(absent: Floats, present: Floats, chance: Floats) -> Floats:
+    """(1 − p) · absent + p · present, p being `chance`."""
     mixed = present - absent
-    mixed *= one[:, None]
+    mixed *= chance[:, None]
     mixed += absent
     return mixed
 
 
 def cells_per_start(stage: Stage) -> int:
-    """Numbers held for each start while a node is worked on, roughly."""
+    """A rough count of the numbers held for each start while a node is processed."""
     hidden = len(stage.links)
     wide = 1 << hidden if hidden < SPLIT else 3 << ((hidden + 1) // 2)
     return stage.n_rows * (wide + 4)

@@ -1,4 +1,4 @@
-"""Features of a class in clusters, each to share a hidden variable; tree_shape.py asks for every node with too many.
+"""Cluster the features of a class, so that each cluster shares a hidden variable; tree_shape.py calls this.
 
 Three criteria of Karčiauskas (2002): the information about the class that a cluster keeps, its features averaged
 (section 3.5) or joined by "or" (3.6), and how dependent its features are given the class (3.7).
@@ -14,7 +14,7 @@ from scipy.special import chdtrc, xlogy
 from unnaive.base.types import Floats, Ids
 from unnaive.models.hierarchical.cases import Cases
 
-TIE = 1e-12  # criteria closer than this are equal: sums in another order differ by less
+TIE = 1e-12  # criteria closer than this are equal: the order of summation changes them by less
 
 Cluster = list[int]
 
@@ -22,8 +22,8 @@ Cluster = list[int]
 def information(shares: Floats, inside: float) -> Floats:
     """I(X, C) = Σ_x P(x) Σ_c P(c|x) log P(c|x)/P(c), in nats, for each variable.
 
-    `shares` (3, k) has P(X=1), P(C=1|X=1) and P(C=1|X=0); `inside` is P(C=1), taken from the data, because the average
-    of two clusters no longer marginalises to it.
+    `shares` (3, k) has P(X=1), P(C=1|X=1) and P(C=1|X=0); `inside` is P(C=1), taken from the data, because averaged
+    clusters do not marginalise to it.
 
     >>> information(np.array([[0.5, 0.5], [1.0, 0.5], [0.0, 0.5]]), 0.5)
     array([0.69314718, 0.        ])
@@ -34,7 +34,7 @@ def information(shares: Floats, inside: float) -> Floats:
 
 
 def _divergence(share: Floats, base: float) -> Floats:
-    """KL(share ‖ base) of two binary distributions; 0 log 0 = 0, and 0 where the base itself is certain."""
+    """KL(share ‖ base) of two binary distributions; 0 log 0 = 0, and 0 if the base itself is certain."""
     if base <= 0 or base >= 1:
         return np.zeros_like(share)
     divergence: Floats = xlogy(share, share / base) + xlogy(1 - share, (1 - share) / (1 - base))
@@ -78,13 +78,13 @@ def clusters_by_average(cases: Cases, features: Sequence[int], n_clusters: int, 
 
 
 def _weighted_mean(shares: Floats, first: Ids, second: Ids, sizes: Floats) -> Floats:
-    """Probabilities of merged pairs: the mean of both sides, each by its size."""
+    """Probabilities of merged pairs: the mean of both, weighted by size."""
     share = sizes[first] / (sizes[first] + sizes[second])
     return shares[:, first] * share + shares[:, second] * (1 - share)
 
 
 def clusters_by_or(cases: Cases, features: Sequence[int], n_clusters: int, alpha: float) -> list[Cluster]:
-    """ClusterFeaturesOr: a cluster is present where any of its features is (figures 3.9 and 3.10)."""
+    """ClusterFeaturesOr: a cluster is present if any of its features is (figures 3.9 and 3.10)."""
     order = sort_by_information(cases, features)
     present = cases.rows[:, order].astype(np.float64)  # (rows, clusters)
 
@@ -133,25 +133,25 @@ def _agglomerate(
 
 
 def sort_by_information(cases: Cases, features: Sequence[int]) -> list[int]:
-    """`features`, those of most information about the class first."""
+    """Sort `features` by descending information about the class."""
     gains = feature_information(cases, features)
-    return [features[place] for place in np.argsort(-gains, kind="stable")]
+    return [features[index] for index in np.argsort(-gains, kind="stable")]
 
 
 def join_clusters(clusters: list[Cluster], first: int, second: int) -> list[Cluster]:
-    """The clusters with two of them made one, which goes last."""
-    rest = [members for place, members in enumerate(clusters) if place not in (first, second)]
+    """Merge two clusters; the merged one comes last."""
+    rest = [members for index, members in enumerate(clusters) if index not in (first, second)]
     return [*rest, clusters[first] + clusters[second]]
 
 
 def first_minimum(values: Floats) -> int:
-    """The first place whose value is the least, up to rounding: ties are real, and must not depend on rounding."""
+    """The first index with the smallest value, up to rounding: ties are real and must not depend on rounding."""
     least = values.min()
     return int(np.argmax(values <= least + TIE * max(1.0, abs(least))))
 
 
 def clusters_by_dependence(cases: Cases, features: Sequence[int], n_clusters: int, alpha: float) -> list[Cluster]:
-    """ClusterFeaturesDep: dependent features together, informative ones alone (figures 3.11 and 3.12).
+    """ClusterFeaturesDep: group dependent features, isolate informative ones (figures 3.11 and 3.12).
 
     Minimises (3.1), the mean p_ij within clusters less α/|A| Σ_i I(F_i, C)/|cluster of i|, first by merging and then by
     moving single features.
@@ -166,7 +166,7 @@ def clusters_by_dependence(cases: Cases, features: Sequence[int], n_clusters: in
 def independence(cases: Cases, features: Sequence[int]) -> Floats:
     """p_ij: the probability that F_i and F_j are independent given the class, by a χ² test with 2 degrees of freedom.
 
-    X² = Σ_abc (x_abc − E)²/E with E = x_a+c · x_+bc / x_++c; cells with E = 0 say nothing. (k, k), zero diagonal.
+    X² = Σ_abc (x_abc − E)²/E with E = x_a+c · x_+bc / x_++c; cells with E = 0 are ignored. (k, k), zero diagonal.
     """
     present = cases.rows[:, list(features)].astype(np.float64)
     statistic = np.zeros((len(features), len(features)))
@@ -178,7 +178,7 @@ def independence(cases: Cases, features: Sequence[int]) -> Floats:
 
 
 def _chi_squared(both: Floats, total: float) -> Floats:
-    """Σ over the four cells of every pair, from how often both are present (k, k) among `total` cases."""
+    """Σ over the four cells of every pair, from the number of cases with both present (k, k) among `total`."""
     if total <= 0:
         return np.zeros_like(both)
     alone = np.diagonal(both)
@@ -193,8 +193,8 @@ def _chi_squared(both: Floats, total: float) -> Floats:
 
 
 def _merge_by_dependence(distance: Floats, gains: Floats, n_clusters: int, alpha: float) -> list[Cluster]:
-    """Step 3 of figure 3.11; `between[a, b]` is the sum of p_ij over i in a, j in b, so that a merge adds rows."""
-    clusters = [[place] for place in range(len(gains))]
+    """Step 3 of figure 3.11; `between[a, b]` is the sum of p_ij over i in a, j in b, so a merge adds rows."""
+    clusters = [[index] for index in range(len(gains))]
     between, within, pairs = distance.copy(), 0.0, 0.0
     while len(clusters) > n_clusters:
         first, second = np.triu_indices(len(clusters), 1)
@@ -213,7 +213,7 @@ def _merge_by_dependence(distance: Floats, gains: Floats, n_clusters: int, alpha
 
 
 def _join_sums(between: Floats, first: int, second: int) -> Floats:
-    """Sums of distances between clusters after a merge, the merged one last."""
+    """Sums of distances between clusters after a merge; the merged one comes last."""
     keep = np.delete(np.arange(len(between)), [first, second])
     joined = between[first, keep] + between[second, keep]
     out = np.zeros((len(keep) + 1, len(keep) + 1))
@@ -247,7 +247,7 @@ def _objective(home: Ids, n_clusters: int, distance: Floats, gains: Floats, alph
 
 
 def _after_each_move(home: Ids, n_clusters: int, distance: Floats, gains: Floats, alpha: float) -> Floats:
-    """E_2m: expression 3.1 if feature i moved to cluster m (n_features, n_clusters); inf where it may not."""
+    """E_2m: expression 3.1 if feature i moved to cluster m (n_features, n_clusters); inf if that is not allowed."""
     member = np.eye(n_clusters)[home]  # (features, clusters)
     sizes, sums, to_cluster = member.sum(axis=0), gains @ member, distance @ member
     left = sizes[home] - 1

@@ -1,4 +1,4 @@
-"""A fitted hierarchical naive Bayes network, arcs from the class: tables, exact inference, the way to a Network value.
+"""A fitted hierarchical naive Bayes network with arcs from the class: tables, exact inference, conversion to a Network.
 
 em_from_class.py finds the tables; hidden_networks.py has one such network for each class.
 """
@@ -25,8 +25,8 @@ class HiddenNaiveBayes:
 
     tree      the shape; the last node is the class
     prior     P(class = 1)
-    hidden    P(hidden = 1 | state of the node above), of all nodes but the class   (members, 2, n_nodes − 1)
-    features  P(feature = 1 | state of the node above)                               (members, 2, n_features)
+    hidden    P(hidden = 1 | state of its parent), of all nodes but the class   (members, 2, n_nodes − 1)
+    features  P(feature = 1 | state of its parent)                               (members, 2, n_features)
 
     >>> from unnaive.models.hierarchical.tree_shape import Node
     >>> naive = HiddenNaiveBayes((Node((0,), ()),), 0.5, np.empty((1, 2, 0)), np.array([[[0.1], [0.3]]]))
@@ -53,12 +53,12 @@ class HiddenNaiveBayes:
 
     @property
     def members(self) -> int:
-        """How many sets of tables are averaged."""
+        """The number of averaged sets of tables."""
         return len(self.features)
 
     @property
     def n_parameters(self) -> int:
-        """Free parameters of one member: the prior, and two for every variable below another."""
+        """Free parameters of one member: the prior, and two for every other variable."""
         return int(1 + self.hidden[0].size + self.features[0].size)
 
     def posterior(self, evidence: FeatureRows) -> Floats:
@@ -75,13 +75,15 @@ class HiddenNaiveBayes:
         return posteriors[:, row_of]
 
     def log_given_class(self, evidence: FeatureRows) -> Floats:
-        """log P(known features | class) for both states of the class (members, 2, n); unknown ones sum out to 1."""
+        """log P(known features | class) for both states of the class (members, 2, n); unknown features sum to 1."""
         features, hidden = np.clip(self.features, TINY, 1 - TINY), np.clip(self.hidden, TINY, 1 - TINY)
         present, absent = ((evidence == state).astype(np.float64).T for state in (1, 0))
         chances: list[Floats] = []
         for number, node in enumerate(self.tree):
-            own = list(node.features)
-            logs: Floats = np.log(features[:, :, own]) @ present[own] + np.log1p(-features[:, :, own]) @ absent[own]
+            below = list(node.features)
+            logs: Floats = (
+                np.log(features[:, :, below]) @ present[below] + np.log1p(-features[:, :, below]) @ absent[below]
+            )
             for child in node.hidden:
                 logs += chances[child]
             if number < len(self.tree) - 1:

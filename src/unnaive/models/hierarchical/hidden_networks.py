@@ -1,6 +1,6 @@
-"""HiddenNetworks is the scorer of hierarchical networks: one for each class, over terms of its own.
+"""HiddenNetworks, the scorer of hierarchical networks: one network for each class, over its own terms.
 
-Then how well a network fits documents (NETWORK_SCORES), and how networks are stored as flat arrays.
+This file also has the goodness of fit of a network (NETWORK_SCORES), and the storage of networks as flat arrays.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from unnaive.models.hierarchical.tree_shape import Node, Tree
 
 AnyNetwork = HiddenTree | HiddenNaiveBayes
 
-DECIMALS = 9  # of a score: what differs by less is noise of the sums, and such ties are real
+DECIMALS = 9  # of a score: smaller differences are rounding noise, and such ties are real
 
 
 @dataclass(frozen=True, eq=False)
 class ClassNetwork:
-    """A network of one class and the terms that are its features, in order."""
+    """A network of one class and its terms, in order."""
 
     terms: NDArray[np.int64]
     network: AnyNetwork
@@ -41,7 +41,7 @@ class ClassNetwork:
 class HiddenNetworks(Scorer):
     """A network for each class; the score is the log-odds of its posterior.
 
-    link "log-odds": a network for each class. link "softmax": one network, of the second of two exclusive classes.
+    link "log-odds": a network for each class. link "softmax": one network, for the second of two exclusive classes.
     """
 
     kind: ClassVar[str] = "hidden-networks"
@@ -52,7 +52,7 @@ class HiddenNetworks(Scorer):
 
     @property
     def n_classes(self) -> int:
-        """One for each network; two for the only one of a softmax."""
+        """One for each network; two for the single network of a softmax."""
         return 2 if self.link == "softmax" else len(self.networks)
 
     def scores(self, X: Sparse) -> Floats:
@@ -60,11 +60,11 @@ class HiddenNetworks(Scorer):
         return self._scores(csc_array(X), None)
 
     def scores_given(self, X: Sparse, unknown: Sparse) -> Floats:
-        """The same where some terms of some documents are unknown, neither present nor absent: true in `unknown`."""
+        """The same if some terms of some documents are unknown, neither present nor absent: true in `unknown`."""
         return self._scores(csc_array(X), csc_array(unknown))
 
     def _scores(self, X: Sparse, unknown: Sparse | None) -> Floats:
-        odds = [_log_odds(one.network.posterior(evidence(X, one.terms, unknown))) for one in self.networks]
+        odds = [_log_odds(entry.network.posterior(evidence(X, entry.terms, unknown))) for entry in self.networks]
         if self.link == "softmax":
             odds = [np.zeros(X.shape[0]), *odds]
         return np.stack(odds, axis=1) if odds else np.empty((X.shape[0], 0))
@@ -74,43 +74,43 @@ class HiddenNetworks(Scorer):
         return self.networks[0 if self.link == "softmax" else class_index]
 
     def strongest_terms(self, chosen: int, frequency: Floats | None, limit: int) -> list[tuple[int, float]]:
-        """By what a term adds to the log-odds of the class when nothing else is known."""
-        one = self.class_network(chosen)
-        rows = np.full((len(one.terms) + 1, len(one.terms)), UNKNOWN, np.int8)
+        """Terms by their contribution to the log-odds of the class if nothing else is known."""
+        entry = self.class_network(chosen)
+        rows = np.full((len(entry.terms) + 1, len(entry.terms)), UNKNOWN, np.int8)
         np.fill_diagonal(rows[1:], 1)
-        odds = _log_odds(one.network.posterior(rows))
+        odds = _log_odds(entry.network.posterior(rows))
         added = (odds[1:] - odds[0]) * (-1 if self.link == "softmax" and chosen == 0 else 1)
         best = np.argsort(-added, kind="stable")[:limit]
-        return [(int(one.terms[at]), float(added[at])) for at in best if added[at] > 0]
+        return [(int(entry.terms[at]), float(added[at])) for at in best if added[at] > 0]
 
     def member_count(self, chosen: int) -> int:
-        """How many sets of tables are averaged."""
+        """The number of averaged sets of tables."""
         return self.class_network(chosen).network.members
 
     def mixture_is_predictor(self, chosen: int) -> bool:
-        """Whether the mixture of the members has the posterior of the model: where arcs point to the class."""
+        """Whether the mixture of the members has the posterior of the model: True if arcs point to the class."""
         return isinstance(self.class_network(chosen).network, HiddenTree)
 
     def network(self, chosen: int, terms: Sequence[str], classes: Sequence[str], member: int = 0) -> Network:
-        """The network of a class as a value, for looking at and for export; `member` of those that are averaged."""
-        one = self.class_network(chosen)
-        network = one.network.network([str(terms[term]) for term in one.terms], classes[chosen], member)
-        # the only network of two classes is the second's; the first is its negation
+        """The network of a class, to display or export; `member` selects one of those averaged."""
+        entry = self.class_network(chosen)
+        network = entry.network.network([str(terms[term]) for term in entry.terms], classes[chosen], member)
+        # the single network of two classes is that of the second; the first is its negation
         return swap_class_states(network) if self.link == "softmax" and chosen == 0 else network
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Arrays and plain settings from which `from_arrays` makes an equal scorer."""
-        arrays, direction = pack_networks([(one.terms, one.network) for one in self.networks])
+        """Arrays and plain settings for `from_arrays`."""
+        arrays, direction = pack_networks([(entry.terms, entry.network) for entry in self.networks])
         return arrays, {"link": self.link, "n_terms": self.n_terms, "direction": direction}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> HiddenNetworks:
-        """The inverse of `to_arrays`; trusts nothing, since models come from files."""
+        """The inverse of `to_arrays`; the input is checked, since it comes from a file."""
         try:
             link = choose(["log-odds", "softmax"], settings["link"], "link")
             check_keys(settings, "link", "n_terms", "direction")
             n_terms = read_whole(settings["n_terms"], "n_terms")
-            networks = tuple(ClassNetwork(*one) for one in unpack_networks(arrays, settings["direction"], n_terms))
+            networks = tuple(ClassNetwork(*entry) for entry in unpack_networks(arrays, settings["direction"], n_terms))
         except (KeyError, TypeError, ValueError, IndexError) as problem:
             raise BadModel(f"the networks in this model are damaged ({problem}); train it again") from problem
         if link == "softmax" and len(networks) != 1:
@@ -134,7 +134,7 @@ def swap_class_states(network: Network) -> Network:
 
 
 def evidence(X: Sparse, terms: NDArray[np.int64], unknown: Sparse | None = None) -> FeatureRows:
-    """What documents X say of `terms`: 1 present, 0 absent, −1 unknown (n_docs, len(terms)).
+    """The presence of `terms` in documents X: 1 present, 0 absent, −1 unknown (n_docs, len(terms)).
 
     >>> evidence(csc_array([[2, 0, 0]]), np.array([1, 0, 2]), csc_array([[False, False, True]]))
     array([[ 0,  1, -1]], dtype=int8)
@@ -189,7 +189,7 @@ NETWORK_SCORES: dict[str, Callable[[AnyNetwork, Cases], float]] = {
 
 Entry = tuple[NDArray[np.int64], AnyNetwork]
 
-WIDEST = 24  # a table of 2^24 cells is more than any training makes
+WIDEST = 24  # a table of 2^24 cells is larger than any that training makes
 MOST_MEMBERS = 1 << 16
 
 
@@ -235,7 +235,7 @@ def _values(network: AnyNetwork) -> tuple[Floats, ...]:
 
 
 def unpack_networks(arrays: Arrays, direction: str, n_terms: int) -> Iterator[Entry]:
-    """The networks again; a ValueError, KeyError or IndexError where the arrays do not fit together."""
+    """Rebuild the networks; raise ValueError, KeyError or IndexError if the arrays do not match."""
     choose(["to-class", "from-class"], direction, "direction")
     check_rules(arrays, RULES, all_terms=n_terms)
     whole = {name: arrays[name].astype(np.int64) for name in arrays if name != "values"}
@@ -253,17 +253,17 @@ def unpack_networks(arrays: Arrays, direction: str, n_terms: int) -> Iterator[En
         build = _hidden_tree if direction == "to-class" else _hidden_naive_bayes
         yield terms.take(int(n_features)), build(tree, int(n_features), int(members), values)
     if any(part.left for part in (terms, own, hidden, n_own, n_hidden, values)):
-        raise ValueError("there is more in it than its networks need")
+        raise ValueError("it has more data than its networks need")
 
 
 def _check_sizes(n_features: NDArray[Any], n_nodes: NDArray[Any], n_terms: int, n_counts: int) -> None:
-    """An error unless the sizes add up to what is there: a number in a file must not decide how much is allocated."""
+    """Raise an error unless the sizes match the arrays: a number in a file must not decide how much is allocated."""
     if sum(n_features.tolist()) != n_terms or sum(n_nodes.tolist()) != n_counts:
-        raise ValueError("its networks have other sizes than its arrays")
+        raise ValueError("the sizes of its networks do not match its arrays")
 
 
 class _ArrayReader:
-    """An array that is taken from the front, never beyond its end."""
+    """Read an array from the front, never beyond its end."""
 
     def __init__(self, values: NDArray[Any]) -> None:
         self.values, self.place = values, 0
@@ -274,7 +274,7 @@ class _ArrayReader:
 
     def take(self, count: int) -> NDArray[Any]:
         if not 0 <= count <= self.left:
-            raise ValueError("it ends too early")
+            raise ValueError("it is incomplete")
         self.place += count
         return self.values[self.place - count : self.place]
 
@@ -283,7 +283,7 @@ class _ArrayReader:
 
 
 def _check_tree(tree: Tree, n_features: int) -> None:
-    """An error unless every feature is on one node, every node below a later one, and no table too large."""
+    """Raise an error unless each feature has one node, each node is below a later one, and no table is too large."""
     features = sorted(feature for node in tree for feature in node.features)
     hung = sorted(child for node in tree for child in node.hidden)
     late = any(child >= number for number, node in enumerate(tree) for child in node.hidden)

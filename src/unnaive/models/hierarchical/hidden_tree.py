@@ -1,4 +1,4 @@
-"""A fitted hierarchical network whose arcs point to the class: tables, exact inference, and the way to a Network value.
+"""A fitted hierarchical network with arcs to the class: tables, exact inference, conversion to a Network.
 
 em_to_class.py finds the tables; hidden_networks.py has one such network for each class.
 """
@@ -17,7 +17,7 @@ from unnaive.models.hierarchical.em import TINY, StartTables
 from unnaive.models.hierarchical.em_to_class import UNSEEN, ToClass, node_probability
 from unnaive.models.hierarchical.tree_shape import Tree, compile_stages, inputs, node_names
 
-SOFT_CELLS = 1 << 22  # numbers at once where features are unknown
+SOFT_CELLS = 1 << 22  # numbers held at a time if features are unknown
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class HiddenTree:
 
     @classmethod
     def of(cls, tree: Tree, cases: Cases, problem: ToClass, tables: StartTables) -> HiddenTree:
-        """The network that EM found; configurations never seen get 1/2."""
+        """The network that EM found; configurations that were never seen get 1/2."""
         whole = []
         for node, stage, table in zip(tree, problem.stages, tables, strict=True):
             full = np.full((*table.shape[:2], 1 << len(node.features)), UNSEEN)
@@ -55,12 +55,12 @@ class HiddenTree:
 
     @property
     def members(self) -> int:
-        """How many sets of tables are averaged."""
+        """The number of averaged sets of tables."""
         return len(self.tables[0])
 
     @property
     def n_parameters(self) -> int:
-        """Free parameters of one member: one for each feature and for each configuration of a node's parents."""
+        """Free parameters of one member: one for each feature, and one for each configuration of a node's parents."""
         return int(len(self.features) + sum(table[0].size for table in self.tables))
 
     def posterior(self, evidence: FeatureRows) -> Floats:
@@ -93,7 +93,7 @@ class HiddenTree:
         return chances[-1][:, order]
 
     def _if_unknown(self, rows: FeatureRows) -> Floats:
-        """Every feature as a variable with a chance of its own: 0, 1, or P(F) where nothing is known of it."""
+        """Every feature as a variable with its own probability: 0, 1, or P(F) if it is unknown."""
         step = max(1, SOFT_CELLS // (self.members * max(table[0].size for table in self.tables)))
         parts = [self._soft(rows[first : first + step]) for first in range(0, len(rows), step)]
         return np.concatenate(parts, axis=1) if parts else np.empty((self.members, 0))
@@ -116,7 +116,10 @@ class HiddenTree:
 
 
 def _averaged(table: Floats, parents: list[Floats]) -> Floats:
-    """The table's mean over its parents' states: (members, 2^hidden, 2^features), chances by row → (members, rows)."""
+    """The mean of the table over its parents' states.
+
+    (members, 2^hidden, 2^features), probabilities by row → (members, rows).
+    """
     rest = table.reshape(len(table), -1, 1)
     for parent in parents:
         absent, present = np.split(rest, 2, axis=1)

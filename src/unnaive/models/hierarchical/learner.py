@@ -1,4 +1,4 @@
-"""Hierarchical Bayesian network classifiers: for each class its features, a tree of hidden variables, tables by EM.
+"""Hierarchical Bayesian network classifiers: for each class select features, build a tree of hidden variables, run EM.
 
     X, Y → features by information gain → Cases → tree_shape → em → a network for each class → HiddenNetworks
 
@@ -39,10 +39,10 @@ from unnaive.models.mixins import HasNetwork
 from unnaive.text.backend import thread_count
 
 EmReport = Callable[[int, Floats], None]
-Each = Callable[..., Iterable[Any]]  # map, or one that uses threads
+Each = Callable[..., Iterable[Any]]  # map, or a threaded version
 
 TUNED = {"avg": (7, 0.05), "or": (9, 0.09), "dep": (7, 170.0)}
-"""branching and alpha that did best on the thesis's validation data (table 4.1)."""
+"""branching and alpha with the best results on the thesis's validation data (table 4.1)."""
 
 WIDEST = 16  # a table has 2^branching cells
 
@@ -50,11 +50,11 @@ WIDEST = 16  # a table has 2^branching cells
 class HierarchicalBN(DocumentsModel, HasNetwork):
     """A Bayesian network for each class: its best terms, hidden variables between them and the class, tables by EM.
 
-    A class's network depends on its own documents and `random_state` alone, not on other classes or their order. Scores
-    are log-odds of the class against the rest; for two exclusive classes there is one network, of the second.
+    A class's network depends only on its own documents and `random_state`, not on other classes or their order. Scores
+    are log-odds of the class against the rest; two exclusive classes have one network, for the second.
     `progress` is called in every iteration: ("em", {"class", "classes", "iteration", "restarts", "log_likelihood"}).
 
-    n_iter_  iterations of EM, of the class that took most
+    n_iter_  the largest number of EM iterations over the classes
 
     >>> X, y = [[1, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 1]], ["trade", "trade", "ship", "ship"]
     >>> HierarchicalBN(restarts=8, average=2).fit(X, y).predict(X).tolist()
@@ -66,54 +66,54 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
     scorer_kinds = ("hidden-networks",)
     poor_score = True
 
-    clustering: str = setting("How features share a hidden variable.", default="or", choices=tuple(CLUSTERINGS))
+    clustering: str = setting("Criterion for clustering features.", default="or", choices=tuple(CLUSTERINGS))
     branching: int | None = setting(
-        "The most children of a node; None for what the thesis found best for the clustering.",
+        "Maximum number of children of a node; None for the thesis's best value for the clustering.",
         default=None,
         at_least=2,
         at_most=WIDEST,
     )
     alpha: float | None = setting(
-        'Penalty of cluster size ("avg", "or"), or weight of mutual information ("dep").',
+        'Penalty on cluster size ("avg", "or"), or weight of mutual information ("dep").',
         default=None,
-        more="None: what the thesis found best.",
+        more="None: the thesis's best value.",
         at_least=0,
         below=np.inf,
     )
     features: int = setting(
-        "Terms for each class, the best by information gain; only presence counts.", default=30, at_least=1
+        "Number of terms per class, by information gain; only presence counts.", default=30, at_least=1
     )
     direction: str = setting(
         "Features → hidden → class (HBN), or the reverse (HNB).", default="to-class", choices=("to-class", "from-class")
     )
     restarts: int = setting(
-        "Random starts of EM; half of them are dropped at each doubling of the iterations.", default=64, at_least=1
+        "Number of random starts of EM; half are dropped whenever the iterations double.", default=64, at_least=1
     )
     average: int = setting(
-        "Number of the best starts that are run to the end, and whose posteriors are averaged.",
+        "Number of best starts that run to the end; their posteriors are averaged.",
         default=8,
-        more="1 is the thesis.",
+        more="The thesis uses 1.",
         at_least=1,
     )
-    tol: float = setting("EM ends when the log-likelihood rises by less.", default=1e-4, at_least=0, below=np.inf)
+    tol: float = setting("EM stops when the log-likelihood rises by less.", default=1e-4, at_least=0, below=np.inf)
     stopping: str = setting(
-        "Whether tol is for each case or absolute, as in the thesis.",
+        "Whether tol is per document, or absolute as in the thesis.",
         default="per-case",
         choices=("per-case", "absolute"),
     )
-    max_iter: int = setting("Iterations of EM, at most.", default=1000, at_least=1)
+    max_iter: int = setting("Maximum number of EM iterations.", default=1000, at_least=1)
     scheme: str | None = scheme_setting()
     n_jobs: int | None = setting(
-        "Number of threads, by default one for each core; results do not depend on it.",
+        "Number of threads; default: one per core. Results do not depend on it.",
         default=None,
-        more="Classes, and starts within a class, share them.",
+        more="Classes, and starts within a class, run in parallel.",
         at_least=-1,
     )
-    random_state: int = setting("Seed of the starts.", default=0, at_least=0)
+    random_state: int = setting("Random seed of the starts.", default=0, at_least=0)
     class_weight: Any = class_weight_setting()
 
     def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
-        """A network with its tables, and restarts of EM over the documents."""
+        """Memory for a network with its tables, and time for the restarts of EM over the documents."""
         features = min(self.features, size.terms)
         return ClassCost(held=64 * features, steps=self.restarts * (3e4 + 10 * size.documents * features))
 
@@ -142,7 +142,7 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
         return HiddenNetworks(tuple(networks), documents.n_terms, "softmax" if pair else "log-odds")
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, progress: ProgressCallback | None) -> Self:
-        iterations = [1]  # where nothing is hidden, counting is all there is to do
+        iterations = [1]  # without hidden variables, counting is enough
 
         def note(solver: str, line: dict[str, Any]) -> None:
             iterations.append(line["iteration"])
@@ -154,22 +154,22 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
         return self
 
     def predict_proba_given(self, X: Any, unknown: Any) -> Floats:
-        """`predict_proba` where some terms of some documents are unknown, neither present nor absent.
+        """`predict_proba` if some terms of some documents are unknown, neither present nor absent.
 
-        `unknown` (n_docs, n_terms), sparse or dense, is true there; what X has in those places is not looked at.
+        `unknown` (n_docs, n_terms), sparse or dense, is true for these cells; the values of X there are ignored.
         """
         fitted = self._fitted()
         documents, mask = self._check_documents(X, fitted)[0], csr_array(unknown)
         if mask.shape != documents.shape:
-            raise BadData(f"unknown has shape {mask.shape} and X {documents.shape}; give one cell for each cell of X")
+            raise BadData(f"unknown has shape {mask.shape}, X has {documents.shape}; give one cell for each cell of X")
         scorer: HiddenNetworks = fitted.scorer  # type: ignore[assignment]
         return fitted.probabilities(scorer.scores_given(documents, mask))
 
     def network_scores(self, label: Any, X: Any, y: Any) -> dict[str, float]:
-        """How well the network of a class fits documents: "LL", "CLL", "MDL" and "CMDL" of its best member.
+        """The fit of a class's network to documents: "LL", "CLL", "MDL" and "CMDL" of its best member.
 
-        Log-likelihood of features and class, and of the class given the features, in nats over all documents; both as
-        description lengths, which add (log N)/2 for each parameter.
+        LL is the log-likelihood of features and class, CLL that of the class given the features, in nats over all
+        documents; MDL and CMDL are the corresponding description lengths, which add (log N)/2 for each parameter.
 
         >>> X, y = [[1, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 1]], ["trade", "trade", "ship", "ship"]
         >>> found = HierarchicalBN(restarts=8).fit(X, y).network_scores("trade", X, y)
@@ -179,13 +179,13 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
         fitted = self._fitted()
         documents, targets, _ = self._check_labelled(X, y, fitted)
         scorer: HiddenNetworks = fitted.scorer  # type: ignore[assignment]
-        place = fitted.class_index(label)
-        one = scorer.class_network(place)
-        own = over_classes(targets, fitted.classes).Y[:, [place]].toarray()[:, 0] > 0
-        # the only network of two classes is the second's
-        inside = ~own if scorer.link == "softmax" and place == 0 else own
-        cases = Cases.of(evidence(csc_array(documents), one.terms), inside)
-        return {name: score(one.network, cases) for name, score in NETWORK_SCORES.items()}
+        index = fitted.class_index(label)
+        entry = scorer.class_network(index)
+        in_class = over_classes(targets, fitted.classes).Y[:, [index]].toarray()[:, 0] > 0
+        # the single network of two classes is that of the second
+        inside = ~in_class if scorer.link == "softmax" and index == 0 else in_class
+        cases = Cases.of(evidence(csc_array(documents), entry.terms), inside)
+        return {name: score(entry.network, cases) for name, score in NETWORK_SCORES.items()}
 
 
 class HierarchicalNB(HierarchicalBN):
@@ -208,13 +208,13 @@ class HierarchicalNB(HierarchicalBN):
 
 
 def _branching_and_alpha(clustering: str, branching: int | None, alpha: float | None) -> tuple[int, float]:
-    """Branching and alpha, those of the thesis where None was given."""
+    """Branching and alpha; None is replaced by the thesis's values."""
     best_branching, best_alpha = TUNED[clustering]
     return best_branching if branching is None else branching, best_alpha if alpha is None else alpha
 
 
 class TrainingCases:
-    """The documents by term and by class, as every class's problem needs them."""
+    """The documents by term and by class, for the problems of all classes."""
 
     def __init__(self, X: Sparse, Y: Sparse, sample_weight: NDArray[Any] | None = None) -> None:
         present = presence(X).astype(np.int8)
@@ -234,7 +234,7 @@ class TrainingCases:
         return int(self.by_term.shape[1])
 
     def best_terms(self, c: int, k: int) -> NDArray[np.int64]:
-        """The k terms of most information gain about class c, best first; those of none are left out."""
+        """The k terms with the highest information gain about class c, best first; terms without any are omitted."""
         return informative_terms(class_gain(self.counts, c), k)
 
     def cases(self, c: int, terms: NDArray[np.int64]) -> Cases:
@@ -247,7 +247,7 @@ class TrainingCases:
 def learn_to_class(
     tree: Tree, cases: Cases, search: EmSearch, random: np.random.Generator, report: EmReport, each: Each
 ) -> HiddenTree:
-    """HBN: one EM for the whole tree, spare threads for the starts."""
+    """HBN: one EM for the whole tree; spare threads run starts."""
     problem = ToClass(tree, cases, each)
     tables, _ = run_em(problem, search, random, report)
     return HiddenTree.of(tree, cases, problem, tables)
@@ -256,14 +256,14 @@ def learn_to_class(
 def learn_from_class(
     tree: Tree, cases: Cases, search: EmSearch, random: np.random.Generator, report: EmReport, each: Each
 ) -> HiddenNaiveBayes:
-    """HNB: an EM with restarts of its own for each branch, spare threads for the branches."""
-    own = branches(tree)
+    """HNB: one EM with its own restarts for each branch; spare threads run branches."""
+    parts = branches(tree)
 
     def tables(branch: Branch, random: np.random.Generator) -> StartTables:
         return run_em(FromClass(branch, cases), search, random, report)[0]
 
-    found = each(tables, own, random.spawn(len(own)))
-    return HiddenNaiveBayes.of(tree, cases, list(zip(own, found, strict=True)), search.average)
+    results = each(tables, parts, random.spawn(len(parts)))
+    return HiddenNaiveBayes.of(tree, cases, list(zip(parts, results, strict=True)), search.average)
 
 
 LEARNERS: dict[str, Callable[..., HiddenTree | HiddenNaiveBayes]] = {
@@ -277,15 +277,15 @@ def _progress_of_class(progress: ProgressCallback | None, c: int, n_classes: int
         return lambda iteration, likelihoods: None
 
     def report(iteration: int, likelihoods: Floats) -> None:
-        found = {"class": c, "classes": n_classes, "iteration": iteration, "restarts": len(likelihoods)}
-        progress("em", found | {"log_likelihood": float(likelihoods.max())})
+        details = {"class": c, "classes": n_classes, "iteration": iteration, "restarts": len(likelihoods)}
+        progress("em", details | {"log_likelihood": float(likelihoods.max())})
 
     return report
 
 
 @contextmanager
 def spare_threads(threads: int, n_classes: int) -> Iterator[Each]:
-    """A `map` for the work within one class: over threads, where there are more of them than classes."""
+    """A `map` for the work within one class, threaded if there are more threads than classes."""
     if threads <= n_classes:
         yield map
         return
@@ -297,7 +297,10 @@ def spare_threads(threads: int, n_classes: int) -> Iterator[Each]:
 
 
 def in_threads(work: Callable[[int], Any], items: list[int], threads: int | None) -> list[Any]:
-    """`work` on every item, some at once; each BLAS call keeps to one core, so that sums do not depend on how many."""
+    """Run `work` on every item in parallel.
+
+    Each BLAS call uses one core, so that sums do not depend on the number of threads.
+    """
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     pool = ThreadPoolExecutor(max(1, threads or os.cpu_count() or 1))
@@ -305,4 +308,4 @@ def in_threads(work: Callable[[int], Any], items: list[int], threads: int | None
         try:
             return list(pool.map(work, items))
         finally:
-            pool.shutdown(cancel_futures=True)  # an interruption does not wait for classes that have not begun
+            pool.shutdown(cancel_futures=True)  # on an interruption, do not wait for classes that have not started

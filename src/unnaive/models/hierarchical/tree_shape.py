@@ -1,7 +1,7 @@
-"""The shape of a hierarchical network, before any table is known, and the same compile_stages over rows of features.
+"""The shape of a hierarchical network, before its tables are known, and its compilation over rows of features.
 
-shape_tree puts features and hidden variables below one another, by the clusters of feature_clusters.py; compile_stages
-lists for every node the distinct rows of its subtree, which EM and inference walk. Karčiauskas (2002), section 3.2.
+shape_tree arranges features and hidden variables, using the clusters of feature_clusters.py; compile_stages
+lists for every node the distinct rows of its subtree, for EM and inference. Karčiauskas (2002), section 3.2.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ CLUSTERINGS: dict[str, Callable[[Cases, Sequence[int], int, float], list[Cluster
 
 @dataclass(frozen=True)
 class Node:
-    """A hidden variable or the class, with what is directly below it: `features` by column, `hidden` by node number."""
+    """A hidden variable or the class, with its children: `features` by column, `hidden` by node number."""
 
     features: tuple[int, ...]
     hidden: tuple[int, ...]
 
 
 Tree = tuple[Node, ...]
-"""Nodes, each after those below it; the last is the class."""
+"""Nodes in post-order: each comes after its descendants; the last is the class."""
 
 
 def shape_tree(cases: Cases, *, clustering: str, branching: int, alpha: float) -> Tree:
-    """The tree of one class: at most `branching` variables directly below every node (figures 3.3 and 3.4).
+    """The tree of one class: every node has at most `branching` children (figures 3.3 and 3.4).
 
     clustering  "avg", "or" or "dep", the criterion by which features share a hidden variable
-    alpha       penalty of cluster size ("avg", "or") or importance of mutual information ("dep")
+    alpha       penalty on cluster size ("avg", "or") or weight of mutual information ("dep")
 
     >>> import numpy as np
     >>> rows = np.array([[1, 1, 0], [0, 0, 1], [1, 1, 1]], np.int8)
@@ -57,7 +57,7 @@ def shape_tree(cases: Cases, *, clustering: str, branching: int, alpha: float) -
     nodes: list[Node] = []
 
     def add_subtree(features: Sequence[int]) -> int:
-        """The number of the node that has these features below it."""
+        """Add a node for these features; return its number."""
         if len(features) <= branching:
             return add_node(tuple(features), ())
         clusters = cluster(cases, features, branching, alpha)
@@ -73,7 +73,7 @@ def shape_tree(cases: Cases, *, clustering: str, branching: int, alpha: float) -
 
 
 def features_below(tree: Tree) -> list[tuple[int, ...]]:
-    """For each node all features in its subtree, its own first.
+    """All features in the subtree of each node, its own first.
 
     >>> features_below((Node((0, 1), ()), Node((2,), (0,))))
     [(0, 1), (2, 0, 1)]
@@ -85,7 +85,7 @@ def features_below(tree: Tree) -> list[tuple[int, ...]]:
 
 
 def inputs(node: Node, n_features: int) -> tuple[int, ...]:
-    """What is directly below a node, hidden variables first; node k has the number n_features + k, after the features.
+    """The children of a node, hidden variables first; node k has the number n_features + k, after the features.
 
     >>> inputs(Node((2,), (0,)), 3)
     (3, 2)
@@ -94,7 +94,7 @@ def inputs(node: Node, n_features: int) -> tuple[int, ...]:
 
 
 def node_names(tree: Tree, features: Sequence[str], class_name: str) -> tuple[str, ...]:
-    """Names of features, hidden variables and class, all distinct; hidden variables are numbered from the class on.
+    """Distinct names of features, hidden variables and class; hidden variables are numbered from the class on.
 
     >>> node_names((Node((0,), ()), Node((1,), (0,))), ["trade", "gatt"], "trade")
     ('trade', 'gatt', 'hidden1', 'class trade')
@@ -108,7 +108,7 @@ def node_names(tree: Tree, features: Sequence[str], class_name: str) -> tuple[st
 
 
 def distinct_name(name: str, taken: Sequence[str], instead: str | None = None) -> str:
-    """`name`, or where it is taken `instead`, with primes until it is not.
+    """`name`, or `instead` if it is taken, with primes appended until it is unique.
 
     >>> distinct_name("trade", ["trade"], "class trade"), distinct_name("hidden1", ["hidden1"])
     ('class trade', "hidden1'")
@@ -121,7 +121,7 @@ def distinct_name(name: str, taken: Sequence[str], instead: str | None = None) -
 
 
 def _from_class(tree: Tree, node: int) -> Iterator[int]:
-    """The node and all below it, from the top down."""
+    """The node and its descendants, top down."""
     yield node
     for child in tree[node].hidden:
         yield from _from_class(tree, child)
@@ -129,7 +129,7 @@ def _from_class(tree: Tree, node: int) -> Iterator[int]:
 
 @dataclass(frozen=True, eq=False)
 class RowLink:
-    """How the rows of a node see those of one hidden variable on it: `row[s]` there, and the way back for sums."""
+    """Maps rows of a node to rows of one of its hidden variables: `row[s]`, and the reverse for sums."""
 
     node: int
     row: Ids
@@ -137,7 +137,7 @@ class RowLink:
     starts: Ids
 
     def expand(self, values: Floats) -> Floats:
-        """Values by the hidden variable's rows (…, rows there) → by the node's rows (…, rows)."""
+        """Values by the hidden variable's rows (…, rows there) → values by the node's rows (…, rows)."""
         return np.take(values, self.row, axis=-1)
 
     def sum_rows(self, values: Floats) -> Floats:
@@ -147,7 +147,7 @@ class RowLink:
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """One node over the distinct rows of its subtree, sorted by `codes`, the configurations of its own features."""
+    """One node with the distinct rows of its subtree, sorted by `codes`, the configurations of its own features."""
 
     codes: Ids
     starts: Ids
@@ -172,15 +172,15 @@ def compile_stages(tree: Tree, rows: FeatureRows) -> tuple[list[Stage], Ids]:
     top, order = distinct_rows(rows[:, list(below[-1])])
     waiting = {len(tree) - 1: top}
     while waiting:
-        node, own = waiting.popitem()
+        node, rows_ = waiting.popitem()
         links, column = [], len(tree[node].features)
         for child in tree[node].hidden:
             width = len(below[child])
-            waiting[child], row = distinct_rows(own[:, column : column + width])
+            waiting[child], row = distinct_rows(rows_[:, column : column + width])
             links.append(_link(child, row))
             column += width
-        codes, starts = np.unique(codes_of(own[:, : len(tree[node].features)]), return_index=True)
-        stages[node] = Stage(codes, starts, len(own), tuple(links))
+        codes, starts = np.unique(codes_of(rows_[:, : len(tree[node].features)]), return_index=True)
+        stages[node] = Stage(codes, starts, len(rows_), tuple(links))
     return [stage for stage in stages if stage is not None], order
 
 

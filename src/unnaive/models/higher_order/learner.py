@@ -46,8 +46,8 @@ class HigherOrderNB(UnweightedDocumentsModel):
     P(t|c) = (1 + φ(t, D_c)) / (2 + φ(D_c))                               (eq. 8, Ganiz et al. 2011)
     P(c)   = n_c / n, or φ(D_c) / Σ_k φ(D_k) with prior="paths"           (eq. 9)
 
-    φ(t, D_c) are the second-order paths among the class's documents that contain t, φ(D_c) all of them. For one-vs-rest
-    each class is set against the paths among the documents without it.
+    φ(t, D_c) is the number of second-order paths among the class's documents that contain t, φ(D_c) that of all paths.
+    For one-vs-rest each class is compared with the paths among the documents without it.
 
     >>> X, y = [[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1], [0, 0, 0, 1]], ["a", "a", "b", "b"]
     >>> HigherOrderNB().fit(X, y).predict([[1, 1, 0, 0]]).tolist()
@@ -61,7 +61,7 @@ class HigherOrderNB(UnweightedDocumentsModel):
     prior: str = setting(
         "The prior of a class is its share of documents, or of second-order paths.",
         default="documents",
-        more="Classes with long documents have more paths; where there is no path, documents decide.",
+        more="Classes with long documents have more paths; if there are none, documents count.",
         choices=PRIORS,
     )
     scheme: str | None = scheme_setting()
@@ -70,16 +70,16 @@ class HigherOrderNB(UnweightedDocumentsModel):
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
     ) -> Linear:  # fmt: skip
-        """The paths of each class, walked within its documents."""
+        """Count the paths within the documents of each class."""
         refuse_full_table(Y.shape[1], X.shape[1], "higher-order naive Bayes")
         B, labels = presence(X), presence(Y)
         parts = [B[rows] for rows in class_columns(labels)]
         masses = np.array([part.shape[0] for part in parts], np.float64)
         everything = np.full(Y.shape[1], float(Y.shape[0]))
         sums = [TermSums.of(part) for part in report_classes(parts, len(parts), progress, self.name)]
-        found = [one.paths(part) for one, part in zip(sums, parts, strict=True)]
-        paths = np.array([total for _, total in found])
-        inside = _path_shares(np.column_stack([containing for containing, _ in found]), paths)
+        counted = [part_sums.paths(part) for part_sums, part in zip(sums, parts, strict=True)]
+        paths = np.array([total for _, total in counted])
+        inside = _path_shares(np.column_stack([containing for containing, _ in counted]), paths)
         if self.scheme_for(exclusive) == "multiclass":
             return exclusive_scorer(inside, paths if self.prior == "paths" and paths.any() else masses, BERNOULLI)
         containing, other_paths = TermSums.of(B).without_classes(sums, B, labels)
@@ -91,17 +91,17 @@ class HigherOrderNB(UnweightedDocumentsModel):
 
 
 class HigherOrderSmoothing(UnweightedDocumentsModel):
-    """Naive Bayes smoothed by second-order paths: a term that never occurred in a class borrows from those around it.
+    """Naive Bayes smoothed by second-order paths: a term that never occurred in a class borrows from related terms.
 
     P(t|c) = (1 − β)·P_so(t|c) + β·P_fo(t|c)                                                        (eq. 11)
     P_fo   = F_tc / Σ_t F_tc                               first order: occurrence in documents of the class
     P_so   = (1 + φ_tc) / (2 + Σ φ)                        second order: paths from term to class     (eq. 10)
 
-    For one-vs-rest each class is set against all documents without it: φ is linear in Y, so theirs is that of all
-    documents less that of the class.
+    For one-vs-rest each class is compared with all documents without it: φ is linear in Y, so theirs is that of all
+    documents minus that of the class.
 
-    Learning is two passes over the documents, and each is a sum over them. So documents that do not fit in memory, or
-    are on several machines, can be learnt in shards; the result is the same to the last digit:
+    Learning takes two passes over the documents, and each is a sum over them. So documents that do not fit in memory,
+    or are on several machines, can be learnt in shards; the result is bitwise the same:
 
     >>> shards = [([[1, 1, 0]], ["a"]), ([[0, 1, 1], [0, 0, 1]], ["b", "b"])]
     >>> model = HigherOrderSmoothing()
@@ -119,7 +119,7 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
     poor_score = True
 
     beta: float = setting(
-        "Share of the first-order estimate: 0 is second order alone, 1 first order alone.",
+        "Share of the first-order estimate: 0 is second order only, 1 is first order only.",
         default=0.5,
         at_least=0,
         at_most=1,
@@ -127,20 +127,20 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
     paths: str = setting(
         "How paths are counted: exactly, or as the published algorithm does.", default="exact", choices=PATHS
     )
-    weights: str = setting("What a term brings into a path.", default="binary", choices=PATH_WEIGHTS)
+    weights: str = setting("Weight of a term in a path.", default="binary", choices=PATH_WEIGHTS)
     normaliser: str = setting(
-        "What paths are divided by: those of all terms and classes, or those of each class.",
+        "Normalise paths by those of all terms and classes, or by those of each class.",
         default="total",
         choices=("total", "class"),
     )
     events: str = setting(
-        "Whether absent terms speak too, or documents are draws of terms.", default="bernoulli",
+        "Event model: Bernoulli (absent terms are evidence) or multinomial.", default="bernoulli",
         choices=("bernoulli", "multinomial"),
     )  # fmt: skip
     norm: str | None = setting(
-        "Length to which documents are normalised before paths are counted; None for no change.",
+        "Norm by which documents are scaled before paths are counted; None for no scaling.",
         default=None,
-        more="Otherwise long documents, which have most paths, decide alone.",
+        more="Without scaling, long documents dominate, since they have most paths.",
         choices=tuple(NORMS),
     )
     keep_documents: bool = setting(
@@ -168,38 +168,38 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
     def from_passes(
         cls, one: FirstPass, two: SecondPass, classes: Any, *, multilabel: bool = False, **parameters: Any
     ) -> Self:
-        """The estimator that was fitted on the documents behind both passes, whose classes are `classes`, sorted.
+        """An estimator fitted on the documents behind both passes, whose classes are `classes`, sorted.
 
-        The passes of shards are made with `FirstPass.of`, then `SecondPass.of` with the `first` of all of them, and
-        added with `+`; `path_documents` and `path_labels` prepare what they take.
+        The passes of shards are computed with `FirstPass.of`, then `SecondPass.of` with the `first` of all of them, and
+        added with `+`; `path_documents` and `path_labels` prepare their input.
         """
         names = np.asarray(classes)
         if not np.array_equal(names, np.unique(names)):
-            raise BadData(f"{len(names)} names of classes came that are not sorted, each once; sort them")
+            raise BadData(f"the {len(names)} class names are not sorted and distinct; sort them")
         model = cls(**parameters)
         model.check_settings()
         if not model._in_shards:
             raise UnnaiveError(
-                "weights='tfidf' and paths='paper' need all documents at once; call fit, or take other settings"
+                "weights='tfidf' and paths='paper' need all documents at once; call fit, or use other settings"
             )
         model._shards = _Shards(tuple(names.tolist()), "sets" if multilabel else "single", None, one, None)
         return model._finish(two)
 
     @available_if(lambda self: self._in_shards)
     def fit_pass(self, X: Any, y: Any, classes: Any = None, *, order: int = 1) -> Self:
-        """Take some of the documents through the first pass (order=1) or, after all of them, the second (order=2).
+        """Process some documents in the first pass (order=1) or, after all of them, in the second pass (order=2).
 
-        The first call needs `classes`, all that may come; after `fit`, which it does not go on from, they are known.
-        The second pass must see the very documents that the first saw; with the last of them the model is there. A
-        further call with order=1 adds documents, after which the second pass starts again. Documents are not kept: what
-        was learnt so has no paths in its explanations, and can neither be updated nor forget. Weights "tfidf", which
-        need document frequencies beforehand, and paths="paper" have no passes.
+        The first call needs `classes`, a list of all classes; after `fit`, which this does not continue, they are
+        known. The second pass must process the same documents as the first; after the last of them the model is ready.
+        A further call with order=1 adds documents, and the second pass starts again. Documents are not kept: a
+        model learnt in this way has no paths in its explanations, and cannot be updated or forget. Weights "tfidf",
+        which need document frequencies in advance, and paths="paper" are not supported.
         """
         self.check_settings()
         begun: _Shards | None = self.__dict__.get("_shards")
         before: FittedModel | None = self.__dict__.get("fitted_")
         if (order, begun is not None) not in ((1, False), (1, True), (2, True)):
-            raise BadData(f"order is {order!r}; take all documents through order=1 first, then through order=2")
+            raise BadData(f"order is {order!r}; process all documents with order=1 first, then with order=2")
         if classes is None and begun is None and before is None:
             raise BadData("classes must be passed on the first call to fit_pass")
         documents, targets, names = self._check_labelled(X, y)
@@ -216,42 +216,43 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
         if order == 1:
             first = FirstPass.of(Z, Y)
             self._shards = replace(begun, one=first if begun.one is None else begun.one + first, two=None)
-            self.__dict__.pop("fitted_", None)  # between the passes there is nothing to predict with
+            self.__dict__.pop("fitted_", None)  # between the passes there is no model to predict with
             return self
         self._shards = begun
         more = SecondPass.of(Z, Y, begun.first_pass.first)
         return self._finish(more if begun.two is None else begun.two + more)
 
     def fit(self, X: Any, y: Any, *, progress: ProgressCallback | None = None) -> Self:  # type: ignore[override]
-        """Learn from documents X and labels y at once."""
+        """Learn from all documents X and labels y."""
         self.__dict__.pop("_shards", None)
         return super().fit(X, y, progress=progress)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, grow: bool = False) -> Self:  # type: ignore[override]
-        """Learn from more documents, as if they had come with those before; `fit_pass` is for those too many to keep.
+        """Learn from more documents; the result equals training on all together. If there are too many to keep, use
+        `fit_pass`.
 
-        The first call needs `classes`, all that may come. With `grow` there may be new ones at any call, and X may have
-        further columns; without it either is an error.
+        The first call needs `classes`, a list of all classes. With `grow`, any call may bring new classes, and X may
+        have more columns; without it, both are errors.
         """
         self.__dict__.pop("_shards", None)
         return super().partial_fit(X, y, classes, grow)
 
     @property
     def n_features_in_(self) -> int:
-        """How many columns X has; known from the first pass on."""
+        """The number of columns of X; known after the first pass has started."""
         shards: _Shards | None = self.__dict__.get("_shards")
         if shards is not None and shards.one is not None:
             return len(shards.one.first)
         return super().n_features_in_
 
     def _finish(self, two: SecondPass) -> Self:
-        """With what the second pass has seen; the model once it has seen all."""
+        """Store the second pass, and build the model once all documents have been processed."""
         shards = self._shards
         one = shards.first_pass
         if two.n_docs > one.n_docs:
             raise BadData(
-                f"the second pass has {two.n_docs} documents and the first {one.n_docs}; take each document once "
-                "through both"
+                f"the second pass has {two.n_docs} documents but the first {one.n_docs}; process each document once "
+                "in both"
             )
         self._shards = replace(shards, two=two)
         if two.n_docs == one.n_docs:
@@ -274,7 +275,7 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
 
 @dataclass(frozen=True, eq=False)
 class _Shards:
-    """How far documents that come in shards have been taken through the two passes."""
+    """The progress of sharded documents through the two passes."""
 
     classes: tuple[Any, ...]
     target_type: str
@@ -284,13 +285,13 @@ class _Shards:
 
     @property
     def first_pass(self) -> FirstPass:
-        """The first pass, once it has begun."""
+        """The first pass; an error if it has not started."""
         if self.one is None:
-            raise BadData("take all documents through order=1 first, then through order=2")
+            raise BadData("process all documents with order=1 first, then with order=2")
         return self.one
 
     def check(self, documents: Sparse, targets: Targets) -> None:
-        """An error if further documents have other columns, classes or a different form of labels."""
+        """Raise an error if further documents have other columns, classes or label formats."""
         if self.one is not None and documents.shape[1] != len(self.one.first):
             raise BadData(
                 f"X has {documents.shape[1]} features, but HigherOrderSmoothing is expecting {len(self.one.first)} "
@@ -298,15 +299,16 @@ class _Shards:
             )
         if targets.multilabel != (self.target_type != "single"):
             raise BadData(
-                f"labels came as {targets.target_type!r} and were {self.target_type!r} before; keep to one form"
+                f"labels came as {targets.target_type!r} but were {self.target_type!r} before; use one format"
             )
         check_known_classes(targets.classes, self.classes)
 
 
 def path_weighting(name: str, X: Sparse, norm: str | None = None) -> Weighting:
-    """How a cell n of X enters a path: "binary" presence, "log" 1 + log n, "tfidf" (1 + log n)·log(1 + n_docs/df).
+    """The weight of a cell n of X in a path: "binary" presence, "log" 1 + log n, "tfidf" (1 + log n)·log(1 +
+    n_docs/df).
 
-    With `norm` "l1" or "l2" the cells of a document are then divided by its length.
+    With `norm` "l1" or "l2", documents are then divided by their length.
     """
     if name != "tfidf":
         return Weighting(name, norm=norm)
@@ -315,12 +317,12 @@ def path_weighting(name: str, X: Sparse, norm: str | None = None) -> Weighting:
 
 
 def path_documents(X: Sparse, weights: str, norm: str | None = None) -> Sparse:
-    """The documents that the passes take: X weighted by `path_weighting`."""
+    """The input documents of the passes: X weighted by `path_weighting`."""
     return presence(X) if weights == "binary" and norm is None else path_weighting(weights, X, norm).apply(X)
 
 
 def path_labels(Y: Sparse, scheme: str) -> Sparse:
-    """The labels that the passes take: Y, and for one-vs-rest a last column that every document has.
+    """The input labels of the passes: Y and, for one-vs-rest, a last column of ones.
 
     >>> path_labels(csr_array([[1, 0], [0, 0]]), "one-vs-rest").toarray()
     array([[1., 0., 1.],
@@ -334,12 +336,12 @@ def path_labels(Y: Sparse, scheme: str) -> Sparse:
 def _published(Z: Sparse, Y: Sparse, scheme: str) -> Floats:
     if scheme != "multiclass":
         raise UnnaiveError(
-            "the paper counts paths to exclusive classes, and these documents have other than one label each; use "
+            "the paper counts paths to exclusive classes, but these documents do not have exactly one label each; use "
             "paths='exact'"
         )
     return class_paths_as_published(Z, Y)
 
 
 def _path_shares(containing: Floats, paths: Floats) -> Floats:
-    """(1 + φ(t, D)) / (2 + φ(D)) of each set of documents (n_terms, sets), whose paths in all are φ(D) (sets,)."""
+    """(1 + φ(t, D)) / (2 + φ(D)) for each set of documents (n_terms, sets), which has φ(D) paths in total (sets,)."""
     return np.asarray((1 + containing) / (2 + paths))

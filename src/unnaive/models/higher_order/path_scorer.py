@@ -1,6 +1,6 @@
-"""A Linear that remembers the paths behind its weights: through which terms one reaches a class it never occurred in.
+"""A Linear that keeps the paths behind its weights: the intermediate terms between a term and a class.
 
-Higher-order smoothing makes it (learner.py); explain.py reads its evidence.
+Higher-order smoothing creates it (learner.py); explain.py uses its evidence.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from unnaive.data.arrays import read_csr
 from unnaive.data.products import transposed_product
 from unnaive.linear.linear import Linear
 
-MIDDLES = 3  # terms in the middle of paths that an explanation names, at most
+MIDDLES = 3  # maximum number of middle terms that an explanation names
 
 
 RULES = {
@@ -33,9 +33,9 @@ RULES = {
 class PathEvidence:
     """The second-order paths from a term to a class, by the term in their middle.
 
-    occurrences  documents of the class that have the term; with none, the paths are all there is
-    paths        φ, the weight of all paths: their number, unless they carry log-tf or tf-idf weights
-    middles      (term, weight of the paths through it), the heaviest first; ties by term
+    occurrences  documents of the class that have the term; if 0, the paths are the only evidence
+    paths        φ, the weight of all paths: their number, unless they have log-tf or tf-idf weights
+    middles      (term, weight of the paths through it), heaviest first; ties by term
     """
 
     occurrences: int
@@ -45,13 +45,13 @@ class PathEvidence:
 
 @dataclass(frozen=True, eq=False)
 class PathScorer(Linear):
-    """Scores as Linear does, and keeps the training documents as they entered the paths.
+    """Scores like Linear, and keeps the training documents as they entered the paths.
 
     documents  X, weighted (n_docs, n_terms)
     labels     Y (n_docs, n_classes)
 
-    Only terms are kept, as numbers, not their order nor the texts; still, whoever has the scorer can tell which terms
-    stood together. `frozen` gives the same scores without them.
+    Only term ids are kept, neither their order nor the texts; still, anybody who has the scorer can tell which terms
+    occurred together. `frozen` gives the same scores without them.
     """
 
     kind: ClassVar[str] = "paths"
@@ -66,26 +66,26 @@ class PathScorer(Linear):
         return cls(**parts, documents=documents, labels=csr_array(labels))
 
     def frozen(self) -> Linear:
-        """The same scores, without what the paths are made of."""
+        """The same scores without the training documents."""
         return Linear(**{field.name: getattr(self, field.name) for field in fields(Linear)})
 
     def evidence_details(self, document: Sparse, chosen: int) -> dict[int, dict[str, Any]]:
-        """`paths` and `middles` of each term that the class never had."""
-        found = {}
+        """`paths` and `middles` of each term that never occurred in the class."""
+        details = {}
         for column in document.indices.tolist():
             evidence = self.path_evidence(column, chosen, MIDDLES)
             if not evidence.occurrences:
-                found[column] = {"paths": evidence.paths, "middles": evidence.middles}
-        return found
+                details[column] = {"paths": evidence.paths, "middles": evidence.middles}
+        return details
 
     def path_evidence(self, term: int, place: int, limit: int | None = None) -> PathEvidence:
-        """The paths from a term to the class at `place`, and the `limit` terms that most of them pass through.
+        """The paths from a term to the class with index `place`, and the `limit` terms that most of them pass through.
 
         paths through k = Σ_d x_di·x_dk·(F_kc − x_dk·y_dc),  k ≠ i; over all k they sum to φ_ic
 
         >>> X, Y = csr_array([[1.0, 1, 0], [0, 1, 1]]), csr_array([[1, 0], [0, 1]])
         >>> scorer = PathScorer.of(Linear(np.zeros((2, 3)), np.zeros(2)), X, Y)
-        >>> scorer.path_evidence(0, 1)     # term 0 is in no document of class 1; term 1 stands with it, and is
+        >>> scorer.path_evidence(0, 1)     # term 0 is in no document of class 1, but term 1, which occurs with it, is
         PathEvidence(occurrences=0, paths=1.0, middles=((1, 1.0),))
         """
         start, stop = self._postings.indptr[term : term + 2]
@@ -114,7 +114,7 @@ class PathScorer(Linear):
         return transposed_product(self.documents, self._members)
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Arrays and plain settings from which `from_arrays` makes an equal scorer; ones are not written out."""
+        """Arrays and plain settings for `from_arrays`; ones are not stored."""
         arrays, settings = super().to_arrays()
         for name, table in (("documents", self.documents), ("labels", self.labels)):
             arrays |= {f"{name}.indices": table.indices, f"{name}.indptr": table.indptr}
@@ -124,13 +124,13 @@ class PathScorer(Linear):
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> PathScorer:
-        """The inverse of `to_arrays`; trusts nothing, since models come from files."""
+        """The inverse of `to_arrays`; the input is checked, since it comes from a file."""
         try:
             n_docs = read_whole(settings["documents"], "documents")
-            rest = {name: one for name, one in arrays.items() if not name.startswith(("documents.", "labels."))}
-            linear = Linear.from_arrays(rest, {name: one for name, one in settings.items() if name != "documents"})
-            own = {name: one for name, one in arrays.items() if name not in rest}
-            check_rules(own, RULES, documents=n_docs, terms=linear.n_terms, classes=linear.n_classes)
+            rest = {name: value for name, value in arrays.items() if not name.startswith(("documents.", "labels."))}
+            linear = Linear.from_arrays(rest, {name: value for name, value in settings.items() if name != "documents"})
+            tables = {name: value for name, value in arrays.items() if name not in rest}
+            check_rules(tables, RULES, documents=n_docs, terms=linear.n_terms, classes=linear.n_classes)
             documents = _table(arrays, "documents", (n_docs, linear.n_terms))
             labels = _table(arrays, "labels", (n_docs, linear.n_classes))
         except (KeyError, TypeError, ValueError, IndexError) as problem:
@@ -139,9 +139,9 @@ class PathScorer(Linear):
 
 
 def _table(arrays: dict[str, NDArray[Any]], name: str, shape: tuple[int, int]) -> Sparse:
-    """A table of which every index was looked at; cells without a number are ones."""
+    """A table with every index checked; cells without a value are ones."""
     ones = {f"{name}.data": np.ones(arrays[f"{name}.indices"].shape)}
     table = read_csr(ones | arrays, name, shape)
     if not table.has_canonical_format or not bool(np.all(np.isfinite(table.data))):
-        raise ValueError(f"its {name} name a cell twice, or hold no number")
+        raise ValueError(f"its {name} have a repeated cell or a value that is not finite")
     return table.astype(np.float64)

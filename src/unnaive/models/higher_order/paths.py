@@ -1,9 +1,9 @@
 """Second-order paths between terms, and between terms and classes, counted in closed form for learner.py.
 
 A second-order path i–d–k–d′–j joins two ends through a middle term k and two documents; all three terms and both
-documents are distinct. Ganiz, George and Pottenger (2011) enumerate them with terms × terms matrices; here sums over
-documents and products of a sparse matrix with a thin one do, so the vocabulary need not be cut. The squared row norms
-of BᵀB are native where the extension is built; scipy.sparse is the specification and the fallback.
+documents are distinct. Ganiz, George and Pottenger (2011) enumerate them with terms × terms matrices. Here sums over
+documents and products of a sparse matrix with a thin one suffice, so the vocabulary need not be cut. The squared row
+norms of BᵀB are native if the extension is built; scipy.sparse is the specification and the fallback.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from unnaive.base.errors import BadData
 from unnaive.base.types import Floats, Sparse
 from unnaive.data.products import product, transposed_product
 
-CHUNK_CELLS = 1 << 23  # documents × classes held at once: 64 MB of float64
+CHUNK_CELLS = 1 << 23  # documents × classes held at a time: 64 MB of float64
 NOTHING = np.zeros(())  # the neutral element of sums of arrays
 
 
@@ -30,14 +30,14 @@ class _Sums:
 
     def __add__(self, other: Self) -> Self:
         mine, theirs = ([getattr(sums, field.name) for field in fields(self)] for sums in (self, other))
-        if any(np.shape(one) != np.shape(two) for one, two in zip(mine, theirs, strict=True)):
-            raise BadData("sums over other terms or classes cannot be added; count all shards with one vocabulary")
-        return type(self)(*(one + two for one, two in zip(mine, theirs, strict=True)))
+        if any(np.shape(left) != np.shape(right) for left, right in zip(mine, theirs, strict=True)):
+            raise BadData("sums over different terms or classes cannot be added; use one vocabulary for all shards")
+        return type(self)(*(left + right for left, right in zip(mine, theirs, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
 class FirstPass(_Sums):
-    """What one pass over the documents gives.
+    """The result of the first pass over the documents.
 
     n_docs      documents
     class_docs  documents of each class                (n_classes,)
@@ -56,18 +56,18 @@ class FirstPass(_Sums):
         X, Y = _floats(X), _floats(Y)
         first = _class_sums(X, Y)
         partition = _is_binary(X) and _is_binary(Y) and bool(np.all(np.diff(Y.indptr) == 1))
-        # where each document has one class, the sum over classes is that over documents, and is had sooner
+        # if each document has one class, the sum over classes equals that over documents, which is faster
         squares = first @ np.ones(Y.shape[1]) if partition else _column_squares(X)
         return cls(X.shape[0], np.asarray(Y.sum(axis=0)), first, squares)
 
 
 @dataclass(frozen=True, eq=False)
 class SecondPass(_Sums):
-    """What a second pass gives, once F of all documents is known.
+    """The result of the second pass, once F of all documents is known.
 
     n_docs  documents
-    routes  i–d–k–d′–c with d ≠ d′, those with k = i among them:
-            Xᵀ(XF − q∘Y), q the row sums of X∘X, and what k = i has more than its share, (X∘X∘X)ᵀY
+    routes  i–d–k–d′–c with d ≠ d′, including those with k = i:
+            Xᵀ(XF − q∘Y), where q are the row sums of X∘X, plus a correction for k = i, (X∘X∘X)ᵀY
             (n_terms, n_classes)
     """
 
@@ -76,7 +76,7 @@ class SecondPass(_Sums):
 
     @classmethod
     def of(cls, X: Sparse, Y: Sparse, first: Floats) -> SecondPass:
-        """The sums of documents X and labels Y under the weights `first` of all documents."""
+        """The sums of documents X and labels Y, with the weights `first` of all documents."""
         X, Y = _floats(X), _floats(Y)
         routes = sum((_routes(*part, first) for part in _parts(X, Y)), start=NOTHING)
         return cls(X.shape[0], routes)
@@ -87,9 +87,9 @@ def class_paths(one: FirstPass, two: SecondPass) -> Floats:
 
     φ = Xᵀ(XF) − sq∘F − Xᵀ(q∘Y) + (X∘X∘X)ᵀY,   sq and q the column and row sums of X∘X
 
-    The first product counts every i–d–k–d′–c; the second term takes away k = i, the third d = d′, and the last gives
-    back what both took. Where x is 0 or 1 this is the number of paths. Rounding of other weights may leave less than
-    nothing, which is made nothing.
+    The first product counts every i–d–k–d′–c; the second term removes k = i, the third d = d′, and the last restores
+    what both removed. If x is 0 or 1 this is the number of paths. With other weights, rounding may give small negative
+    numbers, which are set to 0.
 
     >>> X, Y = csr_array([[1, 1, 0], [0, 1, 1]]), csr_array([[1, 0], [0, 1]])
     >>> one = FirstPass.of(X, Y)
@@ -104,10 +104,10 @@ def class_paths(one: FirstPass, two: SecondPass) -> Floats:
 
 
 def class_paths_as_published(X: Sparse, Y: Sparse) -> Floats:
-    """φ as Algorithm 1 of the higher-order smoothing paper computes it, to the letter (n_terms, n_classes).
+    """φ exactly as Algorithm 1 of the higher-order smoothing paper computes it (n_terms, n_classes).
 
     With O₁ the co-occurrences of terms and class labels and O₂ = O₁², step 8 sets O₂(i, j) + O₂(i, j) −
-    O₁(i, j)·(O₁(i, i) + O₁(j, j)): paths count twice, and those through one document or class label stay in.
+    O₁(i, j)·(O₁(i, i) + O₁(j, j)): paths count twice, and paths through a single document or class label are included.
 
     >>> X, Y = csr_array([[1, 1, 0], [0, 1, 1]]), csr_array([[1, 0], [0, 1]])
     >>> class_paths_as_published(X, Y)     # term 1 and class 0 have no path between them
@@ -124,7 +124,7 @@ def class_paths_as_published(X: Sparse, Y: Sparse) -> Floats:
 
 
 def term_paths(B: Sparse) -> tuple[Floats, float]:
-    """Second-order paths among the documents B (0 or 1): through each term (n_terms,), and in all.
+    """Second-order paths among the documents B (0 or 1): through each term (n_terms,), and in total.
 
     With u = len − 1, df the column sums of B, and g_i = Σ_k (BᵀB)²_ik:
 
@@ -140,7 +140,7 @@ def term_paths(B: Sparse) -> tuple[Floats, float]:
 
 
 class TermSums(NamedTuple):
-    """What `term_paths` needs to know of each term (n_terms,), or of each term and class (n_terms, n_classes).
+    """The input of `term_paths` for each term (n_terms,), or for each term and class (n_terms, n_classes).
 
     df               documents of the term
     reached          Bᵀu, other terms in those documents, u = len − 1
@@ -163,26 +163,26 @@ class TermSums(NamedTuple):
         return cls(df, reached, squared, gram_row_squares(B))
 
     def paths(self, B: Sparse) -> tuple[Floats, float]:
-        """The paths among the documents that the sums are of: through each term (n_terms,), and in all."""
+        """The paths among the documents of the sums: through each term (n_terms,), and in total."""
         B = _floats(B)
         containing, total = self._paths(transposed_product(B, product(B, self.reached[:, None]))[:, 0])
         return containing, float(total)
 
     def without_classes(self, classes: Sequence[TermSums], B: Sparse, Y: Sparse) -> tuple[Floats, Floats]:
-        """Paths among the documents B without those of each class: (n_terms, n_classes), and in all (n_classes,).
+        """Paths among the documents B without those of each class: (n_terms, n_classes), and in total (n_classes,).
 
-        These are the sums of all documents, `classes` those of each class of Y. All but g simply subtract; and with
-        G = BᵀB of all documents, H = BᵀB of those of the class,
+        `self` has the sums of all documents, `classes` those of each class of Y. All sums but g simply subtract. With
+        G = BᵀB of all documents and H = BᵀB of those of the class,
 
         Σ_k (G − H)²_ik = Σ_k G²_ik − 2·Σ_k G_ik H_ik + Σ_k H²_ik
 
-        of which the middle is one walk for all classes: 90 classes that overlap cost little more than two walks over
-        all documents, not 90.
+        and the middle sum is computed for all classes at once: 90 overlapping classes cost little more than two passes
+        over all documents, not 90.
         """
         B, Y = _floats(B), _floats(Y)
-        own = TermSums(*(np.column_stack(columns) for columns in zip(*classes, strict=True)))
-        rest = TermSums(*(whole[:, None] - part for whole, part in zip(self, own, strict=True)))
-        rest = rest._replace(gram=rest.gram + 2 * (own.gram - gram_class_sums(B, Y)))
+        inside = TermSums(*(np.column_stack(columns) for columns in zip(*classes, strict=True)))
+        rest = TermSums(*(whole[:, None] - part for whole, part in zip(self, inside, strict=True)))
+        rest = rest._replace(gram=rest.gram + 2 * (inside.gram - gram_class_sums(B, Y)))
         onward = sum((_onward_outside(*part, rest.reached) for part in _parts(B, Y)), start=NOTHING)
         return rest._paths(onward)
 
@@ -219,7 +219,7 @@ def _column_squares(X: Sparse) -> Floats:
 
 
 def _routes(X: Sparse, Y: Sparse, first: Floats) -> Floats:
-    """Xᵀ(XF − q∘Y) + (X∘X∘X)ᵀY; where x is 0 or 1 the last is XᵀY, and q − 1 in place of q has it in."""
+    """Xᵀ(XF − q∘Y) + (X∘X∘X)ᵀY; if x is 0 or 1 the last term is XᵀY, which q − 1 instead of q includes."""
     if _is_binary(X):
         return _onward(X, Y, first, np.diff(X.indptr) - 1.0)
     squared = _squared(X)
@@ -235,7 +235,7 @@ def _onward(X: Sparse, Y: Sparse, first: Floats, own: Floats) -> Floats:
 
 
 def _parts(X: Sparse, Y: Sparse) -> Iterator[tuple[Sparse, Sparse]]:
-    """(X, Y), some documents at a time where documents × classes would not fit."""
+    """(X, Y), in blocks of documents if documents × classes would not fit."""
     n_docs, n_classes = Y.shape
     size = max(1, CHUNK_CELLS // max(1, n_classes))
     if n_docs <= size:
@@ -246,7 +246,7 @@ def _parts(X: Sparse, Y: Sparse) -> Iterator[tuple[Sparse, Sparse]]:
 
 
 def _floats(table: Sparse) -> Sparse:
-    """The table as float64 with 32-bit column numbers, which the native products read."""
+    """The table as float64 with 32-bit column indices, which the native products need."""
     table = csr_array(table).astype(np.float64, copy=False)
     if table.indices.dtype == np.int32:
         return table
@@ -259,7 +259,7 @@ except ImportError:  # built without a compiler
     _gram = None
 
 
-BLOCK_CELLS = 1 << 22  # cells of BᵀB held at once by the fallback: bounds memory whatever the vocabulary
+BLOCK_CELLS = 1 << 22  # cells of BᵀB held at a time by the fallback: bounds memory for any vocabulary
 
 
 def gram_row_squares(B: Sparse) -> Floats:

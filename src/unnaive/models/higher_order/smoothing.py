@@ -1,4 +1,4 @@
-"""From paths to a linear scorer: P(t|c) mixed of first- and second-order paths, and what its terms add to a score."""
+"""From paths to a linear scorer: P(t|c) as a mixture of first- and second-order paths, and the weights of terms."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from unnaive.data.weighting import Weighting
 from unnaive.linear.linear import Linear
 from unnaive.models.higher_order.paths import FirstPass, SecondPass, class_paths
 
-LEAST = 1e-12  # probabilities stay inside [LEAST, 1 − LEAST]: a first-order estimate alone has zeros
-NO_ODDS = 1e6  # instead of infinite prior log-odds, of a class that all documents have, or none
+LEAST = 1e-12  # probabilities stay inside [LEAST, 1 − LEAST]: a first-order estimate alone can be zero
+NO_ODDS = 1e6  # instead of infinite prior log-odds, for a class that all documents have, or none
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,10 @@ class Events:
     weighting: Weighting
 
     def evidence(self, probability: Floats) -> tuple[Floats, Floats]:
-        """Weights (n_classes, n_terms) and what all terms add by their absence (n_classes,); P(t|c) is used up."""
+        """Weights (n_classes, n_terms), and the sum over all terms of the evidence of absence (n_classes,).
+
+        P(t|c) is overwritten.
+        """
         p = np.clip(probability, LEAST, 1 - LEAST, out=probability)
         if not self.absence:
             return np.log(p, out=p).T, np.zeros(p.shape[1])
@@ -40,7 +43,7 @@ BERNOULLI = Events(absence=True, weighting=Weighting("binary"))
 
 @dataclass(frozen=True)
 class Mixture:
-    """How first- and second-order paths become P(t|c); HigherOrderSmoothing has the formulas."""
+    """How first- and second-order paths become P(t|c); the formulas are in HigherOrderSmoothing."""
 
     beta: float = 0.5
     normaliser: str = "total"
@@ -48,21 +51,21 @@ class Mixture:
 
     def __post_init__(self) -> None:
         if not 0 <= self.beta <= 1:
-            raise BadData(f"beta is {self.beta}, but it is the share of first-order paths; give a number from 0 to 1")
+            raise BadData(f"beta is {self.beta}; give the share of first-order paths, a number from 0 to 1")
 
     def events_with(self, weighting: Weighting) -> Events:
-        """The event model of paths that were weighted so."""
+        """The event model for paths with this weighting."""
         return BERNOULLI if self.events == "bernoulli" else Events(absence=False, weighting=weighting)
 
     def probabilities(self, first: Floats, second: Floats, paths: float) -> Floats:
-        """P(t|c) (n_terms, n_classes) from F and φ of that shape, which is used up, and the sum of all φ (eq. 11)."""
+        """P(t|c) (n_terms, n_classes) from F and φ of that shape (φ is overwritten), and the sum of all φ (eq. 11)."""
         scaled = self._second_order(second, paths)
         mixed = self._first_order(first)
         mixed += scaled
         return mixed
 
     def _first_order(self, first: Floats) -> Floats:
-        """β·P_fo; a class without documents spreads evenly."""
+        """β·P_fo; uniform for a class without documents."""
         totals = first.sum(axis=0)
         if self.normaliser == "class" and self.events == "bernoulli":
             laplace: Floats = (first + 1) * (self.beta / (2 + totals))
@@ -86,9 +89,9 @@ class Mixture:
 def smoothed(
     one: FirstPass, two: SecondPass, mixture: Mixture, weighting: Weighting, scheme: str = "multiclass"
 ) -> Linear:
-    """The scorer from both passes over all documents, of labels as `path_labels` gives them."""
+    """The scorer from both passes over all documents, with labels from `path_labels`."""
     if one.n_docs != two.n_docs:
-        raise BadData(f"the first pass saw {one.n_docs} documents and the second {two.n_docs}; both must see all")
+        raise BadData(f"the first pass has {one.n_docs} documents but the second has {two.n_docs}; both must have all")
     return mix_paths(one, class_paths(one, two), mixture, weighting, scheme)
 
 
@@ -100,14 +103,14 @@ def mix_paths(one: FirstPass, paths: Floats, mixture: Mixture, weighting: Weight
         return exclusive_scorer(probability, one.class_docs, events)
     first, second = one.first[:, :-1], paths[:, :-1]
     rest = one.first[:, -1:] - first, np.maximum(paths[:, -1:] - second, 0.0)
-    total = paths[:, -1].sum()  # of a class and its rest together, whatever the class
+    total = paths[:, -1].sum()  # of a class and its complement together, the same for every class
     inside, outside = mixture.probabilities(first, second, total), mixture.probabilities(*rest, total)
     everything = np.full(len(one.class_docs) - 1, float(one.n_docs))
     return one_vs_rest_scorer(inside, outside, one.class_docs[:-1], everything, events)
 
 
 def exclusive_scorer(probability: Floats, masses: Floats, events: Events) -> Linear:
-    """Log joint probabilities of classes that exclude each other, from P(t|c) (n_terms, n_classes) and their masses."""
+    """Log joint probabilities of exclusive classes, from P(t|c) (n_terms, n_classes) and their masses."""
     weights, constant = events.evidence(probability)
     with np.errstate(divide="ignore"):
         prior = np.log(masses) - np.log(masses.sum())

@@ -1,1 +1,1 @@
-"""Maximum entropy by L-BFGS and GIS, and the two-way map to naive Bayes."""
+"""Maximum entropy by L-BFGS and GIS, and the mapping to and from naive Bayes."""

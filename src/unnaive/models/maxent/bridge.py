@@ -1,4 +1,4 @@
-"""The bridge between maximum entropy and naive Bayes: one model, two parametrisations, both ways and in logs.
+"""The bridge between maximum entropy and naive Bayes: one model with two parametrisations, converted in log space.
 
 Juan, Vilar and Ney (2007), "Bridging the Gap between Naive Bayes and Maximum Entropy Text Classification", eq. 17–21.
 Documents have unit length (Σ_t x_t = 1), so a bias and a constant added to all weights of a class are the same thing.
@@ -23,7 +23,8 @@ def to_naive_bayes(maxent: Linear) -> Linear:
     ϑ(c, t) = exp λ_ct / Σ_c′t′ exp λ_c′t′,   ϑ(c) = Σ_t ϑ(c, t),   ϑ(t|c) = ϑ(c, t) / ϑ(c)       (eq. 19–21)
 
     bias = log ϑ(c) (n_classes,), weights = log ϑ(t|c) (n_classes, n_terms). A document without known terms gets the
-    priors ϑ(c); every other document the posteriors of λ. All in logs: λ reaches tens of thousands.
+    priors ϑ(c); every other document gets the posteriors of λ. All computations are in logs, since λ reaches tens of
+    thousands.
 
     >>> from scipy.sparse import csr_array
     >>> from unnaive.data.weighting import Weighting
@@ -43,9 +44,9 @@ def to_naive_bayes(maxent: Linear) -> Linear:
 def to_maxent(naive_bayes: Linear) -> Linear:
     """The maximum-entropy model with the same posteriors as naive Bayes: λ_ct = log ϑ(c) + log ϑ(t|c), no bias.
 
-    λ is determined up to one constant added to all of it, which no posterior can see: `to_naive_bayes` undoes this map
-    exactly, and this undoes `to_naive_bayes` up to that constant. Of a document without known terms λ says nothing;
-    its posterior is defined as the prior, which is what the naive Bayes form gives: score with that.
+    λ is determined up to a constant added to all of it, which does not affect posteriors: `to_naive_bayes` inverts this
+    map exactly, and this map inverts `to_naive_bayes` up to that constant. λ does not define the posterior of a
+    document without known terms; it is defined as the prior, which the naive Bayes form gives: use that for scoring.
 
     >>> from unnaive.data.weighting import Weighting
     >>> prior, given = np.log([0.5, 0.5]), np.log([[0.25, 0.75], [0.5, 0.5]])
@@ -57,14 +58,14 @@ def to_maxent(naive_bayes: Linear) -> Linear:
     _check_unit_length(naive_bayes)
     possible = np.isfinite(naive_bayes.bias)
     offset = np.where(possible, naive_bayes.bias, 0.0) + _or_zeros(naive_bayes.class_offset, naive_bayes.n_classes)
-    # a class that cannot be stays so
+    # an impossible class stays impossible
     return replace(naive_bayes, bias=np.where(possible, 0.0, -np.inf), class_offset=offset)
 
 
 def _check_unit_length(model: Linear) -> None:
     if model.weighting.norm != "l1" or model.link != "softmax":
         raise UnnaiveError(
-            "the bridge between naive Bayes and maximum entropy holds for documents of unit length and exclusive "
+            "the bridge between naive Bayes and maximum entropy needs documents of unit length and exclusive "
             "classes, which this model does not have; train it with features='normalised' on single-label data"
         )
 
@@ -74,7 +75,7 @@ def _or_zeros(background: Floats | None, size: int) -> Floats:
 
 
 def _class_log_sums(model: Linear) -> Floats:
-    """log Σ_t exp(arcs[c, t] + term_offset[t]) (n_classes,), a class at a time: arcs may be sparse."""
+    """log Σ_t exp(arcs[c, t] + term_offset[t]) (n_classes,), one class at a time, since arcs may be sparse."""
     return np.array([_row_log_sum(model, c) for c in range(model.n_classes)])
 
 
@@ -83,5 +84,5 @@ def _row_log_sum(model: Linear, c: int) -> float:
         row = model.sparse_weights[[c]].toarray()[0] if issparse(model.sparse_weights) else model.sparse_weights[c]
         return float(logsumexp(row + _or_zeros(model.term_offset, model.n_terms)))
     seen = model.sparse_weights.data[model.sparse_weights.indptr[c] : model.sparse_weights.indptr[c + 1]]
-    # the cells without an arc weigh exp(0) each
+    # cells without an arc contribute exp(0) each
     return float(logsumexp(np.append(seen, 0.0), b=np.append(np.ones(len(seen)), model.n_terms - len(seen))))

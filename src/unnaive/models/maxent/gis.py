@@ -1,10 +1,10 @@
-"""Generalised iterative scaling: conditional maximum likelihood, one pass over the documents an iteration.
+"""Generalised iterative scaling: conditional maximum likelihood, one pass over the documents per iteration.
 
 Darroch and Ratcliff (1972) as in the maxent-bridge paper: no bias, no prior, and a feature (class, term) that never
-occurs is absent, which is to say that its weight is 0 and stays so. stopping.py decides when to stop.
+occurs is absent, that is, its weight stays 0. stopping.py decides when to stop.
 
-Most terms are of few classes and most occurrences of terms that all classes have. So the weights are one flat array
-(`Cells`): a full row for each term that a good part of the classes have, then a list of cells for each other term.
+Most terms occur in few classes, but most occurrences are of terms that all classes have. So the weights are one flat
+array (`Cells`): a full row for each term that many classes have, then a list of cells for each other term.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from unnaive.linear.linear import Linear
 from unnaive.models.maxent.bridge import to_naive_bayes
 from unnaive.models.maxent.stopping import Step
 
-SMALLEST = 1e-300  # expected counts are kept above it: a posterior of 0 would ask for an infinite step
+SMALLEST = 1e-300  # minimum of expected counts: a posterior of 0 would need an infinite step
 
 
 class Scaling:
@@ -37,8 +37,8 @@ class Scaling:
     λ_ct += log(N_ct / E_ct) / f,   N_ct = Σ_{d in c} w_d z_dt,   E_ct = Σ_d w_d p(c|d) z_dt,   f = max_d Σ_t z_dt
 
     over the (c, t) with N_ct > 0; f = 1 for documents of unit length. The likelihood never falls. A class without
-    documents is left out. With `prior` p(c|d) ∝ N_c exp Σ_t z_dt λ_ct: absent features then leave the share of a class
-    as it is, not all classes alike, which matters where one is rare. Results do not depend on `threads`.
+    documents is left out. With `prior`, p(c|d) ∝ N_c exp Σ_t z_dt λ_ct: a document without features then has the class
+    shares as posterior, instead of a uniform one, which matters for rare classes. Results do not depend on `threads`.
 
     >>> Z = csr_array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
     >>> scaling = Scaling(Z, np.array([0, 0, 1]), 2, np.ones(3), Weighting(norm="l1"))
@@ -59,7 +59,7 @@ class Scaling:
         threads: int = 1,
     ) -> None:
         if Z.nnz and Z.data.min() < 0:
-            raise BadData("GIS needs features from 0 on, and some are below; train with features='normalised'")
+            raise BadData("GIS needs non-negative features, but some are negative; train with features='normalised'")
         labels = csr_array((weight, (targets, np.arange(len(targets)))), shape=(n_classes, Z.shape[0]))
         observed = csr_array((labels @ Z).T)
         observed.eliminate_zeros()
@@ -77,7 +77,7 @@ class Scaling:
         self.first = aligned_zeros(len(self.observed)) if start is None else self._weights_of(start)
 
     def steps(self, *, tol: float, max_iter: int) -> Iterator[Step]:
-        """The start, then every iteration, until the mean log-likelihood rises by less than `tol` or max_iter is up."""
+        """Yield the start and every iteration, until the mean log-likelihood rises by less than `tol`, or max_iter."""
         weights, before, total = self.first, -np.inf, float(self.weight.sum())
         for iteration in range(max_iter + 1):
             sums, expected = self.documents.expectations(
@@ -90,15 +90,15 @@ class Scaling:
             weights = self._update(weights, expected)
 
     def model(self, point: Floats) -> Linear:
-        """λ as a scorer; without `prior` in naive Bayes form, so that an unknown document gets ϑ(c).
+        """λ as a scorer; without `prior` in naive Bayes form, so that a document of unknown terms gets ϑ(c).
 
-        That is for documents of unit length; of others λ says nothing where no term is known.
+        This holds for documents of unit length; for others λ does not define the case without known terms.
         """
         maxent = Linear(self.cells.to_table(point), self.offset, weighting=self.weighting)
         return to_naive_bayes(maxent) if self.in_bayes_form else maxent
 
     def prepare(self, Z: Sparse) -> CellDocuments:
-        """Documents in the form that `scores` takes."""
+        """Convert documents for `scores`."""
         return CellDocuments.of(Z, self.cells)
 
     def scores(self, documents: CellDocuments, point: Floats) -> Floats:
@@ -110,12 +110,12 @@ class Scaling:
         np.divide(self.observed, expected, out=expected)
         expected[self.absent] = 1.0
         np.log(expected, out=expected)
-        if not isclose(self.longest, 1.0, rel_tol=1e-12):  # the rounding of rows of unit length is not worth a pass
+        if not isclose(self.longest, 1.0, rel_tol=1e-12):  # rounding of unit-length rows is not worth a pass
             expected /= self.longest
         return np.add(weights, expected, out=expected)
 
     def _weights_of(self, start: Linear) -> Floats:
-        """λ of a model at the active cells, up to the one constant that puts absent cells at 0."""
+        """λ of a model at the active cells, shifted by a constant so that absent cells are 0."""
         arcs = (
             csr_array(start.sparse_weights.T)
             if issparse(start.sparse_weights)
@@ -130,13 +130,13 @@ class Scaling:
         return out
 
 
-CHUNK_CELLS = 1 << 15  # scores at work at a time: 256 kB of float64, which a second-level cache holds
-FULL = 0.35  # a term that more than this share of the classes have gets a full row
+CHUNK_CELLS = 1 << 15  # scores processed at a time: 256 kB of float64, which fits a second-level cache
+FULL = 0.35  # a term that occurs in more than this share of the classes gets a full row
 
 
 @dataclass(frozen=True, eq=False)
 class ActiveCells:
-    """Where the weights of active cells are: n_table of them in rows, class by class, then the lists.
+    """The layout of the weights of active cells: n_table of them in full rows, then the lists.
 
     rows     terms with a full row (n_rows,)           starts   of each list in the second part (n_lists + 1,)
     lists    the other terms (n_lists,)                classes  of each listed cell (n_cells − n_table,)
@@ -161,17 +161,17 @@ class ActiveCells:
         full = classes_of_term > FULL * pattern.shape[1]
         rows, lists = np.flatnonzero(full), np.flatnonzero(~full)
         mass = np.bincount(np.repeat(np.arange(len(full)), classes_of_term), np.abs(pattern.data), len(full))
-        rows = rows[np.argsort(-mass[rows], kind="stable")]  # what occurs most lies together
+        rows = rows[np.argsort(-mass[rows], kind="stable")]  # frequent terms are adjacent
         lists = lists[
             np.argsort(classes_of_term[lists], kind="stable")
-        ]  # lists of one length in a row: no mispredictions
+        ]  # lists of equal length are adjacent, for branch prediction
         listed = pattern[lists]
         active = np.concatenate([(pattern[rows].toarray() != 0).ravel(), np.ones(listed.nnz, np.bool_)])
         return cls(pattern.shape, rows, lists, listed.indptr.astype(np.int64), listed.indices.astype(np.int32), active)
 
     @property
     def n_table(self) -> int:
-        """How many cells are in full rows."""
+        """The number of cells in full rows."""
         return len(self.rows) * self.shape[1]
 
     def gather(self, table: Sparse) -> Floats:
@@ -191,7 +191,7 @@ class ActiveCells:
 
 
 def aligned_zeros(size: int) -> Floats:
-    """Zeros (size,) that begin with a cache line, so that no four numbers of a row lie across two."""
+    """Zeros (size,) aligned to a cache line."""
     room = np.zeros(size + 7)
     skip = -room.ctypes.data // 8 % 8
     return room[skip : skip + size]
@@ -199,7 +199,7 @@ def aligned_zeros(size: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class CellDocuments:
-    """Documents cut to the two parts of the cells: in_rows (n_docs, n_rows), in_lists (n_docs, n_lists)."""
+    """Documents split by the two parts of the cells: in_rows (n_docs, n_rows), in_lists (n_docs, n_lists)."""
 
     cells: ActiveCells
     in_rows: Sparse
@@ -221,8 +221,8 @@ class CellDocuments:
     ) -> tuple[float, Floats]:
         """Log-likelihood of the targets, and Σ_d weight_d p(c|x_d) x_dt of every cell (n_cells,).
 
-        p(c|x) ∝ exp(offset_c + Σ_t x_t · weight_ct); an offset of −∞ leaves a class out. `documents` are their weights.
-        The numbers do not depend on `threads`.
+        p(c|x) ∝ exp(offset_c + Σ_t x_t · weight_ct); an offset of −∞ excludes a class. `documents` are the weights of
+        the documents. Results do not depend on `threads`.
         """
         if products.NATIVE is None:
             return self._expectations(weights, targets, documents, offset)
@@ -232,7 +232,7 @@ class CellDocuments:
 
     @lazy_property
     def _laid_out(self) -> Any:
-        """The documents in the order that the native pass reads them."""
+        """The documents in the order in which the native pass reads them."""
         cells, n_classes = self.cells, self.cells.shape[1]
         parts = [
             (X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), X.data.astype(np.float64, copy=False))
@@ -246,7 +246,7 @@ class CellDocuments:
     def _expectations(
         self, weights: Floats, targets: NDArray[np.int32], documents: Floats, offset: Floats
     ) -> tuple[float, Floats]:
-        """What the native pass must equal, up to rounding."""
+        """The specification of the native pass, which agrees up to rounding."""
         log_posteriors = log_softmax(self.scores(weights) + offset, axis=1)
         likelihood = float(documents @ log_posteriors[np.arange(len(targets)), targets])
         posteriors = np.exp(log_posteriors) * documents[:, None]

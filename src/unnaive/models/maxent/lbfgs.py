@@ -1,12 +1,12 @@
-"""Limited-memory BFGS, and the penalised conditional likelihood of a log-linear model, which it minimises.
+"""Limited-memory BFGS, and the penalised conditional likelihood of a log-linear model that it minimises.
 
 value = Σ_d weight_d · loss(x_d·W + b, y_d) + l2/2 · ‖W‖²,   W (n_terms, n_classes), b (n_classes,) unpenalised
 
-`descend` works in any vector space that has a dot product and straight lines. Here there are two: the weights
-themselves (InWeights) and, where there are more terms than documents, the much smaller span of the documents (InSpan).
-Every gradient is Xᵀ(residual) + l2·W, so from W = 0 each iterate is W = XᵀA for some A (n_docs, n_classes); with A in
-the place of W dot products are ⟨A, XW′⟩, and the memory of L-BFGS is as large as the documents, not the vocabulary.
-Both kinds of point carry their scores XW along, so a step on a line costs no product at all.
+`descend` works in any vector space with a dot product. There are two here: the weights themselves (InWeights) and, if
+there are more terms than documents, the much smaller span of the documents (InSpan). Every gradient is
+Xᵀ(residual) + l2·W, so from W = 0 each iterate is W = XᵀA for some A (n_docs, n_classes); with A instead of W, dot
+products are ⟨A, XW′⟩, and the memory of L-BFGS is proportional to the documents, not to the vocabulary.
+Points of both spaces include their scores XW, so a step along a line needs no product.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from unnaive.base.types import Floats, Sparse
 from unnaive.data.products import ThinProducts
 
 Ray = Callable[[float], tuple[float, float]]
-RayPoint = tuple[float, float, float]  # a place on a ray, value and slope there
+RayPoint = tuple[float, float, float]  # position on a ray, value and slope there
 
 MEMORY = 10  # pairs of steps and gradient changes that approximate the curvature
-ENOUGH = 1e-4  # of the decrease that the slope promises: what a step must bring
-FLAT = 0.3  # of the slope: what a step may leave
-ROUNDING = 1e-13  # of the value: what it may rise by for no reason
+ENOUGH = 1e-4  # minimum decrease of a step, relative to the slope's prediction
+FLAT = 0.3  # maximum remaining slope after a step, relative to the initial slope
+ROUNDING = 1e-13  # rise of the value that counts as rounding, relative to the value
 
 
 class Objective(Protocol):
-    """A convex function to minimise, with points as flat arrays in coordinates of its own choice."""
+    """A convex function to minimise; points are flat arrays in coordinates of its choice."""
 
-    def dot(self, one: Floats, two: Floats) -> float:
+    def dot(self, left: Floats, right: Floats) -> float:
         """The inner product of two vectors."""
 
     def gradient(self, point: Floats) -> tuple[float, Floats, float]:
@@ -46,7 +46,7 @@ class Objective(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """After `iteration` steps: where, the value there, and the largest partial derivative."""
+    """The state after `iteration` steps: the point, its value, and the largest partial derivative."""
 
     iteration: int
     value: float
@@ -55,10 +55,10 @@ class State:
 
 
 def descend(problem: Objective, point: Floats, *, tol: float, max_iter: int) -> Iterator[State]:
-    """The start, then every step, until the largest partial derivative is at most `tol` or max_iter is up.
+    """Yield the start and every step, until the largest partial derivative is at most `tol`, or max_iter.
 
-    Two-loop recursion of Nocedal (1980); the step satisfies the strong Wolfe conditions. Within rounding of the minimum
-    no step lowers the value: then it ends too.
+    Two-loop recursion of Nocedal (1980); the step satisfies the strong Wolfe conditions. If no step lowers the value
+    because of rounding near the minimum, the iteration also ends.
     """
     pairs: deque[tuple[Floats, Floats, float]] = deque(maxlen=MEMORY)
     value, gradient, steepest = problem.gradient(point)
@@ -68,7 +68,7 @@ def descend(problem: Objective, point: Floats, *, tol: float, max_iter: int) -> 
             return
         direction = -_times_inverse_curvature(gradient, pairs, problem)
         slope = problem.dot(direction, gradient)
-        if slope >= 0:  # rounding has spoiled the memory: start afresh
+        if slope >= 0:  # rounding has spoiled the memory: restart
             pairs.clear()
             direction, slope = -gradient, -problem.dot(gradient, gradient)
         first = 1.0 if pairs else 1.0 / max(1.0, np.sqrt(-slope))
@@ -86,7 +86,7 @@ def descend(problem: Objective, point: Floats, *, tol: float, max_iter: int) -> 
 
 
 def minimise(problem: Objective, point: Floats, *, tol: float, max_iter: int) -> Floats:
-    """Where `descend` ends."""
+    """The last point of `descend`."""
     for state in descend(problem, point, tol=tol, max_iter=max_iter):
         point = state.point
     return point
@@ -111,10 +111,11 @@ def _times_inverse_curvature(
 
 
 def wolfe_step(ray: Ray, step: float, value: float, slope: float, *, most: int = 30) -> float:
-    """A step from 0, where value and slope are given, that lowers the value and flattens the slope; 0 if none does.
+    """A step from 0, with the given value and slope there, that satisfies the strong Wolfe conditions; 0 if there is
+    none.
 
-    To 0.3 of the slope, and by 1e-4 of what it promises (strong Wolfe conditions). Points on the ray are cheap next to
-    a gradient, so the step is taken close to the minimum: fewer gradients in all than with the customary 0.9.
+    The slope must fall to 0.3 of its value, and the decrease reach 1e-4 of its prediction. Points on the ray are cheap
+    compared with a gradient, so the step is close to the minimum: this needs fewer gradients than the usual 0.9.
 
     >>> wolfe_step(lambda t: ((t - 2) ** 2, 2 * (t - 2)), 1.0, 4.0, -4.0)
     2.0
@@ -133,7 +134,7 @@ def wolfe_step(ray: Ray, step: float, value: float, slope: float, *, most: int =
 
 
 def _cubic_minimum(low: RayPoint, high: RayPoint) -> float:
-    """Where the cubic through two points of a ray (place, value, slope) has its minimum, kept away from both."""
+    """The minimum of the cubic through two points of a ray (position, value, slope), kept away from both."""
     (a, at_a, down), (b, at_b, up) = low, high
     width = b - a
     middle = down + up + 3 * (at_a - at_b) / width
@@ -148,9 +149,9 @@ def _cubic_minimum(low: RayPoint, high: RayPoint) -> float:
 Loss = Callable[[Floats], tuple[float, Floats]]
 
 
-def dot(one: Floats, two: Floats) -> float:
-    """Σ one·two, the same whatever the number of threads, which the one of BLAS is not."""
-    return float(np.einsum("i,i->", one, two))
+def dot(left: Floats, right: Floats) -> float:
+    """Σ left·right; unlike with BLAS, the result does not depend on the number of threads."""
+    return float(np.einsum("i,i->", left, right))
 
 
 def softmax_loss(targets: NDArray[Any], weight: Floats) -> Loss:
@@ -159,10 +160,10 @@ def softmax_loss(targets: NDArray[Any], weight: Floats) -> Loss:
 
     def loss(scores: Floats) -> tuple[float, Floats]:
         shifted = scores - scores.max(axis=1, keepdims=True)
-        own = shifted[rows, targets]
+        target_scores = shifted[rows, targets]
         residual = np.exp(shifted, out=shifted)
         totals = residual.sum(axis=1)
-        value = dot(weight, np.log(totals) - own)
+        value = dot(weight, np.log(totals) - target_scores)
         residual *= (weight / totals)[:, None]
         residual[rows, targets] -= weight
         return value, residual
@@ -173,14 +174,14 @@ def softmax_loss(targets: NDArray[Any], weight: Floats) -> Loss:
 def logistic_loss(Y: Sparse, weight: Floats) -> Loss:
     """−Σ_d weight_d Σ_c log p(y_dc|x_d) of classes by themselves, and its derivative; Y (n_docs, n_classes) 0/1."""
     rows, classes = Y.nonzero()
-    own = weight[rows]
+    weight_of = weight[rows]
 
     def loss(scores: Floats) -> tuple[float, Floats]:
         log_rest = -np.logaddexp(0.0, scores)  # log (1 − p)
-        value = -dot(weight, log_rest.sum(axis=1)) - dot(own, scores[rows, classes])
+        value = -dot(weight, log_rest.sum(axis=1)) - dot(weight_of, scores[rows, classes])
         residual = np.exp(scores + log_rest, out=log_rest)
         residual *= weight[:, None]
-        residual[rows, classes] -= own
+        residual[rows, classes] -= weight_of
         return value, residual
 
     return loss
@@ -195,14 +196,15 @@ def balanced_bias_norm(total: float, squares: float, share: float) -> float:
     squares  Σ_d weight_d ‖x_d‖²
     share    of the documents that have a class, on average
 
-    The root is of what the loss curves by a bias, which all documents add to, over what it curves by a weight. With it
-    L-BFGS takes a third of the steps on 20 Newsgroups with tf-idf, and the fewest with counts and with shares too.
+    The root is the ratio of the loss's curvature along a bias, to which all documents contribute, to that along a
+    weight. With it L-BFGS takes a third of the steps on 20 Newsgroups with tf-idf, and the fewest with counts and
+    shares too.
 
     >>> balanced_bias_norm(total=100, squares=100, share=0.5)   # rows of length 1
     5.0
     """
-    found = np.sqrt(total * share * (1 - share) * total / squares) if squares > 0 else 1.0
-    return float(found) if 0 < found < np.inf else 1.0
+    norm = np.sqrt(total * share * (1 - share) * total / squares) if squares > 0 else 1.0
+    return float(norm) if 0 < norm < np.inf else 1.0
 
 
 def squared_lengths(X: Sparse, weight: Floats) -> float:
@@ -213,7 +215,8 @@ def squared_lengths(X: Sparse, weight: Floats) -> float:
 class _LogLinear:
     """Points are flat: coordinates of W (`size` of them), then the scores XW (n_docs, n_classes), then b.
 
-    Steps are steepest for the norm ‖W‖² + bias_norm · ‖b‖², in which a gradient has its part by b divided by bias_norm.
+    Steepest descent is for the norm ‖W‖² + bias_norm · ‖b‖², in which the bias part of a gradient is divided by
+    bias_norm.
     """
 
     def __init__(
@@ -226,9 +229,9 @@ class _LogLinear:
         """W = 0, b = 0."""
         return np.zeros(self.size + (self.X.shape[0] + 1) * self.n_classes)
 
-    def dot(self, one: Floats, two: Floats) -> float:
+    def dot(self, left: Floats, right: Floats) -> float:
         """⟨W, W′⟩ + bias_norm · ⟨b, b′⟩."""
-        return self._inner(one, two) + self.bias_norm * dot(one[-self.n_classes :], two[-self.n_classes :])
+        return self._inner(left, right) + self.bias_norm * dot(left[-self.n_classes :], right[-self.n_classes :])
 
     def gradient(self, point: Floats) -> tuple[float, Floats, float]:
         """Value, gradient as a point, and its largest entry in terms of W and b."""
@@ -241,7 +244,7 @@ class _LogLinear:
         return value, out, _largest(by_weights, by_bias)
 
     def ray(self, point: Floats, direction: Floats) -> Ray:
-        """The value on a line and its slope, from the scores of both ends: no product."""
+        """Value and slope on a line, computed from the scores of both ends, without a product."""
         (_, scores, b), (_, along, e) = self._parts(point), self._parts(direction)
         level, along = scores + b, along + e
         constant, linear, square = (self._inner(*p) for p in ((point,) * 2, (point, direction), (direction,) * 2))
@@ -258,7 +261,7 @@ class _LogLinear:
         first, scores = point[: self.size], point[self.size : -width]
         return first.reshape(-1, width), scores.reshape(-1, width), point[-width:]
 
-    def _inner(self, one: Floats, two: Floats) -> float:
+    def _inner(self, left: Floats, right: Floats) -> float:
         """⟨W, W′⟩."""
         raise NotImplementedError
 
@@ -268,7 +271,7 @@ class _LogLinear:
 
 
 class InWeights(_LogLinear):
-    """The coordinates are W itself: for more documents than terms, or a start other than zero."""
+    """The coordinates are W itself: for more documents than terms, or for a start other than zero."""
 
     def __init__(
         self, X: ThinProducts, loss: Loss, l2: float, n_classes: int, *, intercept: bool = True, bias_norm: float = 1.0
@@ -285,8 +288,8 @@ class InWeights(_LogLinear):
         W, _, b = self._parts(point)
         return W, b
 
-    def _inner(self, one: Floats, two: Floats) -> float:
-        return dot(one[: self.size], two[: self.size])
+    def _inner(self, left: Floats, right: Floats) -> float:
+        return dot(left[: self.size], right[: self.size])
 
     def _by_weights(self, point: Floats, residual: Floats) -> tuple[Floats, Floats]:
         out = self.X.transposed_product(residual)
@@ -309,13 +312,13 @@ class InSpan(_LogLinear):
         A, _, b = self._parts(point)
         return self.X.transposed_product(A), b
 
-    def _inner(self, one: Floats, two: Floats) -> float:
+    def _inner(self, left: Floats, right: Floats) -> float:
         """⟨XᵀA, W′⟩ = ⟨A, XW′⟩."""
-        return dot(one[: self.size], two[self.size : 2 * self.size])
+        return dot(left[: self.size], right[self.size : 2 * self.size])
 
     def _by_weights(self, point: Floats, residual: Floats) -> tuple[Floats, Floats]:
         residual += self.l2 * self._parts(point)[0]
-        if self.room is None:  # for what is looked at and multiplied, and not kept
+        if self.room is None:  # for intermediate results that are not kept
             self.room = np.empty((self.X.shape[1], self.n_classes))
         return residual, self.X.transposed_product(residual, self.room)
 

@@ -1,7 +1,7 @@
 """Maximum entropy: a log-linear model of the class given the document, by L-BFGS with a prior or by GIS.
 
-The features, the start and multilabel targets are here. gis.py and lbfgs.py iterate, stopping.py decides when to stop,
-and bridge.py maps the result to naive Bayes and back.
+This file has the features, the start and multilabel targets. gis.py and lbfgs.py iterate, stopping.py decides when to
+stop, and bridge.py maps the result to naive Bayes and back.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from unnaive.text.backend import thread_count
 
 @dataclass(frozen=True)
 class SolverDefaults:
-    """What a solver takes where nothing else is said."""
+    """The default settings of a solver."""
 
     features: str
     early_stopping: bool
@@ -65,11 +65,11 @@ class MaxEnt(LinearAttributes, IteratedModel):
     p(c|x) ∝ exp(b_c + Σ_t z_t λ_ct) with the largest conditional likelihood of the labels; z are the features.
 
     L-BFGS minimises −log-likelihood + l2/2·‖λ‖², and all (c, t) have a weight. GIS has no prior and no bias, and (c, t)
-    that never occur together have no weight (maxent-bridge paper); on normalised documents it comes back in naive Bayes
-    form: an all-unknown document gets the prior ϑ(c), which λ alone leaves open.
+    that never occur together have no weight (maxent-bridge paper); on normalised documents its result is in naive Bayes
+    form: a document of unknown terms gets the prior ϑ(c), which λ alone does not define.
 
-    history_  a dict for every iteration: iteration, log_likelihood, and held_out_error where one was measured
-    n_iter_   iterations of the model that was kept
+    history_  a dict for every iteration: iteration, log_likelihood, and held_out_error if it was measured
+    n_iter_   number of iterations of the selected model
 
     >>> MaxEnt().fit([[2, 0], [0, 1]], ["sport", "politics"]).predict([[1, 0]]).tolist()
     ['sport']
@@ -94,21 +94,21 @@ class MaxEnt(LinearAttributes, IteratedModel):
     prior: str = setting(
         "Centre of the L2 prior: zero, or the weights of complement naive Bayes.",
         default="zero",
-        more="The latter is solved in the dual, with exclusive classes and a bias drawn toward 0 like a weight.",
+        more="The latter is solved in the dual; it needs exclusive classes, and the bias is penalised like a weight.",
         choices=("zero", "naive-bayes"),
     )
     prior_strength: float = setting("Factor of the naive Bayes prior.", default=1.0, at_least=0, below=np.inf)
     prior_alpha: float = setting("Smoothing of the naive Bayes prior.", default=0.1, above=0, below=np.inf)
     intercept: bool = setting("L-BFGS: whether classes have a bias.", default=True)
-    start: Any = setting('Where to start: "zero", "naive-bayes", or a Linear to go on from.', default="zero")
+    start: Any = setting('Starting point: "zero", "naive-bayes", or a Linear to continue from.', default="zero")
     epsilon: float = setting("Smoothing of the naive Bayes start.", default=1e-5, above=0, below=np.inf)
     warm_start: bool = setting(
-        "Go on from the model of the last `fit`, if it has the same classes and terms.", default=False
+        "Continue from the model of the last `fit` if it has the same classes and terms.", default=False
     )
     early_stopping: bool | None = setting(
-        "Keep the iteration that errs least on held-out documents; None: for GIS, which overfits, only.", default=None
+        "Keep the iteration with the lowest held-out error; None: only for GIS, which overfits.", default=None
     )
-    held_out: float = setting("The share of documents held out for early stopping.", default=0.1, above=0, below=1)
+    held_out: float = setting("Share of documents held out for early stopping.", default=0.1, above=0, below=1)
     tol: float | None = setting(
         "GIS: rise of the mean log-likelihood, None for 1e-5; L-BFGS: largest derivative of the mean objective, None "
         "for 1e-4.",
@@ -117,16 +117,14 @@ class MaxEnt(LinearAttributes, IteratedModel):
     )
     max_iter: int = setting("Iterations, at most.", default=1000, at_least=0)
     keep_on_interrupt: bool = setting(
-        "Ctrl-C ends the training, not the program, and keeps the best so far.", default=False
+        "Ctrl-C ends training, not the program, and keeps the best model so far.", default=False
     )
-    n_jobs: int | None = setting(
-        "Number of threads, by default one for each core; results do not depend on it.", default=None
-    )
-    random_state: int = setting("Seed of the held-out documents.", default=0, at_least=0)
+    n_jobs: int | None = setting("Number of threads; default: one per core. Results do not depend on it.", default=None)
+    random_state: int = setting("Random seed for choosing held-out documents.", default=0, at_least=0)
     class_weight: Any = class_weight_setting()
 
     def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
-        """Probabilities of all documents, weights of all terms with what the solver remembers, and its passes."""
+        """Memory for the probabilities of all documents, the weights and the solver's state; time for its passes."""
         held = 3 * size.documents + 24 * size.terms
         return ClassCost(held, steps=100 * (size.cells + size.documents + size.terms))
 
@@ -157,30 +155,30 @@ class MaxEnt(LinearAttributes, IteratedModel):
     ) -> Linear:
         """−log-likelihood + l2/2·‖λ − strength · naive Bayes‖², by dual coordinate descent.
 
-        With little data or a large l2 it is naive Bayes, with much data maximum entropy: the bridge put to work.
+        With little data or a large l2 the result is near naive Bayes, with much data near maximum entropy.
         """
         targets = single_labels(Y)
         if self.solver != "lbfgs" or scheme != "multiclass" or targets is None or not self.l2:
             raise UnnaiveError(
                 'prior="naive-bayes" needs one label for each document, solver="lbfgs", the scheme "multiclass" and l2 '
-                'above 0; change these, or take prior="zero"'
+                'above 0; change these, or use prior="zero"'
             )
 
         weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
         weighting = _weighting(self.features or SOLVERS[self.solver].features, X, weight)
         Z = weighting.apply(X)
         refuse_full_table(Y.shape[1], Z.shape[1], "maximum entropy with a naive Bayes prior")
-        masses = Z.maximum(0.0)  # 1 + log n of a fraction of a word may be below 0
+        masses = Z.maximum(0.0)  # 1 + log n may be negative for fractional n
         prior = ComplementNB(alpha=self.prior_alpha).rule(Counts.of(masses, Y, weight)).weights()
         prior -= prior.mean(axis=0)
         tol = SOLVERS[self.solver].tol if self.tol is None else self.tol
-        found = softmax(
+        solution = softmax(
             Z, targets, Y.shape[1], C=1 / self.l2, prior=self.prior_strength * prior, weight=weight,
             tol=tol, max_iter=self.max_iter, random_state=self.random_state,
             progress=solver_events(progress, self.name, tol, Y.shape[1], "gap"),
         )  # fmt: skip
         absent = np.bincount(targets, minlength=Y.shape[1]) == 0
-        return Linear(found.weights, np.where(absent, -np.inf, found.bias), weighting=weighting)
+        return Linear(solution.weights, np.where(absent, -np.inf, solution.bias), weighting=weighting)
 
     def to_naive_bayes(self) -> Linear:
         """The naive Bayes model with the same posteriors: bias = log ϑ(c), weights() = log ϑ(t|c).
@@ -199,13 +197,13 @@ class MaxEnt(LinearAttributes, IteratedModel):
         spec = self._spec()
         if before is not None and before.classes == data.classes and before.scorer.n_terms == data.n_terms:
             spec.model.set_params(start=before.scorer)  # type: ignore[attr-defined]
-        # what is kept has the settings that were given, not the model before
+        # the kept specification has the user's settings, not the previous model
         return replace(train(data, spec, progress=progress), spec=self._spec())
 
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """Weighted documents and labels, and how to learn from them; `at` cuts it to some of the documents."""
+    """Weighted documents and labels, and how to learn from them; `at` selects some of the documents."""
 
     Z: Sparse
     Y: Sparse
@@ -218,7 +216,7 @@ class _Task:
     intercept: bool
     epsilon: float
     threads: int = 1
-    prior: bool = False  # GIS: whether the shares of the classes are part of the model
+    prior: bool = False  # GIS: whether the class shares are part of the model
 
     def at(self, rows: RowNumbers) -> _Task:
         """The same task with some of the documents."""
@@ -234,7 +232,7 @@ class _Task:
 
     @property
     def bias_norm(self) -> float:
-        """L-BFGS: how long a step of the bias is."""
+        """L-BFGS: the relative norm of the bias."""
         labels, total = float(self.weight @ np.diff(self.Y.indptr)), float(self.weight.sum())
         share = labels / max(total * self.Y.shape[1], 1e-300)
         return balanced_bias_norm(total, squared_lengths(self.Z, self.weight), share)
@@ -247,8 +245,8 @@ class _Task:
         return softmax_loss(self.targets, self.weight)
 
     def error(self, scores: Floats) -> float:
-        """The share of documents whose best class is wrong; of classes by themselves the mean loss."""
-        if self.scheme == "one-vs-rest" or self.prior:  # where a class is rare, never is seldom wrong
+        """The share of documents whose best class is wrong; for one-vs-rest, the mean loss."""
+        if self.scheme == "one-vs-rest" or self.prior:  # if a class is rare, never predicting it is seldom wrong
             return self.loss(scores)[0] / float(self.weight.sum())
         wrong = scores.argmax(axis=1) != self.targets
         return float(self.weight @ wrong / self.weight.sum())
@@ -274,18 +272,18 @@ class _Task:
         if isinstance(start, Linear):
             if (start.n_classes, start.n_terms) != (self.Y.shape[1], self.Z.shape[1]):
                 raise UnnaiveError(
-                    f"the model to start from has {start.n_classes} classes and {start.n_terms} terms, the documents "
-                    f"{self.Y.shape[1]} and {self.Z.shape[1]}; start from a model of the same classes and terms"
+                    f"the model to start from has {start.n_classes} classes and {start.n_terms} terms, but the "
+                    f"documents have {self.Y.shape[1]} and {self.Z.shape[1]}; start from a matching model"
                 )
             return start
         if choose(["zero", "naive-bayes"], start, "start") == "zero":
             return None
-        masses = self.Z.maximum(0.0)  # 1 + log n of a fraction of a word may be below 0
+        masses = self.Z.maximum(0.0)  # 1 + log n may be negative for fractional n
         return MultinomialNB(scheme=self.scheme, alpha=self.epsilon).rule(Counts.of(masses, self.Y, self.weight))
 
 
 class _Descent:
-    """L-BFGS as a Trainer. A class without documents is left out of exclusive classes: its best bias is −∞."""
+    """L-BFGS as a Trainer. An exclusive class without documents is excluded: its best bias is −∞."""
 
     def __init__(self, task: _Task, start: Linear | None) -> None:
         n_docs, n_classes = task.Y.shape
@@ -302,12 +300,12 @@ class _Descent:
         self.first = self.problem.start() if start is None else self._point(start, task.intercept)
 
     def steps(self, *, tol: float, max_iter: int) -> Iterator[Step]:
-        """`tol` is about the mean objective."""
+        """Yield steps; `tol` applies to the mean objective."""
         for state in descend(self.problem, self.first, tol=tol * self.total, max_iter=max_iter):
             yield Step(state.iteration, -state.value / self.total, state.point)
 
     def prepare(self, Z: Sparse) -> Sparse:
-        """Documents as they are."""
+        """Return the documents unchanged."""
         return Z
 
     def scores(self, documents: Sparse, point: Floats) -> Floats:
@@ -328,7 +326,7 @@ class _Descent:
 
 
 def _exclude_classes(loss: Loss, absent: NDArray[np.bool_]) -> Loss:
-    """The loss with some classes impossible."""
+    """The loss with some classes excluded."""
     if not absent.any():
         return loss
     level = np.where(absent, -np.inf, 0.0)
@@ -354,7 +352,7 @@ def _scale_each_class(task: _Task, stopping: Stopping) -> Linear:
 
 
 def _weighting(features: str, X: Sparse, weight: Floats) -> Weighting:
-    """From counts to features, with what that takes from the documents."""
+    """The weighting from counts to features, fitted on the documents."""
     if features == "tf-idf":
         return tf_idf(X, weight)
     return Weighting(norm="l1") if features == "normalised" else Weighting()

@@ -1,6 +1,6 @@
-"""When to stop an iterated learner: at convergence, at the best iteration on held-out documents, or on Ctrl-C.
+"""When to stop an iterative learner: at convergence, at the best iteration on held-out documents, or on Ctrl-C.
 
-A solver is a Trainer, which yields a Step for every iteration (gis.py, learner.py); a Task makes one of documents.
+A solver is a Trainer, which yields a Step for every iteration (gis.py, learner.py); a Task creates one from documents.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from unnaive.linear.linear import Linear
 
 RowNumbers = NDArray[np.intp]
 
-PATIENCE = 20  # iterations, beyond twice the best one, without a lower held-out error
+PATIENCE = 20  # iterations beyond twice the best one without a lower held-out error
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """Where a solver is after `iteration` updates: the mean log-likelihood of a document there, less any penalty."""
+    """The state of a solver after `iteration` updates: its mean log-likelihood per document, minus any penalty."""
 
     iteration: int
     log_likelihood: float
@@ -31,13 +31,13 @@ class Step:
 
 
 class Trainer(Protocol):
-    """A solver at work on some documents; its points are flat arrays that only it understands."""
+    """A running solver; its points are flat arrays whose meaning only it knows."""
 
     def steps(self, *, tol: float, max_iter: int) -> Iterator[Step]:
-        """The start, then every iteration, up to convergence or max_iter."""
+        """Yield the start and every iteration, up to convergence or max_iter."""
 
     def prepare(self, Z: Sparse) -> Any:
-        """Other documents in the form that `scores` takes."""
+        """Convert other documents for `scores`."""
 
     def scores(self, documents: Any, point: Floats) -> Floats:
         """Scores (n_docs, n_classes) of prepared documents."""
@@ -47,7 +47,7 @@ class Trainer(Protocol):
 
 
 class Task(Protocol):
-    """Documents Z (n_docs, n_terms) with labels Y (n_docs, n_classes), and what to do with them."""
+    """Documents Z (n_docs, n_terms) with labels Y (n_docs, n_classes), and the settings for learning from them."""
 
     @property
     def Z(self) -> Sparse:
@@ -68,15 +68,15 @@ class Task(Protocol):
         """A solver at its start."""
 
     def error(self, scores: Floats) -> float:
-        """How wrong the scores (n_docs, n_classes) of these documents are."""
+        """The error of the scores (n_docs, n_classes) of these documents."""
 
 
 @dataclass(frozen=True)
 class Stopping:
     """When to stop; `progress` is called in every iteration.
 
-    held_out  the share of documents that choose the iteration; 0 for none
-    seed      of the choice of those documents
+    held_out  the share of documents used to select the iteration; 0 for none
+    seed      random seed for choosing these documents
     """
 
     tol: float
@@ -87,16 +87,16 @@ class Stopping:
     progress: ProgressCallback | None = None
 
     def report(self, solver: str, step: Step, **more: float) -> None:
-        """The progress line of an iteration."""
+        """Report the progress of an iteration."""
         if self.progress is not None:
             rounds = {"iteration": step.iteration, "max_iter": self.max_iter}
             self.progress(solver, rounds | {"log_likelihood": step.log_likelihood, **more})
 
 
 def run_solver(task: Task, stopping: Stopping) -> Linear:
-    """The model at convergence; or, with a held-out part, of all documents after as many steps as were best for it.
+    """The model at convergence or, with held-out documents, the model of all documents after the best number of steps.
 
-    Too few documents to hold any out are trained on to convergence.
+    If there are too few documents to hold any out, training runs to convergence.
     """
     if stopping.held_out:
         train, held_out = split_held_out(task.Y, stopping.held_out, stopping.seed)
@@ -118,7 +118,7 @@ def run_solver(task: Task, stopping: Stopping) -> Linear:
 
 
 def _best_iteration(task: Task, judge: Task, stopping: Stopping) -> tuple[Linear, int, bool]:
-    """The model of the iteration with the lowest error of `judge`, its number, and whether that was interrupted."""
+    """The model of the iteration with the lowest error on `judge`, its number, and whether it was interrupted."""
     trainer = task.trainer()
     documents = trainer.prepare(judge.Z)
     best, lowest, interrupted = Step(0, -np.inf, np.zeros(0)), np.inf, False
@@ -138,9 +138,9 @@ def _best_iteration(task: Task, judge: Task, stopping: Stopping) -> tuple[Linear
 
 
 def split_held_out(Y: Sparse, share: float, seed: int) -> tuple[RowNumbers, RowNumbers]:
-    """Rows to train on, a document of every class among them, and rows to hold out: a share, chosen at random.
+    """Training rows, which include a document of every class, and held-out rows: a random share.
 
-    None are held out where every document is the only one of its class.
+    Nothing is held out if every document is the only one of its class.
 
     >>> train, held_out = split_held_out(csr_array([[1, 0]] * 8 + [[0, 1]] * 2), 0.2, seed=0)
     >>> len(train), len(held_out)

@@ -1,24 +1,24 @@
-// The labelling page: one text at a time, a key for every answer. The service decides what is asked next.
+// The labelling page: one text at a time, a key for every answer. The service chooses the next text.
 
 import { ask } from "./api.js";
 import { begin, isOpen } from "./session.js";
 import { by, count, make, percent, say, watched } from "./shown.js";
 
-const WAYS = { random: "Drawn at random.", uncertain: "The model is unsure.", explore: "Unlike what was labelled so far.",
+const WAYS = { random: "Drawn at random.", uncertain: "The model is unsure.", explore: "Unlike the texts labelled so far.",
   novel: "Unlike all classes of the model.",
-  similar: "More like this.", search: "Found by your search; search for nothing to see all texts again.", undone: "Taken back.",
-  second: "Somebody else has labelled it too, so nothing is suggested.", queue: "From the list." };
+  similar: "More like this.", search: "Search result; search for nothing to see all texts again.", undone: "Undone.",
+  second: "Also labelled by another person, so there is no suggestion.", queue: "From the list." };
 
 let view = null;
 let ticked = new Set();
 let busy = false;
-let lookedAt = -1; // labels there were when it was last asked how it stands
+let lookedAt = -1; // number of labels at the last progress check
 
 const who = () => by("who").value.trim() || "somebody";
 const text = () => view && view.text;
 
 async function send(path, body = {}) {
-  if (busy) return; // a key pressed twice answers once
+  if (busy) return; // a key pressed twice counts once
   busy = true;
   const found = await watched(() => ask(`/label/${path}`, { who: who(), ...body }));
   busy = false;
@@ -40,14 +40,14 @@ function show(found) {
   if (found.text) draw(found.text);
 }
 
-async function look(labelled) { // how it stands, every ten labels, once the text is there
+async function look(labelled) { // progress, every ten labels, after the text is shown
   lookedAt = labelled;
-  const found = await ask("/label/standing").catch(() => null); // the next answer will tell if the service is gone
+  const found = await ask("/label/standing").catch(() => null); // the next answer reports if the service is down
   if (found && found.outlook) drawCurve(found.outlook.curve, labelled);
   if (found) by("stopping").textContent = found.sentences.map((one) => one[0].toUpperCase() + one.slice(1) + ".").join(" ");
 }
 
-function drawCurve(points, now) { // mean and band of accuracy; a line where the labels are now
+function drawCurve(points, now) { // mean accuracy with a band; a line marks the current number of labels
   const last = points[points.length - 1].labels;
   const x = (labels) => 40 + 340 * labels / last;
   const y = (share) => 130 - 115 * share;
@@ -90,7 +90,7 @@ function drawClasses(one) {
   const shares = new Map(one.probabilities.map((entry) => [entry.label, entry.probability]));
   const keyOf = new Map(Object.entries(view.keys).map(([key, label]) => [label, key]));
   by("accept").firstChild.textContent = view.multilabel ? `Give ${ticked.size ? count(ticked.size, "label") : "no label"} ` : "Accept ";
-  by("reject").hidden = view.multilabel; // a tick is taken away by its key
+  by("reject").hidden = view.multilabel; // a tick is removed by its key
   by("classes").replaceChildren(...view.classes.map((label) => {
     const share = shares.get(label);
     const fill = make("span", {});
@@ -102,7 +102,7 @@ function drawClasses(one) {
     button.setAttribute("aria-pressed", String(view.multilabel ? ticked.has(label) : label === one.suggested));
     return make("li", {}, button);
   }));
-  if (!view.classes.length) by("classes").replaceChildren(make("li", { className: "quiet" }, "There is no class yet: add the first below."));
+  if (!view.classes.length) by("classes").replaceChildren(make("li", { className: "quiet" }, "There are no classes yet: add the first below."));
 }
 
 function answer(kind, labels = []) {
@@ -120,18 +120,18 @@ function accept() {
   if (!text()) return;
   if (view.multilabel) answer("label", [...ticked]);
   else if (text().suggested) answer("label", [text().suggested]);
-  else say("Nothing is suggested yet; choose a class.");
+  else say("There is no suggestion yet; choose a class.");
 }
 
 function reject() {
   if (text() && text().suggested) answer("reject", [text().suggested]);
-  else say("Nothing is suggested that could be rejected.");
+  else say("There is no suggestion to reject.");
 }
 
 function more() {
   if (view && view.looking.label) send("look");
   else if (text() && text().suggested) send("look", { label: text().suggested });
-  else say("Nothing is suggested yet, so there is nothing to look for more of.");
+  else say("There is no suggestion yet, so similar texts cannot be searched.");
 }
 
 const ACTIONS = { a: accept, Enter: accept, x: reject, " ": () => answer("skip"), f: () => answer("flag"),
@@ -144,7 +144,7 @@ document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") event.target.blur();
     return;
   }
-  if (event.target.tagName === "BUTTON" && (event.key === "Enter" || event.key === " ")) return; // presses the button
+  if (event.target.tagName === "BUTTON" && (event.key === "Enter" || event.key === " ")) return; // the browser presses the button
   const label = view && view.keys[event.key];
   const action = ACTIONS[event.key] || (label !== undefined && (() => give(label)));
   if (!action) return;
@@ -171,7 +171,7 @@ by("who").addEventListener("change", () => {
   send("next");
 });
 
-// The name, for a reload; a cookie, because after a restart the page may be at another port, and those share cookies.
+// Remember the name in a cookie: after a restart the page may be on another port, and ports share cookies.
 const NAMED = "unnaive_who";
 function remember(name) {
   document.cookie = `${NAMED}=${encodeURIComponent(name)}; path=/; max-age=${name ? 31536000 : 0}; samesite=strict`;

@@ -1,5 +1,5 @@
-// Requests to the service: one place for who asks, for errors as sentences, and for "the service does not answer".
-// The cookie of a session says who asks; a token is kept here only where the browser takes no cookies.
+// Requests to the service: authorisation, errors as sentences, and the message if the service does not answer.
+// A session cookie authorises requests; a token is kept here only if the browser accepts no cookies.
 
 export class Refused extends Error {}
 
@@ -20,7 +20,7 @@ export async function ask(path, body, signal, more = {}, method = body === undef
   const headers = { ...authorization(), ...more };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const answer = await reach(path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
-  if (answer.status === 503) throw new Refused("The service has too much to do at the moment; try again in a second.");
+  if (answer.status === 503) throw new Refused("The service is overloaded; try again in a second.");
   const found = await answer.json().catch(() => ({}));
   if (answer.ok) return found;
   if (answer.status === 401) document.dispatchEvent(new Event("unnaive:signed-out"));

@@ -1,4 +1,4 @@
-// The model's card: what it is, the strongest terms of each class, how well it does when that is known, its network.
+// The model card: settings, evaluation if there is one, the strongest terms of each class, versions, the network.
 
 import { ask, picture } from "./api.js";
 import { askForToken, isSignedIn } from "./session.js";
@@ -22,9 +22,9 @@ async function open(name, changed) {
     ...network(name, card));
 }
 
-const MEASURES = 3; // columns, of measures by version
+const MEASURES = 3; // measures shown as columns
 
-// What was taught and forgotten, how good each version was where that was measured, and the way back.
+// What was taught and forgotten, the evaluation of each version, and buttons to roll back.
 function versions(name, card, changed) {
   if (!card.versions || !card.versions.length) return [];
   const measured = new Map((card.history || []).map((one) => [one.version, one.measures || {}]));
@@ -41,20 +41,20 @@ function versions(name, card, changed) {
     ...names.map((key) => number(measure(one, key))),
     make("td", {}, ...(one.version === card.version ? ["now"] : one.restorable === false ? [] : [rollbackButton(name, one, card, changed)]))));
   const numeric = ["Version", "Documents", ...names];
-  const head = ["Version", "When", "What", "Documents", ...names, "Go back"].map((one) =>
+  const head = ["Version", "When", "Change", "Documents", ...names, "Restore"].map((one) =>
     make("th", { scope: "col", className: numeric.includes(one) ? "number" : "" }, one));
   const on = Math.max(0, ...all.map((one) => measuresOf(one).documents || 0));
   return [make("h2", {}, "Versions"),
-    ...(on ? [make("p", { className: "quiet" }, `Each version was measured on ${count(on, "document")}.`)] : []),
+    ...(on ? [make("p", { className: "quiet" }, `Each version was evaluated on ${count(on, "document")}.`)] : []),
     make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Versions" },
       make("table", { id: "versions" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)))];
 }
 
-// An event in words; of another model file that took over, what could not be carried over to it.
+// Describe an event; for a new model file, also what could not be applied to it.
 export function describeEvent(one) {
   if (one.kind !== "rebase") return one.kind + (one.undone ? ", undone" : "");
   const left = Object.entries(one.left || {}).map(([reason, number]) => `${number} left out: ${reason}`);
-  return ["another model file took over", ...left].join("; ");
+  return ["another model file was loaded", ...left].join("; ");
 }
 
 function rollbackButton(name, one, card, changed) {
@@ -82,32 +82,32 @@ function facts(card) {
   const rows = [["Model", `${card.title} (${card.model})`], ["Version", String(card.version)], ["Settings", settings],
     ["Reads", reading || "words, lowercased"], ["Documents", card.documents === null ? "not kept" : card.documents.toLocaleString("en")],
     ["Terms", card.terms.toLocaleString("en")], ["Classes", String(card.classes.length)], ["Decision", card.decision],
-    ["Probabilities", card.probabilistic ? (card.calibrated ? "calibrated" : "as the model gives them") : "none; scores"]];
+    ["Probabilities", card.probabilistic ? (card.calibrated ? "calibrated" : "not calibrated") : "none; scores"]];
   return make("dl", { className: "facts" }, ...rows.flatMap(([key, value]) => [make("dt", {}, key), make("dd", {}, value)]));
 }
 
-// What `unnaive evaluate --json` said of the model.
+// The output of `unnaive evaluate --json`.
 function measures(evaluation) {
   if (!evaluation.measures) return [];
   const shown = Object.entries(evaluation.measures).filter(([, value]) => typeof value === "number");
-  const on = evaluation.documents === undefined ? "Measured" : `Measured on ${count(evaluation.documents, "document")}`;
+  const on = evaluation.documents === undefined ? "Evaluation" : `Evaluation on ${count(evaluation.documents, "document")}`;
   return [make("h2", {}, on), make("dl", { className: "facts tiles" }, ...shown.map(([key, value]) =>
     make("div", {}, make("dt", {}, key), make("dd", {}, value.toFixed(3))))),
   ...calibration(evaluation.calibration), ...confusion(evaluation)];
 }
 
-// How often predictions came true, against the probability that the model stated: on the diagonal it keeps its word.
+// A calibration diagram: accuracy against predicted probability; on the diagonal the model is calibrated.
 function calibration(curves) {
   const [name, curve] = Object.entries(curves || {}).pop() || [];
   if (!curve || !Array.isArray(curve.bins) || !curve.bins.length) return [];
   const bins = curve.bins.filter((one) => one.predictions);
-  const error = `On average it is off by ${percent(curve.error)} (${name}).`;
+  const error = `The expected calibration error is ${percent(curve.error)} (${name}).`;
   return [make("h2", {}, "Calibration"),
-    make("p", { className: "quiet" }, "How often predictions came true, against the probability that the model stated; larger dots are more ",
-      `predictions. On the dashed line the model keeps its word, below it is too sure of itself. ${error}`),
+    make("p", { className: "quiet" }, "Share of right predictions against the predicted probability; larger dots stand for more ",
+      `predictions. On the dashed line the model is calibrated; below it, overconfident. ${error}`),
     make("div", { className: "beside" }, diagram(bins),
       make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Calibration" },
-        make("table", {}, make("thead", {}, make("tr", {}, ...["Stated", "Came true", "Predictions"].map((one) =>
+        make("table", {}, make("thead", {}, make("tr", {}, ...["Predicted", "Observed", "Predictions"].map((one) =>
           make("th", { scope: "col", className: "number" }, one)))),
         make("tbody", {}, ...bins.map((one) => make("tr", {}, ...[percent(one.probability), `${Math.round(100 * one.came_true)} %`,
           one.predictions.toLocaleString("en")].map((cell) => make("td", { className: "number" }, cell))))))))];
@@ -128,12 +128,12 @@ function diagram(bins) {
     drawn("text", { x: 30, y: Number(y(share)) + 4, "text-anchor": "end" }, String(100 * share))]);
   const points = bins.map((one) => drawn("circle", {
     cx: x(one.probability), cy: y(one.came_true), r: (2.5 + 4.5 * Math.sqrt(one.predictions / largest)).toFixed(1) },
-  drawn("title", {}, `stated ${percent(one.probability)}, came true ${percent(one.came_true)}: ${count(one.predictions, "prediction")}`)));
-  return drawn("svg", { viewBox: "0 0 232 226", class: "diagram", role: "img", "aria-label": "Calibration diagram; the table says the same" },
+  drawn("title", {}, `predicted ${percent(one.probability)}, observed ${percent(one.came_true)}: ${count(one.predictions, "prediction")}`)));
+  return drawn("svg", { viewBox: "0 0 232 226", class: "diagram", role: "img", "aria-label": "Calibration diagram; the table has the same numbers" },
     drawn("rect", { x: 34, y: 10, width: 180, height: 180, class: "frame" }),
     drawn("line", { x1: x(0), y1: y(0), x2: x(1), y2: y(1), class: "ideal" }),
-    ...points, ...ticks, drawn("text", { x: x(0.5), y: 222, "text-anchor": "middle" }, "stated"),
-    drawn("text", { x: -100, y: 12, transform: "rotate(-90)", "text-anchor": "middle" }, "came true"));
+    ...points, ...ticks, drawn("text", { x: x(0.5), y: 222, "text-anchor": "middle" }, "predicted"),
+    drawn("text", { x: -100, y: 12, transform: "rotate(-90)", "text-anchor": "middle" }, "observed"));
 }
 
 function confusion(evaluation) {
@@ -142,26 +142,26 @@ function confusion(evaluation) {
     const pairs = evaluation.confused || [];
     if (!pairs.length) return [];
     return [make("h2", {}, "Most often confused"), make("ul", {}, ...pairs.slice(0, 12).map((one) =>
-      make("li", { dir: "auto" }, `${one.true} taken for ${one.given}: ${one.documents}`)))];
+      make("li", { dir: "auto" }, `${one.true} predicted as ${one.given}: ${one.documents}`)))];
   }
   const head = make("tr", {}, make("td", {}), ...found.classes.map((one) => make("th", { scope: "col" }, String(one))));
   const body = found.matrix.map((row, at) => {
     const all = row.reduce((sum, value) => sum + value, 0) || 1;
     return make("tr", {}, make("th", { scope: "row" }, String(found.classes[at])), ...row.map((value, column) => {
-      const cell = make("td", { title: `${found.classes[at]} given ${found.classes[column]}: ${value} of ${all}` }, value ? String(value) : "");
+      const cell = make("td", { title: `${found.classes[at]} predicted as ${found.classes[column]}: ${value} of ${all}` }, value ? String(value) : "");
       const side = at === column ? "for" : "against";
       if (value) cell.style.background = `rgba(var(--${side}), ${(0.1 + 0.5 * value / all).toFixed(2)})`;
       return cell;
     }));
   });
   return [make("h2", {}, "Confusion matrix"),
-    make("p", { className: "quiet" }, "Rows are the right labels, columns the given ones; green is right, red is wrong."),
+    make("p", { className: "quiet" }, "Rows are true labels, columns are predicted labels; green is right, red is wrong."),
     make("div", { className: "scroll matrix", tabIndex: 0, role: "region", "aria-label": "Confusion matrix" },
       make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)))];
 }
 
 function classes(card) {
-  return [make("h2", {}, "Classes and what speaks for them"),
+  return [make("h2", {}, "Classes and their strongest terms"),
     make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Classes" },
       make("table", {}, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Class"),
         make("th", { scope: "col", className: "number" }, "Documents"), make("th", { scope: "col" }, "Strongest terms"))),
@@ -178,9 +178,9 @@ function network(name, card) {
     const query = new URLSearchParams({ label: select.value });
     const found = await picture(`/v1/models/${encodeURIComponent(name)}/network?${query}`);
     place.replaceChildren(found ? make("img", { src: found, alt: `The Bayesian network of ${select.value}` })
-      : make("p", { className: "quiet" }, "There is no picture of this class."));
+      : make("p", { className: "quiet" }, "There is no picture for this class."));
   };
   select.addEventListener("change", () => watched(draw));
   watched(draw);
-  return [make("h2", {}, "Its Bayesian network"), make("label", { htmlFor: "network-class" }, "Class "), select, place];
+  return [make("h2", {}, "Bayesian network"), make("label", { htmlFor: "network-class" }, "Class "), select, place];
 }

@@ -1,13 +1,13 @@
 // Reading and writing CSV (RFC 4180) in the browser.
 
-// The words of a file: UTF-8, or UTF-16 with its mark; what is neither is Windows-1252, of which Latin-1 is a part.
+// Decode a file: UTF-8, or UTF-16 with a byte order mark, else Windows-1252 (a superset of Latin-1).
 export function decode(bytes) {
   const mark = bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : null;
   if (mark) return { words: new TextDecoder(mark).decode(bytes), note: ", read as UTF-16" };
   try {
     return { words: new TextDecoder("utf-8", { fatal: true }).decode(bytes), note: "" };
   } catch {
-    return { words: new TextDecoder("windows-1252").decode(bytes), note: "; the file is not UTF-8, and was read as Latin-1 (Windows-1252)" };
+    return { words: new TextDecoder("windows-1252").decode(bytes), note: "; the file is not UTF-8 and was read as Windows-1252 (Latin-1)" };
   }
 }
 
@@ -43,7 +43,7 @@ export function findDelimiter(words) {
   return counts.sort((one, two) => two[0] - one[0])[0][1];
 }
 
-// A cell that begins like a formula gets a ' before it: spreadsheets would run it.
+// A cell that looks like a formula gets a leading ', so that spreadsheets do not run it.
 export function write(rows) {
   return rows.map((row) => row.map((cell) => {
     const words = /^[=+\-@\t\r]/.test(String(cell)) && Number.isNaN(Number(cell)) ? `'${cell}` : String(cell);

@@ -1,11 +1,11 @@
-// The REST interface as its OpenAPI description has it: what each request takes and answers, and a way to send it.
+// The REST interface from its OpenAPI description: parameters and answers of each request, and a form to send it.
 
 import { ask, authorization } from "./api.js";
 import { begin, isOpen } from "./session.js";
 import { by, make, watched } from "./shown.js";
 
 let description = null;
-let model = ""; // what forms begin with
+let model = ""; // the initial value in forms
 
 await begin(async () => {
   by("inside").hidden = !isOpen();
@@ -22,13 +22,13 @@ function draw(words) {
     Object.entries(verbs).map(([method, about]) => ({ path, method: method.toUpperCase(), about })));
   const wanted = all.filter((one) => `${one.method} ${one.path} ${one.about.description || ""}`.toLowerCase().includes(words));
   by("operations").replaceChildren(...wanted.map(operation));
-  if (!wanted.length) by("operations").replaceChildren(make("p", { className: "quiet" }, "No request has these words."));
+  if (!wanted.length) by("operations").replaceChildren(make("p", { className: "quiet" }, "No request matches."));
 }
 
 function operation({ path, method, about }) {
   const title = make("summary", {}, make("code", {}, `${method} ${path}`));
   const shown = make("details", { className: "operation" }, title);
-  shown.addEventListener("toggle", () => { // what is inside is made when it is first wanted
+  shown.addEventListener("toggle", () => { // the content is created on first opening
     if (shown.open && shown.children.length === 1) shown.append(...inside(path, method, about));
   });
   return shown;
@@ -46,9 +46,9 @@ function inside(path, method, about) {
     watched(() => send(path, method, fields, kind, body, answer));
   } }, ...fields.map((one) => one.shown), ...(body ? [make("label", { htmlFor: body.id }, `Body (${kind})`), body] : []),
   make("button", {}, "Send"));
-  const schema = described && described.schema ? [fold("What the body may have", describe(described.schema))] : [];
+  const schema = described && described.schema ? [fold("Fields of the body", describe(described.schema))] : [];
   return [make("p", {}, about.description || about.summary || ""), form, answer, ...schema,
-    fold("What it answers", ...Object.entries(about.responses || {}).map(([status, one]) => outcome(status, one)))];
+    fold("Answers", ...Object.entries(about.responses || {}).map(([status, one]) => outcome(status, one)))];
 }
 
 const fold = (title, ...children) => make("details", {}, make("summary", {}, title), ...children);
@@ -100,7 +100,7 @@ function pretty(text) {
   }
 }
 
-// The example that the description gives, else one made of its schema.
+// The example from the description, else one generated from the schema.
 function exampleOf(described, kind) {
   const given = described.example ?? Object.values(described.examples || {})[0]?.value ?? described.schema?.example;
   if (typeof given === "string") return given;

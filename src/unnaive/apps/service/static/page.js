@@ -1,4 +1,4 @@
-// The page: who is here, which model, which tab, and what each tab does when it is opened.
+// The page: session, model selection, tabs, and what each tab does when it is opened.
 
 import { ask } from "./api.js";
 import * as card from "./card.js";
@@ -8,6 +8,8 @@ import * as snippets from "./snippets.js";
 import * as table from "./table.js";
 import * as teach from "./teach.js";
 import * as tryOne from "./try.js";
+
+let kinds = {}; // of the fields of each model's records; null: texts
 
 const model = () => by("model").value;
 const names = () => [model(), ...(by("second").value ? [by("second").value] : [])];
@@ -26,6 +28,7 @@ async function load() {
   if (found.models.some((one) => one.name === before)) by("model").value = before;
   by("second").replaceChildren(make("option", { value: "" }, "none"), ...options());
   by("second-choice").hidden = found.models.length < 2;
+  kinds = Object.fromEntries(found.models.map((one) => [one.name, one.fields || null]));
   await again();
 }
 
@@ -72,6 +75,7 @@ for (const tab of tabs) {
 }
 
 async function again() {
+  parts.try.useFields(kinds[model()] ?? null);
   select(tabs.find((one) => one.getAttribute("aria-selected") === "true"));
   await showVersion();
 }

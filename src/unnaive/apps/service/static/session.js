@@ -1,9 +1,9 @@
-// Signing in and out: the token is sent once, and the cookie that comes back, which no script can read, stands for it.
+// Sign in and out: the token is sent once; afterwards a cookie that scripts cannot read replaces it.
 
 import { ask, authorization, setToken } from "./api.js";
 import { by, say } from "./shown.js";
 
-const WHY = "The token stands behind #token= in the address that was printed when the service started. If there was none, ask whoever runs the service.";
+const WHY = "The token follows #token= in the address that was printed when the service started. If you do not have it, ask whoever runs the service.";
 const state = { signedIn: false, needed: false, asked: false };
 let changed = () => {};
 
@@ -11,7 +11,7 @@ export const isSignedIn = () => state.signedIn;
 export const isNeeded = () => state.needed;
 export const isOpen = () => state.signedIn || !state.needed;
 
-// Look who is here; `whenChanged` is called now and whenever somebody signs in or out.
+// Check the session; `whenChanged` is called now and after every sign-in or sign-out.
 export async function begin(whenChanged) {
   by("sign-in-why").textContent = WHY;
   by("sign-in-form").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
@@ -20,7 +20,7 @@ export async function begin(whenChanged) {
   document.addEventListener("unnaive:signed-out", () => {
     if (!state.signedIn) return;
     state.signedIn = false;
-    state.asked = true; // what is on the page stays there while the session is renewed
+    state.asked = true; // the content of the page stays while the user signs in again
     show();
     by("sign-in-problem").textContent = "The session has ended; sign in again.";
   });
@@ -31,7 +31,7 @@ export async function begin(whenChanged) {
 async function enter() {
   const address = new URLSearchParams(location.hash.slice(1));
   const given = address.get("token");
-  if (given) history.replaceState(null, "", location.pathname); // so that it is neither bookmarked nor shown
+  if (given) history.replaceState(null, "", location.pathname); // so that the token is neither bookmarked nor shown
   if (given) await signIn(given).catch((problem) => { by("sign-in-problem").textContent = problem.message; state.asked = true; });
   try {
     if (!state.signedIn) Object.assign(state, await look());
@@ -56,7 +56,7 @@ async function signIn(token) {
   });
   setToken("");
   let found = await look();
-  if (!found.signedIn) { // a browser that takes no cookies
+  if (!found.signedIn) { // the browser accepts no cookies
     setToken(token);
     found = await look();
   }
@@ -82,12 +82,12 @@ async function signOut() {
   try {
     await ask("/session", undefined, undefined, {}, "DELETE");
   } catch (problem) {
-    if (problem.status !== 401) { say(problem.message); return; } // else it had ended by itself
+    if (problem.status !== 401) { say(problem.message); return; } // otherwise the session had already expired
   }
-  location.reload(); // nothing that only this person may see stays on the page
+  location.reload(); // removes everything that needs the token from the page
 }
 
-export function offerSignIn() { // without taking the focus away
+export function offerSignIn() { // without moving the focus
   state.asked = true;
   show();
 }

@@ -1,8 +1,8 @@
-// Small things that every part of the page uses.
+// Helpers for every part of the page.
 
 export const by = (id) => document.getElementById(id);
 
-// An element with properties, and children that are elements or plain text: nothing is ever parsed as HTML.
+// Create an element with properties and children; strings become text and are never parsed as HTML.
 export function make(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -13,6 +13,9 @@ export function make(tag, properties = {}, ...children) {
   made.append(...children);
   return made;
 }
+
+// Whether there is nothing in a text, or in any field of a record.
+export const isEmpty = (text) => (typeof text === "string" ? [text] : Object.values(text)).every((one) => one.trim() === "");
 
 export function percent(share) {
   if (share > 0.999) return ">99.9 %";

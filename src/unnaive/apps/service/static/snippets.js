@@ -1,4 +1,4 @@
-// "Use it from code": the request of the text at hand for a shell, Python and JavaScript, ready to be run.
+// "Use it from code": the current request as runnable code for a shell, Python and JavaScript.
 
 import { isNeeded } from "./session.js";
 import { by, make } from "./shown.js";
@@ -17,7 +17,7 @@ export function start(model) {
       return button;
     }));
     by("snippet").textContent = LANGUAGES[language](location.origin, model(), shorten(shown), isNeeded());
-    by("copied").textContent = shown.length > LONGEST ? "The text is longer than what is shown here of it." : "";
+    by("copied").textContent = shown.length > LONGEST ? "The text is shortened here." : "";
   };
   by("copy").addEventListener("click", () => copy(by("snippet")));
   by("code").addEventListener("toggle", draw);
@@ -28,8 +28,8 @@ const shorten = (text) => (text.length > LONGEST ? `${Array.from(text.slice(0, L
 
 async function copy(place) {
   getSelection().selectAllChildren(place);
-  const done = await navigator.clipboard?.writeText(place.textContent).then(() => true, () => false); // none over plain http
-  by("copied").textContent = done ? "Copied." : "Selected; copy it with the keyboard.";
+  const done = await navigator.clipboard?.writeText(place.textContent).then(() => true, () => false); // not available over plain http
+  by("copied").textContent = done ? "Copied." : "Selected; press Ctrl+C to copy it.";
 }
 
 const body = (model, text) => `{"text": ${JSON.stringify(text)}, "model": ${JSON.stringify(model)}, "top_k": 3}`;
@@ -40,7 +40,7 @@ export function shell(origin, model, text, token) {
     "  -H 'Content-Type: application/json' \\", `  -d '${quoted}'`].join("\n");
 }
 
-// a string of JSON is a string of Python
+// a JSON string is also a Python string
 export function python(origin, model, text, token) {
   return [...(token ? ["import json", "import os"] : ["import json"]), "import urllib.request", "",
     `asked = ${body(model, text)}`,

@@ -1,4 +1,4 @@
-// A table: its rows are labelled some at a time, filtered, sorted by how sure the model is, and downloaded.
+// Label the rows of a table in batches; filter, sort by probability, download.
 
 import { ask } from "./api.js";
 import { decode, findDelimiter, parse, write } from "./csv.js";
@@ -37,7 +37,7 @@ async function open(file) {
   by("progress-words").textContent = "";
   if (read.length < 2) {
     by("table-options").hidden = true;
-    say(`${file.name} has no rows below its header; a first row with the names of the columns is expected.`);
+    say(`${file.name} has no rows below its header; the first row must name the columns.`);
     return;
   }
   say("");
@@ -50,7 +50,7 @@ async function open(file) {
   by("progress-words").textContent = count(rows.length, "row") + note;
 }
 
-// The column with the longest cells, unless one says that it is the text.
+// The column whose name says that it is the text, else the one with the longest cells.
 function guess() {
   const named = header.findIndex((one) => /^(text|body|message|document|content)$/i.test(one.trim()));
   if (named >= 0) return named;
@@ -117,14 +117,14 @@ function show() {
   }, make("button", { type: "button", onclick: () => sort(key) },
     words + (order.by === key ? (order.up ? " ▲" : " ▼") : "")));
   by("rows").tHead.replaceChildren(make("tr", {}, head("Row", "number", "number"), head("Label", "label"),
-    head("Sure", "sure", "number"), make("th", { scope: "col", dir: "auto" }, header[column] || "Text")));
+    head("Probability", "sure", "number"), make("th", { scope: "col", dir: "auto" }, header[column] || "Text")));
   by("rows").tBodies[0].replaceChildren(...found.slice(0, SHOWN).map((one) => make("tr", {},
     make("td", { className: "number" }, String(one.number + 1)), make("td", { dir: "auto" }, one.label || "no label"),
     make("td", { className: "number" }, one.shown),
     make("td", { className: "text", dir: "auto" }, make("div", {}, beginning(one.cells[column] || ""))))));
   const sure = found.length ? found.reduce((sum, one) => sum + one.value, 0) / found.length : 0;
   by("rows-words").textContent = `${count(found.length, "row")}${found.length > SHOWN ? `, the first ${SHOWN} shown` : ""}`
-    + (found.length && found.every((one) => one.shown.includes("%")) ? `, ${percent(sure)} sure in the mean` : "");
+    + (found.length && found.every((one) => one.shown.includes("%")) ? `, mean probability ${percent(sure)}` : "");
 }
 
 function sort(key) {

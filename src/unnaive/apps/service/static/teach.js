@@ -1,4 +1,4 @@
-// The Teach tab, and the correction below the answers of the Try tab: both ask teaching.js.
+// The Teach tab, and the correction form of the Try tab; both use teaching.js.
 
 import { ask } from "./api.js";
 import { describeEvent } from "./card.js";
@@ -8,7 +8,7 @@ import { Classes, describeChange, forgetEvent, teachDocument, undoEvent } from "
 
 let timer = 0;
 let last = null; // the oldest version shown
-let followed = ""; // the text that was taken over from the Try tab
+let followed = ""; // the text copied from the Try tab
 let classes = new Classes();
 let card = null;
 
@@ -37,11 +37,11 @@ export function start(model, changed) {
 async function open(name, changed) {
   await readCard(name);
   by("teach-closed").hidden = card.teachable && isSignedIn();
-  by("teach-closed").textContent = card.teachable ? "Teaching needs the token of the service: sign in above."
-    : "This service only reads its models: it was started with --read-only or with several workers.";
+  by("teach-closed").textContent = card.teachable ? "Teaching needs the token of this service: sign in above."
+    : "This service is read-only: it was started with --read-only or with several workers.";
   by("teach-form").hidden = by("history-part").hidden = !card.teachable || !isSignedIn();
   hint();
-  if (by("text").value !== followed) { // another text was tried since
+  if (by("text").value !== followed) { // another text was tried meanwhile
     followed = by("teach-text").value = by("text").value;
     by("teach-label").value = "";
     by("taught").replaceChildren();
@@ -62,18 +62,19 @@ async function now(name) {
   }
   const answer = await ask("/v1/classify", { text, model: name, top_k: 1 });
   const { labels: found, classes: values } = answer.results[0];
-  by("teach-now").textContent = `The model says: ${found.join(", ") || "no label"} (${shownValue(values[0])}).`;
+  by("teach-now").textContent = `Prediction: ${found.join(", ") || "no label"} (${shownValue(values[0])}).`;
 }
 
 // The correction of the text on the Try tab.
 export function startCorrecting(model, changed) {
   let text = "";
-  let read = null; // the model whose classes are known
+  let read = null; // the model whose classes were loaded
   by("correct-label").addEventListener("input", () => { by("correct-hint").textContent = classes.hint(by("correct-label").value); });
   by("correct-form").addEventListener("submit", (event) => {
     event.preventDefault();
     if (!isSignedIn()) { askForToken(); return; }
-    watched(() => teachDocument(model(), by("text").value, by("correct-label").value, classes, by("corrected"),
+    const taught = typeof text === "string" ? by("text").value : text;
+    watched(() => teachDocument(model(), taught, by("correct-label").value, classes, by("corrected"),
       async () => { await readCard(model()); changed(); }));
   });
   const show = async (given) => {
@@ -96,7 +97,7 @@ async function history(name, changed, before) {
   const found = await ask(`/v1/models/${encodeURIComponent(name)}/versions?${query}`);
   const items = found.versions.map((one) => historyItem(name, one, changed));
   if (before) by("history").append(...items);
-  else by("history").replaceChildren(...(items.length ? items : [make("li", { className: "quiet" }, "Nothing was taught yet.")]));
+  else by("history").replaceChildren(...(items.length ? items : [make("li", { className: "quiet" }, "Nothing has been taught yet.")]));
   last = found.versions.length ? found.versions.at(-1).version : null;
   by("more-history").hidden = found.versions.length < 20 || last <= 1;
 }
@@ -110,7 +111,7 @@ function historyItem(name, event, changed) {
     await open(name, changed);
   };
   const button = (words, work) => make("button", { type: "button", onclick: (pressed) => {
-    pressed.target.disabled = true; // pressed again while the answer is on its way, it does nothing
+    pressed.target.disabled = true; // a second press before the answer does nothing
     watched(work).then((found) => { if (found === undefined && pressed.target.isConnected) pressed.target.disabled = false; });
   } }, words);
   const changes = event.changes || [];
@@ -123,7 +124,7 @@ function historyItem(name, event, changed) {
   return make("li", {},
     make("span", { className: "quiet" }, `${event.at.slice(0, 16).replace("T", " ")} · version ${event.version} · ${describeEvent(event)}` +
       ` · ${count(event.documents, "document")}${state} `),
-    ...(changes.length > SHOWN ? [make("span", { className: "quiet" }, `· ${SHOWN} of them shown `)] : []),
+    ...(changes.length > SHOWN ? [make("span", { className: "quiet" }, `· the first ${SHOWN} are shown `)] : []),
     ...(forgot && !event.undone && event.kind !== "rebase" ? [button("Teach it again", async () => done(await undoEvent(name, event.version), "Taught again"))] : []),
     ...lines);
 }

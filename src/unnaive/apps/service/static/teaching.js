@@ -1,9 +1,9 @@
-// Teaching from the page: labels as the model has them, one request for one text, and undoing by the event it made.
+// Teaching from the page: labels in the model's types, one request for each text, and undoing by event.
 
 import { ask } from "./api.js";
-import { make, shownValue, watched } from "./shown.js";
+import { isEmpty, make, shownValue, watched } from "./shown.js";
 
-const sent = new Map(); // requests by what they teach, each with its key: a second press sends the very same again
+const sent = new Map(); // requests by document, each with its key: a second press repeats the same request
 
 function requestOf(name, document, newClasses) {
   const what = JSON.stringify([name, document]);
@@ -14,7 +14,7 @@ function requestOf(name, document, newClasses) {
   return { ...sent.get(what), drop: () => sent.delete(what) };
 }
 
-// The classes of a model by what is typed for them; they may be numbers.
+// The classes of a model by their typed form; classes may be numbers.
 export class Classes {
   constructor(card = { classes: [], multilabel: false }) {
     this.multilabel = card.multilabel;
@@ -36,18 +36,18 @@ export class Classes {
 
   hint(words) {
     const fresh = this.fresh(this.read(words));
-    if (fresh.length) return `${fresh.join(", ")} will be a new class.`;
-    return this.multilabel ? "Separate the labels by a semicolon." : "";
+    if (fresh.length) return `${fresh.join(", ")} will become a new class.`;
+    return this.multilabel ? "Separate labels with semicolons." : "";
   }
 }
 
 const path = (name, verb) => `/v1/models/${encodeURIComponent(name)}/${verb}`;
 
-// Teach a text; what came of it, with a button that undoes it, appears in `place`.
+// Teach a text; the result and an undo button appear in `place`.
 export async function teachDocument(name, text, words, classes, place, changed, newClasses = null) {
   const labels = classes.read(words);
-  if (text.trim() === "" || !labels.length) {
-    place.textContent = "Give a text and its label.";
+  if (isEmpty(text) || !labels.length) {
+    place.textContent = "Enter a text and its label.";
     return;
   }
   const document = classes.multilabel ? { text, labels } : { text, label: labels[0] };
@@ -56,23 +56,23 @@ export async function teachDocument(name, text, words, classes, place, changed, 
   try {
     answer = await ask(path(name, "teach"), body, undefined, { "Idempotency-Key": key });
   } catch (problem) {
-    if (problem.status) drop(); // it was refused, and may be asked otherwise
+    if (problem.status) drop(); // refused, so another request may follow
     const similar = problem.answer && problem.answer.similar;
     if (problem.status !== 409 || !similar) throw problem;
     place.replaceChildren(...askWhichClass(similar, (given, allowed) =>
       watched(() => teachDocument(name, text, given(words), classes, place, changed, allowed))));
     return;
   }
-  const done = answer.repeated ? "It is taught already" : "Taught";
+  const done = answer.repeated ? "This was already taught" : "Taught";
   place.replaceChildren(describeChange(answer, done), undoButton(name, answer, "Undo", "Forgotten", place, changed));
   await changed();
 }
 
-// A label that differs from a class by capitals or spaces only: the class, or a new one?
+// A label differs from a class only by case or spaces: ask whether it is that class or a new one.
 function askWhichClass(similar, again) {
   const pairs = Object.entries(similar);
   const swap = (words) => words.split(";").map((one) => (one.trim() in similar ? String(similar[one.trim()]) : one.trim())).join(";");
-  return [`There is a class ${pairs.map(([, known]) => known).join(", ")} already. `,
+  return [`There is already a class ${pairs.map(([, known]) => known).join(", ")}. `,
     make("button", { type: "button", onclick: () => again(swap, null) }, `Teach ${pairs.map(([, known]) => known).join(", ")}`), " ",
     make("button", { type: "button", onclick: () => again((words) => words, pairs.map(([fresh]) => fresh)) },
       `Make ${pairs.map(([fresh]) => fresh).join(", ")} a new class`)];
@@ -92,11 +92,11 @@ function undoButton(name, answer, words, done, place, changed) {
 }
 
 export async function undoEvent(name, event) {
-  sent.clear(); // what was undone may be taught again
+  sent.clear(); // after undoing, the same document may be taught again
   return ask(path(name, "undo"), { event });
 }
 
-// Forget what an event taught, or one document of it.
+// Forget what an event taught, or one of its documents.
 export async function forgetEvent(name, event, change) {
   sent.clear();
   const documents = change && [{ text: change.text, labels: change.labels }];
@@ -108,5 +108,5 @@ export function describeChange(answer, done) {
   const [first] = answer.changed || [];
   if (!first) return make("span", {}, `${done}. `);
   const { before, after } = first;
-  return make("span", { dir: "auto" }, `${done}. The model said ${words(before)}, and says now ${words(after)}. `);
+  return make("span", { dir: "auto" }, `${done}. The prediction was ${words(before)}; it is now ${words(after)}. `);
 }

@@ -1,29 +1,55 @@
-// One text: the classes as bars, the evidence for and against the chosen class in the text, words that can be struck out.
+// Classify one text: classes as bars, evidence for and against the selected class, and words that can be struck out.
 
 import { ask } from "./api.js";
-import { by, make, shownValue, valueOf, watched } from "./shown.js";
+import { by, isEmpty, make, shownValue, valueOf, watched } from "./shown.js";
 
 const WAIT = 120; // ms after the last key
-const MARKED = 20000; // characters of a text whose evidence is shown; a button for each word of a book would stop the browser
-const PIECE = 300; // stretches that are drawn before the browser may do something else
+const MARKED = 20000; // characters whose evidence is shown; one button per word of a book would freeze the browser
+const PIECE = 300; // segments drawn before the browser may do other work
 
-let struck = []; // places of words that do not count, in characters
-let chosen = {}; // class to explain, by model
+let struck = []; // character positions of words that are ignored
+let chosen = {}; // the class to explain, by model
 let running = null;
 let timer = 0;
 
-// `answered` is called with the text that the answers are of.
+// `answered` is called with the text that was classified.
 export function start(names, answered = () => {}) {
   const again = () => refresh(names, again, answered);
-  by("text").addEventListener("input", () => {
+  const wait = () => {
     struck = [];
     clearTimeout(timer);
     timer = setTimeout(again, WAIT);
-  });
-  return { refresh: again };
+  };
+  by("text").addEventListener("input", wait);
+  if (by("fields")) by("fields").addEventListener("input", wait);
+  return { refresh: again, useFields };
 }
 
-// The text without the struck words; as many characters as before, so that places stay the same.
+// A form with the fields of a model's records, by kind; none for a model of texts, which has one box.
+export function useFields(kinds) {
+  const shown = JSON.stringify(kinds);
+  if (by("fields").dataset.kinds === shown) return;
+  by("fields").dataset.kinds = shown;
+  by("fields").hidden = kinds === null;
+  by("text").hidden = by("text-label").hidden = kinds !== null;
+  by("fields").replaceChildren(...Object.entries(kinds || {}).flatMap(([name, kind], number) => {
+    const id = `field-${number}`;
+    const text = !["category", "number", "date"].includes(kind);
+    const box = make(text ? "textarea" : "input", { id, dir: "auto", spellcheck: false, ...(text ? { rows: 2 } : {}) });
+    box.dataset.field = name;
+    return [make("label", { htmlFor: id }, text ? name : `${name} (${kind})`), box];
+  }));
+}
+
+const hasFields = () => Boolean(by("fields")) && !by("fields").hidden; // an exported page has no such form
+
+// What is to be classified: the text, or a record of the fields.
+function given() {
+  if (!hasFields()) return by("text").value;
+  return Object.fromEntries([...by("fields").querySelectorAll("[data-field]")].map((box) => [box.dataset.field, box.value]));
+}
+
+// The text with struck words blanked, so that character positions stay the same.
 export function withoutStruck(text, places) {
   if (!places.length) return text;
   const characters = Array.from(text);
@@ -32,8 +58,8 @@ export function withoutStruck(text, places) {
 }
 
 async function refresh(names, again, answered) {
-  const text = by("text").value;
-  const empty = text.trim() === "";
+  const text = given();
+  const empty = isEmpty(text);
   by("try-empty").hidden = !empty;
   if (running) running.abort();
   if (empty) {
@@ -45,9 +71,9 @@ async function refresh(names, again, answered) {
   const signal = running.signal;
   by("answers").setAttribute("aria-busy", "true");
   const found = await watched(() => Promise.all(names().map((name) => classify(name, text, signal))));
-  if (signal.aborted) return; // a newer text is under way
+  if (signal.aborted) return; // a newer text is being classified
   if (found) {
-    const columns = found.map((one) => column(one, text, names, again));
+    const columns = found.map((one) => column(one, one.explanation.text ?? text, names, again));
     by("answers").replaceChildren(...columns.map((one) => one.shown));
     answered(text);
     await Promise.all(columns.map((one) => one.draw(signal)));
@@ -56,17 +82,17 @@ async function refresh(names, again, answered) {
 }
 
 async function classify(name, text, signal) {
-  const body = { text: withoutStruck(text, struck), model: name, top_k: null, explain: true };
+  const body = { text: typeof text === "string" ? withoutStruck(text, struck) : text, model: name, top_k: null, explain: true };
   if (chosen[name] !== undefined) body.label = chosen[name];
   const answer = await ask("/v1/classify", body, signal).catch((problem) => {
     if (problem.status !== 404 || body.label === undefined) throw problem;
-    delete chosen[name]; // a class of a model that was there before
+    delete chosen[name]; // a class of an earlier version of the model
     return ask("/v1/classify", { ...body, label: undefined }, signal);
   });
   return { name, ...answer.results[0] };
 }
 
-// The answer of a model, and what draws the evidence into it.
+// The column for a model's answer, and a function that draws the evidence into it.
 function column(result, text, names, again) {
   const explained = result.explanation;
   const title = result.labels.length ? result.labels.join(", ") : "no label";
@@ -77,7 +103,7 @@ function column(result, text, names, again) {
     bar.style.width = `${Math.max(0, 100 * valueOf(one) / scale)}%`;
     return make("li", {}, make("button", {
       type: "button", "aria-pressed": String(one.label === explained.label),
-      title: `Show what speaks for ${one.label}`,
+      title: `Show the evidence for ${one.label}`,
       onclick: () => { chosen[result.name] = one.label; again(); },
     }, make("span", { className: "name", dir: "auto" }, String(one.label)),
     make("span", { className: "bar" }, bar), make("span", { className: "number" }, shownValue(one))));
@@ -88,16 +114,16 @@ function column(result, text, names, again) {
   const { place, part, draw } = evidence(text, explained, line, again);
   const shown = make("div", { className: "answer" },
     make("h2", { dir: "auto" }, names().length > 1 ? `${result.name}: ${title}` : title), bars, ...rest,
-    make("h2", { dir: "auto" }, `What speaks for and against ${explained.label}`), ...part, place, line);
+    make("h2", { dir: "auto" }, `Evidence for and against ${explained.label}`), ...part, place, line);
   return { shown, draw };
 }
 
 function hint(explained) {
   return explained.evidence.length
-    ? "Green speaks for it, red against it. Point at a word for its number; press it to strike it out." : "The model knows none of these words.";
+    ? "Green words are evidence for this class, red words against it. Hover over a word to see its weight; click it to ignore it." : "The model knows none of these words.";
 }
 
-// Stretches of the text with the sum of the evidence that covers each.
+// Segments of the text, each with the sum of its evidence.
 export function stretches(text, found) {
   const characters = Array.from(text);
   const changes = new Map([[0, 0], [characters.length, 0]]);
@@ -118,7 +144,7 @@ export function stretches(text, found) {
   return parts;
 }
 
-// The first characters of a text, counted as Python does, and what follows them.
+// The first characters of a text, counted in code points like Python, and the rest.
 export function firstCharacters(text, limit) {
   if (text.length <= limit) return [text, ""];
   let end = 0;
@@ -132,7 +158,7 @@ function evidence(text, explained, line, again) {
   const parts = split(stretches(first, inside), struck);
   const largest = parts.reduce((most, one) => Math.max(most, Math.abs(one.value)), 1e-9);
   const place = make("div", { className: "evidence", dir: "auto", tabIndex: 0, role: "group", "aria-label": "Evidence" });
-  const note = `The text is long: words are marked in its first ${MARKED.toLocaleString("en")} characters; the classes are those of all of it.`;
+  const note = `The text is long: evidence is shown for its first ${MARKED.toLocaleString("en")} characters; the classes are for the whole text.`;
   const draw = async (signal) => {
     for (let at = 0; at < parts.length; at += PIECE) {
       if (at) await new Promise((done) => { setTimeout(done); });
@@ -147,7 +173,7 @@ function evidence(text, explained, line, again) {
 function stretch(one, share, label, line, again) {
   if (Math.abs(share) < 1e-9 && !one.struck) return one.words;
   const side = share > 0 ? "for" : "against";
-  const number = one.struck ? "struck out; click to put it back"
+  const number = one.struck ? "ignored; click to restore it"
     : `${one.words}: ${one.value > 0 ? "+" : "−"}${Math.abs(one.value).toFixed(2)} ${side} ${label}`;
   const tell = () => { line.textContent = number; };
   const button = make("button", {
@@ -158,7 +184,7 @@ function stretch(one, share, label, line, again) {
   return button;
 }
 
-// Struck words carry no evidence any more: cut them out of the stretches that they lie in.
+// Struck words have no evidence: cut them out of their segments.
 export function split(parts, places) {
   const found = [];
   for (const part of parts) {
@@ -177,6 +203,7 @@ export function split(parts, places) {
 }
 
 function strike(part, again) {
+  if (hasFields()) return; // a field is changed in its box
   const same = ([start, end]) => start === part.start && end === part.end;
   struck = part.struck ? struck.filter((one) => !same(one)) : [...struck, [part.start, part.end]];
   again();
