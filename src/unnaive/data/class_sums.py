@@ -18,6 +18,7 @@ from unnaive.data.products import NATIVE, WORTH_THREADS
 # with classes × terms up to this many times the entries, each class is summed in a dense array of all terms
 DENSE_SHARE = 4
 BLOCK = 1 << 21  # entries summed at a time
+SMALL = 1 << 18  # classes × terms that are summed at once
 
 
 class ClassSums(NamedTuple):
@@ -47,7 +48,9 @@ def class_sums(X: Sparse, by_class: Sparse, weight: NDArray[Any], number: Any, t
         if sums is not None:
             return sums
     X = _without_zeros(X)
-    tables = (_tables_by_counting if often else _tables_by_product)(by_class, X, number)
+    small = by_class.shape[0] * X.shape[1] <= SMALL and entries <= BLOCK
+    counting = _tables_at_once if small else _tables_by_counting
+    tables = (counting if often else _tables_by_product)(by_class, X, number)
     return ClassSums(*tables, *_column_sums(X, weight, number))
 
 
@@ -105,6 +108,28 @@ def _tables_by_counting(by_class: Sparse, X: Sparse, number: Any) -> tuple[Spars
     shape = by_class.shape[0], X.shape[1]
     seen = np.concatenate(columns)
     return tuple(csr_array((np.concatenate(part), seen, indptr), shape=shape) for part in (sums, documents))
+
+
+def _tables_at_once(by_class: Sparse, X: Sparse, number: Any) -> tuple[Sparse, Sparse]:
+    """The same in one array of all classes and terms, where that is small: a class at a time is mostly overhead."""
+    laid_out, rows = _in_order(by_class, X)
+    sizes = np.diff(rows.indptr)
+    labels = np.repeat(np.arange(by_class.shape[0]), np.diff(laid_out.indptr))
+    cells = np.repeat(labels * X.shape[1], sizes) + rows.indices
+    shape, weight = by_class.shape[0] * X.shape[1], laid_out.data
+    if np.all(weight == 1):
+        sums, documents = np.bincount(cells, rows.data, shape), np.bincount(cells, minlength=shape)
+    else:
+        each = np.repeat(weight, sizes)
+        sums, documents = np.bincount(cells, rows.data * each, shape), np.bincount(cells, each, shape)
+    found = np.flatnonzero(documents)
+    columns = (found % X.shape[1]).astype(X.indices.dtype)
+    indptr = np.searchsorted(found, np.arange(by_class.shape[0] + 1) * X.shape[1]).astype(X.indptr.dtype)
+    kinds = number, weight.dtype
+    return tuple(
+        csr_array((part[found].astype(kind), columns, indptr), shape=(by_class.shape[0], X.shape[1]))
+        for part, kind in zip((sums, documents), kinds, strict=True)
+    )
 
 
 def _rows(X: Sparse, rows: NDArray[Any]) -> Sparse:

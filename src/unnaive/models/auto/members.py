@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.base.lazy import lazy_property
+from unnaive.base.progress import solver_events
 from unnaive.base.types import Floats, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.targets import single_labels
@@ -19,6 +20,7 @@ from unnaive.data.weighting import Weighting, presence
 from unnaive.models.naive_bayes import ComplementNB
 from unnaive.models.svm.nbsvm import log_count_ratio
 from unnaive.models.svm.solver import SolverDocuments, softmax, squared_hinge
+from unnaive.models.svm.solver_reference import SolverProgress
 from unnaive.text.backend import thread_count
 
 NEVER = -1e6  # the bias of a class without documents
@@ -28,6 +30,7 @@ CELLS_AT_ONCE = 1 << 17  # that are weighted
 MANY = 4_500  # documents: from here on the hinge is solved to ten times tol, which saves a third of its time. That is
 # LIBLINEAR's 0.1, a gradient: objectives are within 0.1 % of the least. With few documents the bias would show it.
 DEAR = 10.0  # what a family costs whose solver may learn from a sample in the end; naive Bayes learns from all
+AT_ONCE = 8  # classes that a hinge is solved for at a time
 HINGES = ("svm", "nbsvm")  # families whose solver takes all threads
 
 Weights = tuple[Floats, Floats]  # weights (n_classes, n_terms) and bias (n_classes,)
@@ -38,7 +41,7 @@ class Training:
     """Documents of one view, counts X and weighted Z (n_docs, n_terms), with their labels Y (n_docs, n_classes).
 
     What several members need of them, sums over documents, is made once. `listen` is called now and then while a
-    solver works, and stops it by raising.
+    solver works, with the share of its way that lies behind it, and stops it by raising.
     """
 
     X: Sparse
@@ -48,12 +51,12 @@ class Training:
     tol: float
     random_state: int
     n_jobs: int
-    listen: Callable[[], None] | None = None
+    listen: Callable[[float], None] | None = None
 
     @classmethod
     def of(
         cls, X: Sparse, weighting: Weighting, Y: Sparse, weight: Floats | None, *, tol: float, random_state: int,
-        n_jobs: int | None, listen: Callable[[], None] | None = None,
+        n_jobs: int | None, listen: Callable[[float], None] | None = None,
     ) -> Training:  # fmt: skip
         """Weight the documents; in float32, which the solvers read twice as fast. Their sums are in float64.
 
@@ -63,10 +66,16 @@ class Training:
         X, Y, weight = merge_empty(X, csr_array(Y), weight)
         return cls(X, weight_rows(weighting, X, threads), csr_array(Y), weight, tol, random_state, threads, listen)
 
-    def progress(self, passes: int, violation: float, solved: int) -> None:
-        """What the solvers call."""
-        if self.listen is not None:
-            self.listen()
+    def solver_progress(self, tol: float, n_problems: int = 1) -> SolverProgress | None:
+        """What a solver calls: the share is by its violations, or by the problems solved where they come in blocks."""
+        listen = self.listen
+        if listen is None:
+            return None
+
+        def tell(name: str, details: dict[str, Any]) -> None:
+            listen(details["share"] if n_problems <= AT_ONCE else details.get("class", 0) / n_problems)
+
+        return solver_events(tell, "auto", tol, n_problems)
 
     @property
     def n_classes(self) -> int:
@@ -143,8 +152,12 @@ def weight_rows(weighting: Weighting, X: Sparse, threads: int = 1) -> Sparse:
         parts = X.data[start:end], X.indices[start:end], X.indptr[first : last + 1] - start
         Z[start:end] = weighting.apply(csr_array(parts, shape=(last - first, X.shape[1]))).data
 
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, cuts[:-1], cuts[1:]))
+    if threads == 1 or len(cuts) <= 2:
+        for first, last in pairwise(cuts):
+            work(first, last)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(work, cuts[:-1], cuts[1:]))
     return csr_array((Z, X.indices, X.indptr), shape=X.shape)
 
 
@@ -166,7 +179,7 @@ def _maxent(data: Training, C: float, strength: float, alpha: float) -> Weights:
         prior *= strength
     found = softmax(
         data.documents, data.targets, data.n_classes, C=C, prior=prior, weight=data.weight, tol=data.tol,
-        max_iter=MOST_PASSES, random_state=data.random_state, progress=data.progress, single=True,
+        max_iter=MOST_PASSES, random_state=data.random_state, progress=data.solver_progress(data.tol), single=True,
     )  # fmt: skip
     return found.weights, found.bias
 
@@ -174,8 +187,8 @@ def _maxent(data: Training, C: float, strength: float, alpha: float) -> Weights:
 def _softmax(data: Training, C: float) -> Weights:
     """Softmax regression with an L2 prior around 0."""
     found = softmax(
-        data.Z, data.targets, data.n_classes, C=C, weight=data.weight, tol=data.tol, max_iter=MOST_PASSES,
-        random_state=data.random_state, progress=data.progress,
+        data.documents, data.targets, data.n_classes, C=C, weight=data.weight, tol=data.tol, max_iter=MOST_PASSES,
+        random_state=data.random_state, progress=data.solver_progress(data.tol),
     )  # fmt: skip
     return found.weights, found.bias
 
@@ -197,6 +210,7 @@ def _hinge(data: Training, C: float, scale: Floats | None) -> Weights:
     found = squared_hinge(
         data.documents, Y, C=C, scale=own, weight=data.weight, tol=tol, max_iter=MOST_PASSES,
         random_state=data.random_state, n_jobs=data.n_jobs, single=True,
+        progress=data.solver_progress(tol, Y.shape[1]),
     )  # fmt: skip
     if mirrored:
         return np.vstack([-found.weights, found.weights]), np.concatenate([-found.bias, found.bias])

@@ -19,12 +19,13 @@ from unnaive.models.auto.candidates import Candidate
 from unnaive.models.auto.members import FAMILIES, Training, fit_family, member_scores, weight_rows
 from unnaive.models.auto.plan import MultilabelPlan, count_multilabel_folds, fitting_work
 from unnaive.models.auto.recipe import Recipe, make_member
-from unnaive.models.auto.search import N_PARTS, TOL
+from unnaive.models.auto.search import N_PARTS
 from unnaive.models.auto.views import SelectColumns, View, select_views
 from unnaive.models.auto.work_teller import WorkTeller
 from unnaive.text.gram_units import find_kinds
 from unnaive.text.vocabulary import Vocabulary
 
+TOL = 1e-2  # of the solvers: their scores become log-odds and thresholds
 SHRINK = 5.0  # documents of a class that the level of all classes is worth
 LEAST = 10  # documents: with fewer, none is held out
 

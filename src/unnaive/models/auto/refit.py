@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from threading import Event
+from threading import Event, get_ident
 from typing import Any
 
 import numpy as np
@@ -62,15 +62,14 @@ def refit(
         view = View(VECTORS, vectors.columns, document_frequency(X)[vectors.columns])
         views.append((view, [one for one in recipe["members"] if one["view"] == VECTORS]))
     tell = tell or WorkTeller()
-    tell.expect(sum(_Told(tell, view, X.shape[0]).work(one, len(seen)) for view, members in views for one in members))
-    same: dict[str, Any] = {
-        "tol": TOL, "random_state": random_state, "n_jobs": n_jobs, "listen": lambda: _raise_if(stop)
-    }  # fmt: skip
+    told_of = {view.name: _Told(tell, view, X.shape[0], stop) for view, _ in views}
+    tell.expect(sum(told_of[view.name].work(one, len(seen)) for view, members in views for one in members))
+    same: dict[str, Any] = {"tol": TOL, "random_state": random_state, "n_jobs": n_jobs}
     link = "one-of-all" if recipe["kind"] == "single" else "log-odds"
     for view, members in views:
         if members:
-            documents, told = take_columns(X, view.columns), _Told(tell, view, X.shape[0])
-            fit = partial(_fit_view, members, documents, ordered, sample_weight, told, stop, same)
+            documents, told = take_columns(X, view.columns), told_of[view.name]
+            fit = partial(_fit_view, members, documents, ordered, sample_weight, told, {**same, "listen": told.listen})
             is_dense = vectors is not None and view.name == VECTORS
             if vectors is not None and is_dense:
                 dense = VectorView.of(documents, vectors, sample_weight)
@@ -90,7 +89,7 @@ def refit(
 
 
 def _fit_view(
-    members: list[Recipe], documents: Sparse, Y: Sparse, sample_weight: Floats | None, told: _Told, stop: Event,
+    members: list[Recipe], documents: Sparse, Y: Sparse, sample_weight: Floats | None, told: _Told,
     same: dict[str, Any], make: Callable[..., Training],
 ) -> Weights:  # fmt: skip
     """The sum of the members of a view; `make` gives what they learn from, of documents, labels and weights."""
@@ -104,7 +103,7 @@ def _fit_view(
         else:
             weight = None if sample_weight is None else sample_weight[rows]
             data = make(csr_array(documents[rows]), Y=csr_array(Y[rows]), weight=weight, **same)
-        part, level = _fit_members(own, data, stop, told)
+        part, level = _fit_members(own, data, told)
         found, offset = part if found is None else found + part, offset + level
     if found is None:
         raise RuntimeError("a view without members")
@@ -129,6 +128,8 @@ class _Told:
     tell: WorkTeller
     view: View
     n_docs: int
+    stop: Event
+    running: dict[int, tuple[str, float]] = field(default_factory=dict)  # what each thread does, and its work
 
     def work(self, member: Recipe, n_classes: int) -> float:
         """Estimated processor seconds of fitting a member."""
@@ -137,13 +138,25 @@ class _Told:
 
     def fit(self, member: Recipe, data: Training) -> Weights:
         """The weights of a member, told of before and after."""
-        self.tell(f"fitting {FAMILIES[member['family']].title} on {self.view.name}")
+        title, work = (
+            f"fitting {FAMILIES[member['family']].title} on {self.view.name}",
+            self.work(member, data.n_classes),
+        )
+        self.running[get_ident()] = title, work
+        self.tell(title)
         found = fit_family(member["family"], member["settings"], data)
-        self.tell.finish(self.work(member, data.n_classes))
+        self.tell.finish(work)
         return found
 
+    def listen(self, share: float) -> None:
+        """How far the solver of this thread is; stops it where another thread was stopped."""
+        if self.stop.is_set():
+            raise KeyboardInterrupt
+        title, work = self.running[get_ident()]
+        self.tell.advance(title, share * work)
 
-def _fit_members(members: list[Recipe], data: Training, stop: Event, told: _Told) -> Weights:
+
+def _fit_members(members: list[Recipe], data: Training, told: _Told) -> Weights:
     """The sum of the members. Hinges take all threads; what has one, the softmax foremost, goes on beside them.
 
     An interrupt comes to this thread, which stops the other.
@@ -170,15 +183,10 @@ def _fit_members(members: list[Recipe], data: Training, stop: Event, told: _Told
             try:
                 (total, bias), (more, more_bias) = fit(hinges), waiting.result()
             except BaseException:
-                stop.set()
+                told.stop.set()
                 raise
     total += more
     return total, bias + more_bias
-
-
-def _raise_if(stop: Event) -> None:
-    if stop.is_set():
-        raise KeyboardInterrupt
 
 
 def count_classes(Y: Sparse) -> int:

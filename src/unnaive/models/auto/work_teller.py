@@ -17,6 +17,9 @@ class WorkTeller:
     >>> tell("fitting NB-SVM on words", 3.0)
     >>> told[1]
     {'what': 'fitting NB-SVM on words', 'work': 1.0, 'total_work': 4.0}
+    >>> tell.advance("fitting NB-SVM on words", 1.5)
+    >>> told[2]["work"]
+    2.5
     """
 
     def __init__(self, progress: ProgressCallback | None = None) -> None:
@@ -37,6 +40,13 @@ class WorkTeller:
             self.done += self._pending
             self._pending = work
             done, total = self.done, max(self.total, self.done + work)
+        if self.progress is not None and get_ident() == self._thread:
+            self.progress("auto", {"what": what, "work": done, "total_work": total})
+
+    def advance(self, what: str, work: float) -> None:
+        """So much of the work of what is being done is done; it counts when it is finished."""
+        with self._lock:
+            done, total = self.done + work, max(self.total, self.done + work)
         if self.progress is not None and get_ident() == self._thread:
             self.progress("auto", {"what": what, "work": done, "total_work": total})
 
