@@ -186,9 +186,9 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint
   model takes for good, shard by shard, in constant memory, and goes on where it was stopped; see
   [Filter a corpus](guides/filtering.md), also for how fast.
 - **Many labels.** `-m label-tree` looks at groups of labels first, and scores those of the best groups alone: training,
-  `predict` (also `--top`), `evaluate`, `explain`, `serve` and Spark do without documents × labels, unless all scores are
-  asked for (`--all`, `--confidence`, or a class list without `top_k`). Weights take 8 bytes
-  each; `--set least_weight=…` leaves out small ones, `compress --max-size` as many as it takes. See
+  `predict` (also `--top`), `evaluate`, `explain`, `serve` and Spark do without documents × labels, unless all scores
+  are asked for (`--all`, `--confidence`, or a class list without `top_k`). Weights take 8 bytes each; `--set
+  least_weight=…` leaves out small ones, `compress --max-size` as many as it takes. See
   [Many labels](#many-labels).
 
 ## Measured
