@@ -3,8 +3,8 @@
 python benchmarks/export_speed.py [--texts N] [--rounds N]
 
 All take turns, round by round, in processor time; a ratio is the median over rounds of a target's time of a text over
-that of the classifier, and of the kernel alone, called from Python with one text. The kernel alone gives scores; all
-others decide too. Models of the built-in tickets, and of 20 Newsgroups where it is found, whose messages are longer.
+that of the classifier, and of the kernel alone, called from Python with one text for its scores. The exports
+decide too. Models of the built-in tickets, and of 20 Newsgroups where it is found, whose messages are longer.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def measure(
     (folder / "texts.json").write_text(json.dumps(texts))
     (folder / "texts.bin").write_bytes(b"".join(text.encode() + b"\0" for text in texts))
     runs: dict[str, Callable[[], float]] = {
-        CLASSIFIER: lambda: best_of(lambda: [classifier.predict_proba([text]) for text in texts], len(texts)),
+        CLASSIFIER: lambda: best_of(lambda: [classifier.scores([text]) for text in texts], len(texts)),
     }
     scorer = kernel_alone(classifier)
     if scorer is not None:

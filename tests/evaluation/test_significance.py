@@ -120,7 +120,7 @@ def test_win_tie_loss_of_a_test(pairs):
         ([0.1], [0.2], "at least 2"),
         ([0.1, 0.2], [0.2], "equal length"),
         ([[0.1, 0.2]], [[0.1, 0.2]], "two lists"),
-        ([0.1, np.nan], [0.2, 0.2], "not-a-number"),
+        ([0.1, np.nan], [0.2, 0.2], "infinity or NaN"),
     ],
 )
 def test_unfit_values_are_refused(first, second, match):

@@ -12,6 +12,9 @@
 #include <intrin.h>
 #include <io.h>
 #else
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <fcntl.h>
 #include <unistd.h>
 #if defined(__linux__)
@@ -70,12 +73,14 @@ inline void* allocate_large(size_t bytes) {
 // Whether the processor has the instruction that counts bits; asked where the compiler was told to use it.
 inline bool counts_bits() {
 #if defined(__x86_64__) && defined(__POPCNT__)
-#if defined(_WIN32)  // what __builtin_cpu_supports reads is in a library that is not linked there
+  // not __builtin_cpu_supports: what it reads is in a library that is not linked on Windows, nor by ziglang for musl
+#if defined(_WIN32)
   int found[4];
   __cpuid(found, 1);
   return found[2] >> 23 & 1;
 #else
-  return __builtin_cpu_supports("popcnt");
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) && (c >> 23 & 1);
 #endif
 #else
   return true;

@@ -333,7 +333,9 @@ class CountsModel(Model):
         """An estimator fitted on the documents behind `counts`, whose classes are `classes`."""
         names = [label.item() if isinstance(label, np.generic) else label for label in classes]
         if len(names) != counts.n_classes or len(set(names)) != len(names):
-            raise BadData(f"the counts have {counts.n_classes} classes, but {len(names)} names came; name each once")
+            raise BadData(
+                f"the counts have {counts.n_classes} classes, but {len(names)} names came; name each class once"
+            )
         order = sorted(range(len(names)), key=names.__getitem__)
         places = np.argsort(np.array(order, np.int64))
         sums = counts.placed(places, np.arange(counts.n_terms), counts.n_classes, counts.n_terms)
