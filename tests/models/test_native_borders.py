@@ -65,9 +65,9 @@ SPARSE_CHANGES = [
      {"idf": np.ones(1)}, {"weights": np.ones((1, 4))}, {"weights": np.ones((2, 3), np.float32)}],
 )  # fmt: skip
 def test_scores_of_broken_matrices_are_refused(change):
-    products.NATIVE.add_tf_idf(*TF_IDF.values())
+    products.NATIVE.add_tf_idf(*TF_IDF.values(), False)
     with pytest.raises(ValueError, match=r"matrix|weights|scores"):
-        products.NATIVE.add_tf_idf(*(TF_IDF | change).values())
+        products.NATIVE.add_tf_idf(*(TF_IDF | change).values(), False)
 
 
 @pytest.mark.parametrize("change", [*SPARSE_CHANGES[:9], {"place": ints(1, -1)}, {"place": ints()}])

@@ -15,18 +15,18 @@ TEXTS = ["zebra ball zebra vote", "law vote law law goal", "", "nothing known", 
 
 
 def by_formula(parts, bias, rule):
-    """score(c) = bias[c] + Σ_parts bias_part[c] + Σ_t z_t · weights[place_t, c] / √Σ_t z_t²."""
+    """score(c) = bias[c] + Σ_parts bias_part[c] + Σ_t z_t · weights[place_t, c] / length."""
     rows = []
     for text in TEXTS:
         counts = {term: list(tokens(text, rule)).count(term) for term in WORDS}
         score = bias.copy()
-        for place, idf, weights, part_bias in parts:
+        for place, idf, weights, part_bias, norm in parts:
             z = np.zeros(len(idf))
             for column, term in enumerate(WORDS):
                 row = column if place is None else place[column]
                 if counts[term] and row >= 0:
                     z[row] = (1 + np.log(counts[term])) * idf[row]
-            length = np.sqrt((z * z).sum())
+            length = np.sqrt((z * z).sum()) if norm == "l2" else np.abs(z).sum()
             score = score + part_bias + (z @ weights.astype(np.float64) / length if length else 0)
         rows.append(score)
     return np.array(rows)
@@ -45,6 +45,9 @@ def test_scores_are_the_formula(dtype, n_classes, threads):
         ),
         TfIdfPart(
             place, rng.uniform(1, 3, 4), rng.normal(size=(4, n_classes)).astype(dtype), rng.normal(size=n_classes)
+        ),
+        TfIdfPart(
+            place, rng.uniform(1, 3, 4), rng.normal(size=(4, n_classes)).astype(dtype), rng.normal(size=n_classes), "l1"
         ),
     ]
     bias = rng.normal(size=n_classes)
