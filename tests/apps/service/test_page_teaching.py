@@ -216,7 +216,7 @@ def test_rolling_back_on_the_card(page: Any, server: str) -> None:
             break
         page.wait_for_timeout(200)
     assert "accuracy" in page.inner_text("#versions thead")
-    assert "measured on 9 documents" in page.inner_text("#card-body")
+    assert "evaluated on 9 documents" in page.inner_text("#card-body")
     assert page.inner_text("#versions tbody tr >> nth=0").endswith("now")
     page.click(f"[aria-label='Roll back to version {newest - 1}']")
     shoot(page, "rollback")
