@@ -96,7 +96,7 @@ def test_what_cannot_be_is_refused(files, tmp_path, model, change, words):
     refused(files(model), tmp_path, change, words)
 
 
-OPTIONAL = ("idf", "class_offset", "term_offset")  # scorers may do without them
+OPTIONAL = ("idf", "class_offset", "term_offset", "mean_p")  # models may do without them
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))

@@ -296,7 +296,7 @@ def test_estimator_gives_the_network_of_a_class():
     network = model.network(1, [f"w{i}" for i in range(20)])
     assert network.nodes[-1] == "1"
     assert len(network.nodes) == 8 + len(model.scorer_.networks[1].network.tree)
-    with pytest.raises(BadData, match=r"none of the \d classes"):
+    with pytest.raises(BadData, match=r"not among the \d classes"):
         model.network("sport")
 
 
@@ -327,5 +327,5 @@ def test_scores_of_a_network_are_those_of_the_documents_it_is_given(labels):
         p = 1 - p if len(labels) == 2 and place == 0 else p
         assert found["CLL"] == pytest.approx(np.log(np.where(y == label, p, 1 - p)).sum(), rel=1e-9)
         assert found["MDL"] - found["CMDL"] == pytest.approx(found["CLL"] - found["LL"], rel=1e-9)
-    with pytest.raises(BadData, match=r"none of the \d classes"):
+    with pytest.raises(BadData, match=r"not among the \d classes"):
         model.network_scores("tin", X, y)

@@ -43,7 +43,7 @@ class WordClusterNB(CountsModel):
 
     clusters: int = setting("Clusters, at most.", default=200, at_least=1)
     terms: int | None = setting(
-        "Number of terms to cluster, by information gain; others are ignored. None for all.",
+        "Number of terms to cluster, by information gain; None for all.",
         default=None,
         at_least=1,
     )

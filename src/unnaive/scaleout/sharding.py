@@ -60,7 +60,7 @@ class Rereading:
                     f"{self.source.name} had {int(counts.n_docs):,} documents when it was first read, and {n_docs:,} "
                     "the second time; train again when nobody writes to it"
                 )
-            return model, learn_in_rounds(task, files.read, thread_count(self.n_jobs), report)
+            return model, learn_in_rounds(task, range(task.n_shards), files.read, thread_count(self.n_jobs), report)
 
     def _deal(self, task: ShardTask, vocabulary: Vocabulary, files: ShardFiles) -> int:
         """Write all documents to their shards; how many there are."""

@@ -25,7 +25,6 @@ from unnaive.io.columns import Columns
 from unnaive.io.datafiles import DataFile
 from unnaive.scaleout.checkpoint import Checkpoint
 from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_ahead
-from unnaive.scaleout.sharding import Rereading
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.tokens import TokenRule
 
@@ -101,6 +100,8 @@ def stream_documents(
         report |= {"pruned_below_df": counter.min_df} if counter.n_pruned else {}
         passes = None
         if second_pass:
+            from unnaive.scaleout.sharding import Rereading  # it needs SciPy, which other models do without
+
             passes = Rereading(source, rule, named.classes, multilabel, n_jobs, resources.scratch).learn
         target_type = "sets" if multilabel else "single"
         yield TrainingData(target_type, named, passes=passes, reading=reading, report=report).checked()

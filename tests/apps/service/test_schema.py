@@ -17,6 +17,14 @@ from unnaive.apps.service.effects import Effect
 from .conftest import TOKEN, WITH_TOKEN, options
 
 
+def has_records(body: Any) -> bool:
+    """Whether an object stands in the place of a text."""
+    if not isinstance(body, dict):
+        return False
+    texts = body.get("texts")
+    return any(isinstance(text, dict) for text in (body.get("text"), *(texts if isinstance(texts, list) else ())))
+
+
 @pytest.mark.slow
 def test_no_violation(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Over a service that only reads, so that examples do not depend on each other."""
@@ -35,7 +43,9 @@ def test_no_violation(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
         def check(case: Any) -> None:
             # the schemas of other servers say less than their servers want: that a task has a text, and such
-            excluded = [] if case.path.startswith("/v1") else [positive_data_acceptance]
+            # and the one of /v1 cannot say that objects are for models with fields, which this one has not
+            sound = case.path.startswith("/v1") and not has_records(case.body)
+            excluded = [] if sound else [positive_data_acceptance]
             case.call_and_validate(headers={"Authorization": f"Bearer {TOKEN}"}, excluded_checks=excluded)
 
         check()

@@ -90,4 +90,4 @@ def test_a_search_that_finds_nothing_says_so(page: Any) -> None:
     page.keyboard.press("/")
     page.keyboard.type("nowhereatall")
     page.keyboard.press("Enter")
-    wait(page, "document.getElementById('status').textContent.includes('No text has all of')")
+    wait(page, "document.getElementById('status').textContent.includes('o text contains all of')")

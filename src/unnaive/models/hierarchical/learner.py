@@ -104,7 +104,7 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
     max_iter: int = setting("Maximum number of EM iterations.", default=1000, at_least=1)
     scheme: str | None = scheme_setting()
     n_jobs: int | None = setting(
-        "Number of threads; default: one per core. Results do not depend on it.",
+        "Number of threads, by default one per core; results do not depend on it.",
         default=None,
         more="Classes, and starts within a class, run in parallel.",
         at_least=-1,

@@ -119,7 +119,9 @@ class MaxEnt(LinearAttributes, IteratedModel):
     keep_on_interrupt: bool = setting(
         "Ctrl-C ends training, not the program, and keeps the best model so far.", default=False
     )
-    n_jobs: int | None = setting("Number of threads; default: one per core. Results do not depend on it.", default=None)
+    n_jobs: int | None = setting(
+        "Number of threads, by default one per core; results do not depend on it.", default=None
+    )
     random_state: int = setting("Random seed for choosing held-out documents.", default=0, at_least=0)
     class_weight: Any = class_weight_setting()
 

@@ -6,7 +6,7 @@ any machine, in any order, in the memory that its documents take; scaleout/ brin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
@@ -64,22 +64,25 @@ class ShardedNBSVM(HingeModel):
         X, Y = csr_array(X), csr_array(Y)
         weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
         task = ShardTask.of(self, Counts.of(X, Y, sample_weight))
-        shards = dict.fromkeys(range(task.n_shards), ShardDocuments(X[:0], Y[:0], weight[:0]))
-        shards |= {number: documents.in_order() for number, documents in task.split(X, Y, weight)}
-        n_jobs, report = thread_count(self.n_jobs), rounds_of(progress, self.name, task.n_rounds * task.n_shards)
-        return learn_in_rounds(task, shards.__getitem__, n_jobs, report)
+        shards = {number: documents.in_order() for number, documents in task.split(X, Y, weight)}
+        n_jobs, report = thread_count(self.n_jobs), rounds_of(progress, self.name, task.n_rounds * len(shards))
+        return learn_in_rounds(task, sorted(shards), shards.__getitem__, n_jobs, report)
 
 
 def learn_in_rounds(
-    task: ShardTask, read: Callable[[int], ShardDocuments], n_jobs: int, report: Callable[[int], None]
-) -> Linear:
-    """The scorer of all shards, which `read` gives by number; `report` is told how many were solved."""
+    task: ShardTask, shards: Sequence[int], read: Callable[[int], ShardDocuments], n_jobs: int,
+    report: Callable[[int], None],
+) -> Linear:  # fmt: skip
+    """The scorer of all shards, which `read` gives by number; `report` is told how many were solved.
+
+    shards  numbers of the shards with documents, ascending: with large weights there may be more shards than documents
+    """
     mean = HyperplaneMean(task)
     for number in range(task.n_rounds):
         mean = mean.next() if number else mean
-        for shard in range(task.n_shards):
+        for place, shard in enumerate(shards, start=1):
             mean.add(task.solve(read(shard), mean.before, n_jobs))
-            report(number * task.n_shards + shard + 1)
+            report(number * len(shards) + place)
     return mean.linear()
 
 
