@@ -9,6 +9,8 @@ from unnaive import BadData, TextClassifier, soft_labels
 from unnaive.apps.cli.main import exit_code
 from unnaive.classifier.model_file import load_model
 
+pytestmark = pytest.mark.slow
+
 TEXTS = ["fine prose here", "prose with style", "buy now", "buy cheap prose", "cheap now cheap", "style and prose"]
 GOOD = [0.9, 1.0, 0.0, 0.25, 0.1, 0.8]
 

@@ -28,6 +28,8 @@ from unnaive.linear.top_scores import TopScores
 from unnaive.models.label_tree.scorer import LabelTreeScorer
 from unnaive.scaleout.spark.scoring import decided_labels, predicted_labels
 
+pytestmark = pytest.mark.slow
+
 N_LABELS = 40
 
 

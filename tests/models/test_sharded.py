@@ -1,6 +1,7 @@
 """NB-SVM over shards: one shard is NB-SVM, several are the mean that its docstring says, whatever their order."""
 
 import numpy as np
+import pytest
 from scipy.sparse import csr_array, hstack
 
 from unnaive import NBSVM, ShardedNBSVM
@@ -9,6 +10,8 @@ from unnaive.data.weighting import presence, tf_idf
 from unnaive.models.svm.nbsvm import log_count_ratio
 from unnaive.models.svm.sharded import FREE, ShardTask
 from unnaive.models.svm.solver import squared_hinge
+
+pytestmark = pytest.mark.slow
 
 
 def documents(n=120, n_classes=3, seed=0):

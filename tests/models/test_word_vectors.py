@@ -17,6 +17,8 @@ from unnaive.models.auto.vector_view import VectorView
 from unnaive.models.auto.views import VECTORS
 from unnaive.text.tokens import TokenRule
 
+pytestmark = pytest.mark.slow
+
 SPORT = ["goal", "ball", "team", "coach", "match", "player", "league", "keeper"]
 POLITICS = ["vote", "law", "minister", "budget", "senate", "party", "election", "tax"]
 OTHERS = ["the", "of", "and", "new", "late", "won", "lost", "second"]

@@ -14,6 +14,8 @@ from unnaive.learning.train import train
 from unnaive.scaleout import matrix, sharding
 from unnaive.scaleout.streaming import Resources, stream_documents
 
+pytestmark = pytest.mark.slow
+
 
 def make_rows(n=200, seed=0):
     """Rows of a few common words, some by label, and rare ones that three rows share."""
