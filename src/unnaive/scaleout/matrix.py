@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from unnaive.base.errors import BadData, UnnaiveError, count_noun
+from unnaive.base.errors import BadData, count_noun
 from unnaive.base.sparse import csr_array
 from unnaive.base.system import return_large_blocks, scratch_folder
 from unnaive.base.types import Arrays, Sparse
@@ -125,14 +125,17 @@ def _count_source(source: DataFile, counting: _Counting, hashes: LearntHashes | 
     try:
         return _count_labelled(source, counting, hashes)
     except _TooManyTerms as found:
-        if STDIN in source.files():
-            raise UnnaiveError(
-                f"stdin has more than {found.n_terms:,} terms, which do not fit in the memory allowed, and cannot be "
-                "read a second time without the rare ones; put the data into a file, or give more with --memory"
-            ) from None
-        if hashes is not None:
-            hashes.clear()
+        problem = f"more than {found.n_terms:,} terms, which do not fit in the memory allowed"
+        _start_again(source, hashes, problem, "put the data into a file, or give more with --memory")
         return _count_labelled(source, _over_frequent_terms(source, counting), hashes)
+
+
+def _start_again(source: DataFile, hashes: LearntHashes | None, problem: str, advice: str) -> None:
+    """Forget the hashes of the documents read so far; an error if the source cannot be read a second time."""
+    if STDIN in source.files():
+        raise BadData(f"stdin has {problem}, and cannot be read a second time; {advice}") from None
+    if hashes is not None:
+        hashes.clear()
 
 
 def _over_frequent_terms(source: DataFile, counting: _Counting) -> _Counting:
@@ -156,13 +159,8 @@ def _count_labelled(source: DataFile, counting: _Counting, hashes: LearntHashes 
     try:
         return _count(source, counting, hashes, multilabel=bool(source.multilabel))
     except _KeepUnlabelled as found:
-        if STDIN in source.files():
-            raise BadData(
-                f"stdin has {count_noun(found.n_dropped, 'document')} without a label before the first with several, "
-                "and cannot be read a second time; put the data into a file"
-            ) from None
-        if hashes is not None:
-            hashes.clear()
+        problem = f"{count_noun(found.n_dropped, 'document')} without a label before the first with several"
+        _start_again(source, hashes, problem, "put the data into a file")
         return _count(source, counting, hashes, multilabel=True)
 
 
