@@ -102,6 +102,11 @@ class FittedModel:
         return self.calibration is not None or self.scorer.probabilistic
 
     @property
+    def value_name(self) -> str:
+        """What a class is shown with: "probability" if the model has probabilities, else "score"."""
+        return "probability" if self.probabilistic else "score"
+
+    @property
     def statistic(self) -> NamedCounts | KeptDocuments | PackedDocuments | None:
         """What it was made of, where that was kept: it can then learn more and forget."""
         if self.file is not None:

@@ -42,8 +42,8 @@ class Predictor:
 
     @property
     def kind(self) -> str:
-        """What is shown with a label: a probability where the model has them, else a score."""
-        return "probability" if self.fitted.probabilistic else "score"
+        """What is shown with a label: "probability" or "score"."""
+        return self.fitted.value_name
 
     def check(self) -> None:
         """An error if documents are to be rejected by probabilities that the model does not have."""

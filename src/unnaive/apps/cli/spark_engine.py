@@ -152,7 +152,7 @@ def predict_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile,
         df, columns = read_source(spark, read_as_trained(source, fitted), labelled=False)
         taken = f"{TEXT}_of_unnaive"  # beside the columns of the input, whatever they are called
         new = _new_name("predicted_label", df.columns)
-        scores = {"probability" if fitted.probabilistic else "score": _new_name("scores_of_unnaive", df.columns)}
+        scores = {fitted.value_name: _new_name("scores_of_unnaive", df.columns)}
         out = transform(df.withColumn(taken, text_column(df, columns)), fitted, text=taken, prediction=new, **scores)
         for name, column in scores.items():
             out = out.withColumn(_new_name(name, df.columns), F.array_max(column)).drop(column)

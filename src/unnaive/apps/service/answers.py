@@ -35,11 +35,6 @@ class Answers:
         """Results from the scores that `fitted.scores` returned."""
         return cls(fitted, scores, fitted.probabilities(scores) if fitted.probabilistic else scores)
 
-    @property
-    def value_name(self) -> str:
-        """The name of the values: "probability" or "score"."""
-        return "probability" if self.fitted.probabilistic else "score"
-
     def labels(self) -> list[list[Label]]:
         """The labels that the model's decision assigns to each text, in the order of `predict`."""
         classes = self.fitted.classes
@@ -78,11 +73,6 @@ class TopAnswers:
 
     fitted: FittedModel
     top: TopLabels
-
-    @property
-    def value_name(self) -> str:
-        """What the values are."""
-        return "probability" if self.fitted.probabilistic else "score"
 
     def labels(self) -> list[list[Label]]:
         """The labels that the model's decision gives to each text, in the order in which `predict` has them."""

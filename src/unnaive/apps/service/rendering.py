@@ -68,7 +68,7 @@ def render_plain(
 
 def plain_rows(answers: Answers | TopAnswers, limit: int | None, above: float | None = None) -> list[dict[str, object]]:
     """The same as values, with only classes of at least the value `above`."""
-    name = answers.value_name
+    name = answers.fitted.value_name
     return [
         {"label": labels[0] if labels else None, "labels": labels,
          "classes": [{"label": label, name: value} for label, value in ranked]}

@@ -412,8 +412,10 @@ def _best(fitted: FittedModel, texts: Sequence[str]) -> list[dict[str, Any]]:
     scores = fitted.scores(list(texts))
     values = fitted.probabilities(scores) if fitted.probabilistic else scores
     best = fitted.first_labels(scores)
-    name = "probability" if fitted.probabilistic else "score"
-    return [{"label": fitted.classes[index], name: float(row[index])} for index, row in zip(best, values, strict=True)]
+    return [
+        {"label": fitted.classes[index], fitted.value_name: float(row[index])}
+        for index, row in zip(best, values, strict=True)
+    ]
 
 
 def check_label(fitted: FittedModel, label: Label) -> None:

@@ -26,7 +26,7 @@ class Version:
     @lazy_property
     def json_pieces(self) -> JsonPieces:
         """The parts of answers that are the same for every text."""
-        return JsonPieces.of(self.fitted.classes, "probability" if self.fitted.probabilistic else "score")
+        return JsonPieces.of(self.fitted.classes, self.fitted.value_name)
 
 
 def load_served(path: Path, *, mapped: bool) -> FittedModel:
