@@ -201,7 +201,7 @@ class SetCoverage:
     empty        the share of empty sets
     single       the share of sets with one label
     worst_class  the lowest coverage over the classes that the model knows
-    several      the coverage of documents with several labels; None if there are none
+    several      the coverage of documents with more than one label; None if there are none
     """
 
     confidence: float

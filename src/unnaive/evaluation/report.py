@@ -143,7 +143,7 @@ def coverage_rows(evaluation: Evaluation) -> list[tuple[str, ...]]:
 
 
 def coverage_notes(evaluation: Evaluation, confidence: float = 0.9) -> list[str]:
-    """The guarantees of prediction sets, one sentence each; and the result for documents with several labels."""
+    """The guarantees of prediction sets, one sentence each; and the result for documents with more than one label."""
     results = evaluation.coverage(confidence)
     if not results:
         return []
@@ -157,7 +157,7 @@ def coverage_notes(evaluation: Evaluation, confidence: float = 0.9) -> list[str]
     ]
     if results[0].several is not None:
         told.append(
-            f"the set contains all labels of {100 * results[0].several:.1f} % of the documents with several labels"
+            f"the set contains all labels of {100 * results[0].several:.1f} % of the documents with more than one label"
         )
     return told
 

@@ -98,7 +98,7 @@ class UnpackedStream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill `buffer`; stop where too much comes out of too little."""
+        """Fill `buffer`; an error if the compression ratio exceeds the maximum."""
         data = self._unpacked.read(len(buffer))
         buffer[: len(data)] = data
         self._count += len(data)
@@ -184,7 +184,7 @@ def open_bytes(path: str | Path, on_read: OnRead | None = None, max_ratio: int =
 
 
 def _open_raw(path: Path) -> tuple[IO[bytes], bytes]:
-    """(the file, what was read of it already); a named pipe that nobody writes to is not waited for in vain."""
+    """(the file, the bytes already read from it); an error for a named pipe that nobody writes to."""
     if not stat.S_ISFIFO(path.stat().st_mode):
         return path.open("rb", buffering=0), b""
     pipe = os.open(path, os.O_RDONLY | PLAIN | NO_WAIT)

@@ -89,9 +89,9 @@ class ConformalScores:
     mean_p    the mean of p of each class over all documents (n_classes,), which new documents have if nothing changed;
               None for multilabel documents, and in files from before it was kept
 
-    Documents with several labels have the larger scores, and are the fewer: sets made by the scores of all documents
-    together would hold all labels of 9 of 10 documents, but of those with several labels only of 6 or 7. So there are
-    two promises, one for those with one label and one for those with several, and a set keeps both.
+    In multilabel data, documents with more than one label have larger scores and are rarer. Sets from the scores of all
+    documents would contain all labels of 9 in 10 documents, but only of 6 or 7 in 10 of those with more than one label.
+    So there are two guarantees, one for documents with one label and one for the others, and a set satisfies both.
     """
 
     overall: Ladder
@@ -149,7 +149,7 @@ class ConformalScores:
         return max(finite) if finite else float("inf")
 
     def covers_several(self, confidence: float) -> bool:
-        """Whether documents with several labels are enough for a promise of their own."""
+        """Whether enough documents with more than one label were held out for a guarantee of their own."""
         return self.several is not None and bool(np.isfinite(self.several.threshold(confidence, MOST)))
 
     def _limits_by_class(self, confidence: float) -> Floats:
@@ -264,7 +264,7 @@ def describe_sets(
         whole = f"sets hold all labels of about {share} of documents like those of training"
         if scores.covers_several(confidence):
             return [f"{whole}: of those with one label, and of those with several"]
-        return [f"{whole}; of those with several labels too few were held out for a promise of their own"]
+        return [f"{whole}; too few with more than one label were held out for a guarantee of their own"]
     told = [f"by class, sets hold a class in {share} of the documents that have it"]
     pooled = [str(classes[c]) for c in scores.pooled_classes(confidence)]
     if pooled:

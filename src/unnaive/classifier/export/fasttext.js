@@ -227,7 +227,7 @@ function probabilitiesOf(scores) {
 /** The labels, in the order of `scores` and `probabilities`. */
 export const classes = Object.freeze(MODEL.classes.slice());
 
-/** What the model is: its name, its loss, and whether a text may have several labels. */
+/** What the model is: its name, its loss, and whether it is multilabel. */
 export const model = Object.freeze({ ...MODEL.about, confidences: [] });
 
 /** The labels of a text, with scores and probabilities; see model.d.ts for the options. */

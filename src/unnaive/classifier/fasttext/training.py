@@ -33,7 +33,7 @@ def train_supervised(
     """Train a classifier on a file of labelled lines.
 
     It is a softmax regression on words and n-grams (`maxent`), fastText's model without the vectors between, fitted to
-    its optimum; for the loss "ova", and for files with several labels on a line, one regression for each label. With
+    its optimum; for the loss "ova", and for multilabel files, it fits one regression for each label. With
     `autotuneValidationFile`, `autotuneDuration` or `autotuneModelSize` it is `auto`, which chooses on documents that it
     holds out itself.
 

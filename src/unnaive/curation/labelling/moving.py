@@ -52,7 +52,7 @@ def export_labels(record: LabelRecord, path: Path, form: str | None = None) -> i
 
 
 def _table_rows(rows: Sequence[LabelledText], multilabel: bool, form: str) -> list[dict[str, Any]]:
-    """Rows with id, text and label; several labels are a list, in CSV and TSV one cell."""
+    """Rows with id, text and label; the labels of multilabel data are a list, in CSV and TSV one cell."""
     if not multilabel:
         return [{"id": name, "text": text, "label": labels[0]} for name, text, labels in rows]
     if form not in DELIMITERS:

@@ -35,7 +35,7 @@ def count_rows(rows: Any, rule: TokenRule, *, missing: str = "error") -> NamedCo
 
 @dataclass(frozen=True, eq=False)
 class CountedRows:
-    """The sums over the rows that have a text and a label; how many rows have not, and how many have several labels."""
+    """The sums over the rows that have a text and a label; how many rows lack one, and how many are multilabel."""
 
     run: Run | None
     left_out: int
