@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from unnaive import TextClassifier
-from unnaive.base.errors import BadData, UnnaiveError
+from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
 from unnaive.io.fields import encode_records, parse_date
 from unnaive.text.sections import section_modes, shown_record
 
@@ -111,6 +111,8 @@ def test_every_other_verb(run, files):
     done(run("label", "old.csv", *TRAIN, "-o", "labels.db", "--status"))
     done(run("train", "labels.db", "-m", "nbsvm", "-o", "labelled.model"))
     done(run("predict", "labelled.model", "new.csv"))
+    for verb in ("evaluate", "predict", "update", "forget"):
+        done(run(verb, "labelled.model", "labels.db", *(["-o", "out.csv"] if verb == "predict" else [])))
 
 
 @pytest.mark.parametrize(
@@ -127,10 +129,15 @@ def test_every_other_verb(run, files):
         (["train", "new.csv", *TRAIN, "--fields", "none", "-o", "x.model"], "--fields none contradicts"),
         (["train", "new.csv", *TRAIN, "--message", "body", "-o", "x.model"], "message parts are read of texts"),
         (["train", "new.csv", *TRAIN, "--category", "Product", "-o", "x.model"], "did you mean 'product'"),
+        (
+            ["predict", "plain.model", "new.csv", "--category", "product"],
+            "the model reads texts, and 'product' is named",
+        ),
     ],
 )
 def test_what_cannot_be_is_one_sentence(run, files, command, sentence):
     done(run("train", "old.csv", *TRAIN, "-m", "multinomial", "-o", "m.model"))
+    done(run("train", "old.csv", "--label", "queue", "--text", "body", "-m", "multinomial", "-o", "plain.model"))
     rows = make_rows(5, seed=2)
     write(files / "less.csv", [{name: value for name, value in row.items() if name != "product"} for row in rows])
     write(files / "odd.csv", [row | {"age": "old"} for row in rows])
@@ -147,9 +154,20 @@ def test_evident_fields_are_guessed_without_ids_and_leaks(run, files):
         "train", "tickets.csv", "--label", "queue", "--text", "body", "--fields", "auto", "-o", "m.model"
     )
     assert code == 0
-    assert "product (category), age (number), opened (date)" in err
-    assert "code (tells the label by itself)" in err
-    assert "ticket" not in err.partition("read as fields:")[2].partition("\n")[0]
+    line = (
+        "read as fields: subject (category), product (category), age (number), opened (date); left out: ticket (nearly "
+        "all values differ), code (tells the label by itself)"
+    )
+    assert f"note: tickets.csv: {line}\n" in err
+    records = [{name: value for name, value in row.items() if name not in ("queue", "body")} for row in rows]
+    with pytest.warns(UnnaiveWarning) as found:
+        model = TextClassifier("multinomial", fields="auto").fit(records, [row["queue"] for row in rows])
+    assert str(found[0].message) == line
+    assert list(model.fields_) == ["subject", "product", "age", "opened"]
+    assert list(TextClassifier("multinomial", fields=["code"]).fit(rows, [row["queue"] for row in rows]).fields_) == [
+        "code"
+    ]
+    done(run("train", "tickets.csv", "--label", "queue", "--fields", "auto", "--category", "code", "-o", "m.model"))
 
 
 @pytest.mark.slow

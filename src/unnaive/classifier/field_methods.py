@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unnaive.base.errors import UnnaiveError
-from unnaive.io.fields import as_documents, guess_fields, has_kinds
+from unnaive.io.field_choice import guess_fields
+from unnaive.io.fields import as_documents, has_kinds
 from unnaive.text.sections import read_fields
 
 
@@ -16,11 +17,11 @@ class FieldMethods:
     fields: Mapping[str, str] | Sequence[str] | None
     fields_: dict[str, str]
 
-    def _find_fields(self, records: Any) -> None:
-        """Guess the kinds of fields that came without, by the records to learn from."""
+    def _find_fields(self, records: Any, labels: Any) -> None:
+        """Guess the kinds of fields that came without, by the records to learn from and their labels."""
         self.__dict__.pop("fields_", None)
         if self.fields is not None and not has_kinds(self.fields):
-            self.fields_ = guess_fields(self.fields, records)
+            self.fields_ = guess_fields(self.fields, records, labels)
 
     def _known_fields(self) -> Any:
         """The fields with their kinds: as given, or as guessed from the records that were learnt."""

@@ -114,6 +114,16 @@ def _differs_from_itself(value: Any) -> bool:
     return bool(value != value) if isinstance(value, float) or hasattr(value, "dtype") else False
 
 
+def finest_unit(value: Any, kind: str) -> str:
+    """What stands for a value by itself: of a number the narrowest interval, else all that it is.
+
+    >>> finest_unit(3.6, "number"), finest_unit("2024-03-05", "date"), finest_unit("old", "number")
+    ('[3.5,4)', '2024-03-05', 'old')
+    """
+    number = read_number(value) if kind == "number" and not is_missing(value) else None
+    return str(value).strip() if number is None else _number_units(number, "")[-1]
+
+
 def _category_units(value: Any, name: str) -> list[str]:
     """The value itself, or each of several; 3.0, as pandas has whole numbers beside empty cells, is 3."""
     if isinstance(value, (list, tuple)):
@@ -289,24 +299,6 @@ def has_kinds(fields: Any) -> bool:
     if isinstance(fields, str) or not isinstance(fields, Sequence):
         return not isinstance(fields, str)
     return all(isinstance(one, str) and one.rpartition(":")[2] in KINDS and ":" in one for one in fields)
-
-
-def guess_fields(names: Any, records: Any) -> dict[str, str]:
-    """The kinds of the named fields, or with "auto" of all, by the first records' values.
-
-    >>> guess_fields(["age", "queue"], {"age": [1.5, 2.5, None], "queue": ["a", "b", "a"]})
-    {'age': 'number', 'queue': 'category'}
-    """
-    columns = record_columns(records)
-    if columns is None:
-        raise BadData("fields are those of records; give a DataFrame, a list of dicts, or a dict of columns")
-    wanted = list(columns) if names == "auto" else names
-    if isinstance(wanted, str) or not isinstance(wanted, Sequence):
-        raise BadData(f'fields came as {names!r}; give names, kinds by name, or "auto" for all')
-    lacking = next((name for name in wanted if name not in columns), None)
-    if lacking is not None:
-        raise BadData(f"the records have no field {lacking!r}; they have {', '.join(columns)}")
-    return {name: guess_kind(name, columns[name][:SAMPLE]) for name in wanted}
 
 
 def guess_kind(name: str, values: Sequence[Any]) -> str:
