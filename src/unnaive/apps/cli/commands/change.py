@@ -147,8 +147,6 @@ def follow_source(
         raise UnnaiveError("--follow takes one file or - for stdin, and writes to MODEL itself; leave --output out")
     fitted = load_model(model)
     kept_statistic(fitted, "follow")
-    if fitted.token_rule is not None and fitted.token_rule.fields is not None:
-        raise UnnaiveError("--follow reads texts, and the model reads records with fields; update it with files")
     if fitted.register is not None:
         raise UnnaiveError("--follow does not keep a register; update this model with files")
     usual = fitted.columns
