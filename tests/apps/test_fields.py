@@ -117,29 +117,56 @@ def test_streaming_and_the_matrix_on_disk_give_the_same_model(run, files):
         assert (files / "a.model").read_bytes() == (files / "b.model").read_bytes()
 
 
+RECORD = {"subject": "refund please", "body": "my card", "age": 200, "product": "Laser Printer"}
+MATRIX = {
+    "train": ["train", "old.csv", *TRAIN, "-m", "nbsvm", "--calibrate", "temperature", "-o", "m.model"],
+    "predict": ["predict", "m.model", "new.csv"],
+    "evaluate": ["evaluate", "m.model", "new.csv", "--json"],
+    "explain": ["explain", "m.model", json.dumps(RECORD)],
+    "inspect": ["inspect", "m.model"],
+    "update": ["update", "m.model", "new.csv"],
+    "forget": ["forget", "m.model", "new.csv", "--receipt", "r.json"],
+    "verify": ["verify", "m.model", "--receipt", "r.json"],
+    "merge": ["merge", "m.model", "m2.model", "-o", "both.model"],
+    "remake": ["remake", "m.model", "--min-df", "2", "-o", "again.model"],
+    "compress": ["compress", "m.model", "-o", "small.model", "--max-size", "20kB"],
+    "filter": ["filter", "m.model", "new.jsonl", "--keep", "bug", "--above", "0.5", "-o", "kept.jsonl"],
+    "audit": ["audit", "all.csv", *TRAIN, "--fast", "-o", "audit"],
+    "clean": ["clean", "all.csv", "audit/findings.csv", "-o", "fixed.csv", *TRAIN],
+    "compare": ["compare", "all.csv", *TRAIN, "--models", "multinomial", "--folds", "2"],
+    "label": ["label", "old.csv", *TRAIN, "-o", "labels.db", "--status"],
+}
+ELSEWHERE = {
+    "serve": "tests/apps/service/test_service_fields.py", "rebase": "it teaches what the service recorded, as texts",
+    "export": "refused in a sentence, below", "import": "other tools' models", "demo": "its own texts",
+    "collections": "their own texts", "reproduce": "papers' collections", "doctor": "no data", "plot": "measures alone",
+}  # fmt: skip
+
+
 @pytest.mark.slow
-def test_every_other_verb(run, files):
-    done(run("train", "old.csv", *TRAIN, "-m", "nbsvm", "--calibrate", "temperature", "-o", "m.model"))
-    predicted = done(run("predict", "m.model", "new.csv"))
-    assert predicted.startswith("ticket,subject,body,product,age,opened,queue,label,")
-    assert json.loads(done(run("evaluate", "m.model", "new.csv", "--json")))["measures"]["accuracy"] > 0.5
-    record = json.dumps({"subject": "refund please", "body": "my card", "age": 200, "product": "Laser Printer"})
-    shown = done(run("explain", "m.model", record))
-    assert all(
-        part in shown
-        for part in ("subject: refund please", "age = 200 in [192, 224)", "product = Laser Printer", "by field:")
-    )
-    assert "\x1e" not in shown
-    assert json.loads(done(run("explain", "m.model", record, "--json")))["fields"].keys() >= {"subject", "body", "age"}
-    assert "subject:text" in done(run("inspect", "m.model"))
-    done(run("compress", "m.model", "-o", "small.model", "--max-size", "20kB"))
-    done(run("predict", "small.model", "new.csv"))
-    done(run("audit", "all.csv", *TRAIN, "--fast", "-o", "audit"))
+def test_every_verb_of_the_command_line(run, files):
+    import typer
+
+    from unnaive.apps.cli.main import build_app
+
+    assert {*MATRIX, *ELSEWHERE} == set(typer.main.get_command(build_app()).commands)
+    lines = [json.dumps(row) + "\n" for row in make_rows(20, seed=7)]
+    (files / "new.jsonl").write_text("".join(lines), encoding="utf-8")
+    done(run("train", "new.csv", *TRAIN, "-m", "nbsvm", "--calibrate", "temperature", "-o", "m2.model"))
+    shown = {verb: done(run(*command)) for verb, command in MATRIX.items()}
+    assert not any("\x1e" in words for words in shown.values())
+    assert shown["predict"].startswith("ticket,subject,body,product,age,opened,queue,label,")
+    assert json.loads(shown["evaluate"])["measures"]["accuracy"] > 0.5
+    for part in ("subject: refund please", "age = 200 in [192, 224)", "product = Laser Printer", "by field:"):
+        assert part in shown["explain"]
+    assert "subject:text" in shown["inspect"]
     assert "\x1e" not in (files / "audit" / "findings.csv").read_text(encoding="utf-8")
-    done(run("compare", "all.csv", *TRAIN, "--models", "multinomial", "--folds", "2"))
-    done(run("label", "old.csv", *TRAIN, "-o", "labels.db", "--status"))
+    assert (files / "fixed.csv").read_text(encoding="utf-8").startswith("ticket,subject,body,product,age,opened,queue")
+    assert set((files / "kept.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)) < set(lines)
+    found = json.loads(done(run("explain", "m.model", json.dumps(RECORD), "--json")))
+    assert found["fields"].keys() >= {"subject", "body", "age"}
+    done(run("predict", "small.model", "new.csv"))
     done(run("train", "labels.db", "-m", "nbsvm", "-o", "labelled.model"))
-    done(run("predict", "labelled.model", "new.csv"))
     for verb in ("evaluate", "predict", "update", "forget"):
         done(run(verb, "labelled.model", "labels.db", *(["-o", "out.csv"] if verb == "predict" else [])))
 

@@ -84,7 +84,7 @@ def _add_hugging_face(router: APIRouter, models: Models) -> None:
         texts = [asked.inputs] if single else [_sequence(item) for item in asked.inputs or ()]
         if asked.inputs is None:
             raise Refused(422, "give inputs (a text or a list of texts), or tasks of Label Studio")
-        answers = await _answers(models, served, texts)  # type: ignore[arg-type]
+        answers = await _answers(models, served, texts)
         rows = _scored(Answers(answers.fitted, answers.scores, answers.scores) if asked.raw_scores else answers, None)
         return json_response(rows[0] if single else rows)
 
