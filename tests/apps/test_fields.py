@@ -286,6 +286,35 @@ def test_a_record_by_hand():
     }  # fmt: skip
 
 
+def test_a_field_of_character_ngrams_by_hand(run, files):
+    """A code has n-grams of its own, and the other texts keep their words."""
+    records = [{"body": "go", "code": "AB-1"}, {"body": "vote", "code": "ab2"}]
+    model = TextClassifier("nbsvm", fields={"body": "text", "code": "characters"}).fit(records, ["s", "p"])
+    assert {term for term in model.vocabulary_ if "=_a" in term} == {
+        "code=_a", "code=_ab", "code=_ab-", "code=_ab-1", "code=_ab2", "code=_ab2_",
+    }  # fmt: skip
+    shown = [one.term for one in model.explain(records[0], "s").evidence]
+    assert "code = AB-1" in shown
+    done(
+        run(
+            "train",
+            "old.csv",
+            "--label",
+            "queue",
+            "--text",
+            "body",
+            "--characters",
+            "subject",
+            "-m",
+            "nbsvm",
+            "-o",
+            "c.model",
+        )
+    )
+    assert "subject:characters" in done(run("inspect", "c.model"))
+    done(run("predict", "c.model", "new.csv"))
+
+
 def test_values_cannot_begin_sections():
     fields = ("a:text", "b:category")
     (record,) = encode_records({"a": ["x\x1eb\x1fy\x1fz"], "b": ["p\x1fq\x1e"]}, fields)

@@ -16,7 +16,7 @@ from unnaive.io.profiles import LABEL_NAMES, TEXT_NAMES, Profile, profile_column
 from unnaive.text.sections import TEXT_KINDS, field_kinds, read_fields
 
 MOST_LISTED = 12
-FIXED_KINDS = ("category", "number", "date")  # of fields that are no texts
+FIXED_KINDS = ("category", "number", "date", "characters")  # of fields that are no texts
 
 ColumnSample = Mapping[str, Sequence[Any]]  # the first values of each column
 

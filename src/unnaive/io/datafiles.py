@@ -75,10 +75,12 @@ class DataFile(ColumnOptions):
     @property
     def fixed_fields(self) -> tuple[str, ...]:
         """The columns that options name as fields beside the texts, as "name:kind"."""
-        kinds = {"category": self.category, "number": self.number, "date": self.date}
+        kinds = {"category": self.category, "number": self.number, "date": self.date, "characters": self.characters}
         named = tuple(f"{name}:{kind}" for kind, names in kinds.items() for name in names)
         if self.fields == "none" and named:
-            raise BadData("--fields none contradicts --category, --number and --date; leave one of them out")
+            raise BadData(
+                "--fields none contradicts --category, --number, --date and --characters; leave one of them out"
+            )
         return named
 
     def files(self) -> list[str]:

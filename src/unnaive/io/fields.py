@@ -3,7 +3,8 @@
 A pure function of a record and its fields' kinds: nothing depends on other records, so that counts of the terms add and
 subtract exactly. A category is one term, its value. A number is a term for the interval it lies in, at three
 resolutions: 1, 2 and 4 intervals to the octave, whose borders depend on no data; zero is a term of its own, and signs
-are kept apart. A date is a term each for its year, month, weekday and, where it has a time, hour. An empty cell is the
+are kept apart. A date is a term each for its year, month, weekday and, where it has a time, hour. A text read as
+characters is a term for each of its character n-grams, whatever the token rule of the other texts. An empty cell is the
 term "(missing)" of its field. A value that training never saw is a term that no weight speaks of: no evidence.
 """
 
@@ -230,8 +231,20 @@ def _moment(parts: dict[str, str | None]) -> tuple[datetime, bool] | None:
         return None
 
 
+def _character_units(value: Any, name: str) -> list[str]:
+    """The character n-grams of a text, as a token rule with analyzer "char" cuts them; "_" is a border.
+
+    >>> _character_units("A-1", "code")
+    ['_a', 'a-', '-1', '1_', '_a-', 'a-1', '-1_', '_a-1', 'a-1_', '_a-1_']
+    """
+    from unnaive.text.tokens import TokenRule, spans
+
+    found = spans(_encode_text(value, name), TokenRule(analyzer="char"))
+    return [term[1:].replace(" ", "_") for _, _, term in found]
+
+
 FIXED_KINDS: dict[str, Callable[[Any, str], list[str]]] = {
-    "category": _category_units, "number": _number_units, "date": _date_units,
+    "category": _category_units, "number": _number_units, "date": _date_units, "characters": _character_units,
 }  # fmt: skip
 
 

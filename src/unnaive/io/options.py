@@ -158,10 +158,13 @@ class ColumnOptions:
     date: tuple[str, ...] = option(
         "Column of dates, read as a field of its own; may be repeated.", default=(), metavar="COLUMN"
     )
+    characters: tuple[str, ...] = option(
+        "Column of text, read as a field of character n-grams; may be repeated.", default=(), metavar="COLUMN"
+    )
     fields: str | None = option(
         "Read columns as fields: auto (those with evident kinds, never ids or leaks) or none.",
         choices=("auto", "none"), metavar="KIND",
-        more="By default those named with --category, --number and --date, beside the texts.",
+        more="By default those named with --category, --number, --date and --characters, beside the texts.",
     )  # fmt: skip
     separator: str | None = option(
         "Separator of the labels in a multilabel cell, e.g. ; or list for cells such as ['a', 'b'].",

@@ -19,7 +19,7 @@ TEXT_BEFORE = "text"  # what stands before all sections
 def name_evidence(record: str, evidence: Sequence[Evidence], fields: tuple[str, ...]) -> tuple[Evidence, ...]:
     """Evidence with its terms as people say them: "subject: refund", "product = Printer", "age = 3.6 in [3.5, 4)".
 
-    The intervals of a number, and the parts of a date, are one piece of evidence each: the sum of them. Of the
+    The intervals of a number, the parts of a date and character n-grams are one piece of evidence each: their sum. Of
     intervals, the narrowest that the model knows is named.
     """
     kinds = {field_key(name): kind for name, kind in field_kinds(fields).items()}
@@ -29,7 +29,7 @@ def name_evidence(record: str, evidence: Sequence[Evidence], fields: tuple[str, 
     narrowest: dict[str, tuple[float, str]] = {}
     for one in evidence:
         key, sign, rest = split_term(one.term, fields)
-        if sign == FIXED and kinds[key] in ("number", "date") and values.get(key):
+        if sign == FIXED and kinds[key] in ("number", "date", "characters") and values.get(key):
             before = parts.get(key)
             if kinds[key] == "number" and (width := interval_width(rest)) is not None:
                 narrowest[key] = min((width, rest.replace(",", ", ")), narrowest.get(key, (math.inf, "")))

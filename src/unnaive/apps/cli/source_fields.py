@@ -23,7 +23,7 @@ def settle_fields(source: DataFile, *, labelled: bool = True) -> tuple[DataFile,
         return source, None
     if "-" in source.paths:
         if source.fields == "auto":
-            raise UnnaiveError("the fields of stdin cannot be guessed; name them with --category, --number and --date")
+            raise UnnaiveError("the fields of stdin cannot be guessed; name them, e.g. with --category")
         if not source.text:
             raise UnnaiveError("stdin with fields needs the columns of text by name; say --text NAME")
         return source, (*(f"{name}:{TEXT}" for name in source.text), *source.fixed_fields)
@@ -36,9 +36,8 @@ def settle_fields(source: DataFile, *, labelled: bool = True) -> tuple[DataFile,
     if not columns.fields:
         return replace(source, fields=None), None
     kinds = field_kinds(columns.fields)
-    category, number, date = (tuple(name for name in kinds if kinds[name] == kind) for kind in FIXED_KINDS)
-    settled = replace(source, text=columns.texts, fields=None, category=category, number=number, date=date)
-    return settled, columns.fields
+    named = {kind: tuple(name for name in kinds if kinds[name] == kind) for kind in FIXED_KINDS}
+    return replace(source, text=columns.texts, fields=None, **named), columns.fields
 
 
 def recorded_fields(source: DataFile) -> tuple[str, ...] | None:
