@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from unnaive.apps.cli.screen import note
 from unnaive.base.errors import UnnaiveError
@@ -36,7 +36,7 @@ def settle_fields(source: DataFile, *, labelled: bool = True) -> tuple[DataFile,
     if not columns.fields:
         return replace(source, fields=None), None
     kinds = field_kinds(columns.fields)
-    named = {kind: tuple(name for name in kinds if kinds[name] == kind) for kind in FIXED_KINDS}
+    named: dict[str, Any] = {kind: tuple(name for name in kinds if kinds[name] == kind) for kind in FIXED_KINDS}
     return replace(source, text=columns.texts, fields=None, **named), columns.fields
 
 
