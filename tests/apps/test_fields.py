@@ -130,6 +130,7 @@ MATRIX = {
     "merge": ["merge", "m.model", "m2.model", "-o", "both.model"],
     "remake": ["remake", "m.model", "--min-df", "2", "-o", "again.model"],
     "compress": ["compress", "m.model", "-o", "small.model", "--max-size", "20kB"],
+    "export": ["export", "m.model", "--to", "js", "-o", "exported"],
     "filter": ["filter", "m.model", "new.jsonl", "--keep", "bug", "--above", "0.5", "-o", "kept.jsonl"],
     "audit": ["audit", "all.csv", *TRAIN, "--fast", "-o", "audit"],
     "clean": ["clean", "all.csv", "audit/findings.csv", "-o", "fixed.csv", *TRAIN],
@@ -138,7 +139,7 @@ MATRIX = {
 }
 ELSEWHERE = {
     "serve": "tests/apps/service/test_service_fields.py", "rebase": "it teaches what the service recorded, as texts",
-    "export": "refused in a sentence, below", "import": "other tools' models", "demo": "its own texts",
+    "import": "other tools' models", "demo": "its own texts",
     "collections": "their own texts", "reproduce": "papers' collections", "doctor": "no data", "plot": "measures alone",
 }  # fmt: skip
 
@@ -174,7 +175,8 @@ def test_every_verb_of_the_command_line(run, files):
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        (["export", "m.model", "--to", "js", "-o", "out"], "reads records with fields"),
+        (["export", "m.model", "--to", "c", "-o", "out"], "which only the target js does"),
+        (["export", "m.model", "--to", "js", "--page", "-o", "out"], "which only the target js does"),
         (["filter", "m.model", "new.txt", "--keep", "bug", "--above", "0.5", "-o", "out"], "new.txt has texts alone"),
         (["explain", "m.model", "refund"], "give a JSON object"),
         (["predict", "m.model", "less.csv"], "has no column 'product', which the model reads as a field"),

@@ -138,7 +138,7 @@ def _category_units(value: Any, name: str) -> list[str]:
 def _number_units(value: Any, name: str) -> list[str]:
     """The intervals that a number lies in, wide ones first.
 
-    >>> _number_units(3.5, "age"), _number_units("-1,000", "x")[0], _number_units(0, "x")
+    >>> _number_units(3.5, "age"), _number_units("-1,000", "x")[0], _number_units(-0.0, "x")
     (['[2,4)', '[3,4)', '[3.5,4)'], '(-1024,-512]', ['0'])
     """
     number = read_number(value)
@@ -147,7 +147,7 @@ def _number_units(value: Any, name: str) -> list[str]:
             f"field {name!r} is a number, and a value of it is {str(value)[:40]!r}; mend it or leave it empty"
         )
     if number == 0 or math.isinf(number):
-        return [f"{number:g}"]
+        return [f"{abs(number) if number == 0 else number:g}"]
     return [_interval(number, parts) for parts in RESOLUTIONS]
 
 
