@@ -25,7 +25,14 @@ from unnaive.data.training_data import DocumentRows
 from unnaive.data.weighting import document_frequency, presence
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.top_tuning import needs_top_scores
-from unnaive.learning.train import hold_out_parts, kept_rows, tune_by_part, untuned_decision, with_vector_words
+from unnaive.learning.train import (
+    has_vectors,
+    hold_out_parts,
+    kept_rows,
+    tune_by_part,
+    untuned_decision,
+    with_vector_words,
+)
 from unnaive.learning.tuned_models import find_tuning, tune_choice, tune_model, warn_about_loss, was_tuned
 from unnaive.learning.update import kept_statistic
 from unnaive.linear.linear import Linear
@@ -116,7 +123,7 @@ def _tuned_anew(fitted: FittedModel, small: Compressed, texts: Any) -> FittedMod
     if not isinstance(documents, KeptDocuments):
         raise RuntimeError("a model with documents that keeps none")
     rows = kept_rows(documents, fitted.target_type, thread_count(fitted.n_jobs)).weighted(spec.class_weight)
-    if spec.vectors is not None:
+    if has_vectors(spec, fitted.token_rule):
         spec, rows = with_vector_words(spec, rows, fitted.token_rule)
     tuning = find_tuning(spec, rows.targets, tune=True)
     if needs_top_scores(fitted.scorer, rows.X.shape[0]):
