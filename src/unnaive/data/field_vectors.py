@@ -68,6 +68,11 @@ def vector_keys(fields: Sequence[str] | None) -> tuple[tuple[str, int], ...]:
     return tuple((field_key(name), length) for name, length in vector_lengths(fields).items())
 
 
+def columns_of_words(n_columns: int, vectors: Sequence[FieldVectors]) -> Ids | None:
+    """The columns that do not stand for the numbers of vector fields; None for all."""
+    return np.setdiff1d(np.arange(n_columns), np.concatenate([one.columns for one in vectors])) if vectors else None
+
+
 def missing_power_terms(vocabulary: Vocabulary, keys: Sequence[tuple[str, int]]) -> Vocabulary:
     """The terms of powers that new documents may have, though those with this vocabulary have them not."""
     terms: list[str] = []

@@ -83,8 +83,8 @@ def _encode_column(name: str, kind: str, values: Iterable[Any]) -> list[str]:
         return [start + _encode_text(value, name) for value in values]
     if base_kind(kind) == VECTOR:
         length = vector_lengths([f"{name}:{kind}"])[name]
-        found = vector_units(list(values), name, length, is_missing)
-        return [start + (UNIT + MISSING_UNIT if one is None else f"{one[0]} numbers{UNIT}{one[1]}") for one in found]
+        units = vector_units(list(values), name, length, is_missing)
+        return [start + (UNIT + MISSING_UNIT if one is None else f"{one[0]} numbers{UNIT}{one[1]}") for one in units]
     known: dict[Any, str] = {}
     sections = []
     for value in values:

@@ -83,15 +83,14 @@ class VectorTable(Table):
             held = dict(zip(own, values, strict=True))
             for name, rows in self.arrays.items():
                 if len(rows) < at + size:
-                    raise BadData(f"the vectors of {name!r} have {len(rows):,} rows, and {self.source} has more")
+                    raise BadData(
+                        f"the vectors of {name!r} have {len(rows):,} rows, and {self.source} has more; give one a row"
+                    )
                 held[name] = list(rows[at : at + size])
             yield [held[name] for name in wanted]
             at += size
         for name, rows in self.arrays.items():
-            if len(rows) > at and not self.is_part:
-                raise BadData(f"the vectors of {name!r} have {len(rows):,} rows, and {self.source} has {at:,}")
-
-    @property
-    def is_part(self) -> bool:
-        """Whether only the first rows of the table are read."""
-        return getattr(getattr(self.table, "options", None), "rows", None) is not None
+            if len(rows) > at:
+                raise BadData(
+                    f"the vectors of {name!r} have {len(rows):,} rows, and {self.source} has {at:,}; give one for each"
+                )

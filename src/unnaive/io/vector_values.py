@@ -42,7 +42,7 @@ def holds_vectors(values: Sequence[Any]) -> bool:
     >>> holds_vectors([[0.1, 0.2, 0.3, 0.5], None]), holds_vectors([[1, 2]]), holds_vectors([["a", "b", "c", "d"]])
     (True, False, False)
     """
-    filled = [value for value in values if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0)]
+    filled = [value for value in values if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) > 0]
     if not filled or len(filled) < sum(value is not None for value in values) or len({len(one) for one in filled}) > 1:
         return False
     return len(filled[0]) >= LEAST_LENGTH and all(isinstance(one, (float, np.number)) for one in filled[0])

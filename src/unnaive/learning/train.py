@@ -15,7 +15,7 @@ from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning, choose
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
-from unnaive.data.field_vectors import FieldVectors, missing_power_terms, vector_keys
+from unnaive.data.field_vectors import FieldVectors, columns_of_words, missing_power_terms, vector_keys
 from unnaive.data.folds import block_folds, fold_strata, folds, out_of_fold, shuffle_blocks, split_folds
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
@@ -409,16 +409,11 @@ def find_field_vectors(spec: TrainingSpec, vocabulary: Vocabulary | None) -> lis
     return [one for one in found if one is not None]
 
 
-def _columns_of_words(n_columns: int, dense: Sequence[FieldVectors]) -> Ids | None:
-    """The columns that do not stand for numbers of vector fields; None for all."""
-    return np.setdiff1d(np.arange(n_columns), np.concatenate([one.columns for one in dense])) if dense else None
-
-
 def _selection(
     spec: TrainingSpec, named: NamedCounts, dense: Sequence[FieldVectors]
 ) -> Callable[[Sparse, Sparse, Floats | None], Ids]:
     """What gives the columns that `min_df` and `select` leave of other documents X with labels Y and weights."""
-    words, vocabulary = _columns_of_words(named.counts.n_terms, dense), named.vocabulary
+    words, vocabulary = columns_of_words(named.counts.n_terms, dense), named.vocabulary
     if words is not None and vocabulary is not None:
         vocabulary = vocabulary.take(words)
 
@@ -438,7 +433,7 @@ def _active_terms(spec: TrainingSpec, named: NamedCounts, dense: Sequence[FieldV
 
     Those of the numbers of vector fields are not among them.
     """
-    words = _columns_of_words(named.counts.n_terms, dense)
+    words = columns_of_words(named.counts.n_terms, dense)
     if words is not None and named.vocabulary is not None:
         if not bool((named.counts.df[words] > 0).any()):
             return words[:0]  # vectors alone
@@ -537,7 +532,7 @@ def _fold_like_new(spec: TrainingSpec, rows: DocumentRows, n_folds: int) -> Ids:
     """
     strata, pooled = fold_strata(rows.targets.Y)
     X, vocabulary = rows.X, rows.vocabulary
-    words = _columns_of_words(X.shape[1], find_field_vectors(spec, vocabulary))
+    words = columns_of_words(X.shape[1], find_field_vectors(spec, vocabulary))
     if words is not None and vocabulary is not None:
         X, vocabulary = take_columns(csr_array(X), words), vocabulary.take(words)
     passages = find_shared_passages(X, strata, vocabulary) + find_copies(X, strata, vocabulary)

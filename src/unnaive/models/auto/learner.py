@@ -14,7 +14,7 @@ from unnaive.base.blas import one_blas_thread
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 from unnaive.base.settings import setting, shorten_value
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
-from unnaive.data.field_vectors import FieldVectors
+from unnaive.data.field_vectors import FieldVectors, columns_of_words
 from unnaive.data.products import take_columns
 from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import single_labels
@@ -243,7 +243,7 @@ class Auto(DocumentsModel):
         if len(targets) > MANY:  # what is not searched on stands on no side of a split
             random = np.random.default_rng(self.random_state)
             rows = sample_rows(rows, targets, plan.training + plan.n_folds * plan.held_out, random)
-        columns = _columns_of_words(X.shape[1], vectors)
+        columns = columns_of_words(X.shape[1], [one for one in vectors if isinstance(one, FieldVectors)])
         words, names = (X, terms) if columns is None else (take_columns(X, columns), take_names(terms, columns))
         words = words if len(rows) == len(targets) else csr_array(words[rows])
         passages = find_shared_passages(words, targets[rows], names)
@@ -286,12 +286,6 @@ class Auto(DocumentsModel):
         sharing = passages.count_documents() / len(rows)
         report = make_report(self.budget, plan, chosen, shares_of, held_out, sharing)
         return {**recipe, "report": report}, (search.rows, scores)
-
-
-def _columns_of_words(n_columns: int, vectors: Sequence[Vectors]) -> Ids | None:
-    """The columns that do not stand for the numbers of vector fields; None for all."""
-    fields = [one.columns for one in vectors if isinstance(one, FieldVectors)]
-    return np.setdiff1d(np.arange(n_columns), np.concatenate(fields)) if fields else None
 
 
 def _without_others(X: Sparse, columns: Ids) -> Sparse:
