@@ -10,13 +10,14 @@ from typing import Any, TypeGuard
 
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.io.field_choice import arrange_fields
+from unnaive.io.fields import with_lengths
 from unnaive.io.label_checks import LabelSpelling
 from unnaive.io.labels import name_flags
 from unnaive.io.profiles import LABEL_NAMES, TEXT_NAMES, Profile, profile_column
-from unnaive.text.sections import TEXT_KINDS, field_kinds, read_fields
+from unnaive.text.sections import TEXT_KINDS, VECTOR, base_kind, field_kinds, read_fields
 
 MOST_LISTED = 12
-FIXED_KINDS = ("category", "number", "date", "characters")  # of fields that are no texts
+FIXED_KINDS = ("category", "number", "date", "characters", VECTOR)  # of fields that are no texts
 
 ColumnSample = Mapping[str, Sequence[Any]]  # the first values of each column
 
@@ -99,7 +100,7 @@ class Columns:
         words = [f"text from {' and '.join(self.texts)}"] if self.texts else []
         kinds = field_kinds(self.fields)
         for kind in FIXED_KINDS:
-            names = [name for name in kinds if kinds[name] == kind]
+            names = [name for name in kinds if base_kind(kinds[name]) == kind]
             words += [f"{kind} from {join_names(names, 5)}"] if names else []
         if self.label is not None:
             words.append(f"labels from {self.label}")
@@ -215,7 +216,7 @@ class _ColumnChooser:
         both = next((name for name in kinds if name in texts or name == label), None)
         if both is not None:
             raise BadData(f"column {both!r} of {self.source} is named twice, as a {kinds[both]} and as text or label")
-        return arrange_fields(texts, kinds) if kinds else ()
+        return arrange_fields(texts, with_lengths(kinds, self.sample)) if kinds else ()
 
     @property
     def named_fields(self) -> tuple[str, ...]:

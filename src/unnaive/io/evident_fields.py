@@ -10,8 +10,9 @@ from typing import Any
 from unnaive.io.columns import FIXED_KINDS, Columns
 from unnaive.io.datafiles import DataFile
 from unnaive.io.field_choice import LOOKED_AT, arrange_fields, choose_fields
+from unnaive.io.fields import with_lengths
 from unnaive.io.options import ReadLog
-from unnaive.text.sections import TEXT, TEXT_KINDS, field_kinds
+from unnaive.text.sections import TEXT, TEXT_KINDS, base_kind, field_kinds
 
 
 def look_for_fields(source: DataFile, *, labelled: bool = True) -> tuple[Columns, str | None]:
@@ -34,7 +35,9 @@ def add_evident_fields(columns: Columns, values: Mapping[str, Sequence[Any]]) ->
         list(zip(*(values[name] for name in told), strict=True)) if len(told) > 1 else values[told[0]] if told else ()
     )
     choice = choose_fields(free, labels, given)
-    fixed = any(kind in FIXED_KINDS for kind in choice.kinds.values())
-    fields = arrange_fields(columns.texts, choice.kinds) if fixed or len(choice.kinds) > 1 else ()
+    kinds = with_lengths(choice.kinds, values) if choice.kinds else {}
+    line = choice._replace(kinds=kinds).describe(given)
+    fixed = any(base_kind(kind) in FIXED_KINDS for kind in kinds.values())
+    fields = arrange_fields(columns.texts, kinds) if fixed or len(kinds) > 1 else ()
     texts = tuple(name for name, kind in field_kinds(fields).items() if kind in TEXT_KINDS)
-    return replace(columns, texts=texts if fields else columns.texts, fields=fields), choice.describe(given)
+    return replace(columns, texts=texts if fields else columns.texts, fields=fields), line

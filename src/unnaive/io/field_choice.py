@@ -16,7 +16,7 @@ from zlib import crc32
 from unnaive.base.errors import BadData, UnnaiveWarning
 from unnaive.io.fields import SAMPLE, finest_unit, guess_kind, is_missing, record_columns
 from unnaive.io.profiles import ENOUGH, profile_column
-from unnaive.text.sections import TEXT, TEXT_KINDS
+from unnaive.text.sections import TEXT, TEXT_KINDS, VECTOR
 
 LOOKED_AT = 4000  # rows in which ids and leaks are looked for
 MOSTLY_DIFFERENT = 0.9  # of the values of a category: it names the row
@@ -92,9 +92,9 @@ def choose_fields(
             continue
         sample = values[:SAMPLE]
         profile = profile_column(name, [value for value in sample if not is_missing(value)]).kind
-        if profile in NO_FIELDS:
-            continue
         kind = guess_kind(name, sample)
+        if profile in NO_FIELDS and kind != VECTOR:
+            continue
         reason = IDS if profile == "ids" else find_reason(kind, values, labels)
         if reason is None:
             chosen[name] = kind
@@ -120,6 +120,8 @@ def find_reason(kind: str, values: Sequence[Any], labels: Sequence[Any]) -> str 
     >>> find_reason("category", ["a", "b"] * 20, ["yes", "no"] * 20), find_reason("category", ["a"] * 40, ["b"] * 40)
     ('tells the label by itself', None)
     """
+    if kind == VECTOR:
+        return None
     filled = [str(value) for value in values if not is_missing(value)]
     if kind == "category" and len(filled) >= ENOUGH and len(set(filled)) > MOSTLY_DIFFERENT * len(filled):
         return IDS

@@ -7,20 +7,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from unnaive.text.sections import FIXED, field_key, field_kinds, sections, shown_values, split_term
+from unnaive.text.sections import FIXED, VECTOR, base_kind, field_key, field_kinds, sections, shown_values, split_term
 from unnaive.text.tokens import Span
 
 if TYPE_CHECKING:
     from unnaive.learning.explain import Evidence
 
+SUMMED = ("number", "date", "characters", VECTOR)  # kinds of fields whose terms are one piece of evidence
 TEXT_BEFORE = "text"  # what stands before all sections
 
 
 def name_evidence(record: str, evidence: Sequence[Evidence], fields: tuple[str, ...]) -> tuple[Evidence, ...]:
     """Evidence with its terms as people say them: "subject: refund", "product = Printer", "age = 3.6 in [3.5, 4)".
 
-    The intervals of a number, the parts of a date and character n-grams are one piece of evidence each: their sum. Of
-    intervals, the narrowest that the model knows is named.
+    The intervals of a number, the parts of a date, character n-grams and all of a vector are one piece of evidence
+    each: their sum. Of intervals, the narrowest that the model knows is named.
     """
     kinds = {field_key(name): kind for name, kind in field_kinds(fields).items()}
     values = shown_values(record)
@@ -29,7 +30,7 @@ def name_evidence(record: str, evidence: Sequence[Evidence], fields: tuple[str, 
     narrowest: dict[str, tuple[float, str]] = {}
     for one in evidence:
         key, sign, rest = split_term(one.term, fields)
-        if sign == FIXED and kinds[key] in ("number", "date", "characters") and values.get(key):
+        if sign == FIXED and base_kind(kinds[key]) in SUMMED and values.get(key):
             before = parts.get(key)
             if kinds[key] == "number" and (width := interval_width(rest)) is not None:
                 narrowest[key] = min((width, rest.replace(",", ", ")), narrowest.get(key, (math.inf, "")))

@@ -89,9 +89,8 @@ def read_as_trained(source: DataFile, fitted: FittedModel) -> DataFile:
         raise UnnaiveError(
             f"the model reads texts, and {source.fixed_fields[0].partition(':')[0]!r} is named as a field; leave it out"
         )
-    source = replace(
-        source, fields=None, category=(), number=(), date=(), characters=()
-    )  # the model says what its fields are
+    # the model says what its fields are; files of vectors are those of the command
+    source = replace(source, fields=None, category=(), number=(), date=(), characters=())
     if fitted.token_rule is not None and fitted.token_rule.message is None and fields is None:
         source = replace(source, message=PARTS)  # a model of other texts knows nothing of headers and encodings
     if fields is not None and (recorded := recorded_fields(source)) is not None:

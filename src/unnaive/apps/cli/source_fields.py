@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from unnaive.apps.cli.screen import note
 from unnaive.base.errors import UnnaiveError
-from unnaive.text.sections import TEXT, field_kinds
+from unnaive.text.sections import TEXT, base_kind, field_kinds
 
 if TYPE_CHECKING:
     from unnaive.io.datafiles import DataFile
@@ -24,11 +24,14 @@ def settle_fields(source: DataFile, *, labelled: bool = True) -> tuple[DataFile,
     if "-" in source.paths:
         if source.fields == "auto":
             raise UnnaiveError("the fields of stdin cannot be guessed; name them, e.g. with --category")
+        if source.vector:
+            raise UnnaiveError("vectors of stdin cannot be learnt from, whose length is not known; give a file")
         if not source.text:
             raise UnnaiveError("stdin with fields needs the columns of text by name; say --text NAME")
         return source, (*(f"{name}:{TEXT}" for name in source.text), *source.fixed_fields)
     from unnaive.io.columns import FIXED_KINDS
     from unnaive.io.evident_fields import look_for_fields
+    from unnaive.io.vector_tables import split_vector_file
 
     columns, line = look_for_fields(source, labelled=labelled)
     if line is not None:
@@ -36,7 +39,10 @@ def settle_fields(source: DataFile, *, labelled: bool = True) -> tuple[DataFile,
     if not columns.fields:
         return replace(source, fields=None), None
     kinds = field_kinds(columns.fields)
-    named: dict[str, Any] = {kind: tuple(name for name in kinds if kinds[name] == kind) for kind in FIXED_KINDS}
+    files = {split_vector_file(one)[0]: one for one in source.vector}
+    named: dict[str, Any] = {
+        kind: tuple(files.get(name, name) for name in kinds if base_kind(kinds[name]) == kind) for kind in FIXED_KINDS
+    }
     return replace(source, text=columns.texts, fields=None, **named), columns.fields
 
 
