@@ -14,6 +14,7 @@ from unnaive.data.word_vectors import WordVectors
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.training_options import DOCUMENTS_LIMIT
 from unnaive.linear.scorer import Scorer
+from unnaive.text.token_rule import TokenRule
 
 
 class Learner(Protocol):
@@ -41,6 +42,9 @@ class Learner(Protocol):
 
     def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
         """What training takes for each class, beyond what is stored; see learning/class_limits.py."""
+
+    def expected_work(self, size: DataSize, token_rule: TokenRule | None) -> tuple[float, float]:
+        """Seconds of putting documents in order, and of all that learning takes; 0 where that is not known."""
 
     def rule(self, counts: Counts, *, exclusive: bool = True) -> Scorer:
         """Of models that learn from counts: the scorer made of sums over documents."""

@@ -42,6 +42,7 @@ from unnaive.models.input_checks import (
     has_more_columns,
     read_classes,
 )
+from unnaive.text.token_rule import TokenRule
 
 SCHEMES = ("multiclass", "one-vs-rest")
 
@@ -117,6 +118,10 @@ class Model(Settings, Protocol):
     def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
         """The cost of training per class, beyond what is stored; zero unless a model overrides it."""
         return ClassCost()
+
+    def expected_work(self, size: DataSize, token_rule: TokenRule | None) -> tuple[float, float]:
+        """Seconds of putting documents in order, and of all that learning takes; 0 where that is not known."""
+        return 0.0, 0.0
 
     def relearn(
         self, before: Scorer, places: NDArray[np.int64], X: Sparse, Y: Sparse, *, chosen_on: int | None = None,

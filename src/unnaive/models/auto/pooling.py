@@ -65,9 +65,7 @@ def fit_temperature_scale(scores: Floats, soft_targets: Floats) -> float:
     """
     centred = scores - scores.mean(axis=1, keepdims=True)
     spread = float(np.std(centred)) or 1.0
-    return least_loss_scale(
-        centred, float(np.vdot(soft_targets, centred)), start=1.0 / spread, largest_log=LARGEST_LOG
-    )
+    return least_loss_scale(centred, float(np.vdot(soft_targets, centred)), start=1.0 / spread, largest_log=LARGEST_LOG)
 
 
 def fit_pool(
