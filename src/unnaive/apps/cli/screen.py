@@ -199,9 +199,12 @@ class Progress:
         return f"{self._step}/{self._steps} {title}"
 
     def _put(self, title: str, total: float | None, done: float, pending: float | None = None) -> None:
-        self._at, self._pending, self._unit = time.monotonic(), pending or 0.0, None if pending is None else UNIT
+        now, known = time.monotonic(), (total, done, pending or 0.0)
+        if known != (self._total, self._done, self._pending):  # else what is going on goes on
+            self._at = now
+        self._pending, self._unit = pending or 0.0, None if pending is None else UNIT
         if self._total is None:
-            self._pace = self._at, done
+            self._pace = now, done
         self._title, self._total, self._done = title, total, done
         if self._bar is not None:
             self._bar.update(self._task, description=title, total=total, completed=done)

@@ -9,20 +9,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from unnaive.learning.class_limits import DataSize
 from unnaive.models.auto.candidates import Candidate
 from unnaive.models.auto.members import DEAR, FAMILIES, HINGES
-from unnaive.models.auto.plan import PREPARING, VERY_MANY, SearchPlan, Size, make_plan
+from unnaive.models.auto.plan import PREPARING, SearchPlan, Size, make_plan
 from unnaive.models.auto.search import ENOUGH, GO_ON
 from unnaive.models.auto.views import CHARACTERS, COLUMNS, PAIRS, WORDS
 
 ORDERING = 260.0  # processor seconds for 10⁹ cells that are put in order, hashed, and searched for shared passages
-# solvers: how many times what their family costs they take, while searching and in the last fit, whose tol is less
-SEARCHING, LAST, VERY_LAST = 1.2, 2.5, 1.9
-SHORT_CELLS = 0.2  # the same of characters beside words: more cells a document, fewer passes
+
+
+class Times(NamedTuple):
+    """How many times what its family costs a solver takes: of words, and of characters, which need fewer passes."""
+
+    words: float
+    characters: float
+
+
+SEARCHING, LAST = Times(1.2, 0.4), Times(2.5, 0.5)  # the last fit has a smaller tol
 PARALLEL = 0.8  # n threads solve n^PARALLEL times as fast
-LIKELY = 0.6  # of the solvers that may go on to the next view, or into the pool, before it is known
+# of the solvers that may go on to the next view, or into the pool, before it is known; and where there is one view
+LIKELY, LIKELY_ALONE = 0.4, 0.7
 # shares of the cells that views have where only the number of all is known, by how texts are read
 USUAL_SHARES = {"both": {WORDS: 0.055, PAIRS: 0.1, CHARACTERS: 0.845}, "columns": {COLUMNS: 1.0}}
 
@@ -36,18 +45,22 @@ def ordering_work(n_cells: int) -> float:
     return ORDERING * n_cells / 1e9
 
 
-def fit_work(view: str, family: str, cells: float, n_classes: int, times: float, threads: int = 1) -> float:
+def fit_work(
+    view: str, family: str, cells: float, n_classes: int, times: Times, threads: int = 1, *, beside: bool = False
+) -> float:
     """Seconds of fitting one member; a solver takes `times` what its family costs, and that of a hinge all threads.
 
-    >>> fit_work("words", "maxent", 1e8, 2, 2.5), fit_work("characters", "complement", 1e8, 2, 2.5)
+    beside  whether it goes on beside a hinge, with which it shares the threads
+
+    >>> fit_work("words", "maxent", 1e8, 2, LAST), fit_work("characters", "complement", 1e8, 2, LAST)
     (5.0, 0.2)
-    >>> fit_work("words", "nbsvm", 1e8, 2, 2.5), round(fit_work("words", "nbsvm", 1e8, 2, 2.5, threads=2), 2)
+    >>> fit_work("words", "nbsvm", 1e8, 2, LAST), round(fit_work("words", "nbsvm", 1e8, 2, LAST, threads=2), 2)
     (10.0, 5.74)
     """
-    cost = FAMILIES[family].cost / (threads**PARALLEL if family in HINGES else 1.0)
+    cost = FAMILIES[family].cost / (threads**PARALLEL if family in HINGES or beside else 1.0)
     solver = FAMILIES[family].cost >= DEAR
     if solver:
-        cost *= times * (SHORT_CELLS if view == CHARACTERS else 1.0)
+        cost *= times.characters if view == CHARACTERS else times.words
     return cells * n_classes * cost / 1e9
 
 
@@ -105,10 +118,11 @@ class ExpectedWork:
         cells, n_docs = self.size.cells[view], max(self.size.documents, 1)
         part = 1.0 if documents is None else min(1.0, documents / n_docs)
         whole = PREPARING * cells / 1e9
+        beside = any(family in HINGES for family in families)
         for family in families:
             solver = FAMILIES[family].cost >= DEAR
             own = cells * part if solver else cells
-            work = fit_work(view, family, own, self.size.classes, last_times(n_docs), self.threads)
+            work = fit_work(view, family, own, self.size.classes, LAST, self.threads, beside=beside)
             whole += (share if solver else 1.0) * work
         return whole
 
@@ -118,7 +132,7 @@ class ExpectedWork:
         >>> size = Size(10_000, 20, {"words": 350_000})
         >>> plan = make_plan(size, "normal")
         >>> round(ExpectedWork(size, 7_500, (2_500,)).rest(plan, ["words"], plan.candidates), 2)
-        1.72
+        1.81
         """
         families = sorted({one.family for one in plan.candidates})
         first = plan.views[0]
@@ -126,15 +140,11 @@ class ExpectedWork:
             self.search(view, candidates, 1.0 if number == 0 else LIKELY if views[0] == first else 1.0)
             for number, view in enumerate(views)
         )
-        return whole + sum(self.last_fit(view, families, plan.documents, LIKELY) for view in plan.views)
+        likely = LIKELY if len(plan.views) > 1 else LIKELY_ALONE
+        return whole + sum(self.last_fit(view, families, plan.documents, likely) for view in plan.views)
 
     def _searched(self, view: str) -> float:
         return self.size.cells.get(view, 0) * self.training / max(self.size.documents, 1)
-
-
-def last_times(n_docs: int) -> float:
-    """How many times what its family costs a solver takes in the last fit."""
-    return VERY_LAST if n_docs > VERY_MANY else LAST
 
 
 def first_estimate(
@@ -144,7 +154,7 @@ def first_estimate(
 
     >>> estimate = first_estimate(DataSize(10_000, 220_000, 6_300_000, 20), "normal", reads_characters=True)
     >>> [round(part, 1) for part in estimate]
-    [1.6, 10.3]
+    [1.6, 9.1]
     """
     shares = USUAL_SHARES["both" if reads_characters else "columns"]
     cells = {view: int(share * size.cells) for view, share in shares.items()}

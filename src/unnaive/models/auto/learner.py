@@ -21,7 +21,7 @@ from unnaive.data.word_vectors import TermVectors
 from unnaive.learning.class_limits import DataSize
 from unnaive.linear.scorer import Scorer
 from unnaive.models.auto.candidates import DENSE
-from unnaive.models.auto.expected_work import ExpectedWork, first_estimate, fit_work, ordering_work
+from unnaive.models.auto.expected_work import SEARCHING, ExpectedWork, first_estimate, fit_work, ordering_work
 from unnaive.models.auto.held_out_accuracy import HeldOutAccuracy
 from unnaive.models.auto.members import FAMILIES, NEVER
 from unnaive.models.auto.multilabel import choose_multilabel
@@ -271,7 +271,7 @@ class Auto(DocumentsModel):
         def on_candidate(view: str, family: str) -> None:
             work = expected.candidate(view, family) + expected.preparing(view) / len(plan.candidates)
             if view == VECTORS:
-                work = fit_work(view, family, dense, size.classes, 1.0)
+                work = fit_work(view, family, dense, size.classes, SEARCHING)
             tell(f"trying {FAMILIES[family].title} on {view}", work)
 
         search = CandidateSearch(

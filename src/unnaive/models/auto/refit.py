@@ -19,7 +19,7 @@ from unnaive.data.targets import single_labels
 from unnaive.data.weighting import document_frequency, tf_idf
 from unnaive.data.word_vectors import TermVectors
 from unnaive.linear.linear import Linear
-from unnaive.models.auto.expected_work import fit_work, last_times
+from unnaive.models.auto.expected_work import LAST, fit_work
 from unnaive.models.auto.members import FAMILIES, HINGES, NEVER, Training, Weights, fit_family
 from unnaive.models.auto.plan import PREPARING
 from unnaive.models.auto.pool import Pool
@@ -65,7 +65,12 @@ def refit(
         view = View(VECTORS, vectors.columns, document_frequency(X)[vectors.columns])
         views.append((view, [one for one in recipe["members"] if one["view"] == VECTORS]))
     tell = tell or WorkTeller()
-    told_of = {view.name: _Told(tell, view, X.shape[0], stop, thread_count(n_jobs)) for view, _ in views}
+    told_of = {
+        view.name: _Told(
+            tell, view, X.shape[0], stop, thread_count(n_jobs), any(one["family"] in HINGES for one in members)
+        )
+        for view, members in views
+    }
     fits = [told_of[view.name].work(one, len(seen)) for view, members in views for one in members]
     tell.expect(sum(told_of[view.name].preparing for view, members in views if members) + sum(fits))
     same: dict[str, Any] = {"tol": TOL, "random_state": random_state, "n_jobs": n_jobs}
@@ -138,13 +143,14 @@ class _Told:
     n_docs: int
     stop: Event
     threads: int
+    beside: bool  # whether a hinge is among the members, beside which the others are fitted
     running: dict[int, tuple[str, float]] = field(default_factory=dict)  # what each thread does, and its work
 
     def work(self, member: Recipe, n_classes: int) -> float:
         """Estimated processor seconds of fitting a member."""
         share = min(1.0, member.get("documents", self.n_docs) / max(self.n_docs, 1))
         cells = float(self.view.df.sum()) * share
-        return fit_work(self.view.name, member["family"], cells, n_classes, last_times(self.n_docs), self.threads)
+        return fit_work(self.view.name, member["family"], cells, n_classes, LAST, self.threads, beside=self.beside)
 
     @property
     def preparing(self) -> float:
