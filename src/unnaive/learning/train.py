@@ -112,7 +112,7 @@ def _announce(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback
     """Report how much work learning will be, where the model can tell, before documents are put in order."""
     if data.rows is None or data.multilabel:
         return
-    size = DataSize(*data.rows.X.shape, data.rows.X.nnz, len(data.classes))
+    size = DataSize(data.n_docs, data.n_terms, data.rows.X.nnz, len(data.classes))
     ordering, total = spec.model.expected_work(size, data.token_rule)
     if total:
         details = {"what": "putting documents in order", "work": 0.0, "total_work": total, "pending": ordering}
