@@ -68,6 +68,11 @@ class Learner(Protocol):
         Class i of `before` is column places[i] of Y now, −1 where it is gone.
         """
 
+    def adjust(
+        self, scorer: Scorer, X: Sparse, Y: Sparse, *, sample_weight: Floats | None = None, gone: bool = False
+    ) -> Scorer:
+        """The scorer after documents X with labels Y were learnt, or forgotten, approximately; an error for most."""
+
 
 class HeldOutScores(NamedTuple):
     """Scores of documents by models that had not learnt from them.

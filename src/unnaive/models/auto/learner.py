@@ -20,6 +20,7 @@ from unnaive.data.targets import single_labels
 from unnaive.data.word_vectors import TermVectors
 from unnaive.learning.class_limits import DataSize
 from unnaive.linear.scorer import Scorer
+from unnaive.models.auto.adjust import adjust_pool
 from unnaive.models.auto.candidates import DENSE
 from unnaive.models.auto.expected_work import SEARCHING, ExpectedWork, first_estimate, fit_work, ordering_work
 from unnaive.models.auto.held_out_accuracy import HeldOutAccuracy
@@ -237,6 +238,14 @@ class Auto(DocumentsModel):
             n_jobs=self.n_jobs, tell=WorkTeller(same.get("progress")), columns=same.get("active"),
             vectors=same.get("vectors"),
         )  # fmt: skip
+
+    def adjust(
+        self, scorer: Scorer, X: Sparse, Y: Sparse, *, sample_weight: Floats | None = None, gone: bool = False
+    ) -> Scorer:
+        """The pool after these documents were learnt, or forgotten, approximately."""
+        if not isinstance(scorer, Pool) or not scorer.parts:
+            raise UnnaiveError("auto trained no pool for these classes, so it cannot be changed approximately")
+        return adjust_pool(scorer, X, Y, sample_weight, gone=gone)
 
     def _choose_single(
         self, X: Sparse, targets: Ids, views: list[View], size: Size, plan: SearchPlan, weight: Floats | None,
