@@ -15,8 +15,10 @@ from typing import Any
 from unnaive.base.system import drop_mapped_pages, find_resident_bytes
 from unnaive.scaleout.scratch import drop_scratch_pages
 
-EVERY = 0.02  # seconds between two looks
-SHARE = 0.6  # of the limit: from here on pages are taken out, since more may come before the next look
+EVERY = 0.01  # seconds between two looks
+# of the limit: from here on pages are taken out, since more may come before the next look; with less, a solver whose
+# documents take nearly all of it would wait for its pages most of the time
+SHARE = 0.85
 
 
 @contextmanager
