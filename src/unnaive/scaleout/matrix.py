@@ -81,7 +81,8 @@ def documents_on_disk(
     resources = resources or Resources()
     of = {} if keep is None else fingerprint(source, rule)
     report: dict[str, Any] = {}
-    hashes = LearntHashes() if hash_texts and keep is None else None  # a matrix that is used again comes without texts
+    # a matrix that is used again comes without texts
+    hashes = LearntHashes(resources.memory) if hash_texts and keep is None else None
     with ExitStack() as stack:
         folder = keep
         if folder is None:
@@ -95,6 +96,7 @@ def documents_on_disk(
             log.source, log.columns, log.rows = source.name, Columns.from_dict(matrix.of["columns"]), matrix.X.shape[0]
         stack.enter_context(arrays_on_disk(resources.scratch))  # what learners make of the matrix is as large as it is
         report |= {name: value for name, value in matrix.of.items() if name in ("pruned_terms", "pruned_below_df")}
+        report |= {"without_hashes": True} if hashes and hashes.given_up else {}
         found = hashes and hashes.total(multilabel=True)
         data = TrainingData.of_rows(
             matrix.X, matrix.targets(), matrix.vocabulary, units=matrix.units, token_rule=rule, n_jobs=n_jobs,

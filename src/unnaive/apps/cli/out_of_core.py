@@ -169,4 +169,8 @@ def describe_report(report: dict[str, Any], memory: str | None) -> Sequence[str]
             f"{count_noun(report['pruned_below_df'], 'document')} left out, so that the model fits in {memory} of "
             "memory"
         )
+    if "without_hashes" in report:
+        lines.append(
+            f"kept no hashes of texts, too many for {memory} of memory: evaluate cannot warn of texts that were learnt"
+        )
     return [*lines, *report.get("notes", ())]
