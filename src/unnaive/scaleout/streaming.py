@@ -125,16 +125,16 @@ class LearntHashes:
         """Start anew."""
         self._labelled: list[NDArray[np.uint64]] = []
         self._unlabelled: list[NDArray[np.uint64]] = []
-        self._n_texts = 0
+        self.n_texts = 0
 
     @property
     def given_up(self) -> bool:
         """Whether there were more texts than the memory has room for."""
-        return self._most is not None and self._n_texts > self._most
+        return self._most is not None and self.n_texts > self._most
 
     def add(self, texts: Any, labels: Sequence[tuple[Any, ...]]) -> None:
         """The hashes of some documents."""
-        self._n_texts += len(labels)
+        self.n_texts += len(labels)
         if self.given_up:
             self._labelled, self._unlabelled = [], []
             return
