@@ -96,6 +96,8 @@ def train(
         return _learn_from_counts(data, spec, progress)
     if data.passes is not None:
         return _learn_in_passes(data, spec, progress)
+    if progress is not None:
+        _announce(data, spec, progress)
     documents = data.documents()
     if data.token_rule is not None:
         check_classes(documents.classes, data.multilabel)
@@ -106,6 +108,17 @@ def train(
     return _learn(data, spec, rows.counts(data.threads), rows, held, progress, kept)
 
 
+<<<<<<< HEAD
+def _announce(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback) -> None:
+    """Report how much work learning will be, where the model can tell, before documents are put in order."""
+    if data.rows is None or data.multilabel:
+        return
+    size = DataSize(data.n_docs, data.n_terms, data.rows.X.nnz, len(data.classes))
+    ordering, total = spec.model.expected_work(size, data.token_rule)
+    if total:
+        details = {"what": "putting documents in order", "work": 0.0, "total_work": total, "pending": ordering}
+        progress(spec.model.name, details)
+=======
 def _check_vectors(data: TrainingData, spec: TrainingSpec) -> None:
     """An error where documents have vectors, or their words are to have them, that the model cannot weigh."""
     keys = vector_keys(None if data.token_rule is None else data.token_rule.fields)
@@ -113,6 +126,7 @@ def _check_vectors(data: TrainingData, spec: TrainingSpec) -> None:
         raise UnnaiveError(f"{spec.model.title} cannot weigh the vectors of {keys[0][0]!r}; train the model auto")
     if (keys or spec.vectors is not None) and data.multilabel:
         raise UnnaiveError("vectors are for documents with one label each; these are multilabel, so leave them out")
+>>>>>>> ready-dense
 
 
 def _learn_from_counts(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback | None) -> FittedModel:
