@@ -91,7 +91,7 @@ def _sections(model: PortableModel) -> Iterator[DataSection]:
     yield "R", 0, _rule(model)
     yield from (("P", 0, part) if name == "pages" else ("K", 0, part) for name, part in _kinds(model).items())
     yield "F", 0, _folds(model)
-    yield from _terms(model.terms.terms, 0)
+    yield from _terms(model.terms.terms, 0, _cells_of_terms(model))
     yield from _terms([word for word in model.stop_words if word and not _has_surrogate(word)], 1)
     yield "L", 0, np.array(log_counts(), "<f8")
     yield "b", 1000, model.bias.astype("<f8")
@@ -149,19 +149,31 @@ def _folds(model: PortableModel) -> NDArray[Any]:
     return np.array(sorted(table.items()), "<u4").ravel()
 
 
-def _terms(terms: Sequence[str], number: int) -> Iterator[DataSection]:
+def _cells_of_terms(model: PortableModel) -> NDArray[np.int64]:
+    """How many weights are kept of each term (n_terms,); where tables are sparse, more for frequent terms."""
+    cells = np.zeros(len(model.terms), np.int64)
+    for part in model.parts:
+        if issparse(part.weights):
+            cells[slice(None) if part.columns is None else part.columns] += np.diff(part.weights.indptr)
+    return cells
+
+
+def _terms(terms: Sequence[str], number: int, cells: NDArray[np.int64] | None = None) -> Iterator[DataSection]:
     """A table of terms by open addressing, and the UTF-8 of those that are too long for its slots."""
     encoded = [term.encode() for term in terms]
     long = [term for term in encoded if len(term) > SHORT]
     if len(long) >= 1 << 24:
         raise CannotExport(f"the model has {len(long):,} terms of more than {SHORT} bytes; C takes {(1 << 24) - 1:,}")
-    yield "S", number, term_slots(encoded)
+    yield "S", number, term_slots(encoded, cells)
     yield "E", number, np.cumsum([0, *map(len, long)]).astype("<u4")
     yield "B", number, np.frombuffer(b"".join(long), np.uint8)
 
 
-def term_slots(terms: Sequence[bytes]) -> NDArray[Any]:
-    """The slots (n_slots,) of a table of terms; the header says what a slot is."""
+def term_slots(terms: Sequence[bytes], cells: NDArray[np.int64] | None = None) -> NDArray[Any]:
+    """The slots (n_slots,) of a table of terms; the header says what a slot is.
+
+    Terms with many `cells`, then short ones, come first: they tend to be the frequent ones, and have their first slot.
+    """
     sizes = np.array([len(term) for term in terms], np.int64)
     is_long = sizes > SHORT
     padded = b"".join(term[:SHORT].ljust(12, b"\0") for term in terms)
@@ -174,8 +186,9 @@ def term_slots(terms: Sequence[bytes]) -> NDArray[Any]:
     first = ((hashes ^ hashes >> np.uint64(32)) * MIX >> np.uint64(64 - bits)).astype(np.int64)
     rests[is_long] += np.arange(is_long.sum(), dtype=np.uint64)
     slots = np.zeros(1 << bits, [("head", "<u8"), ("rest", "<u4"), ("term", "<u4")])
-    places = free_places(first.tolist(), 1 << bits)
-    slots["head"][places], slots["rest"][places], slots["term"][places] = heads, rests, np.arange(1, len(terms) + 1)
+    order = np.lexsort((sizes,) if cells is None else (sizes, -cells))
+    places = free_places(first[order].tolist(), 1 << bits)
+    slots["head"][places], slots["rest"][places], slots["term"][places] = heads[order], rests[order], order + 1
     return slots
 
 
