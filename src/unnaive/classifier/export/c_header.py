@@ -262,7 +262,7 @@ def _part(model: PortableModel, number: int, part: PortablePart) -> Iterator[Dat
 
 
 def fill_dense_rows(table: csr_array) -> csr_array:
-    """The same weights (n_terms, n_classes), where a row with half of all cells or more has all of them, zeros included.
+    """The same weights (n_terms, n_classes); a row with half of all cells or more has all of them, zeros included.
 
     Such rows, those of frequent terms, are added several classes at a time.
 

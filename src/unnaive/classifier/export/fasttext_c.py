@@ -30,7 +30,10 @@ DTYPES = {"f32": "<f4", "i8": "<i1", "u8": "<u1", "i16": "<i2", "i32": "<i4"}
 
 def write_fasttext_c(model: PortableFastText) -> dict[str, bytes]:
     """The files of the export by name."""
-    return {"unnaive.h": (RUNTIME / "fasttext.h.in").read_bytes(), "model.bin": pack_sections(_sections(model), MAGIC, VERSION)}
+    return {
+        "unnaive.h": (RUNTIME / "fasttext.h.in").read_bytes(),
+        "model.bin": pack_sections(_sections(model), MAGIC, VERSION),
+    }
 
 
 def _sections(model: PortableFastText) -> Iterator[DataSection]:
@@ -104,7 +107,7 @@ def hash_tokens(tokens: list[bytes]) -> NDArray[np.uint32]:
 
 
 def _slots(hashes: NDArray[np.uint32], which: NDArray[np.int64]) -> NDArray[Any]:
-    """A table by open addressing: (entry + 1, hash) of `which` entries, at least twice as many slots as there are hashes."""
+    """A table by open addressing: (entry + 1, hash) of `which` entries, and at least half of the slots are free."""
     n_slots = 1 << max(2, (2 * len(hashes) - 1).bit_length())
     slots = np.zeros((n_slots, 2), "<u4")
     first = (hashes[which] ^ hashes[which] >> np.uint32(15)) & np.uint32(n_slots - 1)
