@@ -100,6 +100,7 @@ class TrainingSpec:
     optimise      "accuracy" or None, "macro-f1", or costs: a dict from true class to a dict from given class to cost
     documents_limit  bytes that counted documents may take in the model's file, of models that keep them; 0 for none
     vectors       of words, for models that have a view of them; None for none
+    vector_keys   the vector fields of the documents and their lengths, while they are learnt from
     """
 
     model: Learner
@@ -112,6 +113,7 @@ class TrainingSpec:
     optimise: Any = None
     documents_limit: int = DOCUMENTS_LIMIT
     vectors: WordVectors | None = None
+    vector_keys: tuple[tuple[str, int], ...] = ()
 
     @property
     def calibration(self) -> str | None:

@@ -21,6 +21,8 @@ LINE_EVERY = 10.0  # seconds between two lines where there is no terminal
 UNIT = 1.0  # seconds by the clock that a processor second takes, before it is known: solvers use two cores, readers one
 OVERRUN = 0.1  # of the time that something has taken: it will go on for so long at least
 TRUST = 0.1  # of a step: what the expected pace counts for beside the pace that is seen
+MANY_CLASSES = 30  # above which the worst come first
+TOO_MANY_CLASSES = 100  # above which only the MANY_CLASSES with most documents are shown
 LEAST_SHARE = 0.03  # of a step that must be done before it is said how long the rest takes
 
 
@@ -328,6 +330,18 @@ def plain_table(*columns: str) -> Table:
             column.removeprefix(">"), justify="right" if number else "left", no_wrap=number, overflow="fold"
         )
     return table
+
+
+def shown_classes(n_classes: int, elsewhere: str) -> str:
+    """Which of very many classes a table has, and which options give all of them.
+
+    >>> shown_classes(30_000, "--json")
+    '30 of 30,000 classes, those with most documents, worst F1 first; all of them with --json.'
+    """
+    return (
+        f"{MANY_CLASSES} of {n_classes:,} classes, those with most documents, worst F1 first; all of them with "
+        f"{elsewhere}."
+    )
 
 
 def format_size(n_bytes: float) -> str:

@@ -25,8 +25,8 @@ from unnaive.models.auto.plan import PREPARING
 from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.sampling import sample_rows
-from unnaive.models.auto.vector_view import VectorView, round_weights
-from unnaive.models.auto.views import VECTORS, View, select_views
+from unnaive.models.auto.vector_view import Vectors, VectorView, round_weights, vector_view_name
+from unnaive.models.auto.views import View, select_views
 from unnaive.models.auto.work_teller import WorkTeller
 from unnaive.text.backend import thread_count
 from unnaive.text.vocabulary import Vocabulary
@@ -45,7 +45,7 @@ def refit(
     n_jobs: int | None = None,
     tell: WorkTeller | None = None,
     columns: Ids | None = None,
-    vectors: TermVectors | None = None,
+    vectors: Sequence[Vectors] = (),
 ) -> Pool:
     """The pool that `recipe` gives on documents X (n_docs, n_terms) with labels Y (n_docs, n_classes).
 
@@ -53,7 +53,7 @@ def refit(
     random_state  seed of the solvers; the result does not depend on n_jobs
     tell          who is told of every member that is fitted
     columns       those that views of terms are made of; None for all
-    vectors       of the words that have one, where the recipe has a view of them
+    vectors       of the words that have one, and of vector fields, where the recipe has views of them
     """
     X, Y = csr_array(X), csr_array(Y)
     bias, parts, stop = np.array(recipe["bias"], np.float64), [], Event()
@@ -61,9 +61,10 @@ def refit(
     ordered = csr_array(Y[:, seen])
     views = [(view, [one for one in recipe["members"] if one["view"] == view.name])
              for view in select_views(X, terms, Y.shape[1], columns)]  # fmt: skip
-    if vectors is not None:
-        view = View(VECTORS, vectors.columns, document_frequency(X)[vectors.columns])
-        views.append((view, [one for one in recipe["members"] if one["view"] == VECTORS]))
+    dense_views = {vector_view_name(one): one for one in vectors}
+    for name, one in dense_views.items():
+        view = View(name, one.columns, document_frequency(X)[one.columns])
+        views.append((view, [member for member in recipe["members"] if member["view"] == name]))
     tell = tell or WorkTeller()
     told_of = {
         view.name: _Told(
@@ -81,9 +82,9 @@ def refit(
             tell.begin(f"weighting {view.name}", told.preparing)
             documents = take_columns(X, view.columns)
             fit = partial(_fit_view, members, documents, ordered, sample_weight, told, {**same, "listen": told.listen})
-            is_dense = vectors is not None and view.name == VECTORS
-            if vectors is not None and is_dense:
-                dense = VectorView.of(documents, vectors, sample_weight)
+            own = dense_views.get(view.name)
+            if own is not None:
+                dense = VectorView.of(documents, own, sample_weight)
                 weighting, (weights, offset) = dense.weighting, dense.fold(fit(dense.training))
             else:
                 weighting = tf_idf(documents, sample_weight, view.df)
@@ -93,7 +94,7 @@ def refit(
             never = np.full(len(bias), NEVER)
             never[seen] = offset
             bias += never
-            table, step = round_weights(table) if is_dense else (table, None)
+            table, step = round_weights(table) if isinstance(own, TermVectors) else (table, None)
             linear = Linear(table, np.zeros(len(bias)), weighting=weighting, link=link, step=step)
             parts.append((view.columns, linear))
     return Pool(tuple(parts), bias, X.shape[1], link, recipe)
