@@ -108,7 +108,6 @@ def train(
     return _learn(data, spec, rows.counts(data.threads), rows, held, progress, kept)
 
 
-<<<<<<< HEAD
 def _announce(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback) -> None:
     """Report how much work learning will be, where the model can tell, before documents are put in order."""
     if data.rows is None or data.multilabel:
@@ -118,7 +117,8 @@ def _announce(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback
     if total:
         details = {"what": "putting documents in order", "work": 0.0, "total_work": total, "pending": ordering}
         progress(spec.model.name, details)
-=======
+
+
 def _check_vectors(data: TrainingData, spec: TrainingSpec) -> None:
     """An error where documents have vectors, or their words are to have them, that the model cannot weigh."""
     keys = vector_keys(None if data.token_rule is None else data.token_rule.fields)
@@ -126,7 +126,6 @@ def _check_vectors(data: TrainingData, spec: TrainingSpec) -> None:
         raise UnnaiveError(f"{spec.model.title} cannot weigh the vectors of {keys[0][0]!r}; train the model auto")
     if (keys or spec.vectors is not None) and data.multilabel:
         raise UnnaiveError("vectors are for documents with one label each; these are multilabel, so leave them out")
->>>>>>> ready-dense
 
 
 def _learn_from_counts(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback | None) -> FittedModel:
