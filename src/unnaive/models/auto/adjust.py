@@ -24,9 +24,10 @@ from unnaive.base.types import Floats, Sparse
 from unnaive.data.products import take_columns
 from unnaive.linear.linear import Linear
 from unnaive.models.auto.pool import Pool
-from unnaive.models.auto.recipe import VIEWS, Recipe
-from unnaive.models.auto.views import VECTORS
+from unnaive.models.auto.recipe import Recipe
+from unnaive.models.auto.views import CHARACTERS, COLUMNS, PAIRS, WORDS
 
+TEXT_VIEWS = (WORDS, PAIRS, CHARACTERS, COLUMNS)
 AT_ONCE = 64  # documents that are solved for together
 MOST_STEPS = 300
 CLOSE = 1e-6  # residuals that another step would change
@@ -74,24 +75,25 @@ def adjust_pool(pool: Pool, X: Sparse, Y: Sparse, weight: Floats | None = None, 
 
 
 def find_steps(recipe: Recipe, n_parts: int) -> list[float]:
-    """The step of each part's weights: Σ_members factor · C · PULL, 0 for a part without solvers or of word vectors.
+    """The step of each part's weights: Σ_members factor · C · PULL, 0 for a part without solvers or of vectors.
 
     >>> members = [{"view": "words", "family": "maxent", "settings": [10.0, 1.0, 0.1], "factor": 0.5},
     ...            {"view": "words", "family": "complement", "settings": [0.1], "factor": 1.0}]
     >>> find_steps({"members": members}, 1)
     [5.0]
     """
-    views = [view for view in VIEWS if any(one["view"] == view for one in recipe["members"])]
-    if len(views) != n_parts:
+    named = {one["view"] for one in recipe["members"]}
+    views = [view for view in TEXT_VIEWS if view in named]  # in the order of `find_views`; those of vectors follow
+    if len(named) != n_parts:
         raise UnnaiveError("this model has other parts than it was trained with; update it exactly")
     return [
         sum(
             PULL.get(one["family"], 0.0) * one["factor"] * one["settings"][0]
             for one in recipe["members"]
-            if one["view"] == view and view != VECTORS
+            if one["view"] == view
         )
         for view in views
-    ]
+    ] + [0.0] * (n_parts - len(views))
 
 
 def find_residuals(scores: Floats, labels: Floats, link: str) -> Floats:
