@@ -27,7 +27,8 @@ from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.views import CHARACTERS, COLUMNS, PAIRS, WORDS
 
-TEXT_VIEWS = (WORDS, PAIRS, CHARACTERS, COLUMNS)
+TERM_VIEWS = (WORDS, PAIRS, CHARACTERS, COLUMNS)  # in the order of a pool's parts; those of vectors follow
+
 AT_ONCE = 64  # documents that are solved for together
 MOST_STEPS = 300
 CLOSE = 1e-6  # residuals that another step would change
@@ -82,18 +83,18 @@ def find_steps(recipe: Recipe, n_parts: int) -> list[float]:
     >>> find_steps({"members": members}, 1)
     [5.0]
     """
-    named = {one["view"] for one in recipe["members"]}
-    views = [view for view in TEXT_VIEWS if view in named]  # in the order of `find_views`; those of vectors follow
-    if len(named) != n_parts:
+    names = dict.fromkeys(member["view"] for member in recipe["members"])
+    views = [view for view in TERM_VIEWS if view in names] + [view for view in names if view not in TERM_VIEWS]
+    if len(views) != n_parts:
         raise UnnaiveError("this model has other parts than it was trained with; update it exactly")
     return [
         sum(
             PULL.get(one["family"], 0.0) * one["factor"] * one["settings"][0]
             for one in recipe["members"]
-            if one["view"] == view
+            if one["view"] == view and view in TERM_VIEWS
         )
         for view in views
-    ] + [0.0] * (n_parts - len(views))
+    ]
 
 
 def find_residuals(scores: Floats, labels: Floats, link: str) -> Floats:
