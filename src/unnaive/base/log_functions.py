@@ -51,6 +51,5 @@ def row_max(scores: Floats) -> Floats:
     >>> row_max(np.array([[1.0, 3.0], [2.0, -np.inf]])).tolist()
     [[3.0], [2.0]]
     """
-    if scores.shape[1] > FEW:
-        return np.asarray(scores.max(axis=1, keepdims=True))
-    return np.ascontiguousarray(scores.T).max(axis=0)[:, None]
+    largest: Floats = scores.max(axis=1) if scores.shape[1] > FEW else np.ascontiguousarray(scores.T).max(axis=0)
+    return largest[:, None]
