@@ -83,7 +83,7 @@ COMMAND_GROUPS = {
 }
 
 
-def lay_out(name: str, parameters: list[Any]) -> list[Any]:
+def lay_out_options(name: str, parameters: list[Any]) -> list[Any]:
     """The parameters of a command in the order of its help, each option with its group in `rich_help_panel`.
 
     Arguments stay first and in order; options that LAYOUT does not name keep the group of their declaration.

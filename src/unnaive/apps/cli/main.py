@@ -17,7 +17,7 @@ from typer.models import OptionInfo
 
 from unnaive import __version__
 from unnaive.apps.cli.guard import guarded
-from unnaive.apps.cli.help_page import command_group, describe_command, lay_out
+from unnaive.apps.cli.help_page import command_group, describe_command, lay_out_options
 from unnaive.apps.cli.options import THREADS, Quiet, with_quiet, with_threads
 from unnaive.apps.cli.plain_values import read_plainly
 from unnaive.apps.cli.screen import note, set_quiet
@@ -68,7 +68,7 @@ def build_app(modules: tuple[str, ...] = VERBS) -> typer.Typer:
         import_module(f"unnaive.apps.cli.commands.{name}").register(app)
     name_values(top)
     for group in app.registered_groups:
-        group.rich_help_panel = command_group(group.name)
+        group.rich_help_panel = command_group(group.name or "")
     for verbs in (app, *(group.typer_instance for group in app.registered_groups if group.typer_instance)):
         for command in verbs.registered_commands:
             command.cls = Command
@@ -99,7 +99,7 @@ class PlainHelp:
                 parameter.metavar = ""
             if parameter.param_type_name == "argument" and hasattr(parameter, "display_type_rich"):
                 parameter.display_type_rich = lambda ctx: None  # newer versions of typer would say <list[str]> of DATA
-        return lay_out(self.name, parameters)  # type: ignore[attr-defined]
+        return lay_out_options(self.name, parameters)  # type: ignore[attr-defined]
 
 
 class Command(PlainHelp, typer.core.TyperCommand):
