@@ -150,7 +150,7 @@ OUTLOOK = "label: the 80 % interval holds how many labels one more point takes"
 MEAN = "compare: the 95 % interval holds the mean accuracy over samples of the collection"
 
 LABEL_ROWS = (
-    Row("errors-5", ERRORS, "5 % exchanged at random", "at least", 0.95, error_interval(0.05, fast=False), most=30),
+    Row("errors-5", ERRORS, "5 % exchanged at random", "at least", 0.95, error_interval(0.05, fast=False)),
     Row("errors-5-fast", ERRORS, "5 % exchanged, --fast", "at least", 0.95, error_interval(0.05, fast=True)),
     Row("column", COLUMN, "a column of four words and one of numbers", "at most", 0.05, leaking_column),
     Row("label-100", LABEL, "100 labels at random", "at least", 0.95, label_interval(100)),

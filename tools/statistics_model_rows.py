@@ -20,6 +20,7 @@ from unnaive.data.training_data import TrainingData
 from unnaive.data.weighting import document_frequency
 from unnaive.evaluation.abstention import choose_threshold
 from unnaive.evaluation.block_holdout import find_block_effect, last_block
+from unnaive.evaluation.recall_threshold import choose_recall_threshold
 from unnaive.evaluation.reliability import excess_calibration_error
 from unnaive.evaluation.training_drift import find_training_drift
 from unnaive.learning.fitted import FittedModel
@@ -33,6 +34,7 @@ Simulate = Callable[[Collection, int], float | None]
 COVERED = 0.02  # standard deviation of a coverage over some hundreds of documents, at least
 N_TRAINING, N_NEW = 600, 1500  # documents that a model learns from, and new ones at most
 FEW = 150  # documents, where they are few
+FEWEST_GOOD = 22  # held-out documents from which a recall of 90 % can be promised: .9²² < .1
 N_JUDGED = 5000  # new documents at most, where the truth is a threshold's accuracy on them
 
 
@@ -191,6 +193,38 @@ def abstention_reached(model: type, accuracy: float, copies: float = 0.0) -> Sim
     return simulate
 
 
+def recall_reached(data: Collection, seed: int) -> float | None:
+    """Whether `filter --recall 0.9` keeps that share of the new documents of the most frequent class.
+
+    500 new documents to choose the threshold on, at least 1,500 others for the truth; as for abstention.
+    """
+    if len(data.codes) < 2600:
+        return None
+    _, _, new, truth = draw(data, seed, n_new=N_JUDGED)
+    made = model_of(data, seed, NBSVM)
+    kept = int(np.bincount(truth).argmax())
+    score = made.probabilities(made.scores(new))[:, int(place_in(made, np.array([kept]))[0])]
+    good = truth == kept
+    if good[:500].sum() < FEWEST_GOOD:
+        return None
+    threshold = choose_recall_threshold(score[:500], good[:500], 0.9).threshold
+    return float((score[500:][good[500:]] >= threshold).mean() >= 0.9)
+
+
+def called_unknown(model: type, *, copies: float = 0.0) -> Simulate:
+    """The share of new documents of known classes that `predict --unknown-rate 0.05` calls unknown."""
+
+    def simulate(data: Collection, seed: int) -> float | None:
+        _, _, new, truth = draw(data, seed, copies=copies)
+        made = model_of(data, seed, model, copies=copies)
+        if not made.tells_novelty:
+            return None
+        known = np.isin(truth, made.class_array)
+        return float(made.unknown_rows(made.scores(new[known]), 0.05).mean())
+
+    return simulate
+
+
 def measured_drift(model: type, *, copies: float = 0.0, mix: float = 0.0) -> Simulate:
     """Whether `evaluate` says that 300 documents differ from the 300 of training.
 
@@ -253,6 +287,8 @@ def excess_of_truth(data: Collection, seed: int) -> float:
 
 
 ABSTAIN = "evaluate --abstain-for: new documents reach the accuracy with a confidence of 90 %"
+RECALL = "filter --recall 0.9: new documents to keep reach it with a confidence of 90 %"
+UNKNOWN = "predict --unknown-rate 0.05: at most 5 % of new documents of known classes are called unknown"
 SETS = "predict --confidence 0.9: the set holds the label of 90 % of new documents"
 BY_CLASS = "predict --confidence 0.9 --by-class: sets hold a class in 90 % of its new documents"
 SEVERAL = "predict --confidence 0.9, multilabel: sets hold all labels of about 90 % of new documents with several"
@@ -270,6 +306,10 @@ MODEL_ROWS = (
     Row("abstain-multinomial-90", ABSTAIN, "multinomial, 90 %", "at least", 0.9,
         abstention_reached(MultinomialNB, 0.9)),
     Row("abstain-copies", ABSTAIN, "nbsvm, 90 %, 10 % copies", "at least", 0.9, abstention_reached(NBSVM, 0.9, COPIES)),
+    Row("recall", RECALL, "nbsvm, the most frequent class, 500 held-out documents", "at least", 0.9, recall_reached),
+    Row("unknown-nbsvm", UNKNOWN, "nbsvm, 600 documents", "at most", 0.05, called_unknown(NBSVM), spread=COVERED),
+    Row("unknown-copies", UNKNOWN, "nbsvm, 10 % copies", "at most", 0.05, called_unknown(NBSVM, copies=COPIES),
+        spread=COVERED),
     Row("sets-nbsvm", SETS, "nbsvm, 600 documents", "at least", 0.9, set_coverage(NBSVM),
         spread=COVERED),
     Row("sets-multinomial", SETS, "multinomial, 600 documents", "at least", 0.9, set_coverage(MultinomialNB),

@@ -32,7 +32,9 @@ class ClassShare:
     """The share of a class in the old data, and its estimate for the new texts.
 
     low, high  95 % interval of the share among these new texts
-    p          of the test that the share is the same in both sources, corrected for the number of classes (Holm)
+    p          of the test that the share is the same in both sources, corrected for the number of classes (Holm); 1 for
+               the sum of small classes, which were selected by having few old documents: where nothing changed, such
+               classes have more among the new ones
     """
 
     name: str
@@ -74,8 +76,9 @@ def class_shares(
     p_old, p_new = (np.exp(log_softmax(slope * one + bias)) for one in (scores, new_scores))
     estimate = estimate_shares(p_old, learnt, p_new, shown, weights)
     p_values = change_p(p_old, p_new, shown, weights)
+    tested = len(names) - (names[-1] not in classes)
     # every class may be among those shown, so all are counted
-    adjusted = holm([*p_values.tolist(), *([1.0] * max(0, len(classes) - len(names)))])
+    adjusted = [*holm([*p_values[:tested].tolist(), *([1.0] * (len(classes) - tested))])[:tested], 1.0]
     before = sizes @ shown / sizes.sum()
     half = Z_95 * estimate.deviation
     return tuple(

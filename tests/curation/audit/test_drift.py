@@ -151,6 +151,7 @@ def test_rare_classes_are_one_row():
     assert found[-1].old == pytest.approx((sizes[4] + sizes[5]) / 400)
     assert sum(one.new for one in found) == pytest.approx(1.0)
     assert found[-1].low <= np.mean(truth >= 4) <= found[-1].high
+    assert found[-1].p == 1.0  # its classes are those that few old documents have: not tested
 
 
 def test_shares_of_one_class_that_can_be_learnt_are_not_told():

@@ -29,9 +29,15 @@ def test_running_accuracy_takes_each_text_out_first() -> None:
     pool = TextPool(["ball goal", "ball game", "vote law", "vote seat", "rain"], ["a", "b", "c"])
     for text, label in enumerate("aabbc"):
         pool.set_labels(text, [label])
-    assert running_accuracy(LinearLearner(pool), range(5)) == Accuracy(4, 5, share=0.8)
+    assert running_accuracy(LinearLearner(pool), range(5)) == Accuracy(4, 5, share=0.8, unlabelled=0)
     assert running_accuracy(LinearLearner(pool), []) == Accuracy(0, 0)
     assert math.isnan(Accuracy(0, 0).interval.share)
+
+
+def test_the_interval_allows_for_the_texts_without_a_label() -> None:
+    """Wilson's with 1.96 · 1.2 · √(1 + 100/300) = 2.716 deviations: .6725 to .8862; errors .1138 · .81 above it."""
+    share, low, high = Accuracy(80, 100, share=0.9, unlabelled=300).interval
+    assert (share, round(low, 4), round(high, 4)) == (0.8, 0.6725, 0.9079)
 
 
 def test_change_bound() -> None:

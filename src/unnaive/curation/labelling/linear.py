@@ -36,7 +36,7 @@ FEWEST_WITH_VECTORS = 30  # the same with word vectors, which cover words that n
 EVERY = 10  # labels between two fits
 # growth factor of labels between two fits of the temperature, which needs cross-validation and changes slowly
 GROWTH = 1.5
-N_FOLDS = 5
+MANY = 500  # labelled texts from which 5 folds are enough; with fewer, models of 10 folds are nearer to that of all
 MOST_AT_ONCE = 20_000  # texts of a pool whose margins are all kept; for a larger pool those of a sample are recomputed
 TOL = 0.1  # LIBLINEAR's default; a smaller value changes no margin that matters here
 
@@ -220,12 +220,18 @@ def fit_linear(pool: TextPool, texts: Sequence[int], classes: Sequence[str] | No
     return LinearModel(known, place, np.vstack([found.weights.T, np.zeros(len(known))]), found.bias)
 
 
+def n_folds(n_labelled: int) -> int:
+    """The number of folds of a cross-validation of so many labelled texts."""
+    return 10 if n_labelled < MANY else 5
+
+
 def held_out_scores(pool: TextPool, texts: Sequence[int], classes: tuple[str, ...]) -> HeldOutTexts:
     """Scores of labelled texts by cross-validation."""
     rows = np.sort(np.asarray(texts, np.int64))
     scores = np.full((len(rows), len(classes)), -np.inf)  # stays where a fold lacks the class
-    for fold in range(N_FOLDS):
-        inside = np.arange(len(rows)) % N_FOLDS == fold
+    folds = np.arange(len(rows)) % n_folds(len(rows))
+    for fold in range(n_folds(len(rows))):
+        inside = folds == fold
         model = fit_linear(pool, rows[~inside].tolist(), classes)
         columns = [classes.index(label) for label in model.classes]
         scores[np.ix_(inside, columns)] = model.scores(pool.documents[rows[inside]])
