@@ -19,6 +19,7 @@ from pathlib import Path
 
 from timing import show_figure, timed
 
+from unnaive.classifier.model_file import documents_bytes
 from unnaive.io.collections import load
 
 EXACT = {"banking77": 2.5, "20newsgroups": 7.5}
@@ -59,6 +60,7 @@ def measure(name, n_docs, threads):
         )
         show_figure(f"{name}, forget, seconds", run(threads, "forget", exact, new), EXACT[name])
         assert exact.read_bytes() == model.read_bytes()
+        show_figure(f"{name}, counted documents in the file, MB", documents_bytes(model) / 1e6, 10.0)
 
 
 def main():
