@@ -5,7 +5,8 @@ python benchmarks/export_speed.py [--texts N] [--rounds N]
 All take turns, round by round, in processor time; a ratio is the median over rounds of a target's time of a text over
 that of the classifier, and of the kernel alone, called from Python with one text for its scores: this is what "the
 kernel's rate on one text" means. The exports give probabilities and decide too; `predict` gives labels alone, from
-sums in single precision where their lead is sure. Models of the built-in tickets, and of 20 Newsgroups where it is found, whose messages are longer.
+sums in single precision where their lead is sure. Models of the built-in tickets, and of 20 Newsgroups where it is
+found, whose messages are longer.
 """
 
 from __future__ import annotations
