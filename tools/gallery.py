@@ -29,6 +29,7 @@ ORDER = (  # from the first step on; title and script
     ("In a scikit-learn pipeline", "in_a_pipeline"),
     ("Languages, mail and HTML", "languages"),
     ("Records with fields", "fields"),
+    ("Embeddings beside the words", "embeddings"),
     ("Routing support mail", "support_mail"),
     ("Filing documents, as paperless-ngx does", "paperless"),
     ("A prompt router", "prompt_router"),
