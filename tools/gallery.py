@@ -149,7 +149,7 @@ def main() -> None:
     """Run every example, and write the page, the pictures and the notebooks."""
     FOLDER.mkdir(exist_ok=True)
     parts = [
-        "# Examples\n\nFifteen short scripts that run as they are, from `examples/`; below each, what it prints and "
+        "# Examples\n\nSixteen short scripts that run as they are, from `examples/`; below each, what it prints and "
         "shows. The notebooks are made from the same files (`python tools/gallery.py`).\n"
     ]
     for title, name in ORDER:
