@@ -14,6 +14,7 @@ from unnaive.data.word_vectors import WordVectors
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.training_options import DOCUMENTS_LIMIT
 from unnaive.linear.scorer import Scorer
+from unnaive.text.token_rule import TokenRule
 
 
 class Learner(Protocol):
@@ -42,6 +43,9 @@ class Learner(Protocol):
     def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
         """What training takes for each class, beyond what is stored; see learning/class_limits.py."""
 
+    def expected_work(self, size: DataSize, token_rule: TokenRule | None) -> tuple[float, float]:
+        """Seconds of putting documents in order, and of all that learning takes; 0 where that is not known."""
+
     def rule(self, counts: Counts, *, exclusive: bool = True) -> Scorer:
         """Of models that learn from counts: the scorer made of sums over documents."""
 
@@ -63,6 +67,11 @@ class Learner(Protocol):
 
         Class i of `before` is column places[i] of Y now, −1 where it is gone.
         """
+
+    def adjust(
+        self, scorer: Scorer, X: Sparse, Y: Sparse, *, sample_weight: Floats | None = None, gone: bool = False
+    ) -> Scorer:
+        """The scorer after documents X with labels Y were learnt, or forgotten, approximately; an error for most."""
 
 
 class HeldOutScores(NamedTuple):

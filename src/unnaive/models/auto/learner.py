@@ -20,13 +20,14 @@ from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import single_labels
 from unnaive.learning.class_limits import DataSize
 from unnaive.linear.scorer import Scorer
+from unnaive.models.auto.adjust import adjust_pool
 from unnaive.models.auto.candidates import DENSE
+from unnaive.models.auto.expected_work import SEARCHING, ExpectedWork, first_estimate, fit_work, ordering_work
 from unnaive.models.auto.held_out_accuracy import HeldOutAccuracy
 from unnaive.models.auto.members import FAMILIES, NEVER
 from unnaive.models.auto.multilabel import choose_multilabel
 from unnaive.models.auto.plan import (
     BUDGETS,
-    PREPARING,
     SearchPlan,
     Size,
     default_members,
@@ -54,6 +55,8 @@ from unnaive.models.auto.views import WORDS, SelectColumns, View, select_views, 
 from unnaive.models.auto.work_teller import WorkTeller
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
 from unnaive.models.label_tree.learner import LabelTree
+from unnaive.text.backend import thread_count
+from unnaive.text.token_rule import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
 # seconds that a budget of a name is taken for, where the size of the text says how thoroughly it is read
@@ -135,6 +138,12 @@ class Auto(DocumentsModel):
                 f"budget of auto came as {shorten_value(self.budget)}; give {', '.join(BUDGETS)}, or seconds"
             )
 
+    def expected_work(self, size: DataSize, token_rule: TokenRule | None) -> tuple[float, float]:
+        """Seconds of putting documents in order, and of all, for the estimate of the time left."""
+        budget = self.budget if isinstance(self.budget, str) else float(self.budget)
+        reads_characters = token_rule is not None and token_rule.analyzer == "both"
+        return first_estimate(size, budget, thread_count(self.n_jobs), reads_characters=reads_characters)
+
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None, terms: Sequence[str] | Vocabulary | None = None,
@@ -160,7 +169,7 @@ class Auto(DocumentsModel):
                 X, Y, exclusive=exclusive, sample_weight=sample_weight,
                 progress=progress,
             )  # fmt: skip
-        tell = WorkTeller(progress)
+        tell = WorkTeller(progress, ordering_work(X.nnz))
         with one_blas_thread():
             chosen = csr_array(Y[:, seen])
             recipe, held_out = self._search(X, chosen, exclusive, sample_weight, tell, terms, active, select, vectors)
@@ -236,6 +245,14 @@ class Auto(DocumentsModel):
             vectors=same.get("vectors", ()),
         )  # fmt: skip
 
+    def adjust(
+        self, scorer: Scorer, X: Sparse, Y: Sparse, *, sample_weight: Floats | None = None, gone: bool = False
+    ) -> Scorer:
+        """The pool after these documents were learnt, or forgotten, approximately."""
+        if not isinstance(scorer, Pool) or not scorer.parts:
+            raise UnnaiveError("auto trained no pool for these classes, so it cannot be changed approximately")
+        return adjust_pool(scorer, X, Y, sample_weight, gone=gone)
+
     def _choose_single(
         self, X: Sparse, targets: Ids, views: list[View], size: Size, plan: SearchPlan, weight: Floats | None,
         tell: WorkTeller, terms: Sequence[str] | Vocabulary | None, select: SelectColumns | None,
@@ -263,13 +280,17 @@ class Auto(DocumentsModel):
             members = default_members([view.name for view in planned])
             report = {"budget": self.budget, "no-search": "no class has two documents, one to be held out"}
             return {"kind": "single", "members": members, "bias": [-2.0] * size.classes, "report": report}, None
-        shares = {view.name: size.cells[view.name] * len(splits[0].train) / len(targets) for view in planned}
-        tell.expect(plan.cost(size))
-
-        shares |= {vector_view_name(one): float(len(splits[0].train) * one.n_dims) for one in vectors}
+        expected = ExpectedWork(
+            size, len(splits[0].train), tuple(len(one.held_out) for one in splits), thread_count(self.n_jobs)
+        )
+        tell.expect(expected.rest(plan, plan.views, plan.candidates))
+        dense = {vector_view_name(one): float(len(splits[0].train) * one.n_dims) for one in vectors}
 
         def on_candidate(view: str, family: str) -> None:
-            work = shares[view] * (PREPARING / len(plan.candidates) + size.classes * FAMILIES[family].cost) / 1e9
+            if view in dense:
+                work = fit_work(view, family, dense[view], size.classes, SEARCHING)
+            else:
+                work = expected.candidate(view, family) + expected.preparing(view) / len(plan.candidates)
             tell(f"trying {FAMILIES[family].title} on {view}", work)
 
         search = CandidateSearch(
@@ -277,8 +298,11 @@ class Auto(DocumentsModel):
             on_candidate=on_candidate, terms=terms, select=select, vectors=vectors,
         )  # fmt: skip
         chosen: list[ChosenView] = []
-        for view in planned:
-            chosen.append(search.choose(view, kept_families(plan.candidates, chosen)))
+        for number, view in enumerate(planned):
+            candidates = kept_families(plan.candidates, chosen)
+            if chosen:
+                tell.expect(expected.rest(plan, plan.views[number:], candidates))
+            chosen.append(search.choose(view, candidates))
         for one in vectors:
             chosen.append(search.choose(View(vector_view_name(one), one.columns, np.zeros(0, np.int64)), DENSE))
         pooled = pool_views(chosen, search.soft_targets)
