@@ -135,7 +135,7 @@ class ExpectedWork:
         1.81
         """
         families = sorted({one.family for one in plan.candidates})
-        first = plan.views[0]
+        first = next(iter(plan.views), None)  # none where documents have vectors alone
         whole = sum(
             self.search(view, candidates, 1.0 if number == 0 else LIKELY if views[0] == first else 1.0)
             for number, view in enumerate(views)
