@@ -201,6 +201,7 @@ class ShardTask:
         mean       of the first round; its solution of this shard is found again and taken off
         """
         shard = self._weigh(documents, n_jobs)
+        del documents  # the caller holds them no more, and two copies of a shard are what memory has room for
         n_classes = len(self.class_docs)
         if not len(shard.weight):
             return ShardSolution(shard.columns, np.zeros((n_classes, 0)), *np.zeros((2, n_classes)))
