@@ -49,13 +49,19 @@ ChangedModel = Annotated[
 KeyFile = Annotated[
     Path | None,
     READ,
-    typer.Option("--key", metavar="FILE", help="File with the secret key of the document hashes.", show_default=False),
+    typer.Option(
+        "--key", metavar="FILE", help="File with the secret key for the hashes of documents.", show_default=False
+    ),
 ]
 Archives = Annotated[
-    Path | None, READ, typer.Option("--data", metavar="FOLDER", help="Folder with the archives of the collections.")
+    Path | None,
+    READ,
+    typer.Option(
+        "--data", metavar="FOLDER", help="Folder with the archives of the collections; by default $UNNAIVE_DATA."
+    ),
 ]
 Seed = Annotated[int, command_option(TrainingOptions.declared()["random_state"], min=0)]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Number of processes; results do not depend on it.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Number of processes; it does not change the results.")]
 Html = Annotated[Path | None, WRITTEN, typer.Option("--html", help="Write an HTML report.", rich_help_panel=OUTPUT)]
 Markdown = Annotated[
     Path | None, WRITTEN, typer.Option("--markdown", help="Write the tables as Markdown.", rich_help_panel=OUTPUT)
