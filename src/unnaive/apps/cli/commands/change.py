@@ -209,9 +209,9 @@ def forget(
 
     The result equals a model that never saw the documents: weights, terms, classes, calibration, thresholds and the
     selection of auto no longer depend on them. A new search of auto takes as long as training; --keep-choice is faster,
-    and the receipt then says what remains. With --approximate, the weights are only close to those of a model that never
-    saw the documents, which the receipt says. Documents that the model has not learnt are refused; a model that keeps
-    only counts cannot always recognise them unless it was trained with --register.
+    and the receipt then says what remains. With --approximate, the weights are only close to those of a model that
+    never saw the documents, which the receipt says. Documents that the model has not learnt are refused; a model that
+    keeps only counts cannot always recognise them unless it was trained with --register.
 
     unnaive update tickets/tickets.model tickets/test.csv --label queue -o larger.model
     unnaive forget larger.model tickets/test.csv --label queue -o smaller.model --receipt forgotten.json
