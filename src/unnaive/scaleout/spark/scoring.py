@@ -16,9 +16,8 @@ from unnaive.classifier.model_file import as_fitted
 from unnaive.data.targets import label_sets
 from unnaive.io.columns import join_names
 from unnaive.learning.fitted import FittedModel
-from unnaive.scaleout.spark.rows import as_buffer, check_text_type, record_column
+from unnaive.scaleout.spark.rows import add_record_texts, as_buffer, check_text_type
 from unnaive.scaleout.spark.session import map_in_arrow, require_pyspark
-from unnaive.text.sections import field_kinds
 
 SPARK_TYPES: dict[type, str] = {str: "string", bool: "boolean", int: "bigint", float: "double"}
 ARROW_TYPES: dict[type, Any] = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
@@ -53,12 +52,11 @@ def transform(
     """
     require_pyspark()
     fitted = as_fitted(model)
-    fields = None if fitted.token_rule is None else fitted.token_rule.fields
-    if fields is not None and (text not in df.columns or text in field_kinds(fields)):
-        records = f"{text}_of_unnaive"
-        made = df.withColumn(records, record_column(df, fields))
-        found = transform(made, fitted, text=records, prediction=prediction, probability=probability, score=score)
-        return found.drop(records)
+    records = add_record_texts(df, fitted, text)
+    if records is not None:
+        made, name = records
+        found = transform(made, fitted, text=name, prediction=prediction, probability=probability, score=score)
+        return found.drop(name)
     if text not in df.columns:
         raise BadData(f"the DataFrame has no column {text!r}; it has {join_names(df.columns)}: say text=NAME")
     check_text_type(df.select(f"`{text}`"), text)
