@@ -1,4 +1,4 @@
-"""Two functions of scipy.special in numpy: every run needs them, and importing SciPy takes longer than predicting."""
+"""Functions of logarithms in numpy: every run needs them, and importing SciPy takes longer than predicting."""
 
 from __future__ import annotations
 
@@ -29,3 +29,15 @@ def xlogy(x: Any, y: Any) -> Floats:
     with np.errstate(divide="ignore"):  # log 0 is −∞, also inside the product
         product: Floats = x * np.log(np.where(np.equal(x, 0), 1.0, y))
     return product
+
+
+def softmax_rows(scores: Floats) -> Floats:
+    """Probabilities (n_docs, n_classes) of scores, which are overwritten; a score of −∞ has probability 0.
+
+    >>> softmax_rows(np.array([[1000.0, 1000.0, -np.inf]]))
+    array([[0.5, 0.5, 0. ]])
+    """
+    scores -= scores.max(axis=1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=1, keepdims=True)
+    return scores

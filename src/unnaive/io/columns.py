@@ -9,14 +9,15 @@ from fnmatch import fnmatchcase
 from typing import Any, TypeGuard
 
 from unnaive.base.errors import BadData, UnnaiveError
-from unnaive.io.fields import guess_kind
+from unnaive.io.fields import guess_kind, with_lengths
 from unnaive.io.label_checks import LabelSpelling
 from unnaive.io.labels import name_flags
 from unnaive.io.profiles import LABEL_NAMES, TEXT_NAMES, Profile, profile_column
-from unnaive.text.sections import TEXT, TEXT_KINDS, field_kinds, read_fields
+from unnaive.io.vector_values import holds_vectors
+from unnaive.text.sections import TEXT, TEXT_KINDS, VECTOR, base_kind, field_kinds, read_fields
 
 MOST_LISTED = 12
-FIXED_KINDS = ("category", "number", "date")  # of fields that are no texts
+FIXED_KINDS = ("category", "number", "date", VECTOR)  # of fields that are no texts
 
 ColumnSample = Mapping[str, Sequence[Any]]  # the first values of each column
 
@@ -99,7 +100,7 @@ class Columns:
         words = [f"text from {' and '.join(self.texts)}"] if self.texts else []
         kinds = field_kinds(self.fields)
         for kind in FIXED_KINDS:
-            names = [name for name in kinds if kinds[name] == kind]
+            names = [name for name in kinds if base_kind(kinds[name]) == kind]
             words += [f"{kind} from {join_names(names, 5)}"] if names else []
         if self.label is not None:
             words.append(f"labels from {self.label}")
@@ -223,12 +224,13 @@ class _ColumnChooser:
         }  # before the main text, which is read shared
         if not kinds | more:
             return ()
-        every = others | dict.fromkeys(texts, TEXT) | kinds | more
+        every = with_lengths(others | dict.fromkeys(texts, TEXT) | kinds | more, self.sample)
         return tuple(f"{name}:{kind}" for name, kind in every.items())
 
     def guess_fields(self, names: Sequence[str]) -> dict[str, str]:
         """The kinds of columns that are evident: never ids, nor columns without values."""
         evident = {name: self.profiles[name].kind not in ("ids", "nothing", "lists") for name in names}
+        evident |= {name: True for name in names if holds_vectors(self.sample.get(name, ()))}
         return {name: guess_kind(name, self.sample.get(name, ())) for name in names if evident[name]}
 
     @property

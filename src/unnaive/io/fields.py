@@ -4,7 +4,8 @@ A pure function of a record and its fields' kinds: nothing depends on other reco
 subtract exactly. A category is one term, its value. A number is a term for the interval it lies in, at three
 resolutions: 1, 2 and 4 intervals to the octave, whose borders depend on no data; zero is a term of its own, and signs
 are kept apart. A date is a term each for its year, month, weekday and, where it has a time, hour. An empty cell is the
-term "(missing)" of its field. A value that training never saw is a term that no weight speaks of: no evidence.
+term "(missing)" of its field. A vector is a term for each of the signed powers of two that its numbers are sums of
+(text/vector_units.py). A value that training never saw is a term that no weight speaks of: no evidence.
 """
 
 from __future__ import annotations
@@ -18,8 +19,20 @@ from typing import Any
 from unnaive.base.errors import BadData
 from unnaive.io.label_checks import is_missing_value
 from unnaive.io.profiles import profile_column
+from unnaive.io.vector_values import holds_vectors, read_vector, vector_units
 from unnaive.text.buffer import TABLES, TextBuffer, as_texts
-from unnaive.text.sections import KINDS, SECTION, TEXT_KINDS, UNIT, field_key, field_kinds
+from unnaive.text.sections import (
+    KINDS,
+    SECTION,
+    TEXT_KINDS,
+    UNIT,
+    VECTOR,
+    base_kind,
+    field_key,
+    field_kinds,
+    read_fields,
+    vector_lengths,
+)
 
 RESOLUTIONS = (1, 2, 4)  # intervals to the octave
 MOST_KNOWN = 1 << 16  # distinct values of a column whose encoding is kept
@@ -68,6 +81,10 @@ def _encode_column(name: str, kind: str, values: Iterable[Any]) -> list[str]:
     start = f"{SECTION}{field_key(name)}{UNIT}"
     if kind in TEXT_KINDS:
         return [start + _encode_text(value, name) for value in values]
+    if base_kind(kind) == VECTOR:
+        length = vector_lengths([f"{name}:{kind}"])[name]
+        units = vector_units(list(values), name, length, is_missing)
+        return [start + (UNIT + MISSING_UNIT if one is None else f"{one[0]} numbers{UNIT}{one[1]}") for one in units]
     known: dict[Any, str] = {}
     sections = []
     for value in values:
@@ -111,6 +128,8 @@ def is_missing(value: Any) -> bool:
 
 
 def _differs_from_itself(value: Any) -> bool:
+    if getattr(value, "ndim", 0):
+        return False
     return bool(value != value) if isinstance(value, float) or hasattr(value, "dtype") else False
 
 
@@ -249,7 +268,7 @@ def record_columns(values: Any) -> dict[str, Any] | None:
         sizes = {name: _length(name, column) for name, column in values.items()}
         if len(set(sizes.values())) > 1:
             raise BadData(f"the fields differ in length: {', '.join(f'{name} {n}' for name, n in sizes.items())}")
-        return {name: column.tolist() if hasattr(column, "tolist") else list(column) for name, column in values.items()}
+        return {name: _column_values(column) for name, column in values.items()}
     if isinstance(values, (list, tuple)) and values and isinstance(values[0], Mapping):
         return _dict_columns(values)
     return None
@@ -259,6 +278,11 @@ def _length(name: str, column: Any) -> int:
     if isinstance(column, (str, bytes)) or not hasattr(column, "__len__"):
         raise BadData(f"field {name!r} came as {type(column).__name__}; give a list of values, or a list of records")
     return len(column)
+
+
+def _column_values(column: Any) -> list[Any]:
+    """The values of a column; of an array of several dimensions, its rows."""
+    return column.tolist() if getattr(column, "ndim", 2) == 1 and hasattr(column, "tolist") else list(column)
 
 
 def _table_columns(table: Any) -> dict[str, Any]:
@@ -280,6 +304,23 @@ def _dict_columns(records: Sequence[Any]) -> dict[str, Any]:
     return {name: [record.get(name) for record in records] for name in seen}
 
 
+def with_lengths(fields: Any, records: Any) -> dict[str, str]:
+    """Fields, whose kinds are given, with the number of dimensions that the vectors of some records have.
+
+    >>> with_lengths({"body": "text", "topic": "vector"}, [{"body": "a", "topic": [0.5, 1]}])
+    {'body': 'text', 'topic': 'vector(2)'}
+    """
+    kinds = field_kinds(read_fields(fields) or ())
+    columns = record_columns(records) or {}
+    for name, length in vector_lengths(read_fields(fields)).items():
+        filled = next((value for value in columns.get(name, ()) if not is_missing(value)), None)
+        if not length and filled is None:
+            raise BadData(f"field {name!r} is a vector, and no record has one; leave the field out")
+        if not length:
+            kinds[name] = f"{VECTOR}({len(read_vector(filled, name))})"
+    return kinds
+
+
 def has_kinds(fields: Any) -> bool:
     """Whether fields came with their kinds, as a dict or as "name:kind"; else they are to be guessed.
 
@@ -288,7 +329,7 @@ def has_kinds(fields: Any) -> bool:
     """
     if isinstance(fields, str) or not isinstance(fields, Sequence):
         return not isinstance(fields, str)
-    return all(isinstance(one, str) and one.rpartition(":")[2] in KINDS and ":" in one for one in fields)
+    return all(isinstance(one, str) and base_kind(one.rpartition(":")[2]) in KINDS and ":" in one for one in fields)
 
 
 def guess_fields(names: Any, records: Any) -> dict[str, str]:
@@ -310,7 +351,7 @@ def guess_fields(names: Any, records: Any) -> dict[str, str]:
 
 
 def guess_kind(name: str, values: Sequence[Any]) -> str:
-    """The kind of a field by some of its values: text, category, number or date.
+    """The kind of a field by some of its values: text, category, number, date or vector.
 
     >>> guess_kind("opened", ["2024-01-03", None]), guess_kind("vip", ["0", "1"])
     ('date', 'category')
@@ -318,6 +359,8 @@ def guess_kind(name: str, values: Sequence[Any]) -> str:
     filled = [value for value in values if not is_missing(value)]
     if filled and all(isinstance(value, (date, datetime)) or hasattr(value, "timestamp") for value in filled):
         return "date"
+    if holds_vectors(filled):
+        return VECTOR
     profile = profile_column(name, filled).kind
     numbers = bool(filled) and all(read_number(value) is not None for value in filled)
     if numbers and profile != "flags":

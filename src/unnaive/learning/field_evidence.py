@@ -6,19 +6,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from unnaive.text.sections import FIXED, field_key, field_kinds, sections, shown_values, split_term
+from unnaive.text.sections import FIXED, VECTOR, base_kind, field_key, field_kinds, sections, shown_values, split_term
 from unnaive.text.tokens import Span
 
 if TYPE_CHECKING:
     from unnaive.learning.explain import Evidence
 
+SUMMED = ("number", "date", VECTOR)  # kinds of fields whose terms are one piece of evidence
 TEXT_BEFORE = "text"  # what stands before all sections
 
 
 def name_evidence(record: str, evidence: Sequence[Evidence], fields: tuple[str, ...]) -> tuple[Evidence, ...]:
     """Evidence with its terms as people say them: "subject: refund", "product = Printer", "age = 3.5".
 
-    The intervals of a number, and the parts of a date, are one piece of evidence each: the sum of them.
+    The intervals of a number, the parts of a date, and all of a vector, are one piece of evidence each: the sum of
+    them.
     """
     kinds = {field_key(name): kind for name, kind in field_kinds(fields).items()}
     values = shown_values(record)
@@ -26,7 +28,7 @@ def name_evidence(record: str, evidence: Sequence[Evidence], fields: tuple[str, 
     parts: dict[str, Evidence] = {}
     for one in evidence:
         key, sign, rest = split_term(one.term, fields)
-        if sign == FIXED and kinds[key] in ("number", "date") and values.get(key):
+        if sign == FIXED and base_kind(kinds[key]) in SUMMED and values.get(key):
             before = parts.get(key)
             parts[key] = replace(
                 one, term=f"{key} = {values[key]}", count=1, value=one.value + (before.value if before else 0.0)

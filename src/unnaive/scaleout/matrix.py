@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, count_noun
 from unnaive.base.sparse import csr_array
@@ -34,6 +35,7 @@ from unnaive.io.datafiles import DataFile
 from unnaive.io.sources import STDIN
 from unnaive.scaleout.checkpoint import fingerprint
 from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_ahead, reading_again
+from unnaive.scaleout.resident_pages import resident_pages_limited
 from unnaive.scaleout.scratch import arrays_on_disk
 from unnaive.scaleout.streaming import LearntHashes, Resources, count_source, is_multilabel, learnt_columns
 from unnaive.text.backend import few_kept_pages
@@ -100,6 +102,7 @@ def documents_on_disk(
             log = source.options.log
             log.source, log.columns, log.rows = source.name, Columns.from_dict(matrix.of["columns"]), matrix.X.shape[0]
         stack.enter_context(arrays_on_disk(resources.scratch))  # what learners make of the matrix is as large as it is
+        stack.enter_context(resident_pages_limited(resources.memory, matrix.arrays()))
         report |= {name: value for name, value in matrix.of.items() if name in ("pruned_terms", "pruned_below_df")}
         report |= {"without_hashes": True} if hashes and hashes.given_up else {}
         found = hashes and hashes.total(multilabel=True)
@@ -281,6 +284,11 @@ class DiskMatrix:
     def multilabel(self) -> bool:
         """Whether documents may have any number of labels."""
         return bool(self.of.get("multilabel"))
+
+    def arrays(self) -> list[NDArray[Any]]:
+        """The arrays of the tables, which lie in files."""
+        tables = [self.X, self.Y] + ([] if self.units is None else [self.units.X])
+        return [part for table in tables for part in (table.data, table.indices, table.indptr)]
 
     def targets(self) -> Targets:
         """Y with its classes sorted, as `read_targets` makes it of the labels."""

@@ -13,7 +13,8 @@ from zlib import crc32
 from unnaive.apps.cli.screen import note
 from unnaive.base.errors import UnnaiveError
 from unnaive.io.columns import FIXED_KINDS, Columns, join_names
-from unnaive.text.sections import TEXT, field_kinds
+from unnaive.io.vector_tables import split_vector_file
+from unnaive.text.sections import TEXT, VECTOR, base_kind, field_kinds
 
 if TYPE_CHECKING:
     from unnaive.io.datafiles import DataFile
@@ -33,6 +34,8 @@ def settle_fields(source: DataFile, *, labelled: bool = True) -> tuple[DataFile,
     if "-" in source.paths:
         if source.fields == "auto":
             raise UnnaiveError("the fields of stdin cannot be guessed; name them with --category, --number and --date")
+        if source.vector:
+            raise UnnaiveError("vectors of stdin cannot be learnt from, whose length is not known; give a file")
         if not source.text:
             raise UnnaiveError("stdin with fields needs the columns of text by name; say --text NAME")
         return source, (*(f"{name}:{TEXT}" for name in source.text), *source.fixed_fields)
@@ -41,11 +44,14 @@ def settle_fields(source: DataFile, *, labelled: bool = True) -> tuple[DataFile,
     if source.fields == "auto" and kinds:
         named = {*source.text, *columns.texts, *field_kinds(source.fixed_fields)}
         kinds = _without_telling(source, columns, rows, named)
-    if not any(kind in FIXED_KINDS for kind in kinds.values()) and len(kinds) < 2:
+    if not any(base_kind(kind) in FIXED_KINDS for kind in kinds.values()) and len(kinds) < 2:
         return replace(source, fields=None), None
     texts = tuple(name for name in kinds if kinds[name] == TEXT)
-    category, number, date = (tuple(name for name in kinds if kinds[name] == kind) for kind in FIXED_KINDS)
-    settled = replace(source, text=texts, fields=None, category=category, number=number, date=date)
+    files = {split_vector_file(one)[0]: one for one in source.vector}
+    category, number, date, vector = (
+        tuple(files.get(name, name) for name in kinds if base_kind(kinds[name]) == kind) for kind in FIXED_KINDS
+    )
+    settled = replace(source, text=texts, fields=None, category=category, number=number, date=date, vector=vector)
     return settled, tuple(f"{name}:{kind}" for name, kind in kinds.items())
 
 
@@ -104,7 +110,7 @@ def find_reason(kind: str, values: Sequence[Any], labels: Sequence[str]) -> str 
     filled = [str(value) for value in values if value is not None and str(value).strip()]
     if kind == "category" and len(filled) >= 20 and len(set(filled)) > MOSTLY_DIFFERENT * len(filled):
         return "nearly all values differ"
-    if kind == TEXT or len(labels) < 20:
+    if base_kind(kind) in (TEXT, VECTOR) or len(labels) < 20:
         return None
     told, plain = share_told(values, labels)
     return "tells the label by itself" if told >= LEAK and plain < LEAK - 0.05 else None

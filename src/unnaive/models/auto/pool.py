@@ -50,6 +50,12 @@ class Pool(Scorer):
         return n_docs if isinstance(n_docs, int) else None
 
     @property
+    def n_approximate(self) -> int:
+        """How many documents it learnt or forgot approximately since it was trained."""
+        n_docs = self.recipe.get("report", {}).get("approximate")
+        return n_docs if isinstance(n_docs, int) else 0
+
+    @property
     def n_classes(self) -> int:
         """How many classes are scored."""
         return len(self.bias)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.log_functions import log_softmax
 from unnaive.base.types import Floats, Ids
+from unnaive.learning.fit_calibration import least_loss_scale
 
 LOWEST = -15.0  # a level of scores at which σ is an exponential
 MOST_STEPS = 50  # of Newton's method, which takes five to ten
@@ -60,35 +61,11 @@ def pool_log_loss(scores: Floats, targets: Ids) -> float:
 def fit_temperature_scale(scores: Floats, soft_targets: Floats) -> float:
     """The factor with which scores have the least log-loss: one over the temperature.
 
-    Newton's method on f(k) = Σ_d log Σ_c exp(k·s_dc) − k·Σ soft·s, which is convex: f' = Σ E_p[s] − Σ soft·s and
-    f'' = Σ Var_p[s]. Steps stay within a factor of 4, and k within e^±6 of one over the spread of the scores.
+    It stays within e^±6 of one over the spread of the scores.
     """
     centred = scores - scores.mean(axis=1, keepdims=True)
     spread = float(np.std(centred)) or 1.0
-    reached = float(np.vdot(soft_targets, centred))
-    low, high = np.exp(-LARGEST_LOG) / spread, np.exp(LARGEST_LOG) / spread
-    scale = 1.0 / spread
-    for _ in range(MOST_STEPS):
-        p = softmax_rows(scale * centred)
-        means = np.einsum("dc,dc->d", p, centred)
-        slope = float(means.sum()) - reached
-        curvature = float(np.einsum("dc,dc,dc->", p, centred, centred) - means @ means)
-        if not slope:  # scores that are all alike have the same loss with any factor
-            return scale
-        step = -slope / curvature if curvature > 0 else -np.copysign(np.inf, slope)
-        nearer = float(np.clip(scale + step, max(low, scale / 4), min(high, scale * 4)))
-        if abs(nearer - scale) <= CLOSE * scale:
-            return nearer
-        scale = nearer
-    return scale
-
-
-def softmax_rows(scores: Floats) -> Floats:
-    """Probabilities (n_docs, n_classes) of scores, which are overwritten."""
-    scores -= scores.max(axis=1, keepdims=True)
-    np.exp(scores, out=scores)
-    scores /= scores.sum(axis=1, keepdims=True)
-    return scores
+    return least_loss_scale(centred, float(np.vdot(soft_targets, centred)), start=1.0 / spread, largest_log=LARGEST_LOG)
 
 
 def fit_pool(

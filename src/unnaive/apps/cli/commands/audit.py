@@ -126,7 +126,7 @@ def audit(
     check_folders([page, findings])
     refuse_overwriting(findings, force)
     source, fields = settle_fields(source)
-    rule = replace(rule, fields=fields)
+    rule = replace(rule, fields=fields).without_vectors()
     # of mail, what people read: hosts and boundaries are no copies, and bytes of attachments no words
     source = replace(
         source,

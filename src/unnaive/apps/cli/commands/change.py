@@ -36,6 +36,14 @@ KeepChoice = Annotated[
     ),
 ]
 
+Approximate = Annotated[
+    bool,
+    typer.Option(
+        "--approximate",
+        help="Of auto: move the weights for these documents alone, in a moment; the next exact change trains it anew.",
+    ),
+]
+
 
 def register(app: typer.Typer) -> None:
     """Add the verbs to the command line."""
@@ -65,6 +73,7 @@ def update(
         ),
     ] = None,
     keep_choice: KeepChoice = False,
+    approximate: Approximate = False,
     rechoose: Annotated[
         bool,
         typer.Option(
@@ -79,7 +88,8 @@ def update(
     """Learn more documents.
 
     The model becomes the one that saw all of them at once: what was tuned is tuned anew, and auto searches anew, unless
-    --keep-choice is given; --follow always keeps the choice. The file is written anew, or not at all.
+    --keep-choice is given; --follow always keeps the choice. With --approximate, the weights of auto move for the new
+    documents alone; these are in the file all the same. The file is written anew, or not at all.
 
     unnaive update tickets.model this-week.csv
 
@@ -87,9 +97,12 @@ def update(
     """
     from unnaive.base.errors import UnnaiveError
 
-    if rechoose and (keep_choice or follow):
-        other = "--keep-choice" if keep_choice else "--follow, which keeps the choice,"
+    if rechoose and (keep_choice or approximate or follow):
+        given = "--keep-choice" if keep_choice else "--approximate"
+        other = given if keep_choice or approximate else "--follow, which keeps the choice,"
         raise UnnaiveError(f"--rechoose and {other} contradict each other; leave one of the two out")
+    if follow and approximate:
+        raise UnnaiveError("--follow keeps the choice and trains it; leave --approximate out")
     if rechoose and source is None:
         choose_anew(model, output, as_json)
         return
@@ -110,7 +123,7 @@ def update(
     def learn(fitted: FittedModel) -> FittedModel:
         classifier = TextClassifier.from_fitted(unlock_register(fitted, secret))
         texts, labels = read_labelled(source, fitted)
-        with training_progress("learning", fitted, keep_choice) as options:
+        with training_progress("learning", fitted, keep_choice, approximate) as options:
             return classifier.partial_fit(texts, labels, grow=grow, **options).fitted_
 
     show_change("learnt", change_file(model, output, learn) | {"read": source.describe()}, as_json)
@@ -183,6 +196,7 @@ def forget(
         typer.Option(help="Write a receipt that unnaive verify can check.", show_default=False),
     ] = None,
     keep_choice: KeepChoice = False,
+    approximate: Approximate = False,
     sign: Annotated[
         Path | None,
         READ,
@@ -200,9 +214,10 @@ def forget(
 
     The model becomes the one that never saw them: nothing in the file depends on them any more, neither weights, words
     and classes nor calibration, thresholds and held-out scores, nor what auto chose, which takes as long as training;
-    --keep-choice is quicker, and says in the receipt what remains. Give documents that it learnt, with their labels: of
-    others a model that keeps counts cannot always tell, unless it was trained with --register; one that keeps documents
-    can.
+    --keep-choice is quicker, and says in the receipt what remains; with --approximate, weights are about those of a
+    model that never saw the documents, and may still depend on them, which the receipt says. Give documents that it
+    learnt, with their labels: of others a model that keeps counts cannot always tell, unless it was trained with
+    --register; one that keeps documents can.
 
     unnaive forget tickets.model withdrawn.csv --receipt withdrawn.json
     """
@@ -228,7 +243,7 @@ def forget(
             about: dict[str, Any] = {"file": model.name, "sha256": hash_file(model), "key": secret}
             draft.update(make_receipt(fitted, texts, labels, **about))
         classifier = TextClassifier.from_fitted(unlock_register(fitted, secret))
-        with training_progress("unlearning", fitted, keep_choice) as options:
+        with training_progress("unlearning", fitted, keep_choice, approximate) as options:
             made.append(classifier.forget(texts, labels, **options).fitted_)
         return made[0]
 
@@ -311,7 +326,9 @@ def remake(
 
 
 @contextmanager
-def training_progress(title: str, fitted: FittedModel, keep_choice: bool) -> Iterator[dict[str, Any]]:
+def training_progress(
+    title: str, fitted: FittedModel, keep_choice: bool, approximate: bool = False
+) -> Iterator[dict[str, Any]]:
     """The options of a change that trains: whether a choice is kept, and who is told of the progress.
 
     A note says that a search takes as long as training; a choice that there is not cannot be kept.
@@ -322,10 +339,13 @@ def training_progress(title: str, fitted: FittedModel, keep_choice: bool) -> Ite
     chooses = fitted.spec.model.keeps_choice
     if keep_choice and not chooses:
         raise UnnaiveError(f"{fitted.spec.model.title} chooses nothing that could be kept; leave --keep-choice out")
-    if chooses and not keep_choice:
+    if approximate and (keep_choice or not chooses):
+        why = "--keep-choice trains anew" if chooses else f"{fitted.spec.model.title} is updated exactly"
+        raise UnnaiveError(f"{why}; leave --approximate out")
+    if chooses and not keep_choice and not approximate:
         note("auto searches anew, which takes as long as training it; --keep-choice trains what it has chosen")
     with Progress(title) as bar:
-        yield {"keep_choice": keep_choice, "progress": bar.event}
+        yield {"keep_choice": keep_choice, "progress": bar.event} | ({"approximate": True} if approximate else {})
 
 
 def change_file(
@@ -357,7 +377,7 @@ def change_file(
         save(changed, output)
         done()
     sizes = {"before": before, "after": model_sizes(changed), "choice_kept": changed.choice_kept}
-    sizes |= {"chosen_on": changed.chosen_on}
+    sizes |= {"chosen_on": changed.chosen_on, "approximate": changed.n_approximate}
     return {"file": str(output or model)} | sizes
 
 
@@ -396,6 +416,10 @@ def show_change(what: str, summary: dict[str, Any], as_json: bool) -> None:
         for one, name in (("document", "documents"), ("class", "classes"), ("term", "terms"))
     ]
     say(f"{what}: {summary['file']} now has {', '.join(steps)}")
+    if summary.get("approximate"):
+        changed = count_noun(summary["approximate"], "document")
+        again = f"unnaive update {summary['file']} --rechoose"
+        say(f"{changed} changed the weights approximately; exact again with: {again}")
     if summary.get("choice_kept"):
         say(describe_kept_choice(summary.get("chosen_on"), after["documents"], summary["file"]))
 
