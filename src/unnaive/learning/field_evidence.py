@@ -1,4 +1,4 @@
-"""Evidence of records by field: terms named for people, the parts of a number in one, and what each field adds."""
+"""Evidence by field for records: readable names of terms, one entry for a number or date, and the sum of each field."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from unnaive.text.tokens import Span
 if TYPE_CHECKING:
     from unnaive.learning.explain import Evidence
 
-TEXT_BEFORE = "text"  # what stands before all sections
+TEXT_BEFORE = "text"  # the text before all sections
 
 
 def name_evidence(record: str, evidence: Sequence[Evidence], fields: tuple[str, ...]) -> tuple[Evidence, ...]:
-    """Evidence with its terms as people say them: "subject: refund", "product = Printer", "age = 3.5".
+    """Evidence with readable names of terms: "subject: refund", "product = Printer", "age = 3.5".
 
-    The intervals of a number, and the parts of a date, are one piece of evidence each: the sum of them.
+    The intervals of a number, and the parts of a date, are added up to one entry.
     """
     kinds = {field_key(name): kind for name, kind in field_kinds(fields).items()}
     values = shown_values(record)
@@ -44,7 +44,7 @@ def name_evidence(record: str, evidence: Sequence[Evidence], fields: tuple[str, 
 def sum_by_field(
     record: str, evidence: Sequence[Evidence], found: Sequence[Span], fields: tuple[str, ...]
 ) -> dict[str, float]:
-    """What each field adds to the score, the strongest first; a shared term gives each of its places a like part."""
+    """The evidence of each field, the strongest first; a shared term is split equally among its occurrences."""
     bounds = [(one.start, one.start + len(one.text), one.key or TEXT_BEFORE) for one in sections(record, fields)]
     keys: dict[str, list[str]] = {}
     for start, _, term in found:

@@ -1,4 +1,4 @@
-"""How a calibration is fitted to held-out scores: temperature, Platt's lines, isotonic regression."""
+"""Fit a calibration to held-out scores: temperature, Platt's lines, isotonic regression."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from unnaive.base.types import Floats
 from unnaive.learning.calibration import Calibration, Isotonic, Platt, Temperature, class_log_odds, link_logits
 
 LEAST_SLOPE = 1e-6
-MOST_STEPS = 60  # of Newton's method, which needs about ten
+MOST_STEPS = 60  # of Newton's method, which usually needs ten
 
 
 def fit_temperature(link: str, scores: Floats, Y: Any, *, exclusive: bool) -> Temperature:
     """The temperature with the least log-loss on held-out scores (n_docs, n_classes) and labels Y.
 
-    As if one more document had been seen, of any of the classes; without it, held-out documents that are all right
-    would make T = 0 and every new document certain. Of thousands nobody notices.
+    One pseudo-document of any class is added; without it, held-out documents that are all right would give T = 0 and
+    make every new document certain. With thousands of documents it has no visible effect.
 
-    Convex in 1/T (and the offset), so one minimum. Documents whose right class has no evidence at all (ℓ = −∞) are
-    left out, since no temperature mends them. Guo et al. (2017), On calibration of modern neural networks.
+    The loss is convex in 1/T (and the offset), so it has one minimum. Documents whose right class has no evidence (ℓ =
+    −∞) are left out, since no temperature changes them. Guo et al. (2017), On calibration of modern neural networks.
 
     >>> scores = np.array([[0.0, 5.0], [0.0, 5.0], [0.0, 5.0], [0.0, 5.0]])   # "certain", right in three of four
     >>> warm = fit_temperature("log-odds", scores, np.array([[0, 1], [0, 1], [0, 1], [1, 0]]), exclusive=True)
@@ -42,8 +42,9 @@ def fit_temperature(link: str, scores: Floats, Y: Any, *, exclusive: bool) -> Te
 def fit_platt(link: str, scores: Floats, Y: Any, *, exclusive: bool) -> Platt:
     """For each class the logistic line with the least log-loss on held-out scores (n_docs, n_classes) and labels Y.
 
-    Of a class with n₁ documents and n₀ others, targets are (n₁+1)/(n₁+2) and 1/(n₀+2) in the place of 1 and 0, so that
-    a class of few documents is not made certain. Slopes are positive: a class whose scores mislead gets its share.
+    For a class with n₁ documents and n₀ others, targets are (n₁+1)/(n₁+2) and 1/(n₀+2) instead of 1 and 0, so that
+    classes with few documents do not become certain. Slopes are positive: a class with misleading scores gets its
+    share.
 
     >>> scores = np.array([[2.0], [1.0], [-1.0], [-2.0]])
     >>> fit_platt("margin", scores, np.array([[1], [1], [0], [0]]), exclusive=False).probabilities("margin", scores)[0]
@@ -55,9 +56,9 @@ def fit_platt(link: str, scores: Floats, Y: Any, *, exclusive: bool) -> Platt:
 
 
 def fit_isotonic(link: str, scores: Floats, Y: Any, *, exclusive: bool) -> Isotonic:
-    """For each class the rising function with the least squared error on held-out scores and labels Y.
+    """For each class the increasing function with the least squared error on held-out scores and labels Y.
 
-    Equal scores are taken together; the knots are the ends of the flat parts. Zadrozny and Elkan (2002).
+    Equal scores are pooled; the knots are the ends of the constant parts. Zadrozny and Elkan (2002).
 
     >>> scores = np.array([[1.0], [2.0], [3.0], [4.0]])
     >>> fit_isotonic("margin", scores, np.array([[0], [1], [0], [1]]), exclusive=False).curves
@@ -84,7 +85,7 @@ def _known(odds: Floats, column: Any) -> tuple[Floats, NDArray[np.bool_]]:
 
 
 def soft_targets(truth: NDArray[np.bool_]) -> Floats:
-    """(n₁+1)/(n₁+2) in the place of 1 and 1/(n₀+2) in that of 0, for n₁ ones and n₀ zeros, of any shape. Platt (1999).
+    """(n₁+1)/(n₁+2) instead of 1 and 1/(n₀+2) instead of 0, for n₁ ones and n₀ zeros, of any shape. Platt (1999).
 
     >>> soft_targets(np.array([True, False, False]))
     array([0.66666667, 0.25      , 0.25      ])
@@ -106,7 +107,7 @@ def _isotonic_curve(odds: Floats, truth: NDArray[np.bool_]) -> tuple[tuple[float
     share = np.bincount(place, weights=truth) / size
     p = np.clip(isotonic_regression(share, weights=size).x, 0.0, 1.0)
     inner = np.ones(len(p), np.bool_)
-    inner[1:-1] = (p[1:-1] != p[:-2]) | (p[1:-1] != p[2:])  # the middle of a flat part says nothing
+    inner[1:-1] = (p[1:-1] != p[:-2]) | (p[1:-1] != p[2:])  # the middle of a constant part is redundant
     return tuple(knots[inner].tolist()), tuple(p[inner].tolist())
 
 
@@ -120,7 +121,7 @@ def _exclusive_temperature(logits: Floats, Y: Any) -> float:
     apart = np.abs(gaps[possible & (gaps != 0)])
     if not apart.size:
         return 1.0
-    from scipy.optimize import minimize_scalar  # a tenth of a second that only fitting should cost
+    from scipy.optimize import minimize_scalar  # imported here, since it takes a tenth of a second
 
     # the right class is 1 − ε, ε = 1/(n+1) is spread over the classes that have any evidence
     spread = float((np.where(possible, gaps, 0.0).sum(axis=1) / possible.sum(axis=1)).mean()) / (len(gaps) + 1)
@@ -135,10 +136,10 @@ def _exclusive_temperature(logits: Floats, Y: Any) -> float:
 
 
 def _logistic_line(logits: Floats, truth: NDArray[Any]) -> tuple[float, float]:
-    """Slope > 0 and offset of the logistic regression of truth, 0 to 1, on logits.
+    """Slope > 0 and offset of the logistic regression of truth (0 to 1) on logits.
 
-    Newton's method in two unknowns, halving steps that do not help; the slope is kept above a millionth, and where it
-    stays there the offset alone is fitted.
+    Newton's method in two unknowns with step halving. The slope is kept above 1e-6; if it stays there, only the offset
+    is fitted.
     """
     if not len(logits):
         return 1.0, 0.0
@@ -176,7 +177,7 @@ def _logistic_loss(unit: Floats, truth: NDArray[Any], line: Floats) -> float:
 
 
 def _solve(table: Floats, right: Floats) -> Floats:
-    """The solution of two equations; by hand, since a library for large ones wakes its threads."""
+    """Solve two linear equations; done by hand, since a BLAS call would start threads."""
     (a, b), (c, d) = table
     solution: Floats = np.array([d * right[0] - b * right[1], a * right[1] - c * right[0]]) / (a * d - b * c)
     return solution
