@@ -1,4 +1,4 @@
-"""Columns of probabilities of a table, one for each label: what soft labels are read from."""
+"""Columns of probabilities, one for each label, from which soft labels are read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PREFIX = "p_*"  # of a column that is named in full: p_good has the probability 
 
 
 def read_probabilities(source: DataFile, patterns: Sequence[str]) -> tuple[Any, dict[str, list[Any]]]:
-    """(texts, values by label) of all rows: those of the columns that the patterns name, as they stand there."""
+    """(texts, values by label) of all rows, from the columns that match the patterns."""
     texts, found = [], dict[str, list[Any]]()
     names: list[str] = []
     for batch in source.batches(labelled=False, keep=True):
