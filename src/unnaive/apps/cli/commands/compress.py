@@ -1,4 +1,4 @@
-"""`unnaive compress`: an existing model in a file of at most so many bytes."""
+"""`unnaive compress`: an existing model in a file of a maximum size."""
 
 from __future__ import annotations
 

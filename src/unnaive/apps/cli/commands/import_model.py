@@ -1,4 +1,4 @@
-"""`unnaive import`: a classifier that fastText trained becomes an ordinary model."""
+"""`unnaive import`: turn a fastText classifier into an ordinary model."""
 
 from __future__ import annotations
 
