@@ -1,4 +1,4 @@
-"""Records with fields as what TextClassifier reads: the kinds of fields, given or guessed, and records encoded."""
+"""Records with fields in TextClassifier: the kinds of fields, given or guessed, and encoded records."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from unnaive.text.sections import read_fields
 
 
 class FieldMethods:
-    """What TextClassifier does about `fields`; `fields_` are the kinds that were guessed when it was fitted."""
+    """The methods of TextClassifier about `fields`; `fields_` are the kinds guessed by `fit`."""
 
     fields: Mapping[str, str] | Sequence[str] | None
     fields_: dict[str, str]
 
     def _find_fields(self, records: Any) -> None:
-        """Guess the kinds of fields that came without, by the records to learn from."""
+        """Guess the missing kinds of fields from the training records."""
         self.__dict__.pop("fields_", None)
         if self.fields is not None and not has_kinds(self.fields):
             self.fields_ = guess_fields(self.fields, records)
 
     def _known_fields(self) -> Any:
-        """The fields with their kinds: as given, or as guessed from the records that were learnt."""
+        """The fields with their kinds: as given, or as guessed from the training records."""
         if self.fields is None or has_kinds(self.fields):
             return self.fields
         fitted = self.__dict__.get("fitted_")
@@ -33,6 +33,6 @@ class FieldMethods:
         return found
 
     def _documents(self, texts: Any) -> Any:
-        """Texts as they are read: records encoded."""
+        """Texts in the form for reading: records encoded."""
         fields = self._known_fields()
         return as_documents(texts, None if fields is None else read_fields(fields))

@@ -1,4 +1,4 @@
-"""PortableModel: what other languages need of a linear model, as plain values; each target writes it in its own form.
+"""PortableModel: a linear model as plain values for other languages; each target writes it in its format.
 
 score[c] = bias[c] + Σ_parts bias_part[c] + Σ_t z_t·(weights[t, c] + class_offset[c] + term_offset[t]) / length
 
@@ -30,8 +30,8 @@ from unnaive.text.scripts import SPACES
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
-CONFIDENCES = (0.8, 0.9, 0.95, 0.99)  # for which the limits of sets are written
-LOG_COUNTS = 256  # 1 + log n of counts below it go along, so that no other library's logarithm rounds otherwise
+CONFIDENCES = (0.8, 0.9, 0.95, 0.99)  # for which the limits of sets are exported
+LOG_COUNTS = 256  # 1 + log n is exported for counts below it, since logarithms of other libraries may round differently
 
 
 class CannotExport(UnnaiveError):
@@ -68,7 +68,7 @@ class PortablePart:
 
 @dataclass(frozen=True, eq=False)
 class PortableModel:
-    """A linear model with all that follows the scores.
+    """A linear model with everything after the scores.
 
     name, title    of the model it was made from
     classes        the labels, sorted
@@ -108,7 +108,7 @@ class PortableModel:
 
 
 def portable_model(fitted: FittedModel, *, counts: bool = False) -> PortableModel:
-    """What a model is to other languages, or an error of one sentence if it cannot leave Python.
+    """A model as a PortableModel; an error if it cannot be exported.
 
     counts  whether models of rows of counts are taken too; such a one has no terms
 
@@ -151,7 +151,7 @@ def portable_model(fitted: FittedModel, *, counts: bool = False) -> PortableMode
 
 
 def _check_rule(rule: TokenRule) -> None:
-    """An error for options of the token rule that only Python has."""
+    """Raise an error for options of the token rule that only Python supports."""
     lacking = {
         "stem": (rule.stem, "stems words"), "segmenter": (rule.segmenter, "finds words with jieba"),
         "fields": (rule.field_kinds, "reads records with fields"),
