@@ -9,7 +9,6 @@ smallest, for each model. Files that a run before wrote to FOLDER are used again
 """
 
 import argparse
-import json
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from timing import MEMORY, show_figure
 from unnaive.base.byte_sizes import parse_size
 
 CLASSES, PHRASES, WORDS = 5, 20_000, 50_000
+AT_ONCE = 4096  # documents whose phrases are drawn together
 LONE = 10  # words of a document that no other has
 TRAIN = """
 import time
@@ -43,13 +43,14 @@ def write(path, size, seed=0):
     written = number = 0
     with path.open("w", encoding="utf-8") as file:
         while written < size:
-            label, other = (int(one) for one in rng.integers(CLASSES, size=2))
-            parts = [
-                phrases[label if place < 4 else other][row] for place, row in enumerate(rng.integers(PHRASES, size=8))
-            ]
-            lone = " ".join(f"n{LONE * number + place:x}" for place in range(LONE))
-            written += file.write(json.dumps({"text": f"{' '.join(parts)} {lone}", "label": f"c{label}"}) + "\n")
-            number += 1
+            labels = rng.integers(CLASSES, size=(AT_ONCE, 2)).tolist()
+            for (label, other), rows in zip(labels, rng.integers(PHRASES, size=(AT_ONCE, 8)).tolist(), strict=True):
+                parts = [phrases[label if place < 4 else other][row] for place, row in enumerate(rows)]
+                parts += [f"n{lone:x}" for lone in range(LONE * number, LONE * (number + 1))]
+                written += file.write(f'{{"text": "{" ".join(parts)}", "label": "c{label}"}}\n')
+                number += 1
+                if written >= size:
+                    break
 
 
 def measure(path, model, memory, folder):

@@ -159,10 +159,9 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint
   whole program took 315 MB. Only where the model itself does not fit, terms are left out: all those of fewer than d
   documents, with the smallest d for which it fits. The rule looks at the sums alone, so the order of documents is
   irrelevant; the summary says d and how many terms. That holds for every model: one that learns from documents reads
-  them a second time, over the terms that are left. Where ten words of every document are new, multinomial naive Bayes
-  takes 531 MB of 0.3 GB of text and 527 MB of 0.5 GB with 512M, which is 537 (`benchmarks/one_pass_memory.py`). With
-  `--checkpoint` the model keeps no hashes of its texts (8 bytes
-  a document).
+  them a second time, over the terms that are left. Hashes of the texts, by which `evaluate` warns of texts that were
+  learnt, take 8 bytes a document: up to 1/64 of the memory they are kept, and of more documents none (524,288 with
+  256M), which the summary says; with `--checkpoint` none are. See [Growing vocabularies](#growing-vocabularies).
 - **Interruptions.** `--checkpoint FOLDER` records the sums every `--checkpoint-every` (256M of text). The same command
   goes on from there, also after kill -9. Rows before it are read again, not counted.
 - **`sharded-nbsvm`** is NB-SVM for more text than memory, in three passes. The first counts, which fixes terms, idf
@@ -170,7 +169,10 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint
   shard is a support vector machine by itself; the third corrects the mean of the others shard by shard, and the model
   is the mean of these. Files are read twice, and shards lie on disk. With `--memory`, or from 256 MB of input on,
   memory is that of the weights and of one shard. In memory, from files in any order and [on Spark](spark.md) the model
-  has the same weights, to the bit; up to 8,192 documents it is `nbsvm`.
+  has the same weights, to the bit. It is meant for more than 8,192 documents: up to there it is `nbsvm`, and smaller
+  shards (`--set shard_size=…`) cost accuracy, 1.8 points for 651 tickets in two shards.
+- **Probabilities as labels** (`--soft-labels`) go through the matrix on disk, below, with any model that takes weights;
+  the probabilities take 8 bytes for each text and label. Not on Spark, whose sums are of whole numbers.
 - **Models of documents** (maximum entropy, NB-SVM, higher-order smoothing, `auto`, and thresholds of multilabel data):
   with `--memory` or `--cache`, or from 256 MB of input on (`auto`: 32 MB), documents are counted once into a matrix on
   disk, 8 bytes an entry, checksummed, which learners get as a memory map. `--cache FOLDER` keeps it for the next model

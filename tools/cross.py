@@ -144,9 +144,13 @@ def python_library(target: str) -> Path:
     """An empty library with the names of Python's C interface."""
     folder = BUILD / target
     source, library = folder / "python.c", folder / ("libpython.dylib" if "macos" in target else "libpython.so")
+    if library.exists():
+        return library
     source.write_text("".join(f"char {name};\n" for name in python_names()))
-    command = [sys.executable, "-m", "ziglang", "cc", "-target", TARGETS[target][0], "-w", "-shared"]
-    run([*command, str(source), "-o", str(library)])
+    command = [sys.executable, "-m", "ziglang", "cc", "-target", TARGETS[target][0], OPTIMISED, "-w", "-shared"]
+    part = folder / f"part-{library.name}"
+    run([*command, str(source), "-o", str(part)])
+    part.replace(library)
     return library
 
 

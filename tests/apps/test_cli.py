@@ -276,6 +276,18 @@ class TestEvaluateExplainInspect:
         found = json.loads(run("evaluate", model, data, "--json", "--measure", "accuracy", "--measure", "f1@2")[1])
         assert found["measures"] == {"accuracy": 1.0, "f1@2": pytest.approx(2 / 3)}
 
+    def test_evaluate_shows_the_largest_of_very_many_classes(self, run, tmp_path):
+        rows = [f"word{number} common,c{number:03d}" for number in range(120) for _ in range(1 + number // 100)]
+        (tmp_path / "many.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+        assert run("train", "many.csv", "-o", "many.model", "-m", "multinomial")[0] == 0
+        out = run("evaluate", "many.model", "many.csv")[1]
+        table = out.partition("30 of 120 classes")[0].rpartition("documents\n")[2]
+        shown = [line.split()[0] for line in table.splitlines()]
+        assert len(shown) == 30
+        assert {f"c{number}" for number in range(100, 120)} < set(shown)  # those of two documents
+        sentence = "30 of 120 classes, those with most documents, worst F1 first; all of them with --markdown FILE or"
+        assert sentence in " ".join(out.split())
+
     @pytest.mark.slow
     def test_evaluate_with_the_curves_of_a_comparison(self, run, model, data, tmp_path):
         pytest.importorskip("matplotlib", reason="figures need the extra `plots`")

@@ -423,7 +423,7 @@ class TestCommandLine:
     @pytest.mark.parametrize("model", [name for name in MODELS if name != "auto"])
     def test_one_line_says_what_and_how_far(self, run, data, monkeypatch, model):
         shown = []
-        monkeypatch.setattr(Progress, "_put", lambda self, title, total, done: shown.append((title, done, total)))
+        monkeypatch.setattr(Progress, "_put", lambda self, title, total, done, *_: shown.append((title, done, total)))
         assert run("train", data, "-o", "my.model", "--model", model, "-q")[0] == 0
         assert shown[0] == (f"2/3 learning {model} from 4 documents", 0.0, None)
         assert shown[-1] == ("3/3 writing", 0.0, None)
@@ -438,7 +438,7 @@ class TestCommandLine:
 
     def test_the_folds_of_tuning_are_counted(self, run, tmp_path, monkeypatch):
         shown = []
-        monkeypatch.setattr(Progress, "_put", lambda self, title, total, done: shown.append((title, done, total)))
+        monkeypatch.setattr(Progress, "_put", lambda self, title, total, done, *_: shown.append((title, done, total)))
         write_csv(tmp_path / "many.csv", [row for row in ROWS for _ in range(15)])
         options = ("-m", "multinomial", "--calibrate", "platt", "--holdout", "0.2", "-q")
         assert run("train", "many.csv", "-o", "my.model", *options)[0] == 0

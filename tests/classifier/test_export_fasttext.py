@@ -9,7 +9,7 @@ import pytest
 from support.exports import COMPILER, build_c_program
 from support.fasttext_files import KINDS, write_fasttext
 
-from unnaive.classifier.export.c_header import _named, _with_lengths
+from unnaive.classifier.export.c_header import RUNTIME, _named, _with_lengths
 from unnaive.classifier.export.conformance import (
     TOLERANCE_OF_SINGLES,
     compare_answers,
@@ -57,7 +57,7 @@ def test_node_decides_and_scores_as_the_model_does(name, models, tmp_path):
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    return build_c_program(tmp_path_factory.mktemp("built"), "fasttext.h.in")
+    return build_c_program(tmp_path_factory.mktemp("built"), (RUNTIME / "fasttext.h.in").read_bytes())
 
 
 @NATIVE

@@ -117,6 +117,9 @@ def test_packing_is_undone_by_unpacking(multilabel, weighted):
         assert again.documents == documents
         assert again.class_docs.tolist() == documents.class_docs.tolist()
         assert (again.n_docs, again.n_terms) == (documents.n_docs, documents.n_terms)
+        every, rows = again.take_words(np.arange(documents.n_docs)), np.array([0, 2, 5])
+        assert every.in_order() == replace(documents, weight=None).in_order()
+        assert (again.take_words(rows).table != every.table[rows]).nnz == 0
         same = pack_documents(again.documents, in_use, exclusive=not multilabel)
         assert {name: one.tobytes() for name, one in same.arrays.items()} == {
             name: one.tobytes() for name, one in packed.arrays.items()

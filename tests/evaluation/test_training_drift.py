@@ -7,6 +7,7 @@ import pytest
 
 from unnaive import TextClassifier, evaluate
 from unnaive.apps.cli.main import exit_code
+from unnaive.evaluation import training_drift
 from unnaive.evaluation.report import as_dict, as_markdown
 from unnaive.evaluation.training_drift import TrainingDrift
 from unnaive.io.tickets import load_tickets
@@ -94,3 +95,16 @@ def test_it_is_printed(halves, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["drift"]["differs"] is True
     other = evaluate(made, [row["text"] for row in rows], [row["label"] for row in rows])
     assert "Note: these documents differ" in as_markdown(other)
+
+
+def test_of_many_documents_only_the_sample_is_unpacked(halves, tmp_path, monkeypatch):
+    """The verdict is that of the sample, and the model's file is not unpacked for it."""
+    old, new = halves
+    TextClassifier("nbsvm").fit(old.texts, labels(old)).save(tmp_path / "a.model")
+    monkeypatch.setattr(training_drift, "MOST", 200)
+    made = TextClassifier.load(tmp_path / "a.model")
+    found = evaluate(made, new.texts, labels(new)).drift
+    assert not found.differs
+    assert "documents" not in vars(made.fitted_.documents)
+    other = [text.replace("the ", "ye ").replace(" a ", " an olde ") for text in new.texts]
+    assert evaluate(made, other, labels(new)).drift.differs

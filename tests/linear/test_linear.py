@@ -34,6 +34,16 @@ def test_scores_are_bias_plus_evidence_of_arcs_and_backgrounds():
     assert (model.n_classes, model.n_terms) == (3, 7)
 
 
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_documents_are_divided_by_their_length_to_the_bit_as_scipy_sums(norm):
+    rng = np.random.default_rng(0)
+    X = csr_array((rng.random(3000) * 9, rng.integers(0, 500, 3000), [0, 0, 1, 40, 40, 1500, 3000, 3000]), (7, 500))
+    squares = csr_array((X.data**2 if norm == "l2" else X.data, X.indices, X.indptr), X.shape).sum(axis=1)
+    lengths = np.maximum(np.sqrt(squares) if norm == "l2" else squares, 1e-300)
+    expected = X.data / np.repeat(lengths, np.diff(X.indptr))
+    np.testing.assert_array_equal(Weighting("raw", norm=norm).apply(X).data, expected)
+
+
 def test_backgrounds_may_be_absent_and_arcs_dense():
     arcs = np.array([[1.0, -2.0]])
     assert Linear(arcs, np.array([0.5])).scores(csr_array([[3, 1]])).tolist() == [[1.5]]

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,8 +12,9 @@ import pytest
 from scipy.sparse import random_array
 
 from unnaive.base.errors import UnnaiveError
+from unnaive.base.system import find_resident_bytes
 from unnaive.models.svm.solver import softmax, squared_hinge
-from unnaive.scaleout import scratch
+from unnaive.scaleout import resident_pages, scratch
 from unnaive.scaleout.scratch import arrays_on_disk
 
 pytestmark = [
@@ -140,3 +142,22 @@ def test_learners_need_no_memory_for_copies_of_the_matrix(model, tmp_path):
 
     assert learn("memory") == "too large"
     assert learn("disk") == "learnt"
+
+
+def test_pages_of_files_are_taken_out_of_memory_and_keep_their_numbers(tmp_path):
+    """Beyond the limit what lies in files is no memory of the process, and is the same when it is read again."""
+    size = 64 << 20
+    np.arange(size // 8, dtype=np.int64).tofile(tmp_path / "map")
+    mapped = np.memmap(tmp_path / "map", np.int64, "r")
+    with arrays_on_disk(tmp_path):
+        array = np.arange(size // 8, dtype=np.int64)
+        assert mapped.sum() == array.sum()
+        full = find_resident_bytes()
+        limit = int((full - 1.5 * size) / resident_pages.SHARE)  # which is kept if both are taken out
+        with resident_pages.resident_pages_limited(limit, [mapped[10:]]):
+            deadline = time.monotonic() + 60
+            while find_resident_bytes() > full - 1.5 * size and time.monotonic() < deadline:
+                time.sleep(resident_pages.EVERY)
+            assert find_resident_bytes() < full - 1.5 * size
+            array += 1
+        assert array.sum() == mapped.sum() + len(array)

@@ -11,7 +11,7 @@ from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
 from unnaive.classifier.model_file import load_model
 from unnaive.io.datafiles import DataFile
 from unnaive.learning.train import train
-from unnaive.scaleout import matrix, sharding
+from unnaive.scaleout import matrix, sharding, streaming
 from unnaive.scaleout.streaming import Resources, stream_documents
 
 pytestmark = pytest.mark.slow
@@ -61,6 +61,18 @@ def test_files_in_bounded_memory_give_the_model_of_training_in_memory(order, tmp
     assert_same(found, expected)
     assert found.documents is None
     assert not list(tmp_path.glob(".unnaive-*"))
+
+
+@pytest.mark.parametrize("model", ["multinomial", "sharded-nbsvm", "nbsvm"])
+def test_hashes_of_texts_take_a_share_of_the_memory_or_are_left_out(model, tmp_path, monkeypatch, capsys):
+    path = write(tmp_path / "a.jsonl", make_rows())
+    words = ["train", str(path), "-m", model, "-o", str(tmp_path / "a.model"), "--memory", "256M"]
+    for room, kept in ((200, True), (199, False)):  # for as many documents as there are, and for one less
+        monkeypatch.setattr(streaming, "HASHES_SHARE", (256 << 20) // (8 * room))
+        assert exit_code(words) == 0
+        hashes = load_model(tmp_path / "a.model").text_hashes
+        assert (hashes is not None and len(hashes) == 200) == kept
+        assert ("kept no hashes of texts" in "".join(capsys.readouterr())) != kept
 
 
 def test_data_that_changes_between_the_passes_is_refused(tmp_path):

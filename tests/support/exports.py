@@ -94,9 +94,9 @@ def drawn_texts(fitted: FittedModel, n: int, seed: int) -> list[str]:
     return list(hard_texts(terms[:: max(1, len(terms) // 2000)], n, seed=seed))
 
 
-def build_c_program(folder: Path, header: str = "runtime.h.in") -> Path:
-    """The header, built with sanitizers: it is the same for all models."""
-    (folder / "unnaive.h").write_bytes((c_header.RUNTIME / header).read_bytes())
+def build_c_program(folder: Path, header: bytes | None = None) -> Path:
+    """The header, that of linear models if none is given, built with sanitizers: it is the same for all models."""
+    (folder / "unnaive.h").write_bytes(c_header.header_content() if header is None else header)
     (folder / "check.c").write_bytes((c_header.RUNTIME / "check.c.in").read_bytes())
     flags = [*c_header.WARNINGS, *c_header.SANITIZERS, "-O1"]
     subprocess.run([COMPILER, *flags, "check.c", "-o", "check", "-lm"], cwd=folder, check=True, capture_output=True)

@@ -251,6 +251,25 @@ def return_small_blocks() -> None:
     _call_glibc("malloc_trim", 0)
 
 
+def find_resident_bytes() -> int | None:
+    """Bytes of memory that this process has at the moment, pages of mapped files included; None where nobody says."""
+    try:
+        with Path("/proc/self/statm").open("rb") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return None
+
+
+def drop_mapped_pages(file_map: Any) -> None:
+    """Take the pages of an `mmap` of a file out of this process's memory; they come back from the file when used."""
+    import mmap
+
+    advice = getattr(mmap, "MADV_DONTNEED", None)
+    if advice is not None:
+        with suppress(OSError, ValueError):
+            file_map.madvise(advice)
+
+
 def _call_glibc(name: str, *numbers: int) -> None:
     """Call a function of the C library, if it exists there."""
     import ctypes

@@ -24,7 +24,14 @@ from unnaive.data.training_data import DocumentRows
 from unnaive.data.weighting import document_frequency, presence
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.top_tuning import needs_top_scores
-from unnaive.learning.train import hold_out_parts, kept_rows, tune_by_part, untuned_decision, with_vector_words
+from unnaive.learning.train import (
+    has_vectors,
+    hold_out_parts,
+    kept_rows,
+    tune_by_part,
+    untuned_decision,
+    with_vector_words,
+)
 from unnaive.learning.tuned_models import find_tuning, tune_choice, tune_model, warn_about_loss, was_tuned
 from unnaive.learning.update import kept_statistic
 from unnaive.linear.linear import Linear
@@ -34,6 +41,7 @@ from unnaive.text.counting import TextCounter
 from unnaive.text.vocabulary import Vocabulary
 
 BITS = (16, 8)
+VECTOR_BITS = 16  # of the weights of vector fields, which differ by powers of two
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +123,7 @@ def _tuned_anew(fitted: FittedModel, small: Compressed, texts: Any) -> FittedMod
     if not isinstance(documents, KeptDocuments):
         raise RuntimeError("a model with documents that keeps none")
     rows = kept_rows(documents, fitted.target_type, thread_count(fitted.n_jobs)).weighted(spec.class_weight)
-    if spec.vectors is not None:
+    if has_vectors(spec, fitted.token_rule):
         spec, rows = with_vector_words(spec, rows, fitted.token_rule)
     tuning = find_tuning(spec, rows.targets, tune=True)
     if needs_top_scores(fitted.scorer, rows.X.shape[0]):
@@ -152,12 +160,15 @@ def _squeeze(fitted: FittedModel, limit: int, texts: Any) -> Compressed:
         small = replace(bare, scorer=quantised(bare.scorer, bits))
         if file_size(small, frozen=True) <= limit:
             return result(small, True, bits)
-    order = np.argsort(-term_importance(fitted, texts), kind="stable")
+    importance = term_importance(fitted, texts)
+    order = np.argsort(-importance, kind="stable")
+    fewest = max(1, int(np.isinf(importance).sum()))
     kept = _most_that_fit(bare, order, limit)
-    if not kept:
-        least = file_size(_with_terms(bare, order[:1], BITS[-1]), frozen=True)
+    if kept < fewest:
+        least = file_size(_with_terms(bare, order[:fewest], BITS[-1]), frozen=True)
+        terms = "one term" if fewest == 1 else "its vectors alone"
         raise UnnaiveError(
-            f"{limit:,} bytes hold no model of {len(fitted.classes):,} classes, which takes {least:,} with one term; "
+            f"{limit:,} bytes hold no model of {len(fitted.classes):,} classes, which takes {least:,} with {terms}; "
             "allow more"
         )
     return result(_with_terms(bare, order[:kept], BITS[-1]), True, BITS[-1])
@@ -284,7 +295,11 @@ def quantised(scorer: Any, bits: int) -> Any:
     array([[12.7,  0. , -3. ]])
     """
     if not isinstance(scorer, Linear):
-        return replace(scorer, parts=tuple((columns, quantised(part, bits)) for columns, part in scorer.parts))
+        parts = (
+            (columns, quantised(part, VECTOR_BITS if is_vector_part(scorer, part) else bits))
+            for columns, part in scorer.parts
+        )
+        return replace(scorer, parts=tuple(parts))
     table = csr_array(scorer.sparse_weights)
     rows = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
     largest = np.zeros(table.shape[0])
@@ -301,6 +316,11 @@ def quantised(scorer: Any, bits: int) -> Any:
         term_offset=_short(scorer.term_offset),
         weighting=replace(scorer.weighting, idf=_short(scorer.weighting.idf)),
     )
+
+
+def is_vector_part(scorer: Any, part: Any) -> bool:
+    """Whether a part of a pool is over the numbers of a vector field: the only one that weighs counts as they are."""
+    return scorer.kind == "pool" and part.weighting.tf == "raw" and part.weighting.norm is None
 
 
 def _short(values: Floats | None) -> Any:
@@ -320,6 +340,9 @@ def _importance(scorer: Scorer, share: Floats | None) -> Floats:
     """The same for a scorer, with the share of documents of each of its terms (n_terms,); None: from idf."""
     total = np.zeros(scorer.n_terms)
     for columns, part in _parts(scorer):
+        if is_vector_part(scorer, part):  # its terms are the digits of numbers: without one of them others mean nothing
+            total[columns] = np.inf
+            continue
         idf = part.weighting.idf
         own = np.exp(1 - idf) if share is None and idf is not None else (1.0 if share is None else share[columns])
         total[columns] += own * (1.0 if idf is None else idf**2) * _spread(part)

@@ -6,25 +6,32 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unnaive.base.errors import UnnaiveError
-from unnaive.io.fields import as_documents, guess_fields, has_kinds
-from unnaive.text.sections import read_fields
+from unnaive.io.field_choice import guess_fields
+from unnaive.io.fields import as_documents, has_kinds, with_lengths
+from unnaive.text.sections import read_fields, vector_lengths
 
 
 class FieldMethods:
-    """The methods of TextClassifier about `fields`; `fields_` are the kinds guessed by `fit`."""
+    """What TextClassifier does about `fields`; `fields_` are the kinds that were found when it was fitted."""
 
     fields: Mapping[str, str] | Sequence[str] | None
     fields_: dict[str, str]
 
-    def _find_fields(self, records: Any) -> None:
-        """Guess the missing kinds of fields from the training records."""
+    def _find_fields(self, records: Any, labels: Any) -> None:
+        """Find what is not given of the fields, by the records to learn from: their kinds, the lengths of vectors."""
         self.__dict__.pop("fields_", None)
-        if self.fields is not None and not has_kinds(self.fields):
-            self.fields_ = guess_fields(self.fields, records)
+        if self.fields is None or self._is_settled():
+            return
+        found = self.fields if has_kinds(self.fields) else guess_fields(self.fields, records, labels)
+        self.fields_ = with_lengths(found, records)
+
+    def _is_settled(self) -> bool:
+        """Whether `fields` say all that is to be known."""
+        return has_kinds(self.fields) and all(vector_lengths(read_fields(self.fields)).values())
 
     def _known_fields(self) -> Any:
-        """The fields with their kinds: as given, or as guessed from the training records."""
-        if self.fields is None or has_kinds(self.fields):
+        """The fields with their kinds: as given, or as guessed from the records that were learnt."""
+        if self.fields is None or self._is_settled():
             return self.fields
         fitted = self.__dict__.get("fitted_")
         found = self.__dict__.get("fields_") or (fitted and fitted.token_rule and fitted.token_rule.field_kinds)

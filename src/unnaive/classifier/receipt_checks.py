@@ -11,7 +11,7 @@ from typing import Any
 
 from unnaive.base.errors import BadData, count_noun
 from unnaive.classifier.receipt_schema import CHOICE, STATEMENTS
-from unnaive.classifier.receipts import kept_from_before, model_hash, n_documents, statistic_name
+from unnaive.classifier.receipts import find_statement, kept_from_before, model_hash, n_documents, statistic_name
 from unnaive.classifier.signatures import check_signature
 from unnaive.classifier.text_classifier import TextClassifier
 from unnaive.data.register import LabelSets, Register, as_bytes, document_hashes, key_name
@@ -66,6 +66,9 @@ def check_receipts(
     if fitted.choice_kept:
         sentence = f"that the {CHOICE} does not depend on the documents: it was made while they were there"
         checks.append(ReceiptCheck("choice", None, f"{sentence} (--keep-choice)"))
+    if fitted.n_approximate:
+        words = "that the weights do not depend on the documents: they were changed approximately (--approximate)"
+        checks.append(ReceiptCheck("weights", None, words))
     return checks
 
 
@@ -88,6 +91,8 @@ def sum_up(checks: Sequence[ReceiptCheck]) -> bool | None:
     """
     if any(one.holds is False for one in checks):
         return False
+    if any(one.name == "weights" for one in checks):
+        return None
     return True if any(one.holds and one.name in ("register", "counts") for one in checks) else None
 
 
@@ -100,7 +105,8 @@ def _check_chain(receipts: Sequence[Receipt]) -> ReceiptCheck:
                 f"the file after receipt {number} is not the file before receipt {number + 1}: one is missing, or the "
                 "model was changed in between",
             )  # fmt: skip
-        if any(one[name] != two[name] for name in ("statement", "registered")):
+        kinds = {one["statement"], two["statement"]} - {STATEMENTS["approximate"]}
+        if len(kinds) > 1 or one["registered"] != two["registered"]:
             return ReceiptCheck(
                 "chain", False,
                 f"receipts {number} and {number + 1} speak of one file and say other things of it: their statement, or "
@@ -120,7 +126,7 @@ def _check_model(fitted: FittedModel, receipt: Receipt) -> ReceiptCheck:
     wrong = [
         words
         for words, told, found in (
-            ("its statement", receipt["statement"], STATEMENTS[statistic_name(fitted)]),
+            ("its statement", receipt["statement"], find_statement(fitted)),
             ("its number of documents", receipt["after"]["documents"], n_documents(fitted)),
             ("whether there is a register", receipt["registered"], fitted.register is not None),
             ("what was kept from before", receipt["kept_from_before"], kept_from_before(fitted)),
@@ -209,6 +215,8 @@ def _check_bytes(
         again, fitted.target_type, token_rule=fitted.token_rule, columns=fitted.columns, register=register,
         text_hashes=None if fitted.text_hashes is None else TextHashes.of(as_texts(texts)),
     )  # fmt: skip
+    if fitted.n_approximate:
+        return ReceiptCheck("bytes", None, "the file byte for byte: its weights were changed approximately")
     kept = fitted if fitted.choice_kept else None
     same = model_hash(train(data, fitted.spec, before=kept)) == model_hash(fitted)
     how = "with the choice that it kept" if fitted.choice_kept else "with everything tuned and chosen anew"

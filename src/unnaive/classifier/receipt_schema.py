@@ -19,8 +19,12 @@ FORMAT = 2
 STATEMENTS = {
     "counts": "The counts of the model after equal those of a model trained without these documents.",
     "documents": "The counted documents that the model after keeps and was trained on are those before, without these.",
+    "approximate": "The counted documents that the model after keeps are those before, without these; its weights were "
+    "changed approximately, and may still depend on them.",
 }
-CHOICE = "choice of models"  # of a model that selects among candidates, with --keep-choice
+CHOICE = "choice of models"  # of a model that selects among candidates, where --keep-choice was given
+WEIGHTS = "weights, approximately"  # where --approximate was given
+KEPT: tuple[list[str], ...] = ([], [CHOICE], [WEIGHTS], [CHOICE, WEIGHTS])
 SIGNATURES = {"ed25519": 64, "hmac-sha256": 32}  # bytes of the value
 CLOCKS = timedelta(days=1)  # a receipt from further in the future than clocks may differ is invalid
 
@@ -61,7 +65,7 @@ FIELDS = {
     "version": FieldRule("a version", _is_text),
     "time": FieldRule("a time with its zone, not in the future", _is_time),
     "statement": FieldRule("one of the statements that unnaive makes", lambda value: value in STATEMENTS.values()),
-    "kept_from_before": FieldRule(f"[] or [{CHOICE!r}]", lambda value: value in ([], [CHOICE])),
+    "kept_from_before": FieldRule(f"[] or a list of {CHOICE!r} and {WEIGHTS!r}", lambda value: value in KEPT),
     "registered": FieldRule("true or false", lambda value: isinstance(value, bool)),
     "before": FieldRule("a table", lambda value: isinstance(value, dict)),
     "after": FieldRule("a table", lambda value: isinstance(value, dict)),

@@ -16,7 +16,7 @@ from unnaive import __version__
 from unnaive.base.errors import UnnaiveError
 from unnaive.classifier.model_file import write_arrays
 from unnaive.classifier.packing import pack
-from unnaive.classifier.receipt_schema import CHOICE, FORMAT, KIND, STATEMENTS
+from unnaive.classifier.receipt_schema import CHOICE, FORMAT, KIND, STATEMENTS, WEIGHTS
 from unnaive.classifier.signatures import sign
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.register import HASH, LabelSets, Register, as_bytes, document_hashes, key_name, make_key
@@ -78,6 +78,7 @@ def complete_receipt(
     signer  file of an Ed25519 private key; without one, the key of the document hashes signs (HMAC)
     """
     found = receipt | {
+        "statement": find_statement(after),
         "kept_from_before": kept_from_before(after),
         "after": {"file": path.name, "sha256": hash_file(path), "documents": n_documents(after)},
     }
@@ -85,8 +86,13 @@ def complete_receipt(
 
 
 def kept_from_before(fitted: FittedModel) -> list[str]:
-    """What still depends on the forgotten documents: the selection, if --keep-choice was given."""
-    return [CHOICE] if fitted.choice_kept else []
+    """What comes from a time when other documents were there: with --keep-choice, and with --approximate."""
+    return [CHOICE] * fitted.choice_kept + [WEIGHTS] * bool(fitted.n_approximate)
+
+
+def find_statement(fitted: FittedModel) -> str:
+    """What a receipt says of the model after."""
+    return STATEMENTS["approximate" if fitted.n_approximate else statistic_name(fitted)]
 
 
 def n_documents(fitted: FittedModel) -> int:

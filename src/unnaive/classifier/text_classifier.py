@@ -173,7 +173,7 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
 
         `n_chars` is the amount of text, if it is known before reading; None: it is counted.
         """
-        self._find_fields(texts)
+        self._find_fields(texts, labels)
         documents = self._documents(texts)
         rule = self.token_rule_of(lambda: n_chars if n_chars is not None else count_chars(documents))
         return TrainingData.of_texts(
@@ -184,19 +184,21 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
     def partial_fit(
         self, texts: Any, labels: Any, sample_weight: Any = None, *, grow: bool = False,
         classes: Sequence[Label] | None = None, keep_choice: bool = False, rechoose: bool = False,
-        progress: ProgressCallback | None = None,
+        approximate: bool = False, progress: ProgressCallback | None = None,
     ) -> Self:  # fmt: skip
         """Learn more documents: the result equals training on all of them at once, in any order.
 
-        New words are always accepted. An unseen class is an error unless `grow`. The first call takes the classes from
-        `classes`, or from its labels. Whatever is tuned on held-out documents is tuned again, and `auto` searches
-        again, which takes as long as `fit` (`rechoose` requests it explicitly); with `keep_choice` it trains the
-        members that it selected before.
+        New words are always welcome. An unseen class is an error unless `grow`. The first call takes the classes from
+        `classes`, or from its labels. What was tuned on held-out documents is tuned anew, and `auto` searches anew,
+        which takes as long as `fit` (`rechoose` says so by name); with `keep_choice` it trains the members that it has
+        chosen before. With `approximate` it moves its weights for these documents alone, in milliseconds; they are kept
+        all the same, so that the next exact update makes the model of all documents.
         """
-        if rechoose and keep_choice:
-            raise UnnaiveError("keep_choice and rechoose contradict each other; give one of the two")
+        if rechoose and (keep_choice or approximate):
+            other = "keep_choice" if keep_choice else "approximate"
+            raise UnnaiveError(f"{other} and rechoose contradict each other; give one of the two")
         if not self.__sklearn_is_fitted__():
-            self._find_fields(texts)
+            self._find_fields(texts, labels)
         texts = self._documents(texts)
         spec, rule = self.spec(), self.token_rule
         before = self._updatable(spec, rule) if self.__sklearn_is_fitted__() else None
@@ -209,20 +211,21 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
             register = _changed_register(before, "plus", texts, targets, sample_weight)
             hashes = _changed_text_hashes(before, "plus", texts, sample_weight)
             self.fitted_ = learn_more(
-                before, new, grow=grow, keep_choice=keep_choice, progress=progress, register=register,
-                text_hashes=hashes,
+                before, new, grow=grow, keep_choice=keep_choice, approximate=approximate, progress=progress,
+                register=register, text_hashes=hashes,
             )  # fmt: skip
         return self
 
     def forget(
         self, texts: Any, labels: Any, sample_weight: Any = None, *, keep_choice: bool = False,
-        progress: ProgressCallback | None = None,
+        approximate: bool = False, progress: ProgressCallback | None = None,
     ) -> Self:  # fmt: skip
         """Forget documents exactly: the result equals a model that never saw them.
 
-        Nothing in it depends on them any more: weights, calibration, thresholds, held-out scores, and the selection of
-        `auto`, which searches again and takes as long as `fit`. With `keep_choice` it keeps the selection that it made
-        while the documents were there, and only trains again.
+        Nothing in it depends on them any more: weights, calibration, thresholds and held-out scores, and the choice of
+        `auto`, which searches anew and takes as long as `fit`. With `keep_choice` it keeps the choice that it made
+        while the documents were there, and only trains anew. With `approximate` it takes back what they moved its
+        weights by, about, and something of them may remain in these until the next exact change.
 
         Words and classes of no other document are removed too. Give the labels that were learnt. A model that keeps
         documents refuses those that it does not have. A model that keeps counts refuses documents that were never
@@ -236,8 +239,9 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
         register = _changed_register(before, "without", texts, targets, sample_weight)
         hashes = _changed_text_hashes(before, "without", texts, sample_weight)
         self.fitted_ = forget_documents(
-            before, gone, keep_choice=keep_choice, progress=progress, register=register, text_hashes=hashes
-        )
+            before, gone, keep_choice=keep_choice, approximate=approximate, progress=progress, register=register,
+            text_hashes=hashes,
+        )  # fmt: skip
         return self
 
     def merge(

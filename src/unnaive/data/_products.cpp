@@ -376,6 +376,7 @@ NB_MODULE(_products, m) {
   set_leak_report();
   m.def("set_folder",
         [](const std::string& folder, size_t least) { unnaive::ScratchFiles::instance().set_folder(folder, least); });
+  m.def("drop_pages", [] { unnaive::ScratchFiles::instance().drop_pages(); });
   const auto out = nb::arg("out").noconvert();  // a converted copy would be filled and thrown away
   m.def("product", &run_product<int32_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
   m.def("product", &run_product<int64_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);

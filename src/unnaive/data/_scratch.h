@@ -50,6 +50,13 @@ class ScratchFiles {
     return true;
   }
 
+  // Take the pages of all blocks out of this process's memory. What was written stays in the system's cache of the
+  // files, and is found there again when it is next used.
+  void drop_pages() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [block, size] : sizes_) drop_pages_of(block, size);
+  }
+
   // Bytes of a block that `map` gave, at least those that were asked for; 0 for any other.
   size_t size_of(void* block) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -72,6 +79,7 @@ class ScratchFiles {
   static constexpr bool kInFiles = false;
   static void* map_file(const std::string&, size_t) { return nullptr; }
   static void unmap_file(void*, size_t) {}
+  static void drop_pages_of(void*, size_t) {}
 #else
   static constexpr bool kInFiles = true;
 
@@ -85,6 +93,8 @@ class ScratchFiles {
   }
 
   static void unmap_file(void* block, size_t size) { munmap(block, size); }
+
+  static void drop_pages_of(void* block, size_t size) { madvise(block, size, MADV_DONTNEED); }
 
   static int open_nameless(const std::string& folder) {
 #ifdef O_TMPFILE

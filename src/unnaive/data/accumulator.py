@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.base.system import return_small_blocks
 from unnaive.base.types import Label
 from unnaive.data.arrays import StoredMatrix, stored
 from unnaive.data.count_tables import take_rows
@@ -149,6 +150,7 @@ class Accumulator:
             self._start()  # free the sums first: writing the run needs memory too
             write_run(self._new_run(), counts, vocabulary)
             del counts, vocabulary
+            return_small_blocks()  # else the heap that they fragmented is kept beside the next table
         if len(self.runs) > MOST_RUNS:
             self._merge()
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from unnaive.base.errors import BadModel
 from unnaive.base.lazy import lazy_property
 from unnaive.base.sparse import csc_array, csr_array
-from unnaive.base.types import Arrays, Label, Sparse
+from unnaive.base.types import Arrays, Ids, Label, Sparse
 from unnaive.data.array_rules import ArrayRule, Rules, check_keys, check_rules
 from unnaive.data.followers import check_followers, list_followers
 from unnaive.data.kept_documents import KeptDocuments
@@ -35,6 +36,7 @@ INTEGERS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}  # by width i
 DEFLATED_AT_MOST = 1100  # maximum ratio of output to input: deflate reaches at most 1,032
 SIZES = ("documents", "cells", "codes", "terms", "all_terms", "bytes")
 PIECE = 1 << 22  # bytes deflated at a time
+CELLS_AT_ONCE = 1 << 22  # that are unpacked of a sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +92,11 @@ class PackedDocuments:
         return int(self.about["all_terms"])
 
     @property
+    def predicts_grams(self) -> bool:
+        """Whether counts of character n-grams are differences to those predicted from the words."""
+        return self.about["grams"] is not None and not _is_early(self.about) and self.about["units"] is None
+
+    @property
     def class_docs(self) -> NDArray[np.int64]:
         """The number of documents of each class (n_classes,); only the labels are unpacked."""
         return np.bincount(self._checked(_read_labels).indices, minlength=len(self.classes))
@@ -98,6 +105,21 @@ class PackedDocuments:
     def documents(self) -> KeptDocuments:
         """The documents; an error if they are damaged."""
         documents: KeptDocuments = self._checked(_unpack)
+        return documents
+
+    def take_words(self, rows: Ids) -> KeptDocuments:
+        """Some of the documents by their words alone, without weights; `rows` are ascending, in the order of the file.
+
+        Of a million documents, a sample takes a fraction of the memory that all would take.
+
+        >>> from unnaive.data.targets import read_targets
+        >>> targets, terms = read_targets(["sport", "news", "sport"], 3), Vocabulary(["ball", "vote"])
+        >>> documents = KeptDocuments.of(csr_array([[2, 0], [0, 1], [1, 1]]), targets, terms)
+        >>> packed = pack_documents(documents, terms, exclusive=True)            # news first, then sport
+        >>> sorted(packed.take_words(np.array([0, 2])).table.toarray().tolist()) in ([[0, 1], [1, 1]], [[0, 1], [2, 0]])
+        True
+        """
+        documents: KeptDocuments = self._checked(lambda packed: _unpack_words(packed, rows))
         return documents
 
     def _checked(self, read: Callable[[PackedDocuments], Any]) -> Any:
@@ -241,8 +263,7 @@ def _unpack(packed: PackedDocuments) -> KeptDocuments:
         vocabulary = _read_terms(packed, "", n_terms, _whole(about["bytes"]))
     if len(vocabulary) != n_terms:
         raise ValueError(f"they have {n_terms} terms and the vocabulary has {len(vocabulary)}")
-    signed = about["grams"] is not None and not _is_early(about) and about["units"] is None
-    X = _read_cells(packed, "", (n_docs, n_terms), cells, signed=signed)
+    X = _read_cells(packed, "", (n_docs, n_terms), cells, signed=packed.predicts_grams)
     followers = None
     if "followers" in arrays:
         followers = list_followers(_read(packed, "followers", int(X.data.sum()), 0, n_terms + 1), X)
@@ -268,6 +289,34 @@ def _unpack(packed: PackedDocuments) -> KeptDocuments:
     return replace(documents, units=units).in_order()
 
 
+def _unpack_words(packed: PackedDocuments, rows: Ids) -> KeptDocuments:
+    """The words and labels of some documents; every number is checked, and a few terms at a time are unpacked."""
+    about = packed.about
+    n_docs, cells, n_terms = (_whole(about[name]) for name in ("documents", "cells", "terms"))
+    Y, vocabulary = _read_labels(packed), packed.in_use
+    if "terms" in packed.arrays:
+        vocabulary = _read_terms(packed, "", n_terms, _whole(about["bytes"]))
+    if len(vocabulary) != n_terms or packed.predicts_grams:
+        documents = _unpack(packed)  # damaged, which this says, or with counts that are differences to predicted ones
+        return KeptDocuments(documents.classes, documents.words, csr_array(documents.table[rows]), documents.Y[rows])
+    df, order, steps = _read_frequencies(packed, "", (n_docs, n_terms), cells)
+    gaps, counts = _plane_reader(packed, steps, cells, 0, n_docs), _plane_reader(packed, "counts", cells, 1, 2**31)
+    place = np.full(n_docs, -1, np.int32)
+    place[rows] = np.arange(len(rows))
+    ends = np.concatenate([[0], np.cumsum(df)])
+    cuts = np.unique([*np.searchsorted(ends, np.arange(0, cells, CELLS_AT_ONCE)), n_terms])
+    parts: list[tuple[NDArray[Any], ...]] = [(np.zeros(0, np.int64),) * 3]
+    for first, last in pairwise(cuts.tolist()):
+        start, end = int(ends[first]), int(ends[last])
+        own = place[_find_rows(gaps(start, end), ends[first : last + 1] - start, n_docs)]
+        sampled = np.flatnonzero(own >= 0)
+        terms = np.repeat(np.arange(first, last), df[first:last])[sampled]
+        parts.append((counts(start, end)[sampled], own[sampled], terms if order is None else order[terms]))
+    values, places, columns = (np.concatenate(part) for part in zip(*parts, strict=True))
+    table = csr_array((values, (places, columns)), shape=(len(rows), n_terms))
+    return KeptDocuments(packed.classes, vocabulary, table, csr_array(Y[rows]))
+
+
 def _read_units(packed: PackedDocuments, n_docs: int, kind: GramKind) -> GramUnits:
     """The units that character n-grams are cut from."""
     cells, n_terms, size = (_whole(packed.about["units"][name]) for name in ("cells", "terms", "bytes"))
@@ -290,12 +339,24 @@ def _is_early(about: dict[str, Any]) -> bool:
 
 def _read(packed: PackedDocuments, name: str, size: int, least: int, below: int) -> NDArray[np.int64]:
     """The numbers called `name`; an error unless there are `size` of them, each from `least` to `below` − 1."""
+    return _plane_reader(packed, name, size, least, below)(0, size)
+
+
+def _plane_reader(
+    packed: PackedDocuments, name: str, size: int, least: int, below: int
+) -> Callable[[int, int], NDArray[np.int64]]:
+    """A function that gives some of the numbers called `name`, from one place to another; they are checked then."""
     width = packed.about["widths"][name]
     planes = _inflate(packed.arrays[name], size * width, name).reshape(width, size)
-    values = np.ascontiguousarray(planes.T).view(np.dtype(INTEGERS[width]).newbyteorder("<")).ravel()
-    if size and (int(values.min()) < least or int(values.max()) >= below):
-        raise ValueError(f"their {name} are not all from {least} to {below - 1}")
-    return values.astype(np.int64)
+
+    def read(first: int, last: int) -> NDArray[np.int64]:
+        part = np.ascontiguousarray(planes[:, first:last].T)
+        values = part.view(np.dtype(INTEGERS[width]).newbyteorder("<")).ravel()
+        if values.size and (int(values.min()) < least or int(values.max()) >= below):
+            raise ValueError(f"their {name} are not all from {least} to {below - 1}")
+        return values.astype(np.int64)
+
+    return read
 
 
 def _read_labels(packed: PackedDocuments) -> Sparse:
@@ -325,26 +386,44 @@ def _read_cells(packed: PackedDocuments, start: str, shape: tuple[int, int], cel
     Rows are cumulative sums of gaps, restarted for each term.
     """
     n_docs, n_terms = shape
-    df = _read(packed, f"{start}df", n_terms, 1, n_docs + 1)
-    if int(df.sum()) != cells:
-        raise ValueError("the number of cells of the terms is wrong")
-    early = f"{start}steps" not in packed.arrays  # such a file has its terms in the order of the vocabulary
-    gaps = _read(packed, f"{start}{'gaps' if early else 'steps'}", cells, 0, n_docs)
-    order = None if early else np.argsort(-df, kind="stable")
-    df = df if order is None else df[order]
+    df, order, steps = _read_frequencies(packed, start, shape, cells)
+    gaps = _read(packed, steps, cells, 0, n_docs)
     counts = _read(packed, f"{start}counts", cells, 1, 2**32 if signed else 2**31)
     counts = _unfold_sign(counts) if signed else counts
     ends = np.concatenate([[0], np.cumsum(df)])
-    starts = np.zeros(cells, np.bool_)
+    rows = _find_rows(gaps, ends, n_docs)
+    by_term = csc_array((counts, rows.astype(np.int32), ends), shape=(n_docs, n_terms))
+    return csr_array(by_term.tocsr() if order is None else by_term[:, np.argsort(order)].tocsr())
+
+
+def _read_frequencies(
+    packed: PackedDocuments, start: str, shape: tuple[int, int], cells: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64] | None, str]:
+    """How many documents have each term as the file has them, which terms these are, and the name of the gaps.
+
+    An early file has its terms in the order of the vocabulary: None.
+    """
+    n_docs, n_terms = shape
+    df = _read(packed, f"{start}df", n_terms, 1, n_docs + 1)
+    if int(df.sum()) != cells:
+        raise ValueError("the number of cells of the terms is wrong")
+    if f"{start}steps" not in packed.arrays:
+        return df, None, f"{start}gaps"
+    order = np.argsort(-df, kind="stable")
+    return df[order], order, f"{start}steps"
+
+
+def _find_rows(gaps: NDArray[np.int64], ends: NDArray[np.int64], n_docs: int) -> NDArray[np.int64]:
+    """The row of each cell, of terms whose cells end at `ends`: sums of gaps, restarted for each term."""
+    starts = np.zeros(len(gaps), np.bool_)
     starts[ends[:-1]] = True
     if not bool(np.all(starts | (gaps > 0))):
         raise ValueError("a document has a term twice")
     sums = np.cumsum(gaps)
-    rows = sums - np.repeat(sums[ends[:-1]] - gaps[ends[:-1]], df)
-    if cells and int(rows.max()) >= n_docs:
+    rows: NDArray[np.int64] = sums - np.repeat(sums[ends[:-1]] - gaps[ends[:-1]], np.diff(ends))
+    if len(rows) and int(rows.max()) >= n_docs:
         raise ValueError(f"a term is in a document beyond the last of {n_docs}")
-    by_term = csc_array((counts, rows.astype(np.int32), ends), shape=(n_docs, n_terms))
-    return csr_array(by_term.tocsr() if order is None else by_term[:, np.argsort(order)].tocsr())
+    return rows
 
 
 def _fold_sign(values: NDArray[Any]) -> NDArray[np.int64]:

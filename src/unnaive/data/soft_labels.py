@@ -37,11 +37,16 @@ def soft_labels(texts: Any, probabilities: Mapping[str, Any]) -> tuple[Any, list
     return [documents[row] for row in rows.tolist()], labels, weight
 
 
-def expand_probabilities(probabilities: Mapping[str, Any], n_docs: int) -> tuple[Ids, list[str], Floats]:
-    """(row, label, weight) of every text and label with a probability above 0, text by text."""
+def expand_probabilities(
+    probabilities: Mapping[str, Any], n_docs: int, first: int = 0
+) -> tuple[Ids, list[str], Floats]:  # fmt: skip
+    """(row, label, weight) of every text and label with a probability above 0, text by text.
+
+    `first` is the number of rows before these, which an error counts with them.
+    """
     if not probabilities:
         raise BadData("there are no probabilities of any label; give some for at least one")
-    table = {label: _check_probabilities(values, label, n_docs) for label, values in probabilities.items()}
+    table = {label: _check_probabilities(values, label, n_docs, first) for label, values in probabilities.items()}
     if len(table) == 1:
         ((label, values),) = table.items()
         table[REST.format(label)] = 1 - values
@@ -51,7 +56,7 @@ def expand_probabilities(probabilities: Mapping[str, Any], n_docs: int) -> tuple
     return rows.astype(np.int64), [names[column] for column in columns.tolist()], weights[rows, columns]
 
 
-def _check_probabilities(values: Sequence[Any] | NDArray[Any], label: str, n_docs: int) -> Floats:
+def _check_probabilities(values: Sequence[Any] | NDArray[Any], label: str, n_docs: int, first: int) -> Floats:
     """Probabilities as numbers (n_docs,); an error that names the first that is none."""
     found = np.empty(len(values))
     for row, value in enumerate(values):
@@ -60,7 +65,8 @@ def _check_probabilities(values: Sequence[Any] | NDArray[Any], label: str, n_doc
         except (TypeError, ValueError):
             found[row] = np.nan
         if not 0 <= found[row] <= 1:
-            raise BadData(f"the probability of {label!r} in row {row + 1} is {value!r}; give a number from 0 to 1")
+            number = first + row + 1
+            raise BadData(f"the probability of {label!r} in row {number} is {value!r}; give a number from 0 to 1")
     if len(found) != n_docs:
         raise BadData(f"{n_docs} texts came with {len(found)} probabilities of {label!r}; give one for each text")
     return found

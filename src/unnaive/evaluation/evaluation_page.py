@@ -24,6 +24,7 @@ from unnaive.evaluation.report import (
     class_rows,
     coverage_notes,
     coverage_rows,
+    worst_of_largest,
 )
 from unnaive.evaluation.reports import page as html
 from unnaive.evaluation.reports import plots
@@ -83,7 +84,7 @@ def measure_tiles(found: Evaluation) -> str:
 def class_table(found: Evaluation) -> str:
     """Precision, recall and F1 of each class with a bar, largest first; for many classes, those with the lowest F1."""
     many = len(found.classes) > CLASSES_SHOWN
-    shown = sorted(class_rows(found), key=lambda row: row[3]) if many else class_rows(found)
+    shown = worst_of_largest(found, LARGEST_DRAWN) if many else class_rows(found)
     head = ("class", "F1, 0 to 1", "F1", "precision", "recall", "documents")
     rows = [
         (
@@ -97,8 +98,10 @@ def class_table(found: Evaluation) -> str:
         for name, precision, recall, f1, size in shown
     ]
     note = html.page_note("Worst F1 first.") if many else ""
+    if len(found.classes) > LARGEST_DRAWN:
+        note = html.page_note(f"The {LARGEST_DRAWN} classes with most documents, worst F1 first.")
     first = note + html.table(head, rows[:CLASSES_SHOWN], kind="bars", label="Measures by class")
-    rest = rows[CLASSES_SHOWN:LARGEST_DRAWN]
+    rest = rows[CLASSES_SHOWN:]
     return first + (html.collapsible(f"{len(rest)} more classes", html.table(head, rest, kind="bars")) if rest else "")
 
 

@@ -16,6 +16,7 @@ from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Ids, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.targets import Targets, label_matrix, single_labels
+from unnaive.data.word_vectors import WordVectors
 from unnaive.io.corpus import Corpus
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
@@ -33,6 +34,7 @@ class Material:
     classes     the names of the classes; None for 0, 1, …
     rule, texts the token rule and the texts, for models with another token rule; None without texts
     seconds     processor seconds for counting the texts
+    vectors     of words, for models that have a view of them
     """
 
     name: str
@@ -44,9 +46,10 @@ class Material:
     rule: TokenRule | None = None
     texts: Sequence[str] | None = field(default=None, repr=False)
     seconds: float = 0.0
+    vectors: WordVectors | None = None
 
     @classmethod
-    def of(cls, corpus: Corpus, rule: TokenRule) -> Material:
+    def of(cls, corpus: Corpus, rule: TokenRule, vectors: WordVectors | None = None) -> Material:
         """Count the terms of all documents; each split later selects its terms."""
         if len(corpus.classes) < 2 and all(corpus.labels):
             content = f"only the class {corpus.classes[0]!r}" if corpus.classes else "no documents with a label"
@@ -54,16 +57,17 @@ class Material:
         parts = None if corpus.split is None else np.asarray(corpus.split)
         Y = label_matrix(corpus.labels, corpus.classes)
         X, vocabulary, seconds = _count(corpus.texts, rule)
-        return cls(corpus.name, X, Y, parts, vocabulary, tuple(corpus.classes), rule, corpus.texts, seconds)
+        return cls(corpus.name, X, Y, parts, vocabulary, tuple(corpus.classes), rule, corpus.texts, seconds, vectors)
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
-    def read_with(self, changes: Mapping[str, Any]) -> Material:
-        """The same documents with other reading options; counted once."""
+    def read_with(self, changes: Mapping[str, Any], *, vectors: bool = True) -> Material:
+        """The same documents with other reading options, and with or without vector fields; counted once."""
         if self.rule is None or self.texts is None:
             return self
         rule = self.rule.with_defaults_changed(changes)
+        rule = rule if vectors else rule.without_vectors()
         if rule == self.rule:
             return self
         if rule not in self._read_otherwise:
@@ -97,6 +101,8 @@ class Material:
         for table in (self.X, self.Y):
             for part in (table.indptr, table.indices, table.data):
                 digest.update(np.ascontiguousarray(part.astype(np.float64)).tobytes())
+        if self.vectors is not None:
+            digest.update(self.vectors.codes.tobytes())
         digest.update(b"" if self.parts is None else "\0".join(map(str, self.parts)).encode())
         return f"{self.name}#{digest.hexdigest()}"
 

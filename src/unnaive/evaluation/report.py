@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -55,6 +56,11 @@ def class_rows(evaluation: Evaluation) -> Iterator[tuple[str, float, float, floa
     for c in classes_by_size(evaluation):
         precision, recall, f1, size = (column[c] for column in columns)
         yield evaluation.classes[c], precision, recall, f1, size
+
+
+def worst_of_largest(evaluation: Evaluation, most: int) -> list[tuple[str, float, float, float, int]]:
+    """The `class_rows` of the `most` largest classes, lowest F1 first: of very many classes, most have no document."""
+    return sorted(islice(class_rows(evaluation), most), key=lambda row: row[3])
 
 
 def _sizes(evaluation: Evaluation) -> str:

@@ -82,24 +82,34 @@ def find_training_drift(fitted: FittedModel, documents: Any, Y: Sparse, *, seed:
         kept = fitted.documents
     if kept is None or kept.n_docs < FEWEST_TEXTS or Y.shape[0] < FEWEST_TEXTS:
         return None
-    if isinstance(kept, PackedDocuments):
-        kept = kept.documents
     if isinstance(kept, NamedCounts):
         return _against_sums(fitted, kept, documents, Y, seed)
     return _against_documents(fitted, kept, documents, Y, seed)
 
 
-def _against_documents(fitted: FittedModel, kept: KeptDocuments, documents: Any, Y: Sparse, seed: int) -> TrainingDrift:
+def _against_documents(
+    fitted: FittedModel, kept: KeptDocuments | PackedDocuments, documents: Any, Y: Sparse, seed: int
+) -> TrainingDrift:
     """Use a permutation test of the distance of the means; copies and shared passages are kept together."""
     rng = np.random.default_rng(seed)
     rows, new_rows = (_sample(n, rng) for n in (kept.n_docs, Y.shape[0]))
-    old, new = _count_words(fitted, kept.words, kept.table[rows], documents, new_rows)
+    vocabulary, table, old_Y = _take_words(kept, rows)
+    old, new = _count_words(fitted, vocabulary, table, documents, new_rows)
     X = csr_array(_stack(old, new))
     X = take_columns(X, np.flatnonzero(document_frequency(X)))
     is_new = np.repeat([0, 1], [old.shape[0], new.shape[0]])
     p = permutation_p(tf_idf(X).apply(X), is_new, find_related(X), seed=seed)
-    once, new_once = rows[first_of_copies(old)], new_rows[first_of_copies(new)]
-    return TrainingDrift(p, _class_p(kept.Y[once], len(once), Y[new_once], kept.classes))
+    once, new_once = first_of_copies(old), new_rows[first_of_copies(new)]
+    return TrainingDrift(p, _class_p(old_Y[once], len(once), Y[new_once], kept.classes))
+
+
+def _take_words(kept: KeptDocuments | PackedDocuments, rows: Ids) -> tuple[Vocabulary | None, Sparse, Sparse]:
+    """Vocabulary, counts and labels of a sample of the kept documents, which alone is unpacked where it is one."""
+    if isinstance(kept, PackedDocuments) and len(rows) < kept.n_docs:
+        kept, rows = kept.take_words(rows), np.arange(len(rows))
+    elif isinstance(kept, PackedDocuments):
+        kept = kept.documents
+    return kept.words, csr_array(kept.table[rows]), csr_array(kept.Y[rows])
 
 
 def _against_sums(fitted: FittedModel, kept: NamedCounts, documents: Any, Y: Sparse, seed: int) -> TrainingDrift | None:

@@ -18,6 +18,7 @@ import numpy as np
 from unnaive.base.errors import BadData, count_noun
 from unnaive.base.lazy import lazy_property
 from unnaive.base.settings import parse_settings
+from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.classifier.compress import file_size
 from unnaive.data.counts import Counts
@@ -33,7 +34,7 @@ from unnaive.evaluation.tally import indicator_matrix
 from unnaive.learning.decisions import Argmax, Decision
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
-from unnaive.learning.train import kept_rows, make_scorer, out_of_fold_scores, train
+from unnaive.learning.train import has_vectors, kept_rows, make_scorer, out_of_fold_scores, train
 from unnaive.learning.tuning import TUNINGS
 from unnaive.linear.links import comparable_scores, probabilities
 from unnaive.linear.scorer import Scorer
@@ -218,7 +219,8 @@ class TrialRunner:
 
     def split_data(self, trial: Trial) -> SplitData:
         """Both sides of the trial's split, with the terms selected on its training documents."""
-        material = self.material.read_with(trial.contender.token_rule_changes)
+        weighs = find_model(trial.contender.model).takes_vectors
+        material = self.material.read_with(trial.contender.token_rule_changes, vectors=weighs)
         key = (trial.split, trial.train_size, trial.terms, material.rule)
         if self._last is None or self._last[0] != key:
             train_rows, test_rows = self.split_rows(trial)
@@ -285,12 +287,15 @@ class SplitData:
     def fit(self, spec: TrainingSpec) -> tuple[FittedModel, Sparse]:
         """The model trained on all training documents, and the test documents with its terms."""
         names = None if self.material.vocabulary is None else self.material.vocabulary.take(self.terms)
-        if spec.model.takes_terms and names is not None and self.material.vocabulary is not None:
+        if self.material.vectors is not None and spec.model.takes_vectors:
+            spec = replace(spec, vectors=self.material.vectors)
+        whole = spec.model.takes_terms or has_vectors(spec, self.material.rule)
+        if whole and names is not None and self.material.vocabulary is not None:
             fitted = train(
                 TrainingData.of_rows(self.X_train, self.targets, names, token_rule=self.material.rule), spec
             )  # fmt: skip
             used = self.material.vocabulary.ids(fitted.vocabulary or ())
-            return fitted, self.material.X[self.test_rows][:, used]
+            return fitted, _take_known_columns(self.material.X[self.test_rows], used)
         fitted = FittedModel(
             spec, self.targets.classes, self.targets.target_type, self.train(spec), Argmax(),
             token_rule=self.material.rule, vocabulary=names,
@@ -351,3 +356,12 @@ def _measure_or_none(name: str, inputs: MeasureInput) -> float | None:
         return None
     value = measure(inputs)
     return value if math.isfinite(value) else None
+
+
+def _take_known_columns(X: Sparse, columns: Ids) -> Sparse:
+    """X[:, columns], with nothing where a column is −1: a term with a vector that no document has."""
+    if not len(columns) or int(columns.min()) >= 0:
+        return X[:, columns]
+    known = np.flatnonzero(columns >= 0)
+    found = X[:, columns[known]].tocoo()
+    return csr_array((found.data, (found.row, known[found.col])), shape=(X.shape[0], len(columns)))

@@ -20,6 +20,7 @@ from unnaive.io.row_reader import Batch, RowReader
 from unnaive.io.source_paths import are_documents, expand_mailboxes, expand_pattern
 from unnaive.io.sources import STDIN, STDIN_NAME, check_exists
 from unnaive.io.tables import Table
+from unnaive.io.vector_tables import split_vector_file, with_vector_files
 from unnaive.text.messages import PARTS, are_messages, read_message
 from unnaive.text.sections import field_kinds
 
@@ -74,11 +75,15 @@ class DataFile(ColumnOptions):
 
     @property
     def fixed_fields(self) -> tuple[str, ...]:
-        """The columns that options name as fields, as "name:kind"."""
-        kinds = {"category": self.category, "number": self.number, "date": self.date}
+        """The columns that options name as fields beside the texts, as "name:kind"."""
+        vectors = tuple(split_vector_file(one)[0] for one in self.vector)
+        kinds = {
+            "category": self.category, "number": self.number, "date": self.date, "characters": self.characters,
+            "vector": vectors,
+        }  # fmt: skip
         named = tuple(f"{name}:{kind}" for kind, names in kinds.items() for name in names)
         if self.fields == "none" and named:
-            raise BadData("--fields none contradicts --category, --number and --date; leave one of them out")
+            raise BadData(f"--fields none contradicts --{named[0].rpartition(':')[2]}; leave one of the two out")
         return named
 
     def files(self) -> list[str]:
@@ -247,7 +252,7 @@ class DataFile(ColumnOptions):
             several = len(files) > 1 or len(getattr(table, "folders", ())) > 1
             if isinstance(table, MailTable) and unnamed and several:
                 table.known = {**table.known, "label": "folder"}
-            yield name, path, table
+            yield name, path, with_vector_files(table, self.vector, self.name, len(files))
 
     def _expect_names(self) -> ReadOptions:
         """The options with the expected names of a header, and without a header if training had none."""

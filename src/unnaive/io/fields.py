@@ -3,8 +3,10 @@
 A pure function of a record and its fields' kinds: nothing depends on other records, so that counts of the terms add and
 subtract exactly. A category is one term, its value. A number is a term for the interval it lies in, at three
 resolutions: 1, 2 and 4 intervals to the octave, whose borders depend on no data; zero is a term of its own, and signs
-are kept apart. A date is a term each for its year, month, weekday and, where it has a time, hour. An empty cell is the
-term "(missing)" of its field. A value that training never saw is a term that no weight speaks of: no evidence.
+are kept apart. A date is a term each for its year, month, weekday and, where it has a time, hour. A text read as
+characters is a term for each of its character n-grams, whatever the token rule of the other texts. A vector is a term
+for each of the signed powers of two that its numbers are sums of (text/vector_units.py). An empty cell is the term
+"(missing)" of its field. A value that training never saw is a term that no weight speaks of: no evidence.
 """
 
 from __future__ import annotations
@@ -18,8 +20,20 @@ from typing import Any
 from unnaive.base.errors import BadData
 from unnaive.io.label_checks import is_missing_value
 from unnaive.io.profiles import profile_column
+from unnaive.io.vector_values import holds_vectors, read_vector, vector_units
 from unnaive.text.buffer import TABLES, TextBuffer, as_texts
-from unnaive.text.sections import KINDS, SECTION, TEXT_KINDS, UNIT, field_key, field_kinds
+from unnaive.text.sections import (
+    KINDS,
+    SECTION,
+    TEXT_KINDS,
+    UNIT,
+    VECTOR,
+    base_kind,
+    field_key,
+    field_kinds,
+    read_fields,
+    vector_lengths,
+)
 
 RESOLUTIONS = (1, 2, 4)  # intervals to the octave
 MOST_KNOWN = 1 << 16  # distinct values of a column whose encoding is kept
@@ -68,6 +82,10 @@ def _encode_column(name: str, kind: str, values: Iterable[Any]) -> list[str]:
     start = f"{SECTION}{field_key(name)}{UNIT}"
     if kind in TEXT_KINDS:
         return [start + _encode_text(value, name) for value in values]
+    if base_kind(kind) == VECTOR:
+        length = vector_lengths([f"{name}:{kind}"])[name]
+        units = vector_units(list(values), name, length, is_missing)
+        return [start + (UNIT + MISSING_UNIT if one is None else f"{one[0]} numbers{UNIT}{one[1]}") for one in units]
     known: dict[Any, str] = {}
     sections = []
     for value in values:
@@ -111,7 +129,19 @@ def is_missing(value: Any) -> bool:
 
 
 def _differs_from_itself(value: Any) -> bool:
+    if getattr(value, "ndim", 0):
+        return False
     return bool(value != value) if isinstance(value, float) or hasattr(value, "dtype") else False
+
+
+def finest_unit(value: Any, kind: str) -> str:
+    """What stands for a value by itself: of a number the narrowest interval, else all that it is.
+
+    >>> finest_unit(3.6, "number"), finest_unit("2024-03-05", "date"), finest_unit("old", "number")
+    ('[3.5,4)', '2024-03-05', 'old')
+    """
+    number = read_number(value) if kind == "number" and not is_missing(value) else None
+    return str(value).strip() if number is None else _number_units(number, "")[-1]
 
 
 def _category_units(value: Any, name: str) -> list[str]:
@@ -127,7 +157,7 @@ def _category_units(value: Any, name: str) -> list[str]:
 def _number_units(value: Any, name: str) -> list[str]:
     """The intervals that a number lies in, wide ones first.
 
-    >>> _number_units(3.5, "age"), _number_units("-1,000", "x")[0], _number_units(0, "x")
+    >>> _number_units(3.5, "age"), _number_units("-1,000", "x")[0], _number_units(-0.0, "x")
     (['[2,4)', '[3,4)', '[3.5,4)'], '(-1024,-512]', ['0'])
     """
     number = read_number(value)
@@ -136,7 +166,7 @@ def _number_units(value: Any, name: str) -> list[str]:
             f"field {name!r} is a number, and a value of it is {str(value)[:40]!r}; mend it or leave it empty"
         )
     if number == 0 or math.isinf(number):
-        return [f"{number:g}"]
+        return [f"{abs(number) if number == 0 else number:g}"]
     return [_interval(number, parts) for parts in RESOLUTIONS]
 
 
@@ -220,8 +250,20 @@ def _moment(parts: dict[str, str | None]) -> tuple[datetime, bool] | None:
         return None
 
 
+def _character_units(value: Any, name: str) -> list[str]:
+    """The character n-grams of a text, as a token rule with analyzer "char" cuts them; "_" is a border.
+
+    >>> _character_units("A-1", "code")
+    ['_a', 'a-', '-1', '1_', '_a-', 'a-1', '-1_', '_a-1', 'a-1_', '_a-1_']
+    """
+    from unnaive.text.tokens import TokenRule, spans
+
+    found = spans(_encode_text(value, name), TokenRule(analyzer="char"))
+    return [term[1:].replace(" ", "_") for _, _, term in found]
+
+
 FIXED_KINDS: dict[str, Callable[[Any, str], list[str]]] = {
-    "category": _category_units, "number": _number_units, "date": _date_units,
+    "category": _category_units, "number": _number_units, "date": _date_units, "characters": _character_units,
 }  # fmt: skip
 
 
@@ -249,7 +291,7 @@ def record_columns(values: Any) -> dict[str, Any] | None:
         sizes = {name: _length(name, column) for name, column in values.items()}
         if len(set(sizes.values())) > 1:
             raise BadData(f"the fields differ in length: {', '.join(f'{name} {n}' for name, n in sizes.items())}")
-        return {name: column.tolist() if hasattr(column, "tolist") else list(column) for name, column in values.items()}
+        return {name: _column_values(column) for name, column in values.items()}
     if isinstance(values, (list, tuple)) and values and isinstance(values[0], Mapping):
         return _dict_columns(values)
     return None
@@ -259,6 +301,11 @@ def _length(name: str, column: Any) -> int:
     if isinstance(column, (str, bytes)) or not hasattr(column, "__len__"):
         raise BadData(f"field {name!r} came as {type(column).__name__}; give a list of values, or a list of records")
     return len(column)
+
+
+def _column_values(column: Any) -> list[Any]:
+    """The values of a column; of an array of several dimensions, its rows."""
+    return column.tolist() if getattr(column, "ndim", 2) == 1 and hasattr(column, "tolist") else list(column)
 
 
 def _table_columns(table: Any) -> dict[str, Any]:
@@ -280,6 +327,23 @@ def _dict_columns(records: Sequence[Any]) -> dict[str, Any]:
     return {name: [record.get(name) for record in records] for name in seen}
 
 
+def with_lengths(fields: Any, records: Any) -> dict[str, str]:
+    """Fields, whose kinds are given, with the number of dimensions that the vectors of some records have.
+
+    >>> with_lengths({"body": "text", "topic": "vector"}, [{"body": "a", "topic": [0.5, 1]}])
+    {'body': 'text', 'topic': 'vector(2)'}
+    """
+    kinds = field_kinds(read_fields(fields) or ())
+    columns = record_columns(records) or {}
+    for name, length in vector_lengths(read_fields(fields)).items():
+        filled = next((value for value in columns.get(name, ()) if not is_missing(value)), None)
+        if not length and filled is None:
+            raise BadData(f"field {name!r} is a vector, and no record has one; leave the field out")
+        if not length:
+            kinds[name] = f"{VECTOR}({len(read_vector(filled, name))})"
+    return kinds
+
+
 def has_kinds(fields: Any) -> bool:
     """Whether fields came with their kinds, as a dict or as "name:kind"; else they are to be guessed.
 
@@ -288,29 +352,11 @@ def has_kinds(fields: Any) -> bool:
     """
     if isinstance(fields, str) or not isinstance(fields, Sequence):
         return not isinstance(fields, str)
-    return all(isinstance(one, str) and one.rpartition(":")[2] in KINDS and ":" in one for one in fields)
-
-
-def guess_fields(names: Any, records: Any) -> dict[str, str]:
-    """The kinds of the named fields, or with "auto" of all, by the first records' values.
-
-    >>> guess_fields(["age", "queue"], {"age": [1.5, 2.5, None], "queue": ["a", "b", "a"]})
-    {'age': 'number', 'queue': 'category'}
-    """
-    columns = record_columns(records)
-    if columns is None:
-        raise BadData("fields are those of records; give a DataFrame, a list of dicts, or a dict of columns")
-    wanted = list(columns) if names == "auto" else names
-    if isinstance(wanted, str) or not isinstance(wanted, Sequence):
-        raise BadData(f'fields came as {names!r}; give names, kinds by name, or "auto" for all')
-    lacking = next((name for name in wanted if name not in columns), None)
-    if lacking is not None:
-        raise BadData(f"the records have no field {lacking!r}; they have {', '.join(columns)}")
-    return {name: guess_kind(name, columns[name][:SAMPLE]) for name in wanted}
+    return all(isinstance(one, str) and base_kind(one.rpartition(":")[2]) in KINDS and ":" in one for one in fields)
 
 
 def guess_kind(name: str, values: Sequence[Any]) -> str:
-    """The kind of a field by some of its values: text, category, number or date.
+    """The kind of a field by some of its values: text, category, number, date or vector.
 
     >>> guess_kind("opened", ["2024-01-03", None]), guess_kind("vip", ["0", "1"])
     ('date', 'category')
@@ -318,6 +364,8 @@ def guess_kind(name: str, values: Sequence[Any]) -> str:
     filled = [value for value in values if not is_missing(value)]
     if filled and all(isinstance(value, (date, datetime)) or hasattr(value, "timestamp") for value in filled):
         return "date"
+    if holds_vectors(filled):
+        return VECTOR
     profile = profile_column(name, filled).kind
     numbers = bool(filled) and all(read_number(value) is not None for value in filled)
     if numbers and profile != "flags":

@@ -157,10 +157,17 @@ class ColumnOptions:
     date: tuple[str, ...] = option(
         "Column of dates, read as a field of its own; may be repeated.", default=(), metavar="COLUMN"
     )
+    characters: tuple[str, ...] = option(
+        "Column of text, read as a field of character n-grams; may be repeated.", default=(), metavar="COLUMN"
+    )
+    vector: tuple[str, ...] = option(
+        "Column of vectors (lists of numbers), or NAME=FILE.npy with a row for each; may be repeated.", default=(),
+        metavar="COLUMN", more="Such as embeddings of whole texts: auto pools them with the words.",
+    )  # fmt: skip
     fields: str | None = option(
         "Read columns as fields: auto (those with evident kinds, never ids or leaks) or none.",
         choices=("auto", "none"), metavar="KIND",
-        more="By default those named with --category, --number and --date, beside the texts.",
+        more="By default those named with --category, --number, --date, --characters and --vector, beside the texts.",
     )  # fmt: skip
     separator: str | None = option(
         "Separator of the labels in a multilabel cell, e.g. ; or list for cells such as ['a', 'b'].",

@@ -13,26 +13,45 @@ from unnaive.io.columns import join_names
 from unnaive.io.labels import name_flags
 
 if TYPE_CHECKING:
-    from unnaive.io.datafiles import DataFile
+    from unnaive.io.datafiles import Batch, DataFile
+    from unnaive.io.options import ReadLog
 
 PREFIX = "p_*"  # of a column that is named in full: p_good has the probability of good
 
 
-def read_probabilities(source: DataFile, patterns: Sequence[str]) -> tuple[Any, dict[str, list[Any]]]:
-    """(texts, values by label) of all rows, from the columns that match the patterns."""
-    texts, found = [], dict[str, list[Any]]()
-    names: list[str] = []
-    for batch in source.batches(labelled=False, keep=True):
-        if not names:
-            names = [name for name in batch.kept if any(fnmatchcase(name, pattern) for pattern in patterns)]
+class SoftColumns:
+    """The columns of a table that have the probabilities of labels, found in its first batch.
+
+    patterns  names, or patterns such as p_*
+    """
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._patterns = patterns
+        self._labels: dict[str, str] = {}
+
+    def values(self, batch: Batch, source: str) -> dict[str, Sequence[Any]]:
+        """The values by label of a batch that has all columns, as they stand there."""
+        if not self._labels:
+            names = [name for name in batch.kept if any(fnmatchcase(name, pattern) for pattern in self._patterns)]
             if not names:
                 raise BadData(
-                    f"no column of {source.name} is called like {' or '.join(patterns)}; it has "
+                    f"no column of {source} is called like {' or '.join(self._patterns)}; it has "
                     f"{join_names(list(batch.kept))}"
                 )
-        for name, label in zip(names, name_flags(names, [*patterns, PREFIX]), strict=True):
-            found.setdefault(label, []).extend(batch.kept[name])
+            self._labels = dict(zip(names, name_flags(names, [*self._patterns, PREFIX]), strict=True))
+        return {label: batch.kept[name] for name, label in self._labels.items()}
+
+    def leave_labels_out(self, log: ReadLog) -> None:
+        """Let a model remember no column of labels: the next file has some, or none."""
+        log.columns = log.columns and replace(log.columns, label=None, label_columns=(), flag_labels=())
+
+
+def read_probabilities(source: DataFile, patterns: Sequence[str]) -> tuple[Any, dict[str, list[Any]]]:
+    """(texts, values by label) of all rows: those of the columns that the patterns name, as they stand there."""
+    texts, found, columns = [], dict[str, list[Any]](), SoftColumns(patterns)
+    for batch in source.batches(labelled=False, keep=True):
+        for label, values in columns.values(batch, source.name).items():
+            found.setdefault(label, []).extend(values)
         texts.append(batch.texts)
-    log = source.options.log
-    log.columns = log.columns and replace(log.columns, label=None, label_columns=(), flag_labels=())
+    columns.leave_labels_out(source.options.log)
     return concatenate(texts), found

@@ -128,6 +128,11 @@ class FittedModel:
         return getattr(self.scorer, "chosen_on", None)
 
     @property
+    def n_approximate(self) -> int:
+        """How many documents it learnt or forgot approximately since it was trained; 0 for an exact model."""
+        return int(getattr(self.scorer, "n_approximate", 0))
+
+    @property
     def reading(self) -> dict[str, Any]:
         """The options of reading texts; empty for rows of counts."""
         if self.token_rule is None:

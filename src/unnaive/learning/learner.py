@@ -14,6 +14,7 @@ from unnaive.data.word_vectors import WordVectors
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.training_options import DOCUMENTS_LIMIT
 from unnaive.linear.scorer import Scorer
+from unnaive.text.token_rule import TokenRule
 
 
 class Learner(Protocol):
@@ -42,6 +43,9 @@ class Learner(Protocol):
     def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
         """The cost of training per class, beyond what is stored; see learning/class_limits.py."""
 
+    def expected_work(self, size: DataSize, token_rule: TokenRule | None) -> tuple[float, float]:
+        """Seconds of putting documents in order, and of all that learning takes; 0 where that is not known."""
+
     def rule(self, counts: Counts, *, exclusive: bool = True) -> Scorer:
         """For models that learn from counts: compute the scorer from sums over documents."""
 
@@ -64,6 +68,11 @@ class Learner(Protocol):
 
         Class i of `before` is column places[i] of Y, −1 if it is gone.
         """
+
+    def adjust(
+        self, scorer: Scorer, X: Sparse, Y: Sparse, *, sample_weight: Floats | None = None, gone: bool = False
+    ) -> Scorer:
+        """The scorer after documents X with labels Y were learnt, or forgotten, approximately; an error for most."""
 
 
 class HeldOutScores(NamedTuple):
@@ -90,8 +99,9 @@ class TrainingSpec:
     class_weight  None, "balanced", or a dict from class to weight
     random_state  seed of the folds for tuning
     optimise      "accuracy" or None, "macro-f1", or costs: a dict from true class to a dict from given class to cost
-    documents_limit  maximum bytes of the counted documents in the model file; 0 to keep none
-    vectors       word vectors, for models that use them; None for none
+    documents_limit  bytes that counted documents may take in the model's file, of models that keep them; 0 for none
+    vectors       of words, for models that have a view of them; None for none
+    vector_keys   the vector fields of the documents and their lengths, while they are learnt from
     """
 
     model: Learner
@@ -104,6 +114,7 @@ class TrainingSpec:
     optimise: Any = None
     documents_limit: int = DOCUMENTS_LIMIT
     vectors: WordVectors | None = None
+    vector_keys: tuple[tuple[str, int], ...] = ()
 
     @property
     def calibration(self) -> str | None:

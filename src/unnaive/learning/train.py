@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +15,11 @@ from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning, choose
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
+from unnaive.data.field_vectors import FieldVectors, columns_of_words, missing_power_terms, vector_keys
 from unnaive.data.folds import block_folds, fold_strata, folds, out_of_fold, shuffle_blocks, split_folds
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
+from unnaive.data.products import take_columns
 from unnaive.data.sample_weights import class_sample_weight, several_labels_refused
 from unnaive.data.shared_passages import find_copies, find_shared_passages
 from unnaive.data.targets import Targets
@@ -36,7 +38,9 @@ from unnaive.learning.tuning import TUNINGS
 from unnaive.linear.scorer import Scorer
 from unnaive.linear.selection import check_select, min_df_for_full_table, select_terms
 from unnaive.text.token_rule import TokenRule
+from unnaive.text.vocabulary import Vocabulary
 
+TAKERS = "auto, maxent, nbsvm and svm"  # the models that weigh vectors
 DECISIONS = ("argmax", "untuned", *TUNINGS)
 # minimum number of documents to hold out any, then for fewer folds, then for a single part
 FEWEST_HELD_OUT, FEW, SOME = 10, 1_500, 4_500
@@ -57,7 +61,7 @@ def check_spec(spec: TrainingSpec) -> None:
     if spec.calibration is not None:
         choose([*FITS, "none"], spec.calibration, "calibration")
     if spec.vectors is not None and not spec.model.takes_vectors:
-        raise UnnaiveError(f"{spec.model.title} takes no word vectors; they are a view of the model auto")
+        raise UnnaiveError(f"{spec.model.title} takes no word vectors; {TAKERS} do")
     if read_optimise(spec.optimise) not in (None, "accuracy") and spec.decision not in (None, "argmax"):
         raise UnnaiveError("both a decision and what to optimise by it were given; leave one of the two out")
 
@@ -88,14 +92,13 @@ def train(
     check_spec(spec)
     if isinstance(spec.optimise, dict):
         _check_costs(spec.optimise, data)
-    if spec.vectors is not None and data.multilabel:
-        raise UnnaiveError(
-            "word vectors are for documents with one label each; these are multilabel, so leave them out"
-        )
+    _check_vectors(data, spec)
     if spec.model.statistic == "counts":
         return _learn_from_counts(data, spec, progress)
     if data.passes is not None:
         return _learn_in_passes(data, spec, progress)
+    if progress is not None:
+        _announce(data, spec, progress)
     documents = data.documents()
     if data.token_rule is not None:
         check_classes(documents.classes, data.multilabel)
@@ -104,6 +107,24 @@ def train(
     kept = {"documents": documents if spec.documents_limit else None}
     held = before if spec.model.keeps_choice else None
     return _learn(data, spec, rows.counts(data.threads), rows, held, progress, kept)
+
+
+def _announce(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback) -> None:
+    """Report how much work learning will be, where the model can tell, before documents are put in order."""
+    if data.rows is None or data.multilabel:
+        return
+    size = DataSize(data.n_docs, data.n_terms, data.rows.X.nnz, len(data.classes))
+    ordering, total = spec.model.expected_work(size, data.token_rule)
+    if total:
+        details = {"what": "putting documents in order", "work": 0.0, "total_work": total, "pending": ordering}
+        progress(spec.model.name, details)
+
+
+def _check_vectors(data: TrainingData, spec: TrainingSpec) -> None:
+    """An error where documents have vectors that the model cannot weigh."""
+    keys = vector_keys(None if data.token_rule is None else data.token_rule.fields)
+    if keys and not spec.model.takes_vectors:
+        raise UnnaiveError(f"{spec.model.title} cannot weigh the vectors of {keys[0][0]!r}; {TAKERS} can")
 
 
 def _learn_from_counts(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback | None) -> FittedModel:
@@ -168,7 +189,7 @@ def _learn(
     """
     check_some_labels(len(named.classes))
     inner = spec
-    if spec.vectors is not None and rows is not None:
+    if rows is not None and has_vectors(spec, data.token_rule):
         inner, rows = with_vector_words(spec, rows, data.token_rule)
         wider = named.counts.grown(len(named.classes), rows.X.shape[1])
         named = replace(named, vocabulary=rows.vocabulary, counts=wider)
@@ -278,7 +299,7 @@ def hold_out_parts(
     if n_docs < FEWEST_HELD_OUT or not bool((targets.Y.sum(axis=0) > 1).any()):
         return None
     n_folds = 5 if n_docs < FEW else 3 if n_docs < SOME else 4
-    fold = _fold_like_new(rows, n_folds)
+    fold = _fold_like_new(spec, rows, n_folds)
     found, scores = [], []
     for number, (inside, aside) in enumerate(split_folds(fold, n_folds)):
         if number and n_docs >= SOME:
@@ -326,7 +347,8 @@ def make_scorer(
     exclusive  whether every document has exactly one label
     before     a model whose selection is kept
     """
-    model, active = spec.model, _active_terms(spec, named)
+    model, dense = spec.model, find_field_vectors(spec, named.vocabulary)
+    active = _active_terms(spec, named, dense)
     if model.statistic == "counts":
         counts = named.counts if active is None else named.counts.take_terms(active)
         return model.rule(counts, exclusive=exclusive), active
@@ -339,13 +361,15 @@ def make_scorer(
     if model.takes_terms and named.vocabulary is not None:
         more["terms"] = named.vocabulary if active is None else named.vocabulary.take(active)
     selecting = before is None and model.takes_terms and (spec.select is not None or spec.min_df > 1)
-    if selecting:  # a model that holds documents out itself selects terms inside each fold, as at the end
-        more |= {"terms": named.vocabulary, "active": active, "select": _selection(spec, named)}
-    # all columns are used, though no document may have them
-    if spec.vectors is not None and named.vocabulary is not None:
-        vectors = spec.vectors.over(named.vocabulary)
-        more |= {"terms": named.vocabulary, "active": active, "vectors": vectors}
-        active = None
+    if selecting:  # a model that holds documents out by itself selects terms inside of each fold, as at the end
+        more |= {"terms": named.vocabulary, "active": active, "select": _selection(spec, named, dense)}
+    if (spec.vectors is not None or dense) and named.vocabulary is not None:
+        of_words = [] if spec.vectors is None else [spec.vectors.over(named.vocabulary)]
+        more |= {"active": active, "vectors": [*of_words, *dense]}
+        more |= {"terms": named.vocabulary} if model.takes_terms else {}
+        if dense and model.takes_terms and not selecting and before is None:
+            more["select"] = _selection(spec, named, dense)
+        active = None  # its columns are all, though no document has them
     elif active is not None and not selecting:
         documents = documents[:, active]
     n_terms = documents.shape[1] if active is None else len(active)
@@ -369,32 +393,66 @@ def with_vector_words(
 ) -> tuple[TrainingSpec, DocumentRows]:
     """The documents with a column for every word that has a vector, and `spec` with the vectors of these terms.
 
-    So words of new texts count even if no training document has them.
+    So words of new texts count, though no training document has them, and numbers of vector fields larger than those of
+    training do.
     """
-    if spec.vectors is None or rows.vocabulary is None or rule is None:
+    if rows.vocabulary is None or rule is None:
         return replace(spec, vectors=None), rows
-    vectors = spec.vectors.as_terms(rule)
-    vocabulary, _ = rows.vocabulary.union(vectors.words)
+    vectors, vocabulary = spec.vectors, rows.vocabulary
+    if vectors is not None:
+        vectors = vectors.as_terms(rule)
+        vocabulary, _ = vocabulary.union(vectors.words)
+    keys = vector_keys(rule.fields)
+    vocabulary, _ = vocabulary.union(missing_power_terms(rows.vocabulary, keys))
     parts = rows.X.data, rows.X.indices, rows.X.indptr
     X = csr_array(parts, shape=(rows.X.shape[0], len(vocabulary)))
-    return replace(spec, vectors=vectors), replace(rows, X=X, vocabulary=vocabulary)
+    return replace(spec, vectors=vectors, vector_keys=keys), replace(rows, X=X, vocabulary=vocabulary)
 
 
-def _selection(spec: TrainingSpec, named: NamedCounts) -> Callable[[Sparse, Sparse, Floats | None], Ids]:
-    """A function that applies `min_df` and `select` to other documents X with labels Y and weights."""
+def has_vectors(spec: TrainingSpec, rule: TokenRule | None) -> bool:
+    """Whether words have vectors, or documents that the rule reads."""
+    return spec.vectors is not None or bool(rule is not None and vector_keys(rule.fields))
+
+
+def find_field_vectors(spec: TrainingSpec, vocabulary: Vocabulary | None) -> list[FieldVectors]:
+    """The columns of the numbers of each vector field, of which `spec` names them."""
+    if vocabulary is None:
+        return []
+    found = (FieldVectors.over(vocabulary, key, n_dims) for key, n_dims in spec.vector_keys)
+    return [one for one in found if one is not None]
+
+
+def _selection(
+    spec: TrainingSpec, named: NamedCounts, dense: Sequence[FieldVectors]
+) -> Callable[[Sparse, Sparse, Floats | None], Ids]:
+    """What gives the columns that `min_df` and `select` leave of other documents X with labels Y and weights."""
+    words, vocabulary = columns_of_words(named.counts.n_terms, dense), named.vocabulary
+    if words is not None and vocabulary is not None:
+        vocabulary = vocabulary.take(words)
 
     def select(X: Sparse, Y: Sparse, weight: Floats | None) -> Ids:
+        X = X if words is None else take_columns(csr_array(X), words)
         try:
-            found = select_terms(Counts.of(X, Y, weight), named.vocabulary, min_df=spec.min_df, select=spec.select)
+            found = select_terms(Counts.of(X, Y, weight), vocabulary, min_df=spec.min_df, select=spec.select)
         except BadData:  # too few documents for any term
             return np.zeros(0, np.int64)
-        return found
+        return found if words is None else words[found]
 
     return select
 
 
-def _active_terms(spec: TrainingSpec, named: NamedCounts) -> Ids | None:
-    """The columns after `min_df` and `select`; None for all; columns without names are all used."""
+def _active_terms(spec: TrainingSpec, named: NamedCounts, dense: Sequence[FieldVectors] = ()) -> Ids | None:
+    """The columns that `min_df` and `select` leave; None for all, and columns without names are all used.
+
+    Those of the numbers of vector fields are not among them.
+    """
+    words = columns_of_words(named.counts.n_terms, dense)
+    if words is not None and named.vocabulary is not None:
+        if not bool((named.counts.df[words] > 0).any()):
+            return words[:0]  # vectors alone
+        part = replace(named, vocabulary=named.vocabulary.take(words), counts=named.counts.take_terms(words))
+        chosen = _active_terms(spec, part)
+        return words if chosen is None else words[chosen]
     if named.vocabulary is None and spec.select is None and spec.min_df == 1:
         return None
     min_df = spec.min_df
@@ -459,7 +517,7 @@ def out_of_fold_scores(
         scorer, held = _learn_without(spec, rows, total, train, held_out)
         return scorer.scores(held)
 
-    dealt = None if spec.calibration is None else _fold_like_new(rows, n_folds)
+    dealt = None if spec.calibration is None else _fold_like_new(spec, rows, n_folds)
     return out_of_fold(score, targets.Y, n_folds=n_folds, seed=spec.random_state, fold=dealt)
 
 
@@ -483,13 +541,17 @@ def _learn_without(
     return scorer, held if active is None else held[:, active]
 
 
-def _fold_like_new(rows: DocumentRows, n_folds: int) -> Ids:
-    """The fold of each document (n_docs,), so that its model sees it like a new document.
+def _fold_like_new(spec: TrainingSpec, rows: DocumentRows, n_folds: int) -> Ids:
+    """A fold for each document (n_docs,) whose model meets it as it meets a new one.
 
     Documents that quote or copy each other are in the same fold; rare classes are spread over the folds.
     """
     strata, pooled = fold_strata(rows.targets.Y)
-    passages = find_shared_passages(rows.X, strata, rows.vocabulary) + find_copies(rows.X, strata, rows.vocabulary)
+    X, vocabulary = rows.X, rows.vocabulary
+    words = columns_of_words(X.shape[1], find_field_vectors(spec, vocabulary))
+    if words is not None and vocabulary is not None:
+        X, vocabulary = take_columns(csr_array(X), words), vocabulary.take(words)
+    passages = find_shared_passages(X, strata, vocabulary) + find_copies(X, strata, vocabulary)
     order = passages.order()
     if pooled >= 0:
         order = shuffle_blocks(order, passages.groups(), strata == pooled)

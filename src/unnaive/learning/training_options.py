@@ -63,7 +63,7 @@ class TrainingOptions(Settings):
         '"macro-f1" is decision="scut".',
     )
     vectors: Any = setting(
-        "Word vectors for a view of auto: GloVe, word2vec or fastText files, or .npz; may be gz or zst.",
+        "Word vectors for auto, maxent, nbsvm or svm: GloVe, word2vec or fastText files, or .npz; may be gz or zst.",
         default=None,
         metavar="FILE",
         path="read",

@@ -1,25 +1,31 @@
 """Exact changes of models: add documents, remove documents, merge; a FittedModel in, another one out.
 
-Models that learn from counts add and subtract sums; models that learn from documents, or are tuned on held-out ones,
-keep them (data/kept_documents.py) and are trained again on the current documents. Either way the result equals training
-on these documents, bit for bit: weights, selection, calibration, decision and held-out scores. The only approximation
-has a name: `keep_choice` trains a model that selects among candidates without a new selection.
+Models that learn from counts add and subtract sums; those that learn from documents, or are tuned on held-out ones,
+keep them (data/kept_documents.py) and are trained anew on those that there are now. Either way the result is the model
+of these documents, bit for bit: weights, choice, calibration, decision and held-out scores. An approximation is asked
+for by name: `keep_choice` trains a model that selects among candidates without selecting anew, and `approximate` moves
+its weights for the documents that come or go alone.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
 from unnaive.base.settings import same_value
 from unnaive.base.types import ProgressCallback
+from unnaive.data.count_tables import move_columns
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.packed_documents import PackedDocuments
+from unnaive.data.products import take_columns
 from unnaive.data.register import Register
-from unnaive.data.targets import check_known_classes, class_codes, sorted_classes
+from unnaive.data.targets import check_known_classes, class_codes, place_columns, sorted_classes
 from unnaive.data.training_data import TrainingData
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
@@ -33,26 +39,34 @@ READING = ("token_rule", "feature_names", "columns", "n_jobs")  # fields of Fitt
 Statistic = NamedCounts | KeptDocuments  # what a model is computed from: values that add, subtract, and have classes
 
 
-def learn_more(fitted: FittedModel, new: Statistic, *, grow: bool = False, **changes: Any) -> FittedModel:
-    """The model after learning the documents of `new` too; an unseen class is an error unless `grow`.
+def learn_more(
+    fitted: FittedModel, new: Statistic, *, grow: bool = False, approximate: bool = False, **changes: Any
+) -> FittedModel:
+    """The model that saw the documents behind `new` too; an unseen class is an error unless `grow`.
 
-    With `keep_choice`, a model that selects among candidates keeps its selection. Other `changes` replace fields of
-    `fitted`. A model with a register needs `register`, which includes the new documents.
+    With `keep_choice`, a model that selects among candidates holds to what was selected. With `approximate`, the
+    documents are kept exactly, and the weights move for the new ones alone. Other `changes` are fields of FittedModel
+    that take the place of those of `fitted`. A model with a register needs `register`, the one with the new documents
+    in it.
     """
     old = kept_statistic(fitted, "be updated")
     _refuse_stale_register(fitted, changes)
     if not grow:
         check_known_classes(new.classes, old.classes)
     refuse_mixed_labels(old.classes, new.classes)
+    if approximate:
+        return _adjust(fitted, _added(old, new, fitted), new, gone=False, **changes)
     return _relearn(fitted, _added(old, new, fitted), **changes)
 
 
-def forget_documents(fitted: FittedModel, gone: Statistic, **changes: Any) -> FittedModel:
-    """The model without the documents of `gone`; `changes` as in `learn_more`."""
+def forget_documents(fitted: FittedModel, gone: Statistic, *, approximate: bool = False, **changes: Any) -> FittedModel:
+    """The model that never saw the documents behind `gone`; the options are as in `learn_more`."""
     _refuse_stale_register(fitted, changes)
     left = kept_statistic(fitted, "forget") - gone  # type: ignore[operator]  # both are of the model's own kind
     if not left.n_docs and (left.vocabulary is not None or isinstance(left, KeptDocuments)):
         raise BadData("no document would be left in the model; delete it instead")
+    if approximate:
+        return _adjust(fitted, left, gone, gone=True, **changes)
     return _relearn(fitted, left, **changes)
 
 
@@ -185,6 +199,44 @@ def _relearn(
     if isinstance(statistic, NamedCounts):
         warn_about_loss(fitted, made)
     return made
+
+
+def _adjust(
+    fitted: FittedModel,
+    statistic: Statistic,
+    changed: Statistic,
+    *,
+    gone: bool,
+    keep_choice: bool = False,
+    progress: ProgressCallback | None = None,
+    **changes: Any,
+) -> FittedModel:
+    """The model whose weights are adjusted to the documents `changed`, and which keeps those of `statistic`.
+
+    What was tuned on held-out documents stays, and so do the terms that it knows.
+    """
+    model = fitted.spec.model
+    if keep_choice:
+        raise UnnaiveError("keep_choice trains anew and approximate does not; give one of the two")
+    if not isinstance(statistic, KeptDocuments) or not isinstance(changed, KeptDocuments):
+        raise UnnaiveError(f"{model.title} keeps counts, so its updates are exact and quick; leave approximate out")
+    if fitted.spec.class_weight is not None:
+        raise UnnaiveError("a model with class weights is updated exactly; leave approximate out")
+    if statistic.classes != fitted.classes:
+        raise UnnaiveError("an approximate change neither adds nor ends classes; leave approximate out")
+    terms, X = changed.joined()
+    n_terms = fitted.scorer.n_terms
+    if terms is not None and fitted.vocabulary is not None:
+        places = fitted.vocabulary.ids(terms)
+        known = np.flatnonzero(places >= 0)
+        X = move_columns(take_columns(X, known), places[known], n_terms)
+    elif X.shape[1] > n_terms:
+        raise UnnaiveError("an approximate change takes no new columns; leave approximate out")
+    else:
+        X = move_columns(X, None, n_terms)
+    Y = place_columns(changed.Y, class_codes(changed.classes, fitted.classes), len(fitted.classes))
+    scorer = model.adjust(fitted.scorer, X, Y, sample_weight=changed.weight, gone=gone)
+    return replace(fitted, scorer=scorer, documents=statistic, **changes)
 
 
 def _refuse_stale_register(fitted: FittedModel, changes: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import BadData, UnknownName
+from unnaive.base.errors import BadData, UnknownName, UnnaiveError
 from unnaive.base.protocol import NO_PROBABILITIES, Protocol, available_if
 from unnaive.base.settings import Settings, setting, unknown_setting
 from unnaive.base.types import Floats, Predictions, ProgressCallback, Sparse
@@ -42,6 +42,7 @@ from unnaive.models.input_checks import (
     has_more_columns,
     read_classes,
 )
+from unnaive.text.token_rule import TokenRule
 
 SCHEMES = ("multiclass", "one-vs-rest")
 
@@ -118,6 +119,10 @@ class Model(Settings, Protocol):
         """The cost of training per class, beyond what is stored; zero unless a model overrides it."""
         return ClassCost()
 
+    def expected_work(self, size: DataSize, token_rule: TokenRule | None) -> tuple[float, float]:
+        """Seconds of putting documents in order, and of all that learning takes; 0 where that is not known."""
+        return 0.0, 0.0
+
     def relearn(
         self, before: Scorer, places: NDArray[np.int64], X: Sparse, Y: Sparse, *, chosen_on: int | None = None,
         **same: Any,
@@ -128,6 +133,12 @@ class Model(Settings, Protocol):
         select; the others learn from the documents as usual.
         """
         return self.learn(X, Y, **same)
+
+    def adjust(
+        self, scorer: Scorer, X: Sparse, Y: Sparse, *, sample_weight: Floats | None = None, gone: bool = False
+    ) -> Scorer:
+        """Change a scorer approximately by documents that were learnt or forgotten; only some models can."""
+        raise UnnaiveError(f"{self.title} has no approximate update; leave approximate out, and it is updated exactly")
 
     def scheme_for(self, exclusive: bool) -> str:
         """The scheme that was set, else the one that fits the labels."""
@@ -168,13 +179,13 @@ class Model(Settings, Protocol):
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, grow: bool = False,
-        keep_choice: bool = False,
+        keep_choice: bool = False, approximate: bool = False,
     ) -> Self:  # fmt: skip
         """Learn from more documents; the result equals training on all documents together.
 
         The first call needs `classes`, a list of all classes. With `grow`, any call may bring new classes, and X may
         have more columns; without it, both are errors. With `keep_choice`, a model that selects among candidates keeps
-        its selection; other models ignore it.
+        its selection; other models ignore it. With `approximate`, `Auto` moves the weights for these documents alone.
         """
         before, spec = self.__dict__.get("fitted_"), self._spec()
         if before is None and classes is None and not grow:
@@ -193,16 +204,21 @@ class Model(Settings, Protocol):
                 check_model_classes(read_classes(classes), before)
             new = over_known_classes(new, {*read_classes(classes), *new.classes})
         before = replace(before, spec=spec)
-        return self._learn(learn_more, before, new, grow=grow, keep_choice=keep_choice, feature_names=names)
+        return self._learn(
+            learn_more, before, new, grow=grow, keep_choice=keep_choice, approximate=approximate, feature_names=names
+        )
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None, keep_choice: bool = False) -> Self:
-        """Forget documents: the model becomes the one that never saw them; `keep_choice` as in partial_fit."""
+    def forget(
+        self, X: Any, y: Any, sample_weight: Any = None, keep_choice: bool = False, approximate: bool = False
+    ) -> Self:
+        """Forget documents: the model becomes the one that never saw them; the options are as in partial_fit."""
         before, spec = self._fitted(), self._spec()
         documents, targets, _ = self._check_labelled(X, y, before)
         check_target_type(targets, before)
         weight = check_sample_weight(sample_weight, documents.shape[0])
         gone = TrainingData.of_rows(documents, targets, weight=weight).statistic(spec.model.statistic)
-        return self._learn(forget_documents, replace(before, spec=spec), gone, keep_choice=keep_choice)
+        before = replace(before, spec=spec)
+        return self._learn(forget_documents, before, gone, keep_choice=keep_choice, approximate=approximate)
 
     def merge(self, other: Model, keep_choice: bool = False) -> Self:
         """Merge with `other`: the model becomes the one trained on the documents of both."""

@@ -71,6 +71,7 @@ NB_MODULE(_scratch, m) {
   set_leak_report();
   m.def("set_folder",
         [](const std::string& folder, size_t least) { unnaive::ScratchFiles::instance().set_folder(folder, least); });
+  m.def("drop_pages", [] { unnaive::ScratchFiles::instance().drop_pages(); });
   m.def("set_handler", &unnaive::set_handler);
   m.def("scratch_handler", [] { return nb::steal(PyCapsule_New(&unnaive::handler, "mem_handler", nullptr)); });
 }

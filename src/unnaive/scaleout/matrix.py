@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, count_noun
 from unnaive.base.sparse import csr_array
@@ -34,6 +35,7 @@ from unnaive.io.datafiles import DataFile
 from unnaive.io.sources import STDIN
 from unnaive.scaleout.checkpoint import fingerprint
 from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_ahead, reading_again
+from unnaive.scaleout.resident_pages import resident_pages_limited
 from unnaive.scaleout.scratch import arrays_on_disk
 from unnaive.scaleout.streaming import LearntHashes, Resources, count_source, is_multilabel, learnt_columns
 from unnaive.text.counting import TextCounter
@@ -69,32 +71,37 @@ def documents_on_disk(
     resources: Resources | None = None,
     keep: Path | None = None,
     hash_texts: bool = False,
+    each_once: DataFile | None = None,
 ) -> Iterator[TrainingData]:
     """All documents of a source as a matrix on disk, which learners get as a memory map.
 
     `keep` is a folder for the matrix: one that is there of the same data is used again, and it stays there. Without it
     the matrix is removed with the block, in which large arrays that this thread makes lie on disk too. Where the terms
     do not fit in the memory allowed, those of few documents are left out, which a second reading takes; the report
-    says how many.
+    says how many. That reading is of `each_once`, if the source has documents several times.
     """
     return_large_blocks()
     resources = resources or Resources()
     of = {} if keep is None else fingerprint(source, rule)
     report: dict[str, Any] = {}
-    hashes = LearntHashes() if hash_texts and keep is None else None  # a matrix that is used again comes without texts
+    # a matrix that is used again comes without texts
+    hashes = LearntHashes(resources.memory) if hash_texts and keep is None else None
     with ExitStack() as stack:
         folder = keep
         if folder is None:
             folder = stack.enter_context(scratch_folder(resources.scratch))
         matrix = None if keep is None else find_matrix(folder / "matrix", of, table_budget(resources.memory))
         if matrix is None:
-            matrix = _count_source(source, _Counting(rule, n_jobs, resources.memory, folder / "matrix", of), hashes)
+            counting = _Counting(rule, n_jobs, resources.memory, folder / "matrix", of, each_once or source)
+            matrix = _count_source(source, counting, hashes)
         else:
             report["notes"] = [f"the counted matrix of the same data is taken from {keep}"]
             log = source.options.log
             log.source, log.columns, log.rows = source.name, Columns.from_dict(matrix.of["columns"]), matrix.X.shape[0]
         stack.enter_context(arrays_on_disk(resources.scratch))  # what learners make of the matrix is as large as it is
+        stack.enter_context(resident_pages_limited(resources.memory, matrix.arrays()))
         report |= {name: value for name, value in matrix.of.items() if name in ("pruned_terms", "pruned_below_df")}
+        report |= {"without_hashes": True} if hashes and hashes.given_up else {}
         found = hashes and hashes.total(multilabel=True)
         data = TrainingData.of_rows(
             matrix.X, matrix.targets(), matrix.vocabulary, units=matrix.units, token_rule=rule, n_jobs=n_jobs,
@@ -112,6 +119,7 @@ class _Counting:
     memory: int | None
     folder: Path
     of: dict[str, Any]
+    each_once: DataFile
     vocabulary: Vocabulary | None = None
 
     @property
@@ -127,7 +135,7 @@ def _count_source(source: DataFile, counting: _Counting, hashes: LearntHashes | 
     except _TooManyTerms as found:
         problem = f"more than {found.n_terms:,} terms, which do not fit in the memory allowed"
         _start_again(source, hashes, problem, "put the data into a file, or give more with --memory")
-        return _count_labelled(source, _over_frequent_terms(source, counting), hashes)
+        return _count_labelled(source, _over_frequent_terms(counting), hashes)
 
 
 def _start_again(source: DataFile, hashes: LearntHashes | None, problem: str, advice: str) -> None:
@@ -138,7 +146,7 @@ def _start_again(source: DataFile, hashes: LearntHashes | None, problem: str, ad
         hashes.clear()
 
 
-def _over_frequent_terms(source: DataFile, counting: _Counting) -> _Counting:
+def _over_frequent_terms(counting: _Counting) -> _Counting:
     """How to count over the terms of d documents or more, with the smallest d for which they fit.
 
     The rule depends on the documents alone, not on their order. One pass counts all terms, on disk where need be.
@@ -147,9 +155,9 @@ def _over_frequent_terms(source: DataFile, counting: _Counting) -> _Counting:
         counter = Accumulator(
             counting.rule, counting_threads(counting.threads), counting.memory, folder, cost=counting.term_cost
         )
-        with reading_again(source) as again:
+        with reading_again(counting.each_once) as again:
             count_source(counter, in_small_blocks(again, counting.threads), None)
-        vocabulary = counter.total(multilabel=is_multilabel(source, counter)).in_order().vocabulary
+        vocabulary = counter.total(multilabel=is_multilabel(again, counter)).in_order().vocabulary
         pruned = {"pruned_terms": counter.n_pruned, "pruned_below_df": counter.min_df}
     return replace(counting, vocabulary=vocabulary, of=counting.of | pruned | {"budget": table_budget(counting.memory)})
 
@@ -273,6 +281,11 @@ class DiskMatrix:
     def multilabel(self) -> bool:
         """Whether documents may have any number of labels."""
         return bool(self.of.get("multilabel"))
+
+    def arrays(self) -> list[NDArray[Any]]:
+        """The arrays of the tables, which lie in files."""
+        tables = [self.X, self.Y] + ([] if self.units is None else [self.units.X])
+        return [part for table in tables for part in (table.data, table.indices, table.indptr)]
 
     def targets(self) -> Targets:
         """Y with its classes sorted, as `read_targets` makes it of the labels."""

@@ -56,6 +56,13 @@ def arrays_on_disk(folder: Path | None = None, *, least: int | None = None) -> I
         _set_folder("", 0)
 
 
+def drop_scratch_pages() -> None:
+    """Take the pages of all arrays on disk out of this process's memory; they come back from their files when used."""
+    if NATIVE is not None:
+        for module in (NATIVE, _dual, _products):
+            module.drop_pages()
+
+
 def _find_what_is_short(place: str) -> str:
     """Which resource an allocation failed for: the disk if it is full, else memory, which small arrays still take."""
     import shutil

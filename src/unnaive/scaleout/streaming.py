@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.system import return_large_blocks, scratch_folder
 from unnaive.data.accumulator import Accumulator
-from unnaive.data.text_hashes import TextHashes
+from unnaive.data.text_hashes import SIZE, TextHashes
 from unnaive.data.text_hashes import hash_texts as hashes_of
 from unnaive.data.training_data import TrainingData
 from unnaive.io.columns import Columns
@@ -31,6 +31,7 @@ from unnaive.text.tokens import TokenRule
 LabelledTexts = tuple[Any, Sequence[tuple[Any, ...]]]  # texts and their label sets
 OnDocuments = Callable[[Any, Sequence[tuple[Any, ...]]], None]
 
+HASHES_SHARE = 64  # hashes of texts may take one part in so many of the memory
 WEIGHT_BYTES = 24  # of a class and term of models that learn in passes: their weights, twice while they are written
 
 
@@ -79,7 +80,7 @@ def stream_documents(
             rule, counting_threads(n_jobs), resources.memory, folder, weight_bytes=weight_bytes
         )  # fmt: skip
         source = in_small_blocks(source, n_jobs)
-        hashes = LearntHashes() if hash_texts else None
+        hashes = LearntHashes(resources.memory) if hash_texts else None
 
         def after_batch() -> None:
             if tunes_multilabel and is_multilabel(source, counter):
@@ -98,6 +99,7 @@ def stream_documents(
         report = {"resumed_at": resumed, "runs_written": counter.n_spilled, "pruned_terms": counter.n_pruned}
         report = {name: value for name, value in report.items() if value}
         report |= {"pruned_below_df": counter.min_df} if counter.n_pruned else {}
+        report |= {"without_hashes": True} if hashes and hashes.given_up else {}
         passes = None
         if second_pass:
             from unnaive.scaleout.sharding import Rereading  # it needs SciPy, which other models do without
@@ -110,25 +112,41 @@ def stream_documents(
 
 
 class LearntHashes:
-    """Hashes of texts, batch by batch; those of documents without a label apart, until it is known what they are."""
+    """Hashes of texts, batch by batch; those of documents without a label apart, until it is known what they are.
 
-    def __init__(self) -> None:
+    memory  of the whole program, of which hashes take a small share; with more documents none are kept (`given_up`)
+    """
+
+    def __init__(self, memory: int | None = None) -> None:
+        self._most = None if memory is None else memory // (HASHES_SHARE * SIZE)
+        self.clear()
+
+    def clear(self) -> None:
+        """Start anew."""
         self._labelled: list[NDArray[np.uint64]] = []
         self._unlabelled: list[NDArray[np.uint64]] = []
+        self.n_texts = 0
+
+    @property
+    def given_up(self) -> bool:
+        """Whether there were more texts than the memory has room for."""
+        return self._most is not None and self.n_texts > self._most
 
     def add(self, texts: Any, labels: Sequence[tuple[Any, ...]]) -> None:
         """The hashes of some documents."""
+        self.n_texts += len(labels)
+        if self.given_up:
+            self._labelled, self._unlabelled = [], []
+            return
         found = hashes_of(texts)
         has_label = np.fromiter(map(bool, labels), np.bool_, len(labels))
         self._labelled.append(found[has_label])
         self._unlabelled.append(found[~has_label])
 
-    def clear(self) -> None:
-        """Start anew."""
-        self._labelled, self._unlabelled = [], []
-
-    def total(self, *, multilabel: bool) -> TextHashes:
-        """Of all documents that were learnt."""
+    def total(self, *, multilabel: bool) -> TextHashes | None:
+        """Of all documents that were learnt; None where there were too many."""
+        if self.given_up:
+            return None
         parts = [*self._labelled, *(self._unlabelled if multilabel else ())]
         return TextHashes(np.sort(np.concatenate([np.zeros(0, np.uint64), *parts])))
 

@@ -2,10 +2,11 @@
 
 A section is SECTION, the field's key, UNIT, and what the field holds. A text field holds its text, which is read
 "shared" (its terms as they stand), "own" (each word behind the field's key and OWN), or "both", shared terms first. A
-fixed field (category, number or date) holds its value for people, and behind further UNITs the terms that stand for it,
-which io/fields.py makes; each is read as it stands behind the key and FIXED. So "refund" of the subject is the terms
-"refund" and "subject:refund", and a product is the term "product=Printer". No n-gram goes over the border of a section,
-sections of unknown fields are skipped, and what stands before the first section is shared text.
+fixed field (category, number, date, characters or vector) holds its value for people, and behind further UNITs the
+terms that stand for it, which io/fields.py makes; each is read as it stands behind the key and FIXED. So "refund" of
+the subject is the terms "refund" and "subject:refund", and a product is the term "product=Printer". No n-gram goes over
+the border of a section, sections of unknown fields are skipped, and what stands before the first section is shared
+text.
 """
 
 from __future__ import annotations
@@ -21,11 +22,16 @@ from unnaive.base.errors import UnnaiveError, choose
 SECTION, UNIT = "\x1e", "\x1f"
 OWN, FIXED = ":", "="
 SKIPPED, SHARED, OWN_ONLY, BOTH, TERMS = range(5)  # how a section is read, as the kernel counts
-MODES = {"shared": SHARED, "own": OWN_ONLY, "both": BOTH, "category": TERMS, "number": TERMS, "date": TERMS}
+VECTOR = "vector"  # a list of numbers; "vector(384)" once it is known how many
+MODES = {
+    "shared": SHARED, "own": OWN_ONLY, "both": BOTH, "category": TERMS, "number": TERMS, "date": TERMS,
+    "characters": TERMS, VECTOR: TERMS,
+}  # fmt: skip
 TEXT = "text"  # shared; and as its own unless it is the last text, which is the longest by custom
 KINDS = (TEXT, *MODES)
 TEXT_KINDS = (TEXT, "shared", "own", "both")
 _BAD_UNIT = re.compile("[\x00-\x20\ud800-\udfff\ufffd]|^$")  # no term of the encoder has one
+_VECTOR = re.compile(r"vector\(([1-9]\d{0,6})\)")
 _NO_KEY = re.compile(r"[\s\x00-\x1f\ud800-\udfff\ufffd:=]+")
 
 
@@ -57,7 +63,7 @@ def read_fields(fields: object) -> tuple[str, ...] | None:
             f'fields came as {fields!r}; give kinds by name, such as {{"body": "text", "age": "number"}}'
         )
     for _, kind in pairs:
-        choose(list(KINDS), kind, "kind of field")
+        choose(list(KINDS), base_kind(kind), "kind of field")
     keys = [field_key(name) for name, _ in pairs]
     twice = next((name for (name, _), key in zip(pairs, keys, strict=True) if keys.count(key) > 1), None)
     if twice is not None:
@@ -72,6 +78,26 @@ def field_kinds(fields: Sequence[str]) -> dict[str, str]:
     {'subject': 'text', 'age': 'number'}
     """
     return {name: kind for name, _, kind in (one.rpartition(":") for one in fields)}
+
+
+def base_kind(kind: str) -> str:
+    """The kind without the length of vectors.
+
+    >>> base_kind("vector(384)"), base_kind("number")
+    ('vector', 'number')
+    """
+    return VECTOR if _VECTOR.fullmatch(kind) else kind
+
+
+def vector_lengths(fields: Sequence[str] | None) -> dict[str, int]:
+    """How many numbers the vectors of each vector field have, by its name; 0 where that is not known yet.
+
+    >>> vector_lengths(("body:text", "topic:vector(384)", "style:vector"))
+    {'topic': 384, 'style': 0}
+    """
+    kinds = field_kinds(fields or ())
+    found = {name: _VECTOR.fullmatch(kind) for name, kind in kinds.items() if base_kind(kind) == VECTOR}
+    return {name: int(match[1]) if match else 0 for name, match in found.items()}
 
 
 def field_key(name: str) -> str:
@@ -94,7 +120,7 @@ def section_modes(fields: tuple[str, ...]) -> dict[str, int]:
     kinds = field_kinds(fields)
     last = next((name for name in reversed(kinds) if kinds[name] in TEXT_KINDS), None)
     return {
-        field_key(name): MODES[kind] if kind != TEXT else SHARED if name == last else BOTH
+        field_key(name): MODES[base_kind(kind)] if kind != TEXT else SHARED if name == last else BOTH
         for name, kind in kinds.items()
     }
 

@@ -100,7 +100,7 @@ class TokenRule:
     )  # fmt: skip
 
     fields: tuple[str, ...] | None = option(
-        "Fields of records in the place of texts: kinds by name, as text, category, number or date.",
+        "Fields of records in the place of texts: kinds by name, as text, category, number, date, vector.",
         more='{"subject": "text", "age": "number"}, for instance. The last text is read as texts are, others so and '
         'as words of their own; "shared", "own" and "both" say it for one field. Names alone have their kinds guessed.',
     )  # fmt: skip
@@ -171,6 +171,14 @@ class TokenRule:
         from unnaive.text.sections import field_kinds
 
         return None if self.fields is None else field_kinds(self.fields)
+
+    def without_vectors(self) -> TokenRule:
+        """The rule that reads the same but vector fields, which it skips; for what cannot weigh them."""
+        from unnaive.text.sections import vector_lengths
+
+        skipped = vector_lengths(self.fields)
+        kept = tuple(one for one in self.fields or () if one.rpartition(":")[0] not in skipped)
+        return replace(self, fields=kept) if skipped else self
 
     @property
     def stop_set(self) -> frozenset[str]:

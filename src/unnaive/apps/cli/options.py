@@ -74,10 +74,10 @@ JsonFile = Annotated[
 
 # the options of every command that reads data, in the order of its help
 _COLUMNS = (
-    "text", "label", "category", "number", "date", "fields", "id", "separator",
+    "text", "label", "category", "number", "date", "characters", "vector", "fields", "id", "separator",
     "label_columns", "ignore_label", "label_prefix", "lower_labels", "format",
 )  # fmt: skip
-_REPEATED = ("text", "category", "number", "date", "label_columns", "ignore_label")
+_REPEATED = ("text", "category", "number", "date", "characters", "vector", "label_columns", "ignore_label")
 _READING = ("delimiter", "header", "encoding", "table", "skip_bad", "follow_links", "max_line")
 _SHARED = {
     **{name: command_parameter(COLUMN_OPTIONS[name], name, INPUT) for name in _COLUMNS},

@@ -94,6 +94,25 @@ def open_large_data(
     return stack.enter_context(documents_on_disk(source, rule, keep=limits.cache, **common))
 
 
+def open_soft_labels(
+    stack: ExitStack, classifier: TextClassifier, source: DataFile, soft: Sequence[str], limits: LargeDataOptions
+) -> tuple[TrainingData, int] | None:
+    """Documents with probabilities as labels in a matrix on disk, and how many; None: they go into memory."""
+    given = {"--checkpoint": limits.checkpoint, "--cache": limits.cache}
+    option = next((name for name, value in given.items() if value is not None), None)
+    if option is not None:
+        raise UnnaiveError(f"--soft-labels does not go with {option}, which keeps no probabilities; leave it out")
+    if not _is_large(limits, source, LARGE):
+        return None
+    from unnaive.scaleout.soft_documents import soft_documents_on_disk
+
+    rule = classifier.token_rule_of(lambda: input_size(source))
+    resources = _resources(limits, source, rule)
+    return stack.enter_context(
+        soft_documents_on_disk(source, tuple(soft), rule, n_jobs=classifier.n_jobs, resources=resources)
+    )
+
+
 def _is_large(limits: LargeDataOptions, source: DataFile, least: int) -> bool:
     """Whether documents go through a matrix on disk: with at least `least` bytes of input."""
     return limits.memory is not None or limits.cache is not None or input_size(source) >= least
@@ -168,5 +187,9 @@ def describe_report(report: dict[str, Any], memory: str | None) -> Sequence[str]
             f"{count_noun(report['pruned_terms'], 'term')} of fewer than "
             f"{count_noun(report['pruned_below_df'], 'document')} left out, so that the model fits in {memory} of "
             "memory"
+        )
+    if "without_hashes" in report:
+        lines.append(
+            f"kept no hashes of texts, too many for {memory} of memory: evaluate cannot warn of texts that were learnt"
         )
     return [*lines, *report.get("notes", ())]

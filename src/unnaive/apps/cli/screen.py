@@ -17,8 +17,13 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 PATIENCE = 1.0  # seconds before a progress bar shows
-LINE_EVERY = 10.0  # seconds between two lines if there is no terminal
-LEAST_SHARE = 0.03  # share of a step that must be done before the remaining time is shown
+LINE_EVERY = 10.0  # seconds between two lines where there is no terminal
+UNIT = 1.0  # seconds by the clock that a processor second takes, before it is known: solvers use two cores, readers one
+OVERRUN = 0.1  # of the time that something has taken: it will go on for so long at least
+TRUST = 0.1  # of a step: what the expected pace counts for beside the pace that is seen
+MANY_CLASSES = 30  # above which the worst come first
+TOO_MANY_CLASSES = 100  # above which only the MANY_CLASSES with most documents are shown
+LEAST_SHARE = 0.03  # of a step that must be done before it is said how long the rest takes
 
 
 def console() -> Console:
@@ -103,7 +108,8 @@ class Progress:
         self._timer: threading.Timer | None = None
         self._over = False
         self._began = time.monotonic()
-        self._pace = self._began, 0.0  # the time since which progress is known, and the progress then
+        self._pace = self._began, 0.0  # since when it is known how far the step is, and how far it was
+        self._at, self._pending, self._unit = self._began, 0.0, None  # type: float, float, float | None
 
     def __enter__(self) -> Progress:
         if not _quiet:
@@ -124,9 +130,27 @@ class Progress:
             if self._over:
                 return
             now = time.monotonic()
-            left = seconds_left(self._done, self._total, now - self._pace[0], self._pace[1])
-            echo(describe_progress(self._title, self._done, self._total, now - self._began, left), err=True)
+            left, share = self.estimate_left(), self._share(now)
+            echo(describe_progress(self._title, share, self._total and 1.0, now - self._began, left), err=True)
             self._wait(LINE_EVERY, self._print_line)
+
+    def estimate_left(self) -> float | None:
+        """Seconds that the step will go on, where that can be told."""
+        now = time.monotonic()
+        begun, before = self._pace
+        return seconds_left(
+            self._done, self._total, now - begun, before, pending=self._pending, since=now - self._at, unit=self._unit
+        )
+
+    def _share(self, now: float) -> float:
+        """How much of the step is done, of what is going on by the time that it takes."""
+        if not self._total:
+            return 0.0
+        left, spent = self.estimate_left(), now - self._pace[0]
+        if self._unit is None or left is None:
+            return self._done / self._total
+        before = self._pace[1] / self._total
+        return before + (1 - before) * spent / max(spent + left, 1e-9)
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
@@ -145,7 +169,6 @@ class Progress:
             TaskProgressColumn,
             TextColumn,
             TimeElapsedColumn,
-            TimeRemainingColumn,
         )
 
         with self._lock:
@@ -153,7 +176,7 @@ class Progress:
                 return
             columns = (
                 SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=20), TaskProgressColumn(),
-                TimeElapsedColumn(), TimeRemainingColumn(compact=True),
+                TimeElapsedColumn(), _remaining_column(self),
             )  # fmt: skip
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._task = self._bar.add_task(self._title, total=self._total, completed=self._done)
@@ -178,9 +201,13 @@ class Progress:
         self._step += 1
         return f"{self._step}/{self._steps} {title}"
 
-    def _put(self, title: str, total: float | None, done: float) -> None:
+    def _put(self, title: str, total: float | None, done: float, pending: float | None = None) -> None:
+        now, known = time.monotonic(), (total, done, pending or 0.0)
+        if known != (self._total, self._done, self._pending):  # else what is going on goes on
+            self._at = now
+        self._pending, self._unit = pending or 0.0, None if pending is None else UNIT
         if self._total is None:
-            self._pace = time.monotonic(), done
+            self._pace = now, done
         self._title, self._total, self._done = title, total, done
         if self._bar is not None:
             self._bar.update(self._task, description=title, total=total, completed=done)
@@ -190,23 +217,50 @@ class Progress:
         words, done, total = find_progress(details)
         title = f"{self._base}{f', {TUNING}' if name == 'tuning' else ''}{words}"
         with self._lock:
-            self._put(title, total, done)
+            self._put(title, total, done, details.get("pending"))
+
+
+def _remaining_column(bar: Progress) -> Any:
+    """The column of a bar that says how long the step will go on."""
+    from rich.progress import ProgressColumn
+    from rich.text import Text
+
+    class Remaining(ProgressColumn):
+        def render(self, task: Any) -> Text:
+            left = bar.estimate_left()
+            return Text("-:--" if left is None else _minutes(left), style="progress.remaining")
+
+    return Remaining()
 
 
 TUNING = "tuning on documents held out"
 
 
-def seconds_left(done: float, total: float | None, seconds: float, before: float = 0.0) -> float | None:
-    """Seconds left of a step of which this share was done in `seconds`, after an earlier share.
+def seconds_left(
+    done: float, total: float | None, seconds: float, before: float = 0.0, *, pending: float = 0.0, since: float = 0.0,
+    unit: float | None = None,
+) -> float | None:  # fmt: skip
+    """Seconds that the rest of a step will take; None where that cannot be told, or nearly nothing was done.
 
-    None if this cannot be estimated.
+    done     how much of the `total` was done at the last report, which came `since` seconds ago
+    seconds  since it is known how far the step is, when `before` was done
+    pending  how much of the total is going on: it is taken to be done at the pace of what was done, and at a slower one
+             once it has taken longer than that; it will go on for a tenth of what it has taken, at least
+    unit     seconds that one of the total is expected to take, before any was done; it counts as a tenth of the step
 
     >>> seconds_left(1, 4, 10.0), seconds_left(2, 4, 10.0, before=1), seconds_left(0, 4, 10.0), seconds_left(1, None, 9)
     (30.0, 20.0, None, None)
+    >>> [seconds_left(40, 100, 40 + since, pending=30, since=since, unit=1.0) for since in (0, 10, 30, 46)]
+    [60.0, 50.0, 33.0, 40.6]
     """
-    if not total or done - before < LEAST_SHARE * total:
+    if not total or (unit is None and done - before < LEAST_SHARE * total):
         return None
-    return seconds * max(total - done, 0.0) / (done - before)
+    trust = 0.0 if unit is None else TRUST * total
+    expected = trust * (unit or 0.0)
+    known = done - before + trust
+    pace = max((seconds - since + expected) / known, (seconds + expected) / (known + pending))
+    rest = max(pending * pace - since, OVERRUN * since) if pending else 0.0
+    return max(total - done - pending, 0.0) * pace + rest
 
 
 def describe_progress(title: str, done: float, total: float | None, seconds: float, left: float | None = None) -> str:
@@ -276,6 +330,18 @@ def plain_table(*columns: str) -> Table:
             column.removeprefix(">"), justify="right" if number else "left", no_wrap=number, overflow="fold"
         )
     return table
+
+
+def shown_classes(n_classes: int, elsewhere: str) -> str:
+    """Which of very many classes a table has, and which options give all of them.
+
+    >>> shown_classes(30_000, "--json")
+    '30 of 30,000 classes, those with most documents, worst F1 first; all of them with --json.'
+    """
+    return (
+        f"{MANY_CLASSES} of {n_classes:,} classes, those with most documents, worst F1 first; all of them with "
+        f"{elsewhere}."
+    )
 
 
 def format_size(n_bytes: float) -> str:

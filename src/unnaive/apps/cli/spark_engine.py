@@ -203,10 +203,13 @@ def _measure(spark: Any, source: DataFile, fitted: FittedModel, *, classes: bool
 
 
 def show_spark_measures(found: dict[str, Any]) -> None:
-    """Print the result of `evaluate_on_spark`: the measures, then the classes, the largest first."""
+    """What `evaluate_on_spark` found, for people: the measures, then the classes, the largest first.
+
+    Of very many classes the largest alone, lowest F1 first.
+    """
     from rich.markup import escape
 
-    from unnaive.apps.cli.screen import console, plain_table
+    from unnaive.apps.cli.screen import MANY_CLASSES, TOO_MANY_CLASSES, console, plain_table, shown_classes
 
     screen = console()
     table = plain_table("measure", ">value")
@@ -219,10 +222,15 @@ def show_spark_measures(found: dict[str, Any]) -> None:
     screen.print(f"{documents}, {classes}", markup=False)
     screen.print(table, "")
     table = plain_table("class", ">precision", ">recall", ">F1", ">documents")
-    for row in sorted(found["by class"], key=lambda one: -one["documents"]):
+    rows, n_classes = sorted(found["by class"], key=lambda one: -one["documents"]), len(found["by class"])
+    if n_classes > TOO_MANY_CLASSES:
+        rows = sorted(rows[:MANY_CLASSES], key=lambda one: one["f1"])
+    for row in rows:
         numbers = (f"{row[name]:.3f}" for name in ("precision", "recall", "f1"))
         table.add_row(escape(row["class"]), *numbers, f"{row['documents']:,}")
     screen.print(table)
+    if n_classes > TOO_MANY_CLASSES:
+        screen.print(shown_classes(n_classes, "--json"), markup=False, style="dim")
 
 
 def compare_on_spark(engine: SparkEngine, plan: ExperimentPlan, source: DataFile, rule: TokenRule) -> list[Record]:

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unnaive.apps.cli.out_of_core import LargeDataOptions, input_size, open_large_data
+from unnaive.apps.cli.out_of_core import LargeDataOptions, input_size, open_large_data, open_soft_labels
 from unnaive.base.errors import UnnaiveError, count_noun
 
 if TYPE_CHECKING:
@@ -66,18 +66,21 @@ def train_file(
         source, options=replace(source.options, language=classifier.language or "en", threads=classifier.n_jobs)
     )
     needs = {"--holdout": holdout is not None, "--register": finish is not None, "--max-size": limit is not None}
-    needs["--soft-labels"] = bool(soft)
     needs_corpus = next((name for name, given in needs.items() if given), None)
     steps = 3 + (holdout is not None) + bool(test)  # reading, learning and writing are always among them
     steps += spec.model.keeps_choice + (0 if limit is None else 2)
     with reading_progress(source, steps=steps) as (watched, bar), ExitStack() as stack:
         corpus, learning = None, f"learning {classifier.model} from {{}}"
         measured: dict[str, Any] = {}
-        data = open_large_data(stack, classifier, spec, watched, limits or LargeDataOptions(), needs_corpus)
+        limits = limits or LargeDataOptions()
+        data: TrainingData | None
         if soft:
-            data, n_docs = _count_soft_labels(classifier, watched, soft)
-            bar.rename(learning.format(count_noun(n_docs, "document")))
-        elif data is None:
+            large = open_soft_labels(stack, classifier, watched, soft, limits)
+            data, n_docs = large or _count_soft_labels(classifier, watched, soft)
+        else:
+            data = open_large_data(stack, classifier, spec, watched, limits, needs_corpus)
+            n_docs = 0 if data is None else data.n_docs
+        if data is None:
             corpus, multilabel = _read_corpus(classifier, watched)
             if holdout is not None:
                 bar.rename(f"measuring {classifier.model} on documents set aside")
@@ -85,9 +88,7 @@ def train_file(
             n_docs = len(corpus)
             bar.rename(learning.format(count_noun(n_docs, "document")))
             data = _count_corpus(classifier, corpus, watched, multilabel)
-        else:
-            n_docs = data.n_docs
-            bar.rename(learning.format(count_noun(n_docs, "document")))
+        bar.rename(learning.format(count_noun(n_docs, "document")))
         fitted = train(data, spec, progress=bar.event)
         measured |= {"out_of_core": data.report} if data.report else {}
         if corpus is not None and spec.model.keeps_choice:

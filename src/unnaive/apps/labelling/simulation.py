@@ -7,12 +7,14 @@ from typing import Any
 
 from unnaive.apps.cli.options import make_output_folders, read_corpus
 from unnaive.apps.cli.screen import Progress, console, echo, plain_table
+from unnaive.apps.cli.source_fields import settle_fields
 from unnaive.base.errors import count_noun
 from unnaive.base.visible_text import visible_json
 from unnaive.curation.labelling.simulate import WAYS, LabellingCurve, seed_sign_test, simulate
 from unnaive.data.word_vectors import WordVectors
 from unnaive.io.corpus import Corpus
 from unnaive.io.datafiles import DataFile
+from unnaive.text.tokens import TokenRule
 
 
 def run_simulation(
@@ -21,6 +23,7 @@ def run_simulation(
 ) -> None:  # fmt: skip
     """Read the data, replay the labelling, and print the result; the plot goes to a page."""
     make_output_folders([html])
+    data, fields = settle_fields(data)
     corpus = read_corpus(data, None)
     pool, test = split_corpus(corpus, seed)
     with Progress("simulating", len(WAYS) * seeds) as bar:
@@ -32,6 +35,7 @@ def run_simulation(
             seed=seed,
             progress=lambda *_: bar.advance(1),
             vectors=vectors,
+            rule=TokenRule(fields=fields),
         )
     summary = describe_curves(curves)
     if html is not None:

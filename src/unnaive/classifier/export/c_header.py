@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.sparse import issparse
+from unnaive.base.sparse import csr_array, issparse
 from unnaive.classifier.export.conformance import TOLERANCE, EngineAgreement, compare_answers
 from unnaive.classifier.export.engines import c_compilers, find_program, read_answers, run_program, zig_compiler
 from unnaive.classifier.export.portable import (
@@ -27,8 +27,9 @@ from unnaive.classifier.export.portable import (
 from unnaive.text.languages import fold_table
 
 RUNTIME = files("unnaive.classifier.export")
+HEADER = ("runtime.h.in", "runtime_text.h.in", "runtime_scores.h.in")  # which are one file of the export
 MOST_PARTS = 32
-MAGIC, VERSION = 0x414E4E55, 1  # "UNNA"
+MAGIC, VERSION = 0x414E4E55, 2  # "UNNA"
 # numbers of the header; each list is in the order of its enum
 LINKS = ("softmax", "log-odds", "one-of-all", "noisy-or", "cosine", "margin")
 CALIBRATIONS = (None, "temperature", "platt", "isotonic")
@@ -45,34 +46,41 @@ KINDS = (
     "spaces",
 )  # bits of a kind, lowest first
 FOLDED = 128
+SHORT, LONG = 11, 255  # the most bytes of a term that a slot holds, and what marks the others
+MIX = np.uint64(0xD6E8FEB86659FD93)
 DataSection = tuple[str, int, NDArray[Any]]  # name, number of the part, content
 
 
 def write_c(model: PortableModel) -> dict[str, bytes]:
     """The files of the export by name."""
-    return {"unnaive.h": (RUNTIME / "runtime.h.in").read_bytes(), "model.bin": model_data(model)}
+    return {"unnaive.h": header_content(), "model.bin": model_data(model)}
+
+
+def header_content() -> bytes:
+    """The header, which is the same for all models."""
+    return b"".join((RUNTIME / part).read_bytes() for part in HEADER)
 
 
 def model_data(model: PortableModel) -> bytes:
     """The data file: a directory of sections, each aligned to eight bytes, all numbers little-endian."""
     if len(model.parts) > MOST_PARTS:
         raise CannotExport(f"the model is a sum of {len(model.parts)} parts; C takes {MOST_PARTS}")
-    return pack_sections(_sections(model), MAGIC)
+    return pack_sections(_sections(model), MAGIC, VERSION)
 
 
-def pack_sections(content_of: Iterable[DataSection], magic: int) -> bytes:
-    """A directory of sections, then each of them at a place divisible by eight."""
+def pack_sections(content_of: Iterable[DataSection], magic: int, version: int) -> bytes:
+    """A directory of sections, then each of them at a place divisible by 16."""
     sections = list(content_of)
     at = 16 + 24 * len(sections)
     directory, contents = [], []
     for name, part, content in sections:
         data = content.tobytes()
-        at += -at % 8
+        at += -at % 16
         directory.append(struct.pack("<IIQQ", ord(name), part, at, len(data)))
         contents.append((at, data))
         at += len(data)
     out = bytearray(at)
-    out[:16] = struct.pack("<IIII", magic, VERSION, len(sections), 0)
+    out[:16] = struct.pack("<IIII", magic, version, len(sections), 0)
     out[16 : 16 + 24 * len(sections)] = b"".join(directory)
     for place, data in contents:
         out[place : place + len(data)] = data
@@ -83,7 +91,7 @@ def _sections(model: PortableModel) -> Iterator[DataSection]:
     yield "R", 0, _rule(model)
     yield from (("P", 0, part) if name == "pages" else ("K", 0, part) for name, part in _kinds(model).items())
     yield "F", 0, _folds(model)
-    yield from _terms(model.terms.terms, 0)
+    yield from _terms(model.terms.terms, 0, _cells_of_terms(model))
     yield from _terms([word for word in model.stop_words if word and not _has_surrogate(word)], 1)
     yield "L", 0, np.array(log_counts(), "<f8")
     yield "b", 1000, model.bias.astype("<f8")
@@ -141,49 +149,79 @@ def _folds(model: PortableModel) -> NDArray[Any]:
     return np.array(sorted(table.items()), "<u4").ravel()
 
 
-def _terms(terms: Sequence[str], number: int) -> Iterator[DataSection]:
-    """A table of terms by open addressing: slots of (term + 1, hash), where terms end, and their UTF-8."""
+def _cells_of_terms(model: PortableModel) -> NDArray[np.int64]:
+    """How many weights are kept of each term (n_terms,); where tables are sparse, more for frequent terms."""
+    cells = np.zeros(len(model.terms), np.int64)
+    for part in model.parts:
+        if issparse(part.weights):
+            cells[slice(None) if part.columns is None else part.columns] += np.diff(part.weights.indptr)
+    return cells
+
+
+def _terms(terms: Sequence[str], number: int, cells: NDArray[np.int64] | None = None) -> Iterator[DataSection]:
+    """A table of terms by open addressing, and the UTF-8 of those that are too long for its slots."""
     encoded = [term.encode() for term in terms]
-    yield "S", number, fill_slots(hash_terms(terms), range(len(terms)))
-    yield "E", number, np.cumsum([0, *map(len, encoded)]).astype("<u4")
-    yield "B", number, np.frombuffer(b"".join(encoded), np.uint8)
+    long = [term for term in encoded if len(term) > SHORT]
+    if len(long) >= 1 << 24:
+        raise CannotExport(f"the model has {len(long):,} terms of more than {SHORT} bytes; C takes {(1 << 24) - 1:,}")
+    yield "S", number, term_slots(encoded, cells)
+    yield "E", number, np.cumsum([0, *map(len, long)]).astype("<u4")
+    yield "B", number, np.frombuffer(b"".join(long), np.uint8)
 
 
-def fill_slots(hashes: NDArray[np.uint32], which: Iterable[int]) -> NDArray[Any]:
-    """Open addressing: (entry + 1, hash) of `which` entries in the first free slot from that of their hash on."""
-    size = 4
-    while size < 2 * len(hashes):
-        size *= 2
-    slots = np.zeros((size, 2), "<u4")
-    taken, mask, values = bytearray(size), size - 1, hashes.tolist()
-    for entry in which:
-        value = values[entry]
-        slot = (value ^ value >> 15) & mask
-        while taken[slot]:
-            slot = (slot + 1) & mask
-        taken[slot] = 1
-        slots[slot] = entry + 1, value
+def term_slots(terms: Sequence[bytes], cells: NDArray[np.int64] | None = None) -> NDArray[Any]:
+    """The slots (n_slots,) of a table of terms; the header says what a slot is.
+
+    Terms with many `cells`, then short ones, come first: they tend to be the frequent ones, and have their first slot.
+    """
+    sizes = np.array([len(term) for term in terms], np.int64)
+    is_long = sizes > SHORT
+    padded = b"".join(term[:SHORT].ljust(12, b"\0") for term in terms)
+    words = np.frombuffer(padded, "<u4").reshape(-1, 3).astype(np.uint64)
+    heads, rests = words[:, 0] | words[:, 1] << np.uint64(32), words[:, 2] | sizes.astype(np.uint64) << np.uint64(24)
+    heads[is_long] = hash_bytes([term for term in terms if len(term) > SHORT])
+    rests[is_long] = LONG << 24
+    bits = max(2, (2 * len(terms) - 1).bit_length())
+    hashes = (heads ^ rests * np.uint64(0x9E3779B97F4A7C15)) * MIX
+    first = ((hashes ^ hashes >> np.uint64(32)) * MIX >> np.uint64(64 - bits)).astype(np.int64)
+    rests[is_long] += np.arange(is_long.sum(), dtype=np.uint64)
+    slots = np.zeros(1 << bits, [("head", "<u8"), ("rest", "<u4"), ("term", "<u4")])
+    order = np.lexsort((sizes,) if cells is None else (sizes, -cells))
+    places = free_places(first[order].tolist(), 1 << bits)
+    slots["head"][places], slots["rest"][places], slots["term"][places] = heads[order], rests[order], order + 1
     return slots
 
 
-def hash_terms(terms: Sequence[str]) -> NDArray[np.uint32]:
-    """FNV-1a over the code points of each term (n_terms,), 32 bits.
-
-    >>> [hex(value) for value in hash_terms(["", "a"])]
-    ['0x811c9dc5', '0xe40c292c']
-    """
-    codes = np.frombuffer("".join(terms).encode("utf-32-le"), "<u4")
-    return hash_runs(codes, np.array([len(term) for term in terms], np.int64))
-
-
-def hash_runs(codes: NDArray[np.uint32], sizes: NDArray[np.int64]) -> NDArray[np.uint32]:
-    """FNV-1a, 32 bits, of each run of `codes`, the first of which is the first sizes[0] of them (n_runs,)."""
-    starts = np.cumsum(sizes) - sizes
-    hashes = np.full(len(sizes), 0x811C9DC5, np.uint32)
-    for place in range(int(sizes.max(initial=0))):
-        which = np.flatnonzero(sizes > place)
-        hashes[which] = (hashes[which] ^ codes[starts[which] + place]) * np.uint32(0x01000193)
+def hash_bytes(terms: Sequence[bytes]) -> NDArray[np.uint64]:
+    """A hash of each term (n_terms,), eight bytes at a time; the "#" of a character n-gram is one bit of it."""
+    grams = [term.startswith(b"#") for term in terms]
+    content = [term[gram:] for term, gram in zip(terms, grams, strict=True)]
+    sizes = np.array([len(term) for term in content], np.int64)
+    chunks = -(-sizes // 8)
+    starts = np.cumsum(chunks) - chunks
+    padded = b"".join(term.ljust(8 * n, b"\0") for term, n in zip(content, chunks.tolist(), strict=True))
+    values = np.frombuffer(padded, "<u8")
+    hashes = (sizes.astype(np.uint64) << np.uint64(1) | np.array(grams, np.uint64)) * MIX
+    for place in range(int(chunks.max(initial=0))):
+        which = np.flatnonzero(chunks > place)
+        mixed = (hashes[which] ^ values[starts[which] + place]) * MIX
+        hashes[which] = mixed ^ mixed >> np.uint64(32)
     return hashes
+
+
+def free_places(first: Sequence[int], n_slots: int) -> list[int]:
+    """Open addressing: for each entry the first free slot from that of its hash on.
+
+    >>> free_places([2, 3, 2], 4)
+    [2, 3, 0]
+    """
+    taken, mask, places = bytearray(n_slots), n_slots - 1, []
+    for slot in first:
+        while taken[slot]:
+            slot = (slot + 1) & mask
+        taken[slot] = 1
+        places.append(slot)
+    return places
 
 
 def _has_surrogate(word: str) -> bool:
@@ -204,8 +242,8 @@ def _calibration(how: dict[str, Any] | None) -> NDArray[Any] | None:
 
 
 def _part(model: PortableModel, number: int, part: PortablePart) -> Iterator[DataSection]:
-    table = part.weights
-    sparse = issparse(table)
+    sparse = issparse(part.weights)
+    table = fill_dense_rows(part.weights) if sparse else part.weights
     form, weights = exact_form(table.data if sparse else table, part.step, table.indices if sparse else None)
     tf, norm = ("raw", "binary", "log").index(part.tf), (None, "l1", "l2").index(part.norm)
     yield "p", number, np.array([FORMS.index(form), tf, norm, part.n_rows, 0], "<u4")
@@ -221,6 +259,27 @@ def _part(model: PortableModel, number: int, part: PortablePart) -> Iterator[Dat
         yield "k", number, table.indices.astype("<u4")
     kind = {"f64": "<f8", "f32": "<f4", "i16": "<i2", "i8": "<i1"}[form]
     yield "w", number, np.ascontiguousarray(weights).astype(kind)
+
+
+def fill_dense_rows(table: csr_array) -> csr_array:
+    """The same weights (n_terms, n_classes); a row with half of all cells or more has all of them, zeros included.
+
+    Such rows, those of frequent terms, are added several classes at a time.
+
+    >>> fill_dense_rows(csr_array([[2.0, 0.0, 3.0], [0.0, 1.0, 0.0]])).data.tolist()
+    [2.0, 0.0, 3.0, 1.0]
+    """
+    n_classes, sizes = table.shape[1], np.diff(table.indptr)
+    dense = 2 * sizes >= n_classes
+    ends = np.concatenate([[0], np.cumsum(np.where(dense, n_classes, sizes))])
+    of_cell = np.repeat(np.arange(len(sizes)), sizes)
+    shift = np.where(dense[of_cell], table.indices, np.arange(len(of_cell)) - table.indptr[of_cell])
+    places = ends[of_cell] + shift
+    data, classes = np.zeros(ends[-1]), np.zeros(ends[-1], np.int64)
+    (full,) = np.nonzero(dense)
+    classes[(ends[full][:, None] + np.arange(n_classes)).ravel()] = np.tile(np.arange(n_classes), len(full))
+    data[places], classes[places] = table.data, table.indices
+    return csr_array((data, classes, ends), shape=table.shape)
 
 
 def check_c(folder: Path, lines: list[str], tolerance: float = TOLERANCE) -> list[EngineAgreement]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.classifier.export.c_header import DataSection, check_c, fill_slots, hash_runs, pack_sections
+from unnaive.classifier.export.c_header import DataSection, check_c, free_places, pack_sections
 from unnaive.classifier.export.conformance import TOLERANCE_OF_SINGLES, EngineAgreement
 from unnaive.classifier.export.fasttext import PortableFastText, stored_arrays
 from unnaive.models.fasttext.binary_file import LOSSES
@@ -19,7 +19,7 @@ from unnaive.models.fasttext.outputs import SIGMOIDS
 from unnaive.models.fasttext.scorer import FastTextScorer
 
 RUNTIME = files("unnaive.classifier.export")
-MAGIC = 0x54464E55  # "UNFT"
+MAGIC, VERSION = 0x54464E55, 1  # "UNFT"
 FORMS = ("f32", "i16", "i8", "codes")
 SECTIONS = {
     "rows": "w", "codes": "w", "step": "s", "centroids": "c", "normCodes": "m", "norms": "n", "output": "o",
@@ -30,7 +30,10 @@ DTYPES = {"f32": "<f4", "i8": "<i1", "u8": "<u1", "i16": "<i2", "i32": "<i4"}
 
 def write_fasttext_c(model: PortableFastText) -> dict[str, bytes]:
     """The files of the export by name."""
-    return {"unnaive.h": (RUNTIME / "fasttext.h.in").read_bytes(), "model.bin": pack_sections(_sections(model), MAGIC)}
+    return {
+        "unnaive.h": (RUNTIME / "fasttext.h.in").read_bytes(),
+        "model.bin": pack_sections(_sections(model), MAGIC, VERSION),
+    }
 
 
 def _sections(model: PortableFastText) -> Iterator[DataSection]:
@@ -38,7 +41,7 @@ def _sections(model: PortableFastText) -> Iterator[DataSection]:
     yield "R", 0, _rule(model)
     entries = [word.encode() for word in (*model.words, *model.skipped)]
     hashes = hash_tokens(entries)
-    yield "S", 0, fill_slots(hashes, [i for i, entry in enumerate(entries) if entry])
+    yield "S", 0, _slots(hashes, np.array([i for i, entry in enumerate(entries) if entry], np.int64))
     yield "E", 0, np.cumsum([0, *map(len, entries)]).astype("<u4")
     yield "B", 0, np.frombuffer(b"".join(entries), np.uint8)
     names = [label.encode() + b"\0" for label in model.classes]
@@ -94,7 +97,23 @@ def hash_tokens(tokens: list[bytes]) -> NDArray[np.uint32]:
     [3826002220, 3321057138]
     """
     content = np.frombuffer(b"".join(tokens), np.int8).astype(np.int32).view(np.uint32)
-    return hash_runs(content, np.array([len(token) for token in tokens], np.int64))
+    sizes = np.array([len(token) for token in tokens], np.int64)
+    starts = np.cumsum(sizes) - sizes
+    hashes = np.full(len(sizes), 0x811C9DC5, np.uint32)
+    for place in range(int(sizes.max(initial=0))):
+        which = np.flatnonzero(sizes > place)
+        hashes[which] = (hashes[which] ^ content[starts[which] + place]) * np.uint32(0x01000193)
+    return hashes
+
+
+def _slots(hashes: NDArray[np.uint32], which: NDArray[np.int64]) -> NDArray[Any]:
+    """A table by open addressing: (entry + 1, hash) of `which` entries, and at least half of the slots are free."""
+    n_slots = 1 << max(2, (2 * len(hashes) - 1).bit_length())
+    slots = np.zeros((n_slots, 2), "<u4")
+    first = (hashes[which] ^ hashes[which] >> np.uint32(15)) & np.uint32(n_slots - 1)
+    places = free_places(first.tolist(), n_slots)
+    slots[places, 0], slots[places, 1] = which + 1, hashes[which]
+    return slots
 
 
 def check_fasttext_c(folder: Path, lines: list[str]) -> list[EngineAgreement]:

@@ -88,7 +88,7 @@ class LinearLearner:
 
     def __init__(self, pool: TextPool) -> None:
         self.pool = pool
-        self.fewest = FEWEST if pool.dense is None else FEWEST_WITH_VECTORS
+        self.fewest = FEWEST if pool.dense is None and pool.field_vectors is None else FEWEST_WITH_VECTORS
         self._fitted: tuple[object, LinearModel] | None = None
         self._held_out: tuple[object, HeldOutTexts] | None = None
         self._temperature: tuple[object, Temperature] | None = None
@@ -188,6 +188,12 @@ class LinearLearner:
         base = float(bias[chosen] - (0.0 if self.pool.multilabel else bias.mean()))
         leads, columns = weights[:, chosen] - mean, documents.indices
         values = documents.data * leads
+        fields: dict[str, float] = {}
+        if self.pool.field_vectors is not None:
+            start = self.pool.documents.shape[1] - self.pool.field_vectors.n_dims
+            own = columns >= start
+            fields = self.pool.field_vectors.sum_by_field(columns[own] - start, values[own])
+            leads, columns, values = leads[~own], columns[~own], values[~own]
         if self.pool.dense is not None:
             is_term = columns < self.pool.X.shape[1]
             words, shares, more = self.pool.dense.word_values(self.pool.X[[text]], leads[~is_term])
@@ -196,7 +202,7 @@ class LinearLearner:
             total[words] += shares
             columns = columns[is_term]
             values, base = total[columns], base + more
-        return explain_terms(self.pool, text, label, columns, values, base, probability)
+        return explain_terms(self.pool, text, label, columns, values, base, probability, fields)
 
 
 def fit_linear(pool: TextPool, texts: Sequence[int], classes: Sequence[str] | None = None) -> LinearModel:

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 
 from unnaive.base.errors import BadData
 from unnaive.base.types import Floats, Ids, Sparse
-from unnaive.curation.labelling.dense_columns import DenseColumns
+from unnaive.curation.labelling.dense_columns import DenseColumns, FieldColumns
 from unnaive.curation.labelling.evidence import explain_terms
 from unnaive.data.word_vectors import WordVectors
 from unnaive.learning.explain import Explanation
@@ -64,7 +64,7 @@ class TextPool:
         vectors: WordVectors | None = None,
     ) -> None:  # fmt: skip
         self.texts, self.multilabel, self.beta = texts, multilabel, beta
-        self.rule = rule or TokenRule()
+        self.rule = (rule or TokenRule()).without_vectors()
         self._counter = TextCounter(self.rule, threads=threads)
         self.X = _presence(self._counter.count(texts, grow=True))
         self.vocabulary = self._counter.vocabulary
@@ -77,7 +77,8 @@ class TextPool:
         self._hints = {label: self._hint_counts(words) for label, words in (hints or {}).items()}
         self._idf = 1 + np.log((len(self) + 1) / (df + 1))
         self.dense = None if vectors is None else DenseColumns.of(self.X, self.vocabulary, vectors, self.rule)
-        self.documents = self.weighted(self.X)  # what the linear model learns from
+        self.field_vectors = FieldColumns.of(texts, rule or TokenRule(), threads)
+        self.documents = self.weighted(self.X, self.vector_rows(texts))  # what the linear model learns from
         self._rows: list[set[int]] = []
         self._evidence: list[Floats32] = []
         self._stale: set[int] = set()
@@ -332,16 +333,25 @@ class TextPool:
         rows = {label: csr_array((counts > 0).astype(np.float32)[None, :]) for label, counts in self._hints.items()}
         return {label: self.weighted(row) for label, row in rows.items()}
 
-    def weighted(self, X: Sparse) -> Sparse:
+    def vector_rows(self, texts: Sequence[str]) -> Sparse | None:
+        """The vectors that records have of their own (n_texts, n_dims), where they have a vector field."""
+        return None if self.field_vectors is None else self.field_vectors.rows(texts)
+
+    def weighted(self, X: Sparse, vectors: Sparse | None = None) -> Sparse:
         """Documents, given as the presence of terms, as tf-idf: 1 + log((N + 1)/(df + 1)), rows of length 1.
 
-        Where there are word vectors, their means are further columns.
+        Where there are word vectors, their means are further columns, and so are `vectors` of the documents' own; a
+        document without one, such as keywords, has their mean.
         """
         values = self._idf[X.indices]
         squares = np.bincount(np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), values**2, minlength=X.shape[0])
         values = values / np.sqrt(np.repeat(squares, np.diff(X.indptr)))
         weighted = csr_array((values, X.indices, X.indptr), shape=X.shape)
-        return weighted if self.dense is None else self.dense.beside(weighted, X)
+        weighted = weighted if self.dense is None else self.dense.beside(weighted, X)
+        if self.field_vectors is None:
+            return weighted
+        none = csr_array((X.shape[0], self.field_vectors.n_dims)) if vectors is None else vectors
+        return csr_array(hstack([weighted, none], format="csr"))
 
 
 def _presence(counts: csr_array) -> Sparse:

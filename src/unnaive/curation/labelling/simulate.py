@@ -20,7 +20,9 @@ from unnaive.curation.labelling.pool import TextPool
 from unnaive.data.word_vectors import WordVectors
 from unnaive.io.corpus import Corpus
 from unnaive.text.counting import TextCounter
+from unnaive.text.tokens import TokenRule
 
+TestRows = tuple[Sparse, Sparse | None]  # terms that texts have, and vectors of their own, where they have such
 WAYS = ("mixed", "uncertain", "random")
 STEP = 20  # labels between two measurements
 
@@ -58,6 +60,7 @@ class LabellingCurve:
 def simulate(
     pool_corpus: Corpus, test_corpus: Corpus, *, labels: int = 500, seeds: int = 10, ways: Sequence[str] = WAYS,
     seed: int = 0, progress: Callable[[str, int], None] | None = None, vectors: WordVectors | None = None,
+    rule: TokenRule | None = None,
 ) -> list[LabellingCurve]:  # fmt: skip
     """Curves of the ways of asking. The texts are counted once; every seed draws its own random questions."""
     if any(len(one) != 1 for one in (*pool_corpus.labels, *test_corpus.labels)):
@@ -66,8 +69,8 @@ def simulate(
     if labels < STEP:
         raise BadData(f"{len(pool_corpus)} texts are too few for a simulation; give at least {STEP}")
     truth = [one[0] for one in pool_corpus.labels]
-    pool = TextPool(list(pool_corpus.texts), sorted(set(truth)), vectors=vectors)
-    test = _counted(pool, test_corpus)
+    pool = TextPool(list(pool_corpus.texts), sorted(set(truth)), vectors=vectors, rule=rule)
+    test = _counted(pool, test_corpus), pool.vector_rows(list(test_corpus.texts))
     right = np.array([one[0] for one in test_corpus.labels], object)
     points = tuple(range(STEP, labels + 1, STEP))
     curves = []
@@ -82,7 +85,7 @@ def simulate(
 
 
 def _replay(
-    pool: TextPool, truth: Sequence[str], test: Sparse, right: np.ndarray, strategy: Strategy, points: Sequence[int]
+    pool: TextPool, truth: Sequence[str], test: TestRows, right: np.ndarray, strategy: Strategy, points: Sequence[int]
 ) -> list[float]:
     """Accuracies of one run; the pool is empty of labels before and after."""
     asked: list[int] = []
@@ -108,13 +111,13 @@ def _counted(pool: TextPool, corpus: Corpus) -> Sparse:
     return csr_array((np.ones(counts.nnz, np.float32), counts.indices, counts.indptr), shape=counts.shape)
 
 
-def _predict(pool: TextPool, learner: LinearLearner, test: Sparse) -> np.ndarray:
+def _predict(pool: TextPool, learner: LinearLearner, test: TestRows) -> np.ndarray:
     """The best class of every text aside. Naive Bayes' division by the length changes no order, so it is left out."""
     model = learner.model
     if model is not None:
-        return np.asarray(np.array(model.classes, object)[model.scores(pool.weighted(test)).argmax(axis=1)])
+        return np.asarray(np.array(model.classes, object)[model.scores(pool.weighted(*test)).argmax(axis=1)])
     prior = pool.log_prior()
-    scores = np.stack([test @ pool.weights(place) + prior[place] for place in range(len(pool.classes))], axis=1)
+    scores = np.stack([test[0] @ pool.weights(place) + prior[place] for place in range(len(pool.classes))], axis=1)
     return np.asarray(np.array(pool.classes, object)[scores.argmax(axis=1)])
 
 

@@ -14,19 +14,20 @@ from unnaive.base.blas import one_blas_thread
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 from unnaive.base.settings import setting, shorten_value
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
+from unnaive.data.field_vectors import FieldVectors, columns_of_words
 from unnaive.data.products import take_columns
 from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import single_labels
-from unnaive.data.word_vectors import TermVectors
 from unnaive.learning.class_limits import DataSize
 from unnaive.linear.scorer import Scorer
+from unnaive.models.auto.adjust import adjust_pool
 from unnaive.models.auto.candidates import DENSE
+from unnaive.models.auto.expected_work import SEARCHING, ExpectedWork, first_estimate, fit_work, ordering_work
 from unnaive.models.auto.held_out_accuracy import HeldOutAccuracy
 from unnaive.models.auto.members import FAMILIES, NEVER
 from unnaive.models.auto.multilabel import choose_multilabel
 from unnaive.models.auto.plan import (
     BUDGETS,
-    PREPARING,
     SearchPlan,
     Size,
     default_members,
@@ -49,10 +50,13 @@ from unnaive.models.auto.search import (
     make_recipe,
     pool_views,
 )
-from unnaive.models.auto.views import VECTORS, SelectColumns, View, select_views, take_names
+from unnaive.models.auto.vector_view import Vectors, vector_view_name
+from unnaive.models.auto.views import WORDS, SelectColumns, View, select_views, take_names
 from unnaive.models.auto.work_teller import WorkTeller
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
 from unnaive.models.label_tree.learner import LabelTree
+from unnaive.text.backend import thread_count
+from unnaive.text.token_rule import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
 # seconds that a budget of a name is taken for, where the size of the text says how thoroughly it is read
@@ -134,35 +138,43 @@ class Auto(DocumentsModel):
                 f"budget of auto came as {shorten_value(self.budget)}; give {', '.join(BUDGETS)}, or seconds"
             )
 
+    def expected_work(self, size: DataSize, token_rule: TokenRule | None) -> tuple[float, float]:
+        """Seconds of putting documents in order, and of all, for the estimate of the time left."""
+        budget = self.budget if isinstance(self.budget, str) else float(self.budget)
+        reads_characters = token_rule is not None and token_rule.analyzer == "both"
+        return first_estimate(size, budget, thread_count(self.n_jobs), reads_characters=reads_characters)
+
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None, terms: Sequence[str] | Vocabulary | None = None,
-        active: Ids | None = None, select: SelectColumns | None = None, vectors: TermVectors | None = None,
+        active: Ids | None = None, select: SelectColumns | None = None, vectors: Sequence[Vectors] = (),
     ) -> Scorer:  # fmt: skip
         """Choose on held-out documents, then train on all.
 
         Where terms are selected, `active` has the columns that all documents leave, over which the pool is, and
         `select` gives those that the training documents (X, Y, weight) of a split leave. Where there are `vectors` of
-        words, the pool is over all columns, and words that no training document has are among them.
+        words or fields, the pool is over all columns, and words that no training document has are among them.
         """
         X, Y = csr_array(X), csr_array(Y)
         order, n_classes = order_classes(Y), Y.shape[1]
         seen = order[: count_classes(Y)]  # the scores of a class without documents would upset temperatures and pools
-        vectors = vectors if exclusive and vectors is not None and len(vectors.columns) else None
-        n_terms = X.shape[1] if active is None or vectors is not None else len(active)
+        vectors = [one for one in vectors if len(one.columns)]
+        n_terms = X.shape[1] if active is None or vectors else len(active)
         if exclusive and len(seen) == 1:
             return self._only_class(int(seen[0]), n_terms, n_classes)
         if has_too_many_classes(DataSize(X.shape[0], n_terms, X.nnz, n_classes), len(seen), exclusive=exclusive):
+            if active is not None:
+                X = _without_others(X, active) if vectors else take_columns(X, active)
             return self._tree_of_labels(
-                X if active is None else take_columns(X, active), Y, exclusive=exclusive, sample_weight=sample_weight,
+                X, Y, exclusive=exclusive, sample_weight=sample_weight,
                 progress=progress,
             )  # fmt: skip
-        tell = WorkTeller(progress)
+        tell = WorkTeller(progress, ordering_work(X.nnz))
         with one_blas_thread():
             chosen = csr_array(Y[:, seen])
             recipe, held_out = self._search(X, chosen, exclusive, sample_weight, tell, terms, active, select, vectors)
         recipe = place_classes(recipe, seen.tolist(), n_classes)
-        if active is not None and vectors is None:
+        if active is not None and not vectors:
             X, terms, active = take_columns(X, active), take_names(terms, active), None
         pool = refit(
             recipe, X, Y, terms, sample_weight=sample_weight, random_state=self.random_state, n_jobs=self.n_jobs,
@@ -197,7 +209,7 @@ class Auto(DocumentsModel):
     def _search(
         self, X: Sparse, Y: Sparse, exclusive: bool, sample_weight: Floats | None, tell: WorkTeller,
         terms: Sequence[str] | Vocabulary | None, active: Ids | None = None, select: SelectColumns | None = None,
-        vectors: TermVectors | None = None,
+        vectors: Sequence[Vectors] = (),
     ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
         """The recipe, and rows with their held-out scores, where any were held out."""
         targets = single_labels(Y) if exclusive else None
@@ -205,10 +217,13 @@ class Auto(DocumentsModel):
         cells = {view.name: int(view.df.sum()) for view in views}
         budget = self.budget if isinstance(self.budget, str) else float(self.budget)
         if targets is None:
-            size = Size(X.shape[0], Y.shape[1], {views[0].name: cells[views[0].name]})
+            if not views:  # vectors alone: no word is a member
+                views = [View(WORDS, np.zeros(0, np.int64), np.zeros(0, np.int64))]
+            size = Size(X.shape[0], Y.shape[1], {views[0].name: cells.get(views[0].name, 0)})
             return choose_multilabel(
                 X, Y, views[0], self.budget, plan_multilabel(size, budget), weight=sample_weight,
                 random_state=self.random_state, n_jobs=self.n_jobs, tell=tell, terms=terms, select=select,
+                vectors=vectors,
             )  # fmt: skip
         size = Size(X.shape[0], Y.shape[1], cells)
         plan = make_plan(size, budget)
@@ -227,20 +242,31 @@ class Auto(DocumentsModel):
         return refit(
             recipe, X, Y, same.get("terms"), sample_weight=same.get("sample_weight"), random_state=self.random_state,
             n_jobs=self.n_jobs, tell=WorkTeller(same.get("progress")), columns=same.get("active"),
-            vectors=same.get("vectors"),
+            vectors=same.get("vectors", ()),
         )  # fmt: skip
+
+    def adjust(
+        self, scorer: Scorer, X: Sparse, Y: Sparse, *, sample_weight: Floats | None = None, gone: bool = False
+    ) -> Scorer:
+        """The pool after these documents were learnt, or forgotten, approximately."""
+        if not isinstance(scorer, Pool) or not scorer.parts:
+            raise UnnaiveError("auto trained no pool for these classes, so it cannot be changed approximately")
+        return adjust_pool(scorer, X, Y, sample_weight, gone=gone)
 
     def _choose_single(
         self, X: Sparse, targets: Ids, views: list[View], size: Size, plan: SearchPlan, weight: Floats | None,
         tell: WorkTeller, terms: Sequence[str] | Vocabulary | None, select: SelectColumns | None,
-        vectors: TermVectors | None,
+        vectors: Sequence[Vectors],
     ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
         """The same for documents with one class each."""
         rows = np.arange(len(targets))
         if len(targets) > MANY:  # what is not searched on stands on no side of a split
             random = np.random.default_rng(self.random_state)
             rows = sample_rows(rows, targets, plan.training + plan.n_folds * plan.held_out, random)
-        passages = find_shared_passages(X if len(rows) == len(targets) else csr_array(X[rows]), targets[rows], terms)
+        columns = columns_of_words(X.shape[1], [one for one in vectors if isinstance(one, FieldVectors)])
+        words, names = (X, terms) if columns is None else (take_columns(X, columns), take_names(terms, columns))
+        words = words if len(rows) == len(targets) else csr_array(words[rows])
+        passages = find_shared_passages(words, targets[rows], names)
         splits = [
             Split(rows[one.train], rows[one.held_out])
             for one in block_splits(
@@ -254,13 +280,17 @@ class Auto(DocumentsModel):
             members = default_members([view.name for view in planned])
             report = {"budget": self.budget, "no-search": "no class has two documents, one to be held out"}
             return {"kind": "single", "members": members, "bias": [-2.0] * size.classes, "report": report}, None
-        shares = {view.name: size.cells[view.name] * len(splits[0].train) / len(targets) for view in planned}
-        tell.expect(plan.cost(size))
-
-        shares[VECTORS] = 0.0 if vectors is None else float(len(splits[0].train) * vectors.n_dims)
+        expected = ExpectedWork(
+            size, len(splits[0].train), tuple(len(one.held_out) for one in splits), thread_count(self.n_jobs)
+        )
+        tell.expect(expected.rest(plan, plan.views, plan.candidates))
+        dense = {vector_view_name(one): float(len(splits[0].train) * one.n_dims) for one in vectors}
 
         def on_candidate(view: str, family: str) -> None:
-            work = shares[view] * (PREPARING / len(plan.candidates) + size.classes * FAMILIES[family].cost) / 1e9
+            if view in dense:
+                work = fit_work(view, family, dense[view], size.classes, SEARCHING)
+            else:
+                work = expected.candidate(view, family) + expected.preparing(view) / len(plan.candidates)
             tell(f"trying {FAMILIES[family].title} on {view}", work)
 
         search = CandidateSearch(
@@ -268,10 +298,13 @@ class Auto(DocumentsModel):
             on_candidate=on_candidate, terms=terms, select=select, vectors=vectors,
         )  # fmt: skip
         chosen: list[ChosenView] = []
-        for view in planned:
-            chosen.append(search.choose(view, kept_families(plan.candidates, chosen)))
-        if vectors is not None:
-            chosen.append(search.choose(View(VECTORS, vectors.columns, np.zeros(0, np.int64)), DENSE))
+        for number, view in enumerate(planned):
+            candidates = kept_families(plan.candidates, chosen)
+            if chosen:
+                tell.expect(expected.rest(plan, plan.views[number:], candidates))
+            chosen.append(search.choose(view, candidates))
+        for one in vectors:
+            chosen.append(search.choose(View(vector_view_name(one), one.columns, np.zeros(0, np.int64)), DENSE))
         pooled = pool_views(chosen, search.soft_targets)
         recipe, shares_of = make_recipe(chosen, pooled, plan.documents)
         scores = cross_fitted_scores(chosen, pooled, search.truth, search.soft_targets)
@@ -280,3 +313,10 @@ class Auto(DocumentsModel):
         sharing = passages.count_documents() / len(rows)
         report = make_report(self.budget, plan, chosen, shares_of, held_out, sharing)
         return {**recipe, "report": report}, (search.rows, scores)
+
+
+def _without_others(X: Sparse, columns: Ids) -> Sparse:
+    """X with nothing in the columns that are not among these."""
+    kept = np.isin(X.indices, columns)
+    ends = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
+    return csr_array((X.data[kept], X.indices[kept], ends), shape=X.shape)

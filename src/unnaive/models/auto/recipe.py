@@ -20,11 +20,10 @@ from unnaive.base.errors import BadModel
 from unnaive.models.auto.candidates import Candidate
 from unnaive.models.auto.members import DEAR, FAMILIES
 from unnaive.models.auto.report import check_report
-from unnaive.models.auto.views import CHARACTERS, COLUMNS, PAIRS, VECTORS, WORDS
+from unnaive.models.auto.views import is_view_name
 
 Recipe = dict[str, Any]
 KINDS = ("single", "multilabel")
-VIEWS = (WORDS, PAIRS, CHARACTERS, COLUMNS, VECTORS)
 
 
 def make_member(view: str, candidate: Candidate, factor: float, documents: int | None = None) -> dict[str, Any]:
@@ -60,7 +59,7 @@ def check_recipe(recipe: Any, n_classes: int) -> Recipe:
 
 
 def _is_member(member: Any) -> bool:
-    if not isinstance(member, dict) or member.get("view") not in VIEWS or member.get("family") not in FAMILIES:
+    if not isinstance(member, dict) or not is_view_name(member.get("view")) or member.get("family") not in FAMILIES:
         return False
     numbers = [*member["settings"], member["factor"]] if isinstance(member.get("settings"), list) else None
     most = member.get("documents", 1)

@@ -19,13 +19,16 @@ from unnaive.data.targets import single_labels
 from unnaive.data.weighting import document_frequency, tf_idf
 from unnaive.data.word_vectors import TermVectors
 from unnaive.linear.linear import Linear
+from unnaive.models.auto.expected_work import LAST, fit_work
 from unnaive.models.auto.members import FAMILIES, HINGES, NEVER, Training, Weights, fit_family
+from unnaive.models.auto.plan import PREPARING
 from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.sampling import sample_rows
-from unnaive.models.auto.vector_view import VectorView, round_weights
-from unnaive.models.auto.views import VECTORS, View, select_views
+from unnaive.models.auto.vector_view import Vectors, VectorView, round_weights, vector_view_name
+from unnaive.models.auto.views import View, select_views
 from unnaive.models.auto.work_teller import WorkTeller
+from unnaive.text.backend import thread_count
 from unnaive.text.vocabulary import Vocabulary
 
 TOL = 1e-2  # of the solvers: stricter ones cost twice the time and change no accuracy beyond noise
@@ -42,7 +45,7 @@ def refit(
     n_jobs: int | None = None,
     tell: WorkTeller | None = None,
     columns: Ids | None = None,
-    vectors: TermVectors | None = None,
+    vectors: Sequence[Vectors] = (),
 ) -> Pool:
     """The pool that `recipe` gives on documents X (n_docs, n_terms) with labels Y (n_docs, n_classes).
 
@@ -50,7 +53,7 @@ def refit(
     random_state  seed of the solvers; the result does not depend on n_jobs
     tell          who is told of every member that is fitted
     columns       those that views of terms are made of; None for all
-    vectors       of the words that have one, where the recipe has a view of them
+    vectors       of the words that have one, and of vector fields, where the recipe has views of them
     """
     X, Y = csr_array(X), csr_array(Y)
     bias, parts, stop = np.array(recipe["bias"], np.float64), [], Event()
@@ -58,21 +61,30 @@ def refit(
     ordered = csr_array(Y[:, seen])
     views = [(view, [one for one in recipe["members"] if one["view"] == view.name])
              for view in select_views(X, terms, Y.shape[1], columns)]  # fmt: skip
-    if vectors is not None:
-        view = View(VECTORS, vectors.columns, document_frequency(X)[vectors.columns])
-        views.append((view, [one for one in recipe["members"] if one["view"] == VECTORS]))
+    dense_views = {vector_view_name(one): one for one in vectors}
+    for name, one in dense_views.items():
+        view = View(name, one.columns, document_frequency(X)[one.columns])
+        views.append((view, [member for member in recipe["members"] if member["view"] == name]))
     tell = tell or WorkTeller()
-    told_of = {view.name: _Told(tell, view, X.shape[0], stop) for view, _ in views}
-    tell.expect(sum(told_of[view.name].work(one, len(seen)) for view, members in views for one in members))
+    told_of = {
+        view.name: _Told(
+            tell, view, X.shape[0], stop, thread_count(n_jobs), any(one["family"] in HINGES for one in members)
+        )
+        for view, members in views
+    }
+    fits = [told_of[view.name].work(one, len(seen)) for view, members in views for one in members]
+    tell.expect(sum(told_of[view.name].preparing for view, members in views if members) + sum(fits))
     same: dict[str, Any] = {"tol": TOL, "random_state": random_state, "n_jobs": n_jobs}
     link = "one-of-all" if recipe["kind"] == "single" else "log-odds"
     for view, members in views:
         if members:
-            documents, told = take_columns(X, view.columns), told_of[view.name]
+            told = told_of[view.name]
+            tell.begin(f"weighting {view.name}", told.preparing)
+            documents = take_columns(X, view.columns)
             fit = partial(_fit_view, members, documents, ordered, sample_weight, told, {**same, "listen": told.listen})
-            is_dense = vectors is not None and view.name == VECTORS
-            if vectors is not None and is_dense:
-                dense = VectorView.of(documents, vectors, sample_weight)
+            own = dense_views.get(view.name)
+            if own is not None:
+                dense = VectorView.of(documents, own, sample_weight)
                 weighting, (weights, offset) = dense.weighting, dense.fold(fit(dense.training))
             else:
                 weighting = tf_idf(documents, sample_weight, view.df)
@@ -82,7 +94,7 @@ def refit(
             never = np.full(len(bias), NEVER)
             never[seen] = offset
             bias += never
-            table, step = round_weights(table) if is_dense else (table, None)
+            table, step = round_weights(table) if isinstance(own, TermVectors) else (table, None)
             linear = Linear(table, np.zeros(len(bias)), weighting=weighting, link=link, step=step)
             parts.append((view.columns, linear))
     return Pool(tuple(parts), bias, X.shape[1], link, recipe)
@@ -103,6 +115,8 @@ def _fit_view(
         else:
             weight = None if sample_weight is None else sample_weight[rows]
             data = make(csr_array(documents[rows]), Y=csr_array(Y[rows]), weight=weight, **same)
+        if found is None:
+            told.tell.finish(told.preparing)
         part, level = _fit_members(own, data, told)
         found, offset = part if found is None else found + part, offset + level
     if found is None:
@@ -129,21 +143,27 @@ class _Told:
     view: View
     n_docs: int
     stop: Event
+    threads: int
+    beside: bool  # whether a hinge is among the members, beside which the others are fitted
     running: dict[int, tuple[str, float]] = field(default_factory=dict)  # what each thread does, and its work
 
     def work(self, member: Recipe, n_classes: int) -> float:
         """Estimated processor seconds of fitting a member."""
         share = min(1.0, member.get("documents", self.n_docs) / max(self.n_docs, 1))
-        return float(self.view.df.sum() * n_classes * FAMILIES[member["family"]].cost * share / 1e9)
+        cells = float(self.view.df.sum()) * share
+        return fit_work(self.view.name, member["family"], cells, n_classes, LAST, self.threads, beside=self.beside)
+
+    @property
+    def preparing(self) -> float:
+        """Estimated processor seconds of weighting and summing the documents."""
+        return PREPARING * float(self.view.df.sum()) / 1e9
 
     def fit(self, member: Recipe, data: Training) -> Weights:
         """The weights of a member, told of before and after."""
-        title, work = (
-            f"fitting {FAMILIES[member['family']].title} on {self.view.name}",
-            self.work(member, data.n_classes),
-        )
+        title = f"fitting {FAMILIES[member['family']].title} on {self.view.name}"
+        work = self.work(member, data.n_classes)
         self.running[get_ident()] = title, work
-        self.tell(title)
+        self.tell.begin(title, work)
         found = fit_family(member["family"], member["settings"], data)
         self.tell.finish(work)
         return found
@@ -153,7 +173,7 @@ class _Told:
         if self.stop.is_set():
             raise KeyboardInterrupt
         title, work = self.running[get_ident()]
-        self.tell.advance(title, share * work)
+        self.tell.advance(title, share * work, work)
 
 
 def _fit_members(members: list[Recipe], data: Training, told: _Told) -> Weights:

@@ -100,6 +100,9 @@ def report_lines(report: dict[str, Any]) -> list[str]:
     if report.get("kept-choice"):
         made_on = f"{report['chosen-on']:,} documents" if "chosen-on" in report else "other documents"
         lines.append(f"this choice was made on {made_on}, not on those that the model has now, and was kept")
+    if report.get("approximate"):
+        changed = count_noun(report["approximate"], "document")
+        lines.append(f"{changed} were learnt or forgotten approximately since then; an exact update trains it anew")
     if report.get("no-search"):
         lines.append(f"nothing was chosen on held-out documents, since {report['no-search']}")
     if report.get("left-out"):

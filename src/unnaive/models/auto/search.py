@@ -14,7 +14,6 @@ from unnaive.data.folds import block_folds
 from unnaive.data.products import take_columns
 from unnaive.data.targets import one_label_matrix
 from unnaive.data.weighting import tf_idf
-from unnaive.data.word_vectors import TermVectors
 from unnaive.models.auto.candidates import Candidate
 from unnaive.models.auto.members import (
     DEAR,
@@ -34,8 +33,8 @@ from unnaive.models.auto.pooling import (
 )
 from unnaive.models.auto.recipe import make_member
 from unnaive.models.auto.sampling import sample_rows
-from unnaive.models.auto.vector_view import VectorView
-from unnaive.models.auto.views import PRIOR, VECTORS, SelectColumns, View, select_views
+from unnaive.models.auto.vector_view import Vectors, VectorView, vector_view_name
+from unnaive.models.auto.views import SelectColumns, View, select_views, view_prior
 from unnaive.text.gram_units import find_kinds
 from unnaive.text.vocabulary import Vocabulary
 
@@ -131,11 +130,12 @@ class CandidateSearch:
         self, X: Sparse, targets: Ids, n_classes: int, splits: Sequence[Split], *, weight: Floats | None,
         random_state: int, n_jobs: int | None, on_candidate: Callable[[str, str], None],
         terms: Sequence[str] | Vocabulary | None = None, select: SelectColumns | None = None,
-        vectors: TermVectors | None = None,
+        vectors: Sequence[Vectors] = (),
     ) -> None:  # fmt: skip
         self.X, self.targets, self.n_classes, self.weight = X, targets, n_classes, weight
         self.random_state, self.n_jobs, self.on_candidate = random_state, n_jobs, on_candidate
-        self.splits, self.terms, self.select, self.vectors = splits, terms, select, vectors
+        self.splits, self.terms, self.select = splits, terms, select
+        self.vectors = {vector_view_name(one): one for one in vectors}
         self.rows = np.concatenate([one.held_out for one in splits])
         self.truth = targets[self.rows]
         self.soft_targets = soften(self.truth, np.bincount(targets, minlength=n_classes) > 0)
@@ -184,8 +184,8 @@ class CandidateSearch:
 
     def _score_split(self, view: View, number: int, scores: dict[Candidate, Floats]) -> None:
         """Fit candidates on the training documents of a split; write the scores of its held-out ones to `scores`."""
-        if view.name == VECTORS and self.vectors is not None:
-            self._score_vectors(number, self.vectors, scores)
+        if view.name in self.vectors:
+            self._score_vectors(view.name, number, self.vectors[view.name], scores)
             return
         split = self.splits[number]
         own = self.fold_views[number].get(view.name)
@@ -203,8 +203,8 @@ class CandidateSearch:
             self.on_candidate(view.name, one.family)
             found[:] = member_scores(fit_family(one.family, one.settings, data), Z)
 
-    def _score_vectors(self, number: int, vectors: TermVectors, scores: dict[Candidate, Floats]) -> None:
-        """The same on word vectors, which held-out documents have as new ones have: of words new to training, too."""
+    def _score_vectors(self, name: str, number: int, vectors: Vectors, scores: dict[Candidate, Floats]) -> None:
+        """The same on vectors, which held-out documents have as new ones have: of words new to training, too."""
         split = self.splits[number]
         inside = take_columns(self.X[split.train], vectors.columns)
         weight = None if self.weight is None else self.weight[split.train]
@@ -213,7 +213,7 @@ class CandidateSearch:
         data = view.training(inside, Y, weight, tol=TOL, random_state=self.random_state, n_jobs=self.n_jobs)
         Z = view.rows(take_columns(self.X[split.held_out], vectors.columns))
         for one, found in scores.items():
-            self.on_candidate(VECTORS, one.family)
+            self.on_candidate(name, one.family)
             found[:] = member_scores(fit_family(one.family, one.settings, data), Z)
 
 
@@ -259,7 +259,7 @@ class ViewPool:
 
 def pool_views(chosen: Sequence[ChosenView], soft_targets: Floats) -> ViewPool:
     """The pool of the views."""
-    return ViewPool.of([one.scores for one in chosen], [PRIOR[one.view.name] for one in chosen], soft_targets)
+    return ViewPool.of([one.scores for one in chosen], [view_prior(one.view.name) for one in chosen], soft_targets)
 
 
 def make_recipe(
@@ -294,7 +294,7 @@ def cross_fitted_scores(chosen: Sequence[ChosenView], pooled: ViewPool, truth: I
     """
     part = block_folds(truth, N_PARTS)
     scores = np.empty(soft_targets.shape)
-    prior = [PRIOR[one.view.name] for one in chosen]
+    prior = [view_prior(one.view.name) for one in chosen]
     for number in np.unique(part):
         aside = part == number
         fitted = ~aside if not aside.all() else aside

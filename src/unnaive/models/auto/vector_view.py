@@ -1,31 +1,43 @@
-"""The view of word vectors: a document as the weighted mean of its words' vectors; linear in the words.
+"""The views of vectors: a document as the weighted mean of its words' vectors, or as a vector of its own; both linear.
 
     v_d = Σ_t z_dt · e_t      z = (1 + log n_t) · g_t of the words that have a vector, of sum 1; e_t of length 1
     score[d, c] = w_c · (v_d − mean) / spread + b_c = Σ_t z_dt · (e_t · w_c / spread) + (b_c − w_c · mean / spread)
 
 So a word has a weight for each class, e_t · w_c / spread, whether a training document has it or not, and the view is
-one more table over weighted words: it is scored, explained, exported and compressed as the others are.
+one more table over weighted words: it is scored, explained, exported and compressed as the others are. A vector field
+is the same with a term for each power of two in its numbers, and e_t that power; the term that says that there is a
+vector has e_t = −mean, so that a document without one is taken for the mean.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from unnaive.base.types import Floats, Singles, Sparse
+from unnaive.data.field_vectors import FieldVectors
+from unnaive.data.products import take_columns
 from unnaive.data.weighting import Weighting
 from unnaive.data.word_vectors import LARGEST_CODE, TermVectors
 from unnaive.models.auto.members import Training, Weights, weight_rows
+from unnaive.models.auto.views import VECTORS, field_view_name
 from unnaive.text.backend import thread_count
 
 LEAST_SPREAD = 1e-6
 ROWS_AT_ONCE = 1 << 13  # documents whose means are made at a time
 STEP_BITS = 16  # of the steps of weights: 8 more are a multiple's
 RARITY = 3e-4  # share of all words: a word that is as frequent counts half as much as a rare one
+
+Vectors = TermVectors | FieldVectors  # what a view of vectors is made of
+
+
+def vector_view_name(vectors: Vectors) -> str:
+    """What the view of these vectors is called."""
+    return field_view_name(vectors.name) if isinstance(vectors, FieldVectors) else VECTORS
 
 
 def word_weighting(vectors: TermVectors) -> Weighting:
@@ -42,35 +54,39 @@ def word_weighting(vectors: TermVectors) -> Weighting:
 
 @dataclass(frozen=True, eq=False)
 class VectorView:
-    """How counts of words become standardised means of vectors.
+    """How counts of terms become standardised vectors.
 
-    weighting  of the words that have a vector
-    units      their vectors (n_words, n_dims)
+    weighting  of the terms that have a vector
+    units      their vectors (n_words, n_dims), of a vector field a csr_array
     mean, spread  of the means over the training documents (n_dims,)
     """
 
     weighting: Weighting
-    units: Singles
+    units: Singles | Sparse
     mean: Floats
     spread: Floats
 
     @classmethod
-    def of(cls, X: Sparse, vectors: TermVectors, weight: Floats | None = None) -> VectorView:
+    def of(cls, X: Sparse, vectors: Vectors, weight: Floats | None = None) -> Self:
         """From training documents X (n_docs, n_words), whose columns are those that have a vector."""
-        weighting = word_weighting(vectors)
         weight = np.ones(X.shape[0]) if weight is None else weight
-        total, squares = np.zeros(vectors.n_dims), np.zeros(vectors.n_dims)
-        for start in range(0, X.shape[0], ROWS_AT_ONCE):
-            means = _means(weighting, X[start : start + ROWS_AT_ONCE], vectors.units).astype(np.float64)
-            own = weight[start : start + ROWS_AT_ONCE]
-            total += own @ means
-            squares += own @ (means * means)
-        mean = total / weight.sum()
-        variance = np.maximum(squares / weight.sum() - mean**2, 0.0)
-        return cls(weighting, vectors.units, mean, np.maximum(np.sqrt(variance), LEAST_SPREAD))
+        if isinstance(vectors, FieldVectors):
+            return cls._of_field(csr_array(X), vectors, weight)
+        weighting = word_weighting(vectors)
+        return cls(weighting, vectors.units, *_moments(weighting, X, vectors.units, weight))
+
+    @classmethod
+    def _of_field(cls, X: Sparse, vectors: FieldVectors, weight: Floats) -> Self:
+        """Of documents that have vectors of their own, those with one alone; the others count as their mean."""
+        there = np.flatnonzero(take_columns(X, np.array([vectors.marker])).toarray().ravel())
+        units = csr_array(vectors.units, dtype=np.float32)
+        mean, spread = _moments(Weighting(), X[there], units, weight[there])
+        dims = np.arange(vectors.n_dims)
+        marked = csr_array((-mean, (np.full(len(dims), vectors.marker), dims)), shape=units.shape, dtype=np.float32)
+        return cls(Weighting(), csr_array(units + marked), np.zeros(vectors.n_dims), spread)
 
     def rows(self, X: Sparse) -> Sparse:
-        """Documents (n_docs, n_words) as standardised means, csr_array of float32 (n_docs, n_dims)."""
+        """Documents (n_docs, n_words) as standardised vectors, csr_array of float32 (n_docs, n_dims)."""
         rows = _means(self.weighting, X, self.units)
         rows -= self.mean.astype(np.float32)
         rows /= self.spread.astype(np.float32)
@@ -84,10 +100,10 @@ class VectorView:
         return Training(Z, Z, csr_array(Y), weight, n_jobs=thread_count(n_jobs), **same)
 
     def fold(self, found: Weights) -> Weights:
-        """Weights (n_classes, n_words) and bias of words, from those of standardised means (n_classes, n_dims)."""
+        """Weights (n_classes, n_words) and bias of words, from those of standardised vectors (n_classes, n_dims)."""
         weights, bias = found
         scaled = weights / self.spread
-        return np.asarray(scaled.astype(np.float32) @ self.units.T), bias - scaled @ self.mean
+        return np.asarray((self.units @ scaled.astype(np.float32).T).T), bias - scaled @ self.mean
 
 
 def round_weights(weights: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -106,10 +122,24 @@ def round_weights(weights: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     return (multiples * step[:, None]).astype(np.float32), step
 
 
-def _means(weighting: Weighting, X: Sparse, units: Singles) -> Singles:
+def _moments(weighting: Weighting, X: Sparse, units: Singles | Sparse, weight: Floats) -> tuple[Floats, Floats]:
+    """The mean and the spread (n_dims,) of the vectors of documents X (n_docs, n_words)."""
+    total, squares = np.zeros(units.shape[1]), np.zeros(units.shape[1])
+    for start in range(0, X.shape[0], ROWS_AT_ONCE):
+        means = _means(weighting, X[start : start + ROWS_AT_ONCE], units).astype(np.float64)
+        own = weight[start : start + ROWS_AT_ONCE]
+        total += own @ means
+        squares += own @ (means * means)
+    mean = total / max(weight.sum(), 1e-300)
+    variance = np.maximum(squares / max(weight.sum(), 1e-300) - mean**2, 0.0)
+    return mean, np.maximum(np.sqrt(variance), LEAST_SPREAD)
+
+
+def _means(weighting: Weighting, X: Sparse, units: Singles | Sparse) -> Singles:
     """v_d = Σ_t z_dt · e_t (n_docs, n_dims), some documents at a time."""
     X = csr_array(X)
     found = np.empty((X.shape[0], units.shape[1]), np.float32)
     for start in range(0, X.shape[0], ROWS_AT_ONCE):
-        found[start : start + ROWS_AT_ONCE] = weight_rows(weighting, X[start : start + ROWS_AT_ONCE]) @ units
+        part = weight_rows(weighting, X[start : start + ROWS_AT_ONCE]) @ units
+        found[start : start + ROWS_AT_ONCE] = part.toarray() if issparse(part) else part
     return found

@@ -18,8 +18,24 @@ Kinds = tuple[NDArray[np.bool_], NDArray[np.bool_]]  # which columns are charact
 SelectColumns = Callable[[Sparse, Sparse, Floats | None], Ids]  # documents, labels, weights → columns
 WORDS, PAIRS, CHARACTERS, COLUMNS = "words", "words and pairs", "characters", "columns"
 VECTORS = "word vectors"  # of the words that have one; see vector_view.py
+FIELD_VECTORS = "vectors of "  # a vector field, whose name follows
 # what a view weighs in a pool before anything is known: the first two read the same words, so they share a half
 PRIOR = {WORDS: 1.0, PAIRS: 1.0, CHARACTERS: 2.0, COLUMNS: 1.0, VECTORS: 2.0}
+
+
+def field_view_name(field: str) -> str:
+    """What the view of a vector field is called."""
+    return FIELD_VECTORS + field
+
+
+def is_view_name(name: object) -> bool:
+    """Whether there is a view of this name."""
+    return isinstance(name, str) and (name in PRIOR or name.startswith(FIELD_VECTORS))
+
+
+def view_prior(name: str) -> float:
+    """What a view weighs in a pool before anything is known."""
+    return PRIOR.get(name, PRIOR[VECTORS])
 
 
 @dataclass(frozen=True, eq=False)

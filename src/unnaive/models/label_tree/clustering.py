@@ -18,7 +18,7 @@ def label_centroids(Z: Sparse, Y: Sparse, weight: NDArray[np.float64]) -> Sparse
     """The mean document of each label, of length 1: (n_labels, n_terms) of documents Z (n_docs, n_terms)."""
     repeated = csr_array((np.repeat(weight, np.diff(Y.indptr)), Y.indices, Y.indptr), shape=Y.shape)
     sums = csr_array(repeated.T @ Z)
-    lengths = np.maximum(NORMS["l2"](sums), 1e-300)
+    lengths = np.maximum(NORMS["l2"](sums.data, sums.indptr), 1e-300)
     return csr_array((sums.data / np.repeat(lengths, np.diff(sums.indptr)), sums.indices, sums.indptr), sums.shape)
 
 

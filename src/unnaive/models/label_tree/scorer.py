@@ -26,7 +26,7 @@ from unnaive.data.array_rules import (
 from unnaive.data.arrays import csr_arrays, read_csr
 from unnaive.data.weighting import Weighting
 from unnaive.linear.scorer import Scorer
-from unnaive.linear.top_scores import TopScores, row_starts
+from unnaive.linear.top_scores import TopScores
 
 SLOPE = 3.0  # of the logistic curve that makes a probability of a margin: 1 on the right side is p = 0.95
 CELLS = 1 << 22  # pairs of a document and a label that are held at a time
@@ -93,6 +93,8 @@ class LabelTreeScorer(Scorer):
         rows = max(1, CELLS // (self.beam * max(int(sizes.max()) for sizes in self._family_sizes)))
         if X.shape[0] <= SOME:
             rows = self._few
+        if X.shape[0] <= rows:
+            return self._top_scores(X, k, above, scale)
         parts = [
             self._top_scores(csr_array(X[start : start + rows]), k, above, scale)
             for start in range(0, X.shape[0], rows)
@@ -148,18 +150,23 @@ class LabelTreeScorer(Scorer):
         return list(pairwise([np.array([0, self.n_classes]), *self.ends]))
 
     @lazy_property
+    def _first_children(self) -> list[Ids]:
+        """For every level the first child of each node above it, and where the last one's children end."""
+        return [np.searchsorted(ends, above) for above, ends in self._steps()]
+
+    @lazy_property
     def _family_sizes(self) -> list[Ids]:
         """For every level how many children each node above it has."""
-        return [np.diff(np.searchsorted(ends, above)) for above, ends in self._steps()]
+        return [np.diff(first) for first in self._first_children]
 
     def _walk(self, Z: Sparse) -> tuple[_Places, list[tuple[_Places, Ids]]]:
         """Documents at the leaves that they look at, and at the groups where they turned back, level by level."""
         n_docs = Z.shape[0]
-        margins = self._margins(Z)
+        descend = self._descend_few(Z) if n_docs <= self._few else self._descend_many(Z)
         places = _Places(np.arange(n_docs), np.zeros(n_docs, np.int64), np.zeros(n_docs))
         behind, row = [], 0
-        for level, (above, ends) in enumerate(self._steps()):
-            places = self._descend(margins, places, above, ends, row)
+        for level, ends in enumerate(self.ends):
+            places = descend(places, level, row)
             if level < len(self.ends) - 1:
                 kept = _is_best(places, self.beam)
                 behind.append((places.take(~kept), ends))
@@ -167,44 +174,59 @@ class LabelTreeScorer(Scorer):
             row += len(ends) - 1
         return places, behind
 
-    def _descend(
-        self, margins: Callable[[Ids, slice], Floats], places: _Places, above: Ids, ends: Ids, row: int
-    ) -> _Places:
-        """The children of the nodes that documents are at, with log p of the paths to them."""
-        first = np.searchsorted(ends, above)  # the first child of each node, and where the last one's children end
-        by_node = np.argsort(places.nodes, kind="stable")
-        cuts = np.searchsorted(places.nodes[by_node], np.arange(len(above)))
-        parts: list[tuple[Ids, Ids, Floats]] = []
-        for node in np.unique(places.nodes).tolist():
-            at = by_node[cuts[node] : cuts[node + 1]]
-            children = np.arange(first[node], first[node + 1])
-            rows = slice(row + children[0], row + children[-1] + 1)
-            documents = places.documents[at]
-            below = places.paths[at][:, None] + log_sigmoid(SLOPE * (margins(documents, rows) + self.bias[rows]))
-            parts.append((np.repeat(documents, len(children)), np.tile(children, len(at)), below.ravel()))
-        if not parts:  # no document
-            return places
-        return _Places(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+    def _descend_many(self, Z: Sparse) -> _Descent:
+        """What takes documents, rows of Z, to the children of the nodes that they are at, with log p of the paths.
 
-    def _margins(self, Z: Sparse) -> Callable[[Ids, slice], Floats]:
-        """What gives the margins of some documents, rows of Z, at some nodes (n_documents, n_nodes), but for the bias.
-
-        Of many documents, those that are at a node are multiplied with its weights. To single ones that costs as much
-        as all weights of the node, though they have few of its terms: their margins at all nodes are added up term by
-        term, from a copy of the weights that lies so.
+        Documents that are at a node are multiplied with the weights of its children, node by node.
         """
+
+        def descend(places: _Places, level: int, row: int) -> _Places:
+            first = self._first_children[level]
+            by_node = np.argsort(places.nodes, kind="stable")
+            cuts = np.searchsorted(places.nodes[by_node], np.arange(len(first)))
+            parts: list[tuple[Ids, Ids, Floats]] = []
+            for node in np.unique(places.nodes).tolist():
+                at = by_node[cuts[node] : cuts[node + 1]]
+                children = np.arange(first[node], first[node + 1])
+                rows = slice(row + children[0], row + children[-1] + 1)
+                documents = places.documents[at]
+                margins = np.asarray((Z[documents] @ self.weights[rows].T).toarray()) + self.bias[rows]
+                below = places.paths[at][:, None] + log_sigmoid(SLOPE * margins)
+                parts.append((np.repeat(documents, len(children)), np.tile(children, len(at)), below.ravel()))
+            return _Places(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+        return descend
+
+    def _descend_few(self, Z: Sparse) -> _Descent:
+        """The same for few documents.
+
+        A product would cost as much as all weights of a node, though few documents have few of its terms. So margins
+        at all nodes are added up term by term, from a copy of the weights that lies so.
+        """
+        margins = self._margins(Z)
+
+        def descend(places: _Places, level: int, row: int) -> _Places:
+            first, sizes = self._first_children[level], self._family_sizes[level][places.nodes]
+            documents, children = np.repeat(places.documents, sizes), _ranges(first[places.nodes], sizes)
+            nodes = row + children
+            below = log_sigmoid(SLOPE * (margins[documents, nodes] + self.bias[nodes]))
+            return _Places(documents, children, np.repeat(places.paths, sizes) + below)
+
+        return descend
+
+    def _margins(self, Z: Sparse) -> Floats:
+        """Margins of documents at all nodes (n_docs, n_nodes), but for the bias."""
         n_docs, n_nodes = Z.shape[0], len(self.bias)
-        if n_docs > self._few:
-            return lambda documents, rows: np.asarray((Z[documents] @ self.weights[rows].T).toarray())
         table = self._by_term
-        sizes = np.diff(table.indptr)[Z.indices]
-        starts = row_starts(sizes)
-        cells = np.arange(starts[-1]) + np.repeat(table.indptr[Z.indices] - starts[:-1], sizes)
-        document = np.repeat(np.repeat(np.arange(n_docs), np.diff(Z.indptr)), sizes)
+        begin = table.indptr[Z.indices]
+        sizes = table.indptr[1:][Z.indices] - begin
+        cells = _ranges(begin, sizes)
         added = table.data[cells] * np.repeat(Z.data, sizes)
-        places = document * n_nodes + table.indices[cells]
-        found = np.asarray(np.bincount(places, added, minlength=n_docs * n_nodes), np.float64).reshape(n_docs, n_nodes)
-        return lambda documents, rows: np.asarray(found[documents, rows])
+        places = table.indices[cells]
+        if n_docs > 1:
+            places = places + n_nodes * np.repeat(np.repeat(np.arange(n_docs), np.diff(Z.indptr)), sizes)
+        found = np.bincount(places, added, minlength=n_docs * n_nodes)
+        return np.asarray(found, np.float64).reshape(n_docs, n_nodes)
 
     @property
     def _few(self) -> int:
@@ -302,20 +324,35 @@ class _Places:
         return _Places(self.documents[rows], self.nodes[rows], self.paths[rows])
 
 
+_Descent = Callable[[_Places, int, int], _Places]  # of places, the level below them, and its first row of the weights
+
+
+def _ranges(begin: Ids, sizes: Ids) -> Ids:
+    """Whole numbers from each beginning on, so many of each.
+
+    >>> _ranges(np.array([3, 9]), np.array([2, 3]))
+    array([ 3,  4,  9, 10, 11])
+    """
+    ends = np.cumsum(sizes)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.asarray(np.arange(total) + np.repeat(begin - (ends - sizes), sizes))
+
+
 def _fill(found: Floats, places: _Places, ends: Ids) -> None:
     """Write the score of each node to all leaves below it."""
     sizes = np.diff(ends)[places.nodes]
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    inside = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes)
-    columns = np.repeat(ends[places.nodes], sizes) + inside
+    columns = _ranges(ends[places.nodes], sizes)
     found[np.repeat(places.documents, sizes), columns] = np.repeat(places.paths, sizes)
 
 
 def _is_best(places: _Places, beam: int) -> NDArray[np.bool_]:
     """Which rows are among the `beam` best of their document; of equal ones those of the first nodes."""
     kept = np.zeros(len(places.paths), np.bool_)
-    by_document = np.argsort(places.documents, kind="stable")
     counts = np.bincount(places.documents)
+    if len(counts) == 1:  # one document
+        kept[_best(places.paths, places.nodes, beam)] = True
+        return kept
+    by_document = np.argsort(places.documents, kind="stable")
     starts = np.cumsum(counts) - counts
     column = np.arange(len(by_document)) - np.repeat(starts, counts)
     table = np.full((len(counts), max(int(counts.max(initial=0)), beam)), -np.inf)
@@ -326,6 +363,14 @@ def _is_best(places: _Places, beam: int) -> NDArray[np.bool_]:
     documents = places.documents[order]
     kept[order[np.arange(len(order)) - np.searchsorted(documents, documents) < beam]] = True
     return kept
+
+
+def _best(paths: Floats, nodes: Ids, beam: int) -> Ids:
+    """The rows of the `beam` best paths; of equal ones those of the first nodes."""
+    near = np.arange(len(paths))
+    if beam < len(paths):
+        near = np.flatnonzero(paths >= np.partition(paths, len(paths) - beam)[len(paths) - beam])
+    return np.asarray(near[np.lexsort((nodes[near], -paths[near]))[:beam]])
 
 
 def _log_totals(parts: list[_Places], sizes: list[Floats], scale: float, n_docs: int) -> Floats:

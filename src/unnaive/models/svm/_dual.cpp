@@ -293,6 +293,7 @@ NB_MODULE(_dual, m) {
   set_leak_report();
   m.def("set_folder",
         [](const std::string& folder, size_t least) { unnaive::ScratchFiles::instance().set_folder(folder, least); });
+  m.def("drop_pages", [] { unnaive::ScratchFiles::instance().drop_pages(); });
   unnaive::define_rows<float>(m, "CompactRows32");
   unnaive::define_rows<double>(m, "CompactRows64");
   unnaive::define_hinge(m, &unnaive::hinge<float>);

@@ -51,6 +51,8 @@ class ShardedNBSVM(HingeModel):
     name = "sharded-nbsvm"
     title = "NB-SVM averaged over shards"
     in_passes = True
+    takes_vectors = False
+    scorer_kinds = ("linear",)
 
     alpha: float = setting("Added to every count of the ratio.", default=1.0, above=0)
     shard_size: int = setting("Documents in a shard, on average.", default=8192, at_least=1)
@@ -201,6 +203,7 @@ class ShardTask:
         mean       of the first round; its solution of this shard is found again and taken off
         """
         shard = self._weigh(documents, n_jobs)
+        del documents  # the caller holds them no more, and two copies of a shard are what memory has room for
         n_classes = len(self.class_docs)
         if not len(shard.weight):
             return ShardSolution(shard.columns, np.zeros((n_classes, 0)), *np.zeros((2, n_classes)))

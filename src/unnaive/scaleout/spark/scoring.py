@@ -16,8 +16,9 @@ from unnaive.classifier.model_file import as_fitted
 from unnaive.data.targets import label_sets
 from unnaive.io.columns import join_names
 from unnaive.learning.fitted import FittedModel
-from unnaive.scaleout.spark.rows import as_buffer, check_text_type
+from unnaive.scaleout.spark.rows import as_buffer, check_text_type, record_column
 from unnaive.scaleout.spark.session import map_in_arrow, require_pyspark
+from unnaive.text.sections import field_kinds
 
 SPARK_TYPES: dict[type, str] = {str: "string", bool: "boolean", int: "bigint", float: "double"}
 ARROW_TYPES: dict[type, Any] = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
@@ -41,7 +42,8 @@ def transform(
     model : str, Path, TextClassifier or FittedModel
         A model file, or a trained model.
     text : str, default="text"
-        The column of texts. A row without a text gets no prediction (null).
+        The column of texts. A row without a text gets no prediction (null). A model of records with fields reads the
+        columns of these.
     prediction : str or None, default="prediction"
         The column to add: the label, or for a multilabel model the array of labels.
     probability : str or None, default=None
@@ -51,6 +53,12 @@ def transform(
     """
     require_pyspark()
     fitted = as_fitted(model)
+    fields = None if fitted.token_rule is None else fitted.token_rule.fields
+    if fields is not None and (text not in df.columns or text in field_kinds(fields)):
+        records = f"{text}_of_unnaive"
+        made = df.withColumn(records, record_column(df, fields))
+        found = transform(made, fitted, text=records, prediction=prediction, probability=probability, score=score)
+        return found.drop(records)
     if text not in df.columns:
         raise BadData(f"the DataFrame has no column {text!r}; it has {join_names(df.columns)}: say text=NAME")
     check_text_type(df.select(f"`{text}`"), text)

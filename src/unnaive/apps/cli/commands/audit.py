@@ -125,8 +125,8 @@ def audit(
     check_folders([page, findings])
     refuse_overwriting(findings, force)
     source, fields = settle_fields(source)
-    rule = replace(rule, fields=fields)
-    # for mail, the parts that people read: hosts and boundaries are not copies, and bytes of attachments not words
+    rule = replace(rule, fields=fields).without_vectors()
+    # of mail, what people read: hosts and boundaries are no copies, and bytes of attachments no words
     source = replace(
         source,
         options=replace(source.options, language=rule.language or "en"),

@@ -36,6 +36,14 @@ KeepChoice = Annotated[
     ),
 ]
 
+Approximate = Annotated[
+    bool,
+    typer.Option(
+        "--approximate",
+        help="Of auto: move the weights for these documents alone, in a moment; the next exact change trains it anew.",
+    ),
+]
+
 
 def register(app: typer.Typer) -> None:
     """Add the verbs to the command line."""
@@ -63,6 +71,7 @@ def update(
         ),
     ] = None,
     keep_choice: KeepChoice = False,
+    approximate: Approximate = False,
     rechoose: Annotated[
         bool,
         typer.Option(
@@ -77,16 +86,20 @@ def update(
     """Train a model further on more documents.
 
     The result equals a model trained on all documents at once: thresholds and calibration are tuned again, and auto
-    searches again unless --keep-choice is given. With --follow, auto always keeps its selection. If the command fails,
-    the model file stays as it was.
+    searches again unless --keep-choice is given. With --follow, auto always keeps its selection. With --approximate,
+    the weights of auto only move for the new documents, which the file keeps all the same. If the command fails, the
+    model file stays as it was.
 
     unnaive update tickets/tickets.model tickets/test.csv --label queue -o larger.model
     """
     from unnaive.base.errors import UnnaiveError
 
-    if rechoose and (keep_choice or follow):
-        other = "--keep-choice" if keep_choice else "--follow, which keeps the choice,"
+    if rechoose and (keep_choice or approximate or follow):
+        given = "--keep-choice" if keep_choice else "--approximate"
+        other = given if keep_choice or approximate else "--follow, which keeps the choice,"
         raise UnnaiveError(f"--rechoose and {other} contradict each other; leave one of the two out")
+    if follow and approximate:
+        raise UnnaiveError("--follow keeps the choice and trains it; leave --approximate out")
     if rechoose and source is None:
         choose_anew(model, output, as_json)
         return
@@ -107,7 +120,7 @@ def update(
     def learn(fitted: FittedModel) -> FittedModel:
         classifier = TextClassifier.from_fitted(unlock_register(fitted, secret))
         texts, labels = read_labelled(source, fitted)
-        with training_progress("learning", fitted, keep_choice) as options:
+        with training_progress("learning", fitted, keep_choice, approximate) as options:
             return classifier.partial_fit(texts, labels, grow=grow, **options).fitted_
 
     show_change("learnt", change_file(model, output, learn) | {"read": source.describe()}, as_json)
@@ -144,8 +157,6 @@ def follow_source(
         raise UnnaiveError("--follow takes one file or - for stdin, and writes to MODEL itself; leave --output out")
     fitted = load_model(model)
     kept_statistic(fitted, "follow")
-    if fitted.token_rule is not None and fitted.token_rule.fields is not None:
-        raise UnnaiveError("--follow reads texts, and the model reads records with fields; update it with files")
     if fitted.register is not None:
         raise UnnaiveError("--follow does not keep a register; update this model with files")
     usual = fitted.columns
@@ -180,6 +191,7 @@ def forget(
         typer.Option(help="Write a receipt that unnaive verify can check.", show_default=False),
     ] = None,
     keep_choice: KeepChoice = False,
+    approximate: Approximate = False,
     sign: Annotated[
         Path | None,
         READ,
@@ -197,8 +209,9 @@ def forget(
 
     The result equals a model that never saw the documents: weights, terms, classes, calibration, thresholds and the
     selection of auto no longer depend on them. A new search of auto takes as long as training; --keep-choice is faster,
-    and the receipt then says what remains. Documents that the model has not learnt are refused; a model that keeps only
-    counts cannot always recognise them unless it was trained with --register.
+    and the receipt then says what remains. With --approximate, the weights are only close to those of a model that
+    never saw the documents, which the receipt says. Documents that the model has not learnt are refused; a model that
+    keeps only counts cannot always recognise them unless it was trained with --register.
 
     unnaive update tickets/tickets.model tickets/test.csv --label queue -o larger.model
     unnaive forget larger.model tickets/test.csv --label queue -o smaller.model --receipt forgotten.json
@@ -225,7 +238,7 @@ def forget(
             about: dict[str, Any] = {"file": model.name, "sha256": hash_file(model), "key": secret}
             draft.update(make_receipt(fitted, texts, labels, **about))
         classifier = TextClassifier.from_fitted(unlock_register(fitted, secret))
-        with training_progress("unlearning", fitted, keep_choice) as options:
+        with training_progress("unlearning", fitted, keep_choice, approximate) as options:
             made.append(classifier.forget(texts, labels, **options).fitted_)
         return made[0]
 
@@ -311,8 +324,10 @@ def remake(
 
 
 @contextmanager
-def training_progress(title: str, fitted: FittedModel, keep_choice: bool) -> Iterator[dict[str, Any]]:
-    """The options of a change that trains: whether the selection is kept, and the progress bar.
+def training_progress(
+    title: str, fitted: FittedModel, keep_choice: bool, approximate: bool = False
+) -> Iterator[dict[str, Any]]:
+    """The options of a change that trains: whether a choice is kept, and who is told of the progress.
 
     A note says that a search takes as long as training; --keep-choice is refused for other models.
     """
@@ -322,10 +337,13 @@ def training_progress(title: str, fitted: FittedModel, keep_choice: bool) -> Ite
     chooses = fitted.spec.model.keeps_choice
     if keep_choice and not chooses:
         raise UnnaiveError(f"{fitted.spec.model.title} chooses nothing that could be kept; leave --keep-choice out")
-    if chooses and not keep_choice:
+    if approximate and (keep_choice or not chooses):
+        why = "--keep-choice trains anew" if chooses else f"{fitted.spec.model.title} is updated exactly"
+        raise UnnaiveError(f"{why}; leave --approximate out")
+    if chooses and not keep_choice and not approximate:
         note("auto searches anew, which takes as long as training it; --keep-choice trains what it has chosen")
     with Progress(title) as bar:
-        yield {"keep_choice": keep_choice, "progress": bar.event}
+        yield {"keep_choice": keep_choice, "progress": bar.event} | ({"approximate": True} if approximate else {})
 
 
 def change_file(
@@ -357,7 +375,7 @@ def change_file(
         save(changed, output)
         done()
     sizes = {"before": before, "after": model_sizes(changed), "choice_kept": changed.choice_kept}
-    sizes |= {"chosen_on": changed.chosen_on}
+    sizes |= {"chosen_on": changed.chosen_on, "approximate": changed.n_approximate}
     return {"file": str(output or model)} | sizes
 
 
@@ -396,6 +414,10 @@ def show_change(what: str, summary: dict[str, Any], as_json: bool) -> None:
         for one, name in (("document", "documents"), ("class", "classes"), ("term", "terms"))
     ]
     say(f"{what}: {summary['file']} now has {', '.join(steps)}")
+    if summary.get("approximate"):
+        changed = count_noun(summary["approximate"], "document")
+        again = f"unnaive update {summary['file']} --rechoose"
+        say(f"{changed} changed the weights approximately; exact again with: {again}")
     if summary.get("choice_kept"):
         say(describe_kept_choice(summary.get("chosen_on"), after["documents"], summary["file"]))
 

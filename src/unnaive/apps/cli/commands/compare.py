@@ -26,7 +26,7 @@ from unnaive.apps.cli.options import (
     split_list,
 )
 from unnaive.apps.cli.output import say_what_was_written, write_text
-from unnaive.apps.cli.paths import EXTENDED
+from unnaive.apps.cli.paths import EXTENDED, READ
 from unnaive.apps.cli.screen import echo
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, compare_on_spark
 from unnaive.apps.cli.word_options import token_options
@@ -76,6 +76,9 @@ def compare(
         typer.Option(help="Measures, separated by commas; by default accuracy (multilabel: micro-f1) and macro-f1."),
     ] = None,
     against: Annotated[str | None, typer.Option(help="Model to test the others against; by default the first.")] = None,
+    vectors: Annotated[
+        Path | None, READ, typer.Option(metavar="FILE", help="Word vectors, for the models that weigh them.")
+    ] = None,
     min_df: Annotated[
         int, typer.Option(help="Minimum number of training documents that a term occurs in; rarer terms are left out.")
     ] = 1,
@@ -105,6 +108,7 @@ def compare(
     from dataclasses import replace
 
     from unnaive.apps.cli.source_fields import settle_fields
+    from unnaive.classifier.vector_files import read_vectors
     from unnaive.evaluation.material import Material
     from unnaive.evaluation.records import RecordFile
     from unnaive.evaluation.trials import Contender, ExperimentPlan
@@ -134,6 +138,8 @@ def compare(
         choose_ending(records, RECORDS, "a file of records")
     make_output_folders([records, html, json_file, markdown])
     if spark is not None:
+        if vectors is not None:
+            raise UnnaiveError("compare --engine spark has no --vectors; leave it out, or use --engine local")
         on_spark = compare_on_spark(spark, plan, source, rule)
         file = records if records is not None else Path(f"compare-{Path(source.paths[0]).stem}-spark.jsonl")
         RecordFile(file).append(on_spark)
@@ -149,7 +155,7 @@ def compare(
         message=PARTS if rule.message is None else None,  # for mail, the parts that people read
     )
     corpus = read_corpus(source, archives)
-    material = Material.of(corpus, rule)
+    material = Material.of(corpus, rule, read_vectors(vectors))
     warn_about_small_classes(corpus)
     if measures is None and not material.exclusive:
         plan = replace(plan, measures=("micro-f1", "macro-f1"))

@@ -11,7 +11,7 @@ import typer
 
 from unnaive.apps.cli.options import AsJson, Html, Markdown, ModelFile, reading
 from unnaive.apps.cli.paths import READ
-from unnaive.apps.cli.screen import echo
+from unnaive.apps.cli.screen import MANY_CLASSES, TOO_MANY_CLASSES, echo, shown_classes
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, evaluate_on_spark, show_spark_measures
 from unnaive.base.visible_text import visible_json
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 NARROW = 60  # columns of a screen, below which tables have short headings
-MANY = 30  # classes, above which those with the worst F1 come first
 
 
 def register(app: typer.Typer) -> None:
@@ -195,6 +194,8 @@ def show_evaluation(found: Evaluation, values: dict[str, float]) -> None:
     screen.print(printed_measure_table(values))
     screen.print()
     screen.print(printed_class_table(found))
+    if len(found.classes) > TOO_MANY_CLASSES:
+        screen.print(shown_classes(len(found.classes), "--markdown FILE or --json"), markup=False, style="dim")
     pairs = found.confused_pairs(5)
     if pairs:
         screen.print()
@@ -287,18 +288,22 @@ def printed_measure_table(values: dict[str, float]) -> Any:
 
 
 def printed_class_table(found: Evaluation) -> Any:
-    """Precision, recall and F1 of each class, the largest first; with many classes, the worst F1 first."""
+    """Precision, recall and F1 of each class, the largest first; of many classes those of worst F1 first.
+
+    Of more than TOO_MANY_CLASSES classes, the largest MANY_CLASSES alone.
+    """
     from rich.markup import escape
 
     from unnaive.apps.cli.screen import console, plain_table
-    from unnaive.evaluation.report import class_rows
+    from unnaive.evaluation.report import class_rows, worst_of_largest
 
     narrow = console().width < NARROW
     table = plain_table("class", *((">P", ">R") if narrow else (">precision", ">recall")), ">F1",
                         ">n" if narrow else ">documents")  # fmt: skip
-    rows = list(class_rows(found))
-    digits = 2 if narrow else 3
-    for name, precision, recall, f1, size in sorted(rows, key=lambda row: row[3]) if len(rows) > MANY else rows:
+    n_classes, digits = len(found.classes), 2 if narrow else 3
+    shown = n_classes if n_classes <= TOO_MANY_CLASSES else MANY_CLASSES
+    rows = class_rows(found) if n_classes <= MANY_CLASSES else worst_of_largest(found, shown)
+    for name, precision, recall, f1, size in rows:
         colour = "green" if f1 >= 0.8 else "yellow" if f1 >= 0.5 else "red"
         numbers = (f"{precision:.{digits}f}", f"{recall:.{digits}f}", f"[{colour}]{f1:.{digits}f}[/]", f"{size:,}")
         table.add_row(escape(name), *numbers)

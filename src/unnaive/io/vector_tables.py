@@ -1,0 +1,96 @@
+"""Tables with columns of vectors from .npy files, which have a row for each of theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.errors import BadData
+from unnaive.io.tables import Table, TableSample
+
+
+def split_vector_file(given: str) -> tuple[str, str | None]:
+    """The name of a vector field, and the .npy file that holds it; None where a column of the table does.
+
+    >>> split_vector_file("topic=train.npy"), split_vector_file("a=b")
+    (('topic', 'train.npy'), ('a=b', None))
+    """
+    name, sign, path = given.partition("=")
+    return (name, path) if sign and name and path.lower().endswith(".npy") else (given, None)
+
+
+def with_vector_files(table: Table, vectors: Sequence[str], source: str, n_files: int) -> Table:
+    """The table with a further column for each of the vectors that a .npy file holds."""
+    files = {name: path for name, path in map(split_vector_file, vectors) if path is not None}
+    if not files:
+        return table
+    if n_files != 1:
+        raise BadData(
+            f"the rows of {min(files.values())} are those of one table, and {n_files} came; give one at a time"
+        )
+    return VectorTable(table, {name: _read_array(path) for name, path in files.items()}, source)
+
+
+def _read_array(path: str) -> NDArray[Any]:
+    """The rows of a file, which are read as they are needed."""
+    try:
+        rows: NDArray[Any] = np.load(Path(path), mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise BadData(f"there is no file {path}; say --vector NAME=FILE.npy") from None
+    except (OSError, ValueError, EOFError) as problem:
+        raise BadData(f"{path} is no .npy file of numbers ({problem}); write it with numpy.save") from problem
+    if rows.ndim != 2 or rows.dtype.kind not in "fiu":
+        raise BadData(f"{path} has the shape {rows.shape} of {rows.dtype}; give a row of numbers for each document")
+    return rows
+
+
+class VectorTable(Table):
+    """A table with further columns, whose rows are those of arrays."""
+
+    def __init__(self, table: Table, arrays: dict[str, NDArray[Any]], source: str) -> None:
+        self.table, self.arrays, self.source = table, arrays, source
+        self.known, self.header, self.numbered, self.types = table.known, table.header, table.numbered, table.types
+        twice = next((name for name in arrays if name in table.names), None)
+        if twice is not None:
+            raise BadData(f"{source} has a column {twice!r} already; give the vectors another name")
+        self.names = (*table.names, *arrays)
+
+    def sample(self) -> TableSample:
+        """The first values of every column."""
+        found = self.table.sample()
+        size = max((len(values) for values in found.values()), default=0)
+        return {**found, **{name: rows[:size].tolist() for name, rows in self.arrays.items()}}
+
+    def kept_names(self) -> tuple[str, ...]:
+        """The columns of the table itself."""
+        return self.table.kept_names()
+
+    def accept_name(self, name: str) -> None:
+        """Let a column of the table be called by its number."""
+        self.table.accept_name(name)
+        self.names = (*self.table.names, *self.arrays)
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+        """For each wanted column a list of values, a batch at a time; an error where rows are too few."""
+        own = [name for name in wanted if name not in self.arrays] or list(self.table.names[:1])
+        at = 0
+        for values in self.table.batches(own):
+            size = len(values[0])
+            held = dict(zip(own, values, strict=True))
+            for name, rows in self.arrays.items():
+                if len(rows) < at + size:
+                    raise BadData(
+                        f"the vectors of {name!r} have {len(rows):,} rows, and {self.source} has more; give one a row"
+                    )
+                held[name] = list(rows[at : at + size])
+            yield [held[name] for name in wanted]
+            at += size
+        for name, rows in self.arrays.items():
+            if len(rows) > at:
+                raise BadData(
+                    f"the vectors of {name!r} have {len(rows):,} rows, and {self.source} has {at:,}; give one for each"
+                )

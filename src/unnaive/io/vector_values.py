@@ -1,0 +1,66 @@
+"""Cells that hold vectors, such as embeddings of whole texts, → numbers, checked: one length, all finite."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from unnaive.base.errors import BadData
+from unnaive.base.types import Floats
+from unnaive.text.vector_units import LARGEST_POWER, write_vectors
+
+LARGEST = 2.0**LARGEST_POWER
+LEAST_LENGTH = 4  # of lists that are taken for vectors though nobody says so
+_BETWEEN = re.compile(r"[\s,;]+")
+
+
+def read_vector(value: Any, name: str) -> Floats:
+    """The numbers of a cell (n_dims,): a list, an array, or text such as "[0.1, 0.2]".
+
+    >>> read_vector("[0.1, 2]", "v"), read_vector([1, 2], "v")
+    (array([0.1, 2. ]), array([1., 2.]))
+    """
+    held = [part for part in _BETWEEN.split(value.strip().strip("[](){}")) if part] if isinstance(value, str) else value
+    try:
+        numbers = np.asarray(held, np.float64)
+    except (TypeError, ValueError):
+        numbers = np.zeros(())
+    if numbers.ndim != 1 or not len(numbers):
+        shown = str(value)[:40]
+        raise BadData(f"field {name!r} is a vector, and a value of it is {shown!r}; give a list of numbers")
+    if not bool(np.isfinite(numbers).all()) or float(np.abs(numbers).max()) >= LARGEST:
+        raise BadData(f"field {name!r} has a vector with a value that is no finite number; leave such a cell empty")
+    return numbers
+
+
+def holds_vectors(values: Sequence[Any]) -> bool:
+    """Whether values are evidently vectors: lists or arrays of numbers, of one length from LEAST_LENGTH on.
+
+    >>> holds_vectors([[0.1, 0.2, 0.3, 0.5], None]), holds_vectors([[1, 2]]), holds_vectors([["a", "b", "c", "d"]])
+    (True, False, False)
+    """
+    filled = [value for value in values if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) > 0]
+    if not filled or len(filled) < sum(value is not None for value in values) or len({len(one) for one in filled}) > 1:
+        return False
+    return len(filled[0]) >= LEAST_LENGTH and all(isinstance(one, (float, np.number)) for one in filled[0])
+
+
+def vector_units(
+    values: Sequence[Any], name: str, length: int, is_missing: Callable[[Any], bool]
+) -> list[tuple[int, str] | None]:
+    """(how many numbers, its units) of each vector; None for an empty cell. All must have `length` numbers, 0 for any.
+
+    >>> vector_units([[0.5], None], "v", 1, lambda value: value is None)
+    [(1, '(1)\\x1f0+-1'), None]
+    """
+    rows = [None if is_missing(value) else read_vector(value, name) for value in values]
+    filled = [row for row in rows if row is not None]
+    length = length or (len(filled[0]) if filled else 0)
+    other = next((len(row) for row in filled if len(row) != length), None)
+    if other is not None:
+        raise BadData(f"the vectors of field {name!r} have {length} numbers, and one of {other} came; embed alike")
+    units = iter(write_vectors(np.array(filled))) if filled else iter(())
+    return [None if row is None else (length, next(units)) for row in rows]

@@ -1,0 +1,145 @@
+"""An approximate update of a pool: only the weights of the words in the changed documents move, in milliseconds.
+
+Solvers of the members give every document a dual variable, and weights are sums of documents times these. Here the dual
+variables of all other documents stay as they are, and those a (n_docs, n_classes) of the new ones are solved for. With
+r(s), the residual of the pool at the scores s of a document, which is what its loss draws them by,
+
+    weights of a view += step · Σ_d a_d z_dᵀ,   a_d = r(s_d) at the scores that the new weights give.
+
+To forget documents, the same is taken away with the residuals that they have: what was learnt in this way is forgotten
+but for rounding. Weights of naive Bayes, document frequencies, calibration and held-out scores stay; words that no
+document had before stay unknown. An exact update makes the model of all documents, whatever was adjusted before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from unnaive.base.errors import UnnaiveError
+from unnaive.base.log_functions import softmax_rows
+from unnaive.base.types import Floats, Sparse
+from unnaive.data.products import take_columns
+from unnaive.linear.linear import Linear
+from unnaive.models.auto.pool import Pool
+from unnaive.models.auto.recipe import Recipe
+from unnaive.models.auto.views import CHARACTERS, COLUMNS, PAIRS, WORDS
+
+TERM_VIEWS = (WORDS, PAIRS, CHARACTERS, COLUMNS)  # in the order of a pool's parts; those of vectors follow
+
+AT_ONCE = 64  # documents that are solved for together
+MOST_STEPS = 300
+CLOSE = 1e-6  # residuals that another step would change
+# what a document moves a member by, beside its residual in the pool: C·(y − p) of a softmax, 2·C·(1 − y·s) of a hinge,
+# times the square of the log-count ratio of an NB-SVM
+PULL = {"maxent": 1.0, "softmax": 1.0, "svm": 2.0, "nbsvm": 4.0}
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A view of the pool: its number, its weighted documents (n_docs, n_columns), and the step of its weights."""
+
+    number: int
+    Z: Sparse
+    step: float
+
+
+def adjust_pool(pool: Pool, X: Sparse, Y: Sparse, weight: Floats | None = None, *, gone: bool = False) -> Pool:
+    """The pool after documents X (n_docs, n_terms) with labels Y (n_docs, n_classes) were learnt, or forgotten.
+
+    The report of its recipe counts the documents.
+    """
+    X, Y = csr_array(X), csr_array(Y)
+    found = [(n, steps) for n, steps in enumerate(find_steps(pool.recipe, len(pool.parts))) if steps]
+    parts = list(pool.parts)
+    rows = np.arange(X.shape[0])
+    for at in range(0, len(rows), AT_ONCE):
+        own = rows[at : at + AT_ONCE]
+        documents, labels = csr_array(X[own]), csr_array(Y[own]).toarray().astype(np.float64)
+        scale = np.ones(len(own)) if weight is None else np.asarray(weight, np.float64)[own]
+        views = [
+            _Part(number, parts[number][1].weighting.apply(take_columns(documents, parts[number][0])), step)
+            for number, step in found
+        ]
+        scores = replace(pool, parts=tuple(parts)).scores(documents)
+        if gone:
+            duals = -scale[:, None] * find_residuals(scores, labels, pool.link)
+        else:
+            duals = _solve_duals(scores, labels, scale, views, pool.link)
+        for view in views:
+            columns, linear = parts[view.number]
+            parts[view.number] = columns, _moved(linear, view, duals)
+    recipe = _count_change(pool.recipe, X.shape[0])
+    return replace(pool, parts=tuple(parts), recipe=recipe)
+
+
+def find_steps(recipe: Recipe, n_parts: int) -> list[float]:
+    """The step of each part's weights: Σ_members factor · C · PULL, 0 for a part without solvers or of vectors.
+
+    >>> members = [{"view": "words", "family": "maxent", "settings": [10.0, 1.0, 0.1], "factor": 0.5},
+    ...            {"view": "words", "family": "complement", "settings": [0.1], "factor": 1.0}]
+    >>> find_steps({"members": members}, 1)
+    [5.0]
+    """
+    names = dict.fromkeys(member["view"] for member in recipe["members"])
+    views = [view for view in TERM_VIEWS if view in names] + [view for view in names if view not in TERM_VIEWS]
+    if len(views) != n_parts:
+        raise UnnaiveError("this model has other parts than it was trained with; update it exactly")
+    return [
+        sum(
+            PULL.get(one["family"], 0.0) * one["factor"] * one["settings"][0]
+            for one in recipe["members"]
+            if one["view"] == view and view in TERM_VIEWS
+        )
+        for view in views
+    ]
+
+
+def find_residuals(scores: Floats, labels: Floats, link: str) -> Floats:
+    """−∂loss/∂score (n_docs, n_classes), where the loss is −log p of the labels.
+
+    Of classes that exclude each other p_c ∝ σ(s_c), so the residual is (y_c − p_c)·σ(−s_c); else y_c − σ(s_c).
+
+    >>> find_residuals(np.zeros((1, 2)), np.array([[1.0, 0.0]]), "one-of-all")
+    array([[ 0.25, -0.25]])
+    """
+    away = np.exp(-np.logaddexp(0.0, scores))  # σ(−s)
+    residuals: Floats = labels - (1 - away)
+    if link == "one-of-all":
+        residuals = (labels - softmax_rows(-np.logaddexp(0.0, -scores))) * away
+    return residuals
+
+
+def _solve_duals(scores: Floats, labels: Floats, scale: Floats, views: list[_Part], link: str) -> Floats:
+    """a = scale · r(scores + K·a), with K the products of the documents with each other; by damped steps.
+
+    The derivative of r is at most ½, so a step of 1 / (1 + λ/2) goes downhill, with λ the largest eigenvalue of K.
+    """
+    K = np.zeros((len(scores), len(scores)))
+    for view in views:
+        K += view.step * (view.Z @ view.Z.T).toarray()
+    largest = float(np.linalg.eigvalsh(K)[-1]) * float(scale.max(initial=1.0))
+    size, duals = 1.0 / (1.0 + largest / 2), np.zeros(scores.shape)
+    for _ in range(MOST_STEPS):
+        change = scale[:, None] * find_residuals(scores + K @ duals, labels, link) - duals
+        duals += size * change
+        if np.abs(change).max(initial=0.0) <= CLOSE:
+            break
+    return duals
+
+
+def _moved(linear: Linear, view: _Part, duals: Floats) -> Linear:
+    """The linear model with weights += step · duals'·Z, in the columns that the documents have."""
+    used = np.unique(view.Z.indices)
+    table = np.array(linear.sparse_weights)  # a copy: that of a model is read-only
+    if table.ndim != 2:
+        raise UnnaiveError("this model has compressed weights; update it exactly")
+    table[:, used] += (view.step * (duals.T @ take_columns(view.Z, used))).astype(table.dtype)
+    return replace(linear, sparse_weights=table)
+
+
+def _count_change(recipe: Recipe, n_docs: int) -> Recipe:
+    report = recipe["report"]
+    return {**recipe, "report": {**report, "approximate": report.get("approximate", 0) + n_docs}}

@@ -1,0 +1,164 @@
+"""How many seconds the steps of `auto` take, for the estimate of the time left.
+
+Measured on files of 10,000 to 1.2 million documents (benchmarks/auto_size.py). Nothing is decided by these: plans go by
+`plan.fitting_work`, and the same plan is chosen whatever this file says.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from unnaive.learning.class_limits import DataSize
+from unnaive.models.auto.candidates import Candidate
+from unnaive.models.auto.members import DEAR, FAMILIES, HINGES
+from unnaive.models.auto.plan import PREPARING, SearchPlan, Size, make_plan
+from unnaive.models.auto.search import ENOUGH, GO_ON
+from unnaive.models.auto.views import CHARACTERS, COLUMNS, PAIRS, WORDS
+
+ORDERING = 260.0  # processor seconds for 10⁹ cells that are put in order, hashed, and searched for shared passages
+
+
+class Times(NamedTuple):
+    """How many times what its family costs a solver takes: of words, and of characters, which need fewer passes."""
+
+    words: float
+    characters: float
+
+
+SEARCHING, LAST = Times(1.2, 0.4), Times(2.5, 0.5)  # the last fit has a smaller tol
+PARALLEL = 0.8  # n threads solve n^PARALLEL times as fast
+# of the solvers that may go on to the next view, or into the pool, before it is known; and where there is one view
+LIKELY, LIKELY_ALONE = 0.4, 0.7
+# shares of the cells that views have where only the number of all is known, by how texts are read
+USUAL_SHARES = {"both": {WORDS: 0.055, PAIRS: 0.1, CHARACTERS: 0.845}, "columns": {COLUMNS: 1.0}}
+
+
+def ordering_work(n_cells: int) -> float:
+    """Processor seconds of what comes before the search.
+
+    >>> ordering_work(10**8)
+    26.0
+    """
+    return ORDERING * n_cells / 1e9
+
+
+def fit_work(
+    view: str, family: str, cells: float, n_classes: int, times: Times, threads: int = 1, *, beside: bool = False
+) -> float:
+    """Seconds of fitting one member; a solver takes `times` what its family costs, and that of a hinge all threads.
+
+    beside  whether it goes on beside a hinge, with which it shares the threads
+
+    >>> fit_work("words", "maxent", 1e8, 2, LAST), fit_work("characters", "complement", 1e8, 2, LAST)
+    (5.0, 0.2)
+    >>> fit_work("words", "nbsvm", 1e8, 2, LAST), round(fit_work("words", "nbsvm", 1e8, 2, LAST, threads=2), 2)
+    (10.0, 5.74)
+    """
+    cost = FAMILIES[family].cost / (threads**PARALLEL if family in HINGES or beside else 1.0)
+    solver = FAMILIES[family].cost >= DEAR
+    if solver:
+        cost *= times.characters if view == CHARACTERS else times.words
+    return cells * n_classes * cost / 1e9
+
+
+def count_fits(candidates: Sequence[Candidate], held_out: Sequence[int]) -> Counter[str]:
+    """How many fits of each family a view takes, with so many documents held out in each split.
+
+    All candidates are tried until ENOUGH documents were held out, the best GO_ON of each family on the other splits.
+
+    >>> nbsvm = [Candidate("nbsvm", (C,)) for C in (0.1, 0.3, 1.0)]
+    >>> count_fits(nbsvm, [2500])["nbsvm"], count_fits(nbsvm, [200, 200, 200])["nbsvm"]
+    (3, 8)
+    """
+    each = Counter(one.family for one in candidates)
+    fits: Counter[str] = Counter()
+    judged = 0
+    for size in held_out:
+        fits += each if judged < ENOUGH else Counter({family: min(n, GO_ON) for family, n in each.items()})
+        judged += size
+    return fits
+
+
+@dataclass(frozen=True)
+class ExpectedWork:
+    """Processor seconds of the search and of the last fit.
+
+    size      of all documents
+    training  documents that a candidate learns from
+    held_out  documents that are held out in each split
+    threads   that solvers may take
+    """
+
+    size: Size
+    training: int
+    held_out: tuple[int, ...]
+    threads: int = 1
+
+    def candidate(self, view: str, family: str) -> float:
+        """Of one candidate in one split."""
+        return fit_work(view, family, self._searched(view), self.size.classes, SEARCHING, self.threads)
+
+    def preparing(self, view: str) -> float:
+        """Of weighting and summing the documents of a split."""
+        return PREPARING * self._searched(view) / 1e9
+
+    def search(self, view: str, candidates: Sequence[Candidate], share: float = 1.0) -> float:
+        """Of the search on a view; `share` of the solvers are tried, where it is not known yet which."""
+        whole = len(self.held_out) * self.preparing(view)
+        for family, times in count_fits(candidates, self.held_out).items():
+            likely = share if FAMILIES[family].cost >= DEAR else 1.0
+            whole += likely * times * self.candidate(view, family)
+        return whole
+
+    def last_fit(self, view: str, families: Sequence[str], documents: int | None, share: float = 1.0) -> float:
+        """Of training a member of each family on all documents of a view, solvers on at most `documents` of them."""
+        cells, n_docs = self.size.cells[view], max(self.size.documents, 1)
+        part = 1.0 if documents is None else min(1.0, documents / n_docs)
+        whole = PREPARING * cells / 1e9
+        beside = any(family in HINGES for family in families)
+        for family in families:
+            solver = FAMILIES[family].cost >= DEAR
+            own = cells * part if solver else cells
+            work = fit_work(view, family, own, self.size.classes, LAST, self.threads, beside=beside)
+            whole += (share if solver else 1.0) * work
+        return whole
+
+    def rest(self, plan: SearchPlan, views: Sequence[str], candidates: Sequence[Candidate]) -> float:
+        """Of the search on `views`, the first with these candidates, the others perhaps with fewer, and the last fit.
+
+        >>> size = Size(10_000, 20, {"words": 350_000})
+        >>> plan = make_plan(size, "normal")
+        >>> round(ExpectedWork(size, 7_500, (2_500,)).rest(plan, ["words"], plan.candidates), 2)
+        1.81
+        """
+        families = sorted({one.family for one in plan.candidates})
+        others = LIKELY if tuple(views[:1]) == plan.views[:1] else 1.0  # after the first view it is known which go on
+        whole = sum(self.search(view, candidates, 1.0 if number == 0 else others) for number, view in enumerate(views))
+        likely = LIKELY if len(plan.views) > 1 else LIKELY_ALONE
+        return whole + sum(self.last_fit(view, families, plan.documents, likely) for view in plan.views)
+
+    def _searched(self, view: str) -> float:
+        return self.size.cells.get(view, 0) * self.training / max(self.size.documents, 1)
+
+
+def first_estimate(
+    size: DataSize, budget: str | float, threads: int = 1, *, reads_characters: bool
+) -> tuple[float, float]:
+    """Seconds of putting the counted documents in order, and of all, before it is known what their cells are of.
+
+    >>> estimate = first_estimate(DataSize(10_000, 220_000, 6_300_000, 20), "normal", reads_characters=True)
+    >>> [round(part, 1) for part in estimate]
+    [1.6, 9.1]
+    """
+    shares = USUAL_SHARES["both" if reads_characters else "columns"]
+    cells = {view: int(share * size.cells) for view, share in shares.items()}
+    own = Size(size.documents, size.classes, cells)
+    plan = make_plan(own, budget)
+    n_train = min(plan.training, size.documents * (plan.n_folds - 1) // plan.n_folds)
+    held_out = min(plan.held_out, size.documents // plan.n_folds)
+    expected = ExpectedWork(own, n_train, (held_out,) * plan.n_judged, threads)
+    ordering = ordering_work(size.cells)
+    return ordering, ordering + expected.rest(plan, plan.views, plan.candidates)

@@ -1,0 +1,70 @@
+"""Soft labels beyond memory: a data file whose documents come once for each label, their probabilities kept aside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from unnaive.base.types import Floats
+from unnaive.data.soft_labels import expand_probabilities
+from unnaive.data.training_data import TrainingData
+from unnaive.io.datafiles import Batch, DataFile
+from unnaive.io.soft_columns import SoftColumns
+from unnaive.scaleout.matrix import documents_on_disk
+from unnaive.scaleout.streaming import LearntHashes, Resources
+from unnaive.text.buffer import TextBuffer
+from unnaive.text.tokens import TokenRule
+
+
+@dataclass(frozen=True)
+class SoftDataFile(DataFile):
+    """A data file that is read as labelled documents: each text once for each label that has any probability.
+
+    once     each text with one of them alone
+    soft     names or patterns of the columns that have the probability of each label
+    weights  the probabilities of the documents that were read last, batch by batch
+    hashes   of the texts, each once
+    """
+
+    soft: tuple[str, ...] = ()
+    once: bool = False
+    weights: list[Floats] = field(default_factory=list)
+    hashes: LearntHashes = field(default_factory=LearntHashes)
+
+    def batches(self, *, labelled: bool, keep: bool = False) -> Iterator[Batch]:
+        """All documents, a batch at a time; their weights are known when the last was read."""
+        self.weights.clear()
+        self.hashes.clear()
+        columns, first = SoftColumns(self.soft), 0
+        for batch in super().batches(labelled=False, keep=True):
+            rows, labels, weight = expand_probabilities(columns.values(batch, self.name), len(batch.texts), first)
+            if self.once:
+                rows, place = np.unique(rows, return_index=True)
+                labels, weight = [labels[at] for at in place.tolist()], weight[place]
+            self.hashes.add(batch.texts, [("",)] * len(batch.texts))
+            self.weights.append(weight)
+            first += len(batch.texts)
+            texts = batch.texts
+            texts = texts.take(rows) if isinstance(texts, TextBuffer) else [texts[row] for row in rows.tolist()]
+            yield Batch(texts, [(label,) for label in labels], [])
+        columns.leave_labels_out(self.options.log)
+
+
+@contextmanager
+def soft_documents_on_disk(
+    source: DataFile, soft: tuple[str, ...], rule: TokenRule, *, n_jobs: int | None, resources: Resources
+) -> Iterator[tuple[TrainingData, int]]:
+    """(what a model is trained on, how many texts), as in memory, with the counted documents in a matrix on disk."""
+    options = {name: getattr(source, name) for name in source.__dataclass_fields__}
+    file = SoftDataFile(**options, soft=soft, hashes=LearntHashes(resources.memory))
+    each_once = SoftDataFile(**options, soft=soft, once=True, hashes=LearntHashes(0))
+    with documents_on_disk(file, rule, n_jobs=n_jobs, resources=resources, each_once=each_once) as data:
+        weight = np.concatenate([np.zeros(0), *file.weights])
+        file.weights.clear()
+        report = data.report | ({"without_hashes": True} if file.hashes.given_up else {})
+        rows = None if data.rows is None else replace(data.rows, weight=weight)
+        hashes = file.hashes.total(multilabel=False)
+        yield replace(data, rows=rows, report=report).with_reading(text_hashes=hashes), file.hashes.n_texts

@@ -1,0 +1,117 @@
+"""Vectors as terms: each number a sum of signed powers of two, with a term for each, so that counts stay whole numbers.
+
+A number keeps 8 significant bits, as bfloat16 does, in the non-adjacent form, which has fewest powers: .75 of dimension
+17 is +2^0 − 2^-2, the units "17+0" and "17--2"; about three units stand for a number. A first unit, "(384)", says that
+there is a vector of 384 numbers. What is linear in the numbers is linear in the terms, and no term depends on other
+documents.
+
+Reitwiesner (1960), Binary arithmetic.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.base.types import Floats, Ids
+from unnaive.text.sections import FIXED, UNIT
+
+SIGNIFICANT = 8  # bits of a number
+LEAST_POWER, LARGEST_POWER = -64, 64  # what is smaller is 0, what is larger no number of a vector
+ROWS_AT_ONCE = 256
+NAMED_AT_ONCE = 16  # powers, whose units are made at a time
+_BITS = np.arange(SIGNIFICANT + 2)
+_POWER = re.compile(r"(\d{1,7})([+-])(-?\d{1,3})")
+
+
+def write_vectors(rows: Floats) -> list[str]:
+    """The units of each vector of `rows` (n_rows, n_dims), behind one another.
+
+    >>> [units.split(UNIT) for units in write_vectors(np.array([[0.75, 0.0, -2.0], [0.0, 0.0, 0.0]]))]
+    [['(3)', '0+0', '0--2', '2-1'], ['(3)']]
+    """
+    found: list[str] = []
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        found += _write_rows(np.asarray(rows[start : start + ROWS_AT_ONCE], np.float64))
+    return found
+
+
+def _write_rows(rows: Floats) -> list[str]:
+    n_rows, n_dims = rows.shape
+    part, power = np.frexp(rows)
+    whole = np.rint(part * (1 << SIGNIFICANT)).astype(np.int64)
+    whole[(whole == 0) | (power < LEAST_POWER)] = 0
+    size, half = np.abs(whole), np.abs(whole) >> 1
+    carried = size + half
+    differs = half ^ carried  # non-adjacent form: its positive bits are those of 3n/2, its negative ones those of n/2
+    signs = ((carried & differs)[:, :, None] >> _BITS & 1) - ((half & differs)[:, :, None] >> _BITS & 1)
+    row, dim, bit = np.nonzero(signs[:, :, ::-1])
+    bit = SIGNIFICANT + 1 - bit
+    negative = (signs[row, dim, bit] < 0) ^ (whole[row, dim] < 0)
+    powers = power[row, dim] - SIGNIFICANT + bit
+    lowest = int(powers.min(initial=0)) // NAMED_AT_ONCE * NAMED_AT_ONCE
+    n_powers = (int(powers.max(initial=0)) - lowest) // NAMED_AT_ONCE * NAMED_AT_ONCE + NAMED_AT_ONCE
+    names = _unit_names(n_dims, lowest, n_powers)[dim, powers - lowest, negative.astype(np.int8)]
+    ends = np.searchsorted(row, np.arange(1, n_rows))
+    marker = f"({n_dims})"
+    return [UNIT.join([marker, *units.tolist()]) for units in np.split(names, ends)]
+
+
+@lru_cache(maxsize=4)
+def _unit_names(n_dims: int, lowest: int, n_powers: int) -> NDArray[Any]:
+    """The units by dimension, power from `lowest` on, and sign (n_dims, n_powers, 2)."""
+    powers = range(lowest, lowest + n_powers)
+    names = [[[f"{dim}+{power}", f"{dim}-{power}"] for power in powers] for dim in range(n_dims)]
+    return np.array(names, dtype=object)
+
+
+class PowerTerms(NamedTuple):
+    """The terms of a vector field among others: their places, and the dimension, sign and power of each."""
+
+    places: Ids
+    dims: Ids
+    signs: NDArray[Any]
+    powers: NDArray[Any]
+
+
+def find_power_terms(terms: Sequence[str], key: str, n_dims: int) -> PowerTerms:
+    """The terms that stand for powers of two in the numbers of the vectors of a field.
+
+    >>> find_power_terms(["ball", "v=(2)", "v=0+-1", "v=1-3"], "v", 2)
+    PowerTerms(places=array([2, 3]), dims=array([0, 1]), signs=array([ 1, -1]), powers=array([-1,  3]))
+    """
+    start = key + FIXED
+    found = [
+        (place, int(match[1]), 1 if match[2] == "+" else -1, int(match[3]))
+        for place, term in enumerate(terms)
+        if term.startswith(start) and (match := _POWER.fullmatch(term, len(start)))
+    ]
+    table = np.array([one for one in found if one[1] < n_dims], np.int64).reshape(-1, 4)
+    return PowerTerms(*table.T)
+
+
+def marker_term(key: str, n_dims: int) -> str:
+    """The term that says that a vector is there.
+
+    >>> marker_term("v", 3)
+    'v=(3)'
+    """
+    return f"{key}{FIXED}({n_dims})"
+
+
+def power_terms(key: str, n_dims: int, lowest: Sequence[int], highest: Sequence[int]) -> list[str]:
+    """The marker, and the terms of all powers from `lowest` to `highest` of each dimension (n_dims,).
+
+    >>> power_terms("v", 1, [-1], [0])
+    ['v=(1)', 'v=0+-1', 'v=0--1', 'v=0+0', 'v=0-0']
+    """
+    spans = zip(lowest, highest, strict=True)
+    return [marker_term(key, n_dims)] + [
+        f"{key}{FIXED}{dim}{sign}{power}"
+        for dim, (low, high) in enumerate(spans) for power in range(low, high + 1) for sign in "+-"
+    ]  # fmt: skip

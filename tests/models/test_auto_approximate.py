@@ -1,0 +1,129 @@
+"""`auto` changed approximately: told everywhere, undone by forgetting, and exact again after the next training."""
+
+import json
+
+import numpy as np
+import pytest
+
+from unnaive import Auto, TextClassifier
+from unnaive.apps.cli.main import exit_code
+from unnaive.base.errors import UnnaiveError
+from unnaive.classifier.receipts import model_hash
+from unnaive.io.tickets import load_tickets
+from unnaive.models.auto.adjust import find_residuals
+
+N = 260
+
+
+@pytest.fixture(scope="module")
+def tickets():
+    corpus = load_tickets()
+    rows = np.random.default_rng(2).permutation(len(corpus))[: N + 12]
+    return [corpus.texts[row] for row in rows], [corpus.labels[row][0] for row in rows]
+
+
+@pytest.fixture(scope="module")
+def trained(tickets):
+    texts, labels = tickets
+    return TextClassifier("auto", budget="fast").fit(texts[:N], labels[:N])
+
+
+def copy_of(classifier):
+    return TextClassifier.from_fitted(classifier.fitted_)
+
+
+def right_probability(classifier, texts, labels):
+    places = [list(classifier.classes_).index(label) for label in labels]
+    return classifier.predict_proba(texts)[np.arange(len(texts)), places]
+
+
+def test_new_documents_are_learnt_and_forgotten_again(tickets, trained):
+    """Each becomes likelier to be of its class; forgetting them gives the scores back, but for rounding."""
+    texts, labels = (part[N:] for part in tickets)
+    changed = copy_of(trained).partial_fit(texts, labels, approximate=True)
+    assert np.all(right_probability(changed, texts, labels) > right_probability(trained, texts, labels))
+    assert changed.fitted_.documents.n_docs == N + 12
+    assert changed.fitted_.n_approximate == 12
+    changed.forget(texts, labels, approximate=True)
+    np.testing.assert_allclose(changed.predict_proba(texts), trained.predict_proba(texts), atol=2e-4)
+    assert changed.fitted_.documents == trained.fitted_.documents
+
+
+def test_the_next_exact_change_is_the_model_of_all_documents(tickets, trained):
+    """Bit for bit: what was adjusted leaves no trace."""
+    texts, labels = tickets
+    changed = copy_of(trained).partial_fit(texts[N:], labels[N:], approximate=True)
+    exact = TextClassifier("auto", budget="fast").fit(texts, labels)
+    assert model_hash(changed.fitted_) != model_hash(exact.fitted_)
+    assert model_hash(changed.remake().fitted_) == model_hash(exact.fitted_)
+    assert changed.fitted_.n_approximate == 0
+
+
+def test_rows_of_counts_are_adjusted_too():
+    X, y = np.eye(4, dtype=int)[[0, 1, 2, 3] * 8], np.array(["a", "b", "a", "b"] * 8)
+    model = Auto(budget="fast").fit(X, y)
+    before = model.predict_proba([[0, 0, 0, 1]])[0, 0]
+    model.partial_fit([[0, 0, 0, 1]] * 3, ["a"] * 3, approximate=True)
+    assert model.predict_proba([[0, 0, 0, 1]])[0, 0] > before
+    model.forget([[0, 0, 0, 1]] * 3, ["a"] * 3, approximate=True)
+    assert model.predict_proba([[0, 0, 0, 1]])[0, 0] == pytest.approx(before, abs=1e-4)
+    with pytest.raises(UnnaiveError, match="takes no new columns"):
+        model.partial_fit([[0, 0, 0, 1, 1]], ["a"], grow=True, approximate=True)
+
+
+def test_residuals_are_the_slope_of_the_loss():
+    """By differences, of both links."""
+    rng = np.random.default_rng(1)
+    scores, labels = rng.normal(size=(3, 4)), np.eye(4)[[0, 2, 2]]
+
+    def losses(link, scores):
+        odds = -np.logaddexp(0.0, -scores)
+        if link == "one-of-all":
+            return -(labels * (odds - np.logaddexp.reduce(odds, axis=1, keepdims=True))).sum()
+        return -(labels * odds + (1 - labels) * -np.logaddexp(0.0, scores)).sum()
+
+    for link in ("one-of-all", "log-odds"):
+        slope = np.empty_like(scores)
+        for place in np.ndindex(scores.shape):
+            moved = np.zeros_like(scores)
+            moved[place] = 1e-6
+            slope[place] = (losses(link, scores + moved) - losses(link, scores - moved)) / 2e-6
+        np.testing.assert_allclose(find_residuals(scores, labels, link), -slope, atol=1e-8)
+
+
+def test_what_cannot_be_approximate_is_a_sentence(tickets, trained):
+    texts, labels = tickets
+    with pytest.raises(UnnaiveError, match="neither adds nor ends classes"):
+        copy_of(trained).partial_fit(["a new thing"], ["novel"], grow=True, approximate=True)
+    with pytest.raises(UnnaiveError, match="give one of the two"):
+        copy_of(trained).partial_fit(texts[N:], labels[N:], keep_choice=True, approximate=True)
+    with pytest.raises(UnnaiveError, match="keeps counts, so its updates are exact"):
+        TextClassifier("multinomial").fit(texts, labels).partial_fit(texts[:2], labels[:2], approximate=True)
+    with pytest.raises(UnnaiveError, match="has no approximate update"):
+        TextClassifier("nbsvm").fit(texts, labels).partial_fit(texts[:2], labels[:2], approximate=True)
+
+
+def test_commands_receipts_and_descriptions_say_so(tickets, trained, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    texts, labels = (part[N:] for part in tickets)
+    rows = [json.dumps({"text": text, "label": label}) for text, label in zip(texts, labels, strict=True)]
+    (tmp_path / "new.jsonl").write_text("\n".join(rows) + "\n")
+    trained.save("m.model")
+
+    def run(words):
+        code = exit_code(words.split())
+        return code, " ".join(capsys.readouterr().out.split())
+
+    code, shown = run("update m.model new.jsonl --approximate")
+    assert code == 0
+    assert "12 documents changed the weights approximately; exact again with: unnaive update m.model" in shown
+    assert "12 documents were learnt or forgotten approximately since then" in run("inspect m.model")[1]
+    assert run("forget m.model new.jsonl --approximate --receipt r.json")[0] == 0
+    receipt = json.loads((tmp_path / "r.json").read_text())
+    assert receipt["kept_from_before"] == ["weights, approximately"]
+    assert "its weights were changed approximately" in receipt["statement"]
+    code, shown = run("verify m.model --receipt r.json --forgotten new.jsonl")
+    assert code == 0
+    assert "that the weights do not depend on the documents: they were changed approximately" in shown
+    assert run("update m.model new.jsonl --approximate --keep-choice")[0] == 2
+    assert run("update m.model new.jsonl --approximate --rechoose")[0] == 2
