@@ -40,7 +40,7 @@ Approximate = Annotated[
     bool,
     typer.Option(
         "--approximate",
-        help="Of auto: move the weights for these documents alone, in a moment; the next exact change trains it anew.",
+        help="For auto: adjust the weights for these documents only; fast; the next exact change trains again.",
     ),
 ]
 

@@ -77,7 +77,9 @@ def compare(
     ] = None,
     against: Annotated[str | None, typer.Option(help="Model to test the others against; by default the first.")] = None,
     vectors: Annotated[
-        Path | None, READ, typer.Option(metavar="FILE", help="Word vectors, for the models that weigh them.")
+        Path | None,
+        READ,
+        typer.Option(metavar="FILE", help="File of word vectors, for the models that use them; by default none."),
     ] = None,
     min_df: Annotated[
         int, typer.Option(help="Minimum number of training documents that a term occurs in; rarer terms are left out.")

@@ -30,7 +30,7 @@ TRAINING = TrainingOptions.declared()
 SETTINGS_HELP = {
     "alpha": "Additive (Laplace) smoothing: added to every count.",
     "smoothing": "Smoothing of term probabilities: laplace, jelinek-mercer or absolute.",
-    "budget": "Work of auto: fast, normal (a minute or two), thorough (ten times that), or seconds of two cores.",
+    "budget": "Search of auto: fast, normal (default, a minute or two), thorough (ten times as long), or seconds.",
 }
 
 
