@@ -196,7 +196,7 @@ class ConformalScores:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, settings: dict[str, Any], n_classes: int) -> ConformalScores:
-        """The inverse of `to_arrays`; trusts nothing, since models come from files."""
+        """The inverse of `to_arrays`; every value is checked, since models come from files."""
         sizes = settings["class_documents"]
         if len(sizes) != n_classes or any((name in settings) != (name in arrays) for name in ("several", "novelty")):
             raise ValueError("its held-out scores have sizes that do not fit its classes")

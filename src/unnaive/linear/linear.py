@@ -166,7 +166,7 @@ class Linear(Scorer):
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
-        """The inverse of `to_arrays`; trusts nothing, since models come from files."""
+        """The inverse of `to_arrays`; every value is checked, since models come from files."""
         try:
             check_keys(settings, "link", "tf", "norm", "shape")
             n_classes, n_terms = (read_whole(size, "shape") for size in settings["shape"])

@@ -46,7 +46,7 @@ Approximate = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verbs to the command line."""
+    """Add the commands."""
     app.command()(update)
     app.command()(forget)
     app.command()(merge)

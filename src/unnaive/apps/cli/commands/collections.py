@@ -31,7 +31,7 @@ CollectionNames = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.add_typer(collections, name="collections")
 
 

@@ -32,7 +32,7 @@ NEW_QUESTION = "Hello, our printer and the scanner lost their USB driver after t
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command()(demo)
 
 
@@ -124,7 +124,7 @@ def show_terms(screen: Console, model: TextClassifier) -> None:
     from unnaive.apps.cli.screen import plain_table
 
     heading(screen, 3, "Look inside")
-    table = plain_table("queue", "terms that speak most for it")
+    table = plain_table("queue", "strongest terms")
     for label in model.classes_.tolist():
         table.add_row(label, ", ".join(term for term, _ in model.top_terms(label, 7)))
     screen.print(table)

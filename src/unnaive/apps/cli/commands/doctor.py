@@ -27,7 +27,7 @@ OPTIONAL = {
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command()(doctor)
 
 

@@ -28,7 +28,7 @@ NARROW = 60  # columns of a screen, below which tables have short headings
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command()(evaluate)
 
 

@@ -14,7 +14,7 @@ from unnaive.base.visible_text import visible_json
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command("import")(import_model)
 
 

@@ -21,7 +21,7 @@ SCALES = {"scores": "score", "probabilities": "probability", "relative": "score 
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command()(inspect)
 
 

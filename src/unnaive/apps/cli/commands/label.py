@@ -27,7 +27,7 @@ MIGRATED = ("csv", "jsonl", "parquet", "prodigy", "label-studio")
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command()(label)
 
 

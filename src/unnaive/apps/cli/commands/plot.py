@@ -27,7 +27,7 @@ OF_A_MODEL = {
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command()(plot)
 
 

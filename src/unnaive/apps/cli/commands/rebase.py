@@ -17,7 +17,7 @@ SHOWN = 10  # documents listed on the screen
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command()(rebase)
 
 

@@ -35,7 +35,7 @@ SETTINGS_HELP = {
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command()(train)
 
 

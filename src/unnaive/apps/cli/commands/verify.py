@@ -24,7 +24,7 @@ class NotVerified(UnnaiveError):
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command()(verify)
 
 
