@@ -36,18 +36,18 @@ LAYOUT: dict[str, dict[str, str]] = {
     "update": {
         "": "--output --label --text --grow --keep-choice",
         "Stream": "--follow --every --batch",
-        "Ways to update": "--approximate --rechoose --key",
+        "Search and register": "--rechoose --approximate --key",
     },
     "forget": {
         "": "--output --label --text --receipt --keep-choice",
-        "Ways to forget": "--approximate",
         "Receipt": "--sign --key",
+        "Search": "--approximate",
     },
     "compress": {"": "--output --max-size --label --text --json"},
     "verify": {"": "--receipt --against --forgotten --label --text", "Receipt": "--signer --key"},
     "compare": {
         "": "--models --label --splits --train-sizes --html",
-        "Experiment": "--folds --vocabulary --min-df --vectors --measures --against",
+        "Experiment": "--folds --vocabulary --min-df --measures --against --vectors",
         "Output": "--records",
         "Input": "--data",
     },
