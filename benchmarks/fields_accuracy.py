@@ -1,6 +1,7 @@
 """Records with fields: our models and a ColumnTransformer of scikit-learn on five tables, accuracy and processor time.
 
 python benchmarks/fields_accuracy.py [TABLE …] [--models nbsvm auto-fast auto] [--peers svm logistic] [--vega FOLDER]
+    [--keep FOLDER] [--json FILE]
 
 The peers have, for each text, tf-idf of words and pairs with sublinear counts; one column for each category, year,
 month, weekday and hour; each number standardised and in ten bins; and LinearSVC or LogisticRegression, one against all
@@ -205,17 +206,17 @@ def paired_interval(ours, theirs):
     return difference, 1.96 * np.sqrt(max((better + worse) / n - difference**2, 0) / n)
 
 
-def compare(name, models, peers, folder):
-    """The rows of one table; each of our models is compared with each peer."""
+def compare(name, models, peers, folder, kept=None):
+    """The rows of one table; each of our models is compared with each peer. Results in `kept` are not made again."""
     records, labels, train, kinds = TABLES[name](folder)
     data = records[train], labels[train], records[~train], kinds
     theirs = {}
     for peer in peers:
-        right, seconds = measure(predict_peer, peer, data, labels[~train])
+        right, seconds = measure(predict_peer, peer, data, labels[~train], kept and kept / f"{name}-{peer}.npz")
         theirs[peer] = right, seconds
         yield {"table": name, "model": peer, "accuracy": float(right.mean()), "seconds": seconds}
     for model in models:
-        right, seconds = measure(predict_ours, model, data, labels[~train])
+        right, seconds = measure(predict_ours, model, data, labels[~train], kept and kept / f"{name}-{model}.npz")
         row = {"table": name, "model": model, "accuracy": float(right.mean()), "seconds": seconds, "against": {}}
         for peer, (others, took) in theirs.items():
             difference, half = paired_interval(right, others)
@@ -223,11 +224,17 @@ def compare(name, models, peers, folder):
         yield row
 
 
-def measure(predict, model, data, truth):
-    """(which test records are right, seconds of the processor)."""
+def measure(predict, model, data, truth, kept=None):
+    """(which test records are right, seconds of the processor); from the file `kept` where it is there."""
+    if kept is not None and kept.exists():
+        found = np.load(kept)
+        return found["right"], float(found["seconds"])
     start = time.process_time()
     right = predict(model, *data) == truth
-    return right, time.process_time() - start
+    seconds = time.process_time() - start
+    if kept is not None:
+        np.savez(kept, right=right, seconds=seconds)
+    return right, seconds
 
 
 def main():
@@ -238,13 +245,16 @@ def main():
     parser.add_argument("--peers", nargs="*", default=["svm", "logistic"])
     parser.add_argument("--vega", default=os.environ.get("UNNAIVE_VEGA"))
     parser.add_argument("--json")
+    parser.add_argument("--keep", type=Path, help="folder for the results of each model, by which a run goes on")
     asked = parser.parse_args()
+    if asked.keep is not None:
+        asked.keep.mkdir(parents=True, exist_ok=True)
     found = []
     for name in asked.tables or TABLES:
         if name in ("movies", "birdstrikes") and asked.vega is None:
             print(f"{name}: left out; name the folder data of the npm package vega-datasets with --vega")
             continue
-        for row in compare(name, asked.models, asked.peers, asked.vega and Path(asked.vega)):
+        for row in compare(name, asked.models, asked.peers, asked.vega and Path(asked.vega), asked.keep):
             found.append(row)
             more = "; ".join(
                 f"{peer} {one['difference']:+.4f} ± {one['half']:.4f} at {one['share of time']:.2f} of its time"

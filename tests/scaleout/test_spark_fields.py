@@ -62,7 +62,7 @@ def run(*words):
 
 
 def test_dataframes_of_records_give_the_local_model_and_labels(df, rows):
-    from unnaive.spark import fit, transform
+    from unnaive.spark import filter_texts, fit, transform
 
     labels = [row["queue"] for row in rows]
     for fields in (KINDS, list(KINDS)):
@@ -74,6 +74,9 @@ def test_dataframes_of_records_give_the_local_model_and_labels(df, rows):
     assert [row.prediction for row in found] == local.predict(rows).tolist()
     assert np.array_equal([row.share for row in found], local.predict_proba(rows))
     assert found[0].asDict().keys() == {*rows[0], "prediction", "share"}
+    kept = filter_texts(df, local, keep="bug", above=0.5).orderBy("ticket").collect()
+    bugs = local.predict_proba(rows)[:, list(local.classes_).index("bug")] >= 0.5
+    assert [row.ticket for row in kept] == [row["ticket"] for row, good in zip(rows, bugs, strict=True) if good]
     with pytest.warns(UserWarning, match="code .tells the label by itself."):
         assert set(fit(df, label="queue", fields="auto").fields) == {"subject", "text", "product", "age", "opened"}
     with pytest.raises(BadData, match="no column 'product', which is a field"):

@@ -80,7 +80,9 @@ def train_file(
         else:
             data = open_large_data(stack, classifier, spec, watched, limits, needs_corpus)
             n_docs = 0 if data is None else data.n_docs
-        if data is None:
+        if data is not None:
+            bar.rename(learning.format(count_noun(n_docs, "document")))
+        else:
             corpus, multilabel = _read_corpus(classifier, watched)
             if holdout is not None:
                 bar.rename(f"measuring {classifier.model} on documents set aside")
@@ -88,7 +90,6 @@ def train_file(
             n_docs = len(corpus)
             bar.rename(learning.format(count_noun(n_docs, "document")))
             data = _count_corpus(classifier, corpus, watched, multilabel)
-        bar.rename(learning.format(count_noun(n_docs, "document")))
         fitted = train(data, spec, progress=bar.event)
         measured |= {"out_of_core": data.report} if data.report else {}
         if corpus is not None and spec.model.keeps_choice:

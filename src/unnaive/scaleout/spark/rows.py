@@ -15,6 +15,7 @@ from unnaive.base.types import Label
 from unnaive.data.targets import plain_label
 from unnaive.io.columns import join_names
 from unnaive.io.fields import encode_records
+from unnaive.learning.fitted import FittedModel
 from unnaive.text.buffer import TextBuffer, as_texts
 from unnaive.text.sections import field_kinds
 
@@ -36,6 +37,18 @@ def record_column(df: Any, fields: Sequence[str]) -> Any:
         return encode_records({name: [value] for name, value in zip(names, values, strict=True)}, fields)[0]
 
     return F.udf(encode, "string")(*(df[f"`{name}`"] for name in names))
+
+
+def add_record_texts(df: Any, fitted: FittedModel, text: str) -> tuple[Any, str] | None:
+    """The DataFrame with a column of the records that a model reads, and the column's name; None where `text` is read.
+
+    A model of records reads the columns of its fields, unless `text` is another column, which holds records as texts.
+    """
+    fields = None if fitted.token_rule is None else fitted.token_rule.fields
+    if fields is None or (text in df.columns and text not in field_kinds(fields)):
+        return None
+    name = f"{text}_of_unnaive"
+    return df.withColumn(name, record_column(df, fields)), name
 
 
 def labelled_rows(df: Any, text: str, label: str, fields: Sequence[str] | None = None) -> Any:
