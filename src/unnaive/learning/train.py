@@ -15,7 +15,7 @@ from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning, choose
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
-from unnaive.data.field_vectors import FieldVectors, columns_of_words, missing_power_terms, vector_keys
+from unnaive.data.field_vectors import FieldVectors, columns_of_words
 from unnaive.data.folds import block_folds, fold_strata, folds, out_of_fold, shuffle_blocks, split_folds
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
@@ -35,12 +35,10 @@ from unnaive.learning.top_tuning import TOP, needs_top_scores, refuse_calibratio
 from unnaive.learning.training_options import TrainingOptions
 from unnaive.learning.tuned_models import N_FOLDS, find_tuning, keeps_documents, tune_choice, tune_model
 from unnaive.learning.tuning import TUNINGS
+from unnaive.learning.vectors import TAKERS, check_vectors, find_field_vectors, has_vectors, with_vector_words
 from unnaive.linear.scorer import Scorer
 from unnaive.linear.selection import check_select, min_df_for_full_table, select_terms
-from unnaive.text.token_rule import TokenRule
-from unnaive.text.vocabulary import Vocabulary
 
-TAKERS = "auto, maxent, nbsvm and svm"  # the models that weigh vectors
 DECISIONS = ("argmax", "untuned", *TUNINGS)
 # minimum number of documents to hold out any, then for fewer folds, then for a single part
 FEWEST_HELD_OUT, FEW, SOME = 10, 1_500, 4_500
@@ -92,7 +90,7 @@ def train(
     check_spec(spec)
     if isinstance(spec.optimise, dict):
         _check_costs(spec.optimise, data)
-    _check_vectors(data, spec)
+    check_vectors(data.token_rule, spec)
     if spec.model.statistic == "counts":
         return _learn_from_counts(data, spec, progress)
     if data.passes is not None:
@@ -118,13 +116,6 @@ def _announce(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback
     if total:
         details = {"what": "putting documents in order", "work": 0.0, "total_work": total, "pending": ordering}
         progress(spec.model.name, details)
-
-
-def _check_vectors(data: TrainingData, spec: TrainingSpec) -> None:
-    """An error where documents have vectors that the model cannot weigh."""
-    keys = vector_keys(None if data.token_rule is None else data.token_rule.fields)
-    if keys and not spec.model.takes_vectors:
-        raise UnnaiveError(f"{spec.model.title} cannot weigh the vectors of {keys[0][0]!r}; {TAKERS} can")
 
 
 def _learn_from_counts(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback | None) -> FittedModel:
@@ -386,40 +377,6 @@ def make_scorer(
     if used is None:
         return scorer, active
     return scorer.take_terms(used), used if active is None else active[used]
-
-
-def with_vector_words(
-    spec: TrainingSpec, rows: DocumentRows, rule: TokenRule | None
-) -> tuple[TrainingSpec, DocumentRows]:
-    """The documents with a column for every word that has a vector, and `spec` with the vectors of these terms.
-
-    So words of new texts count, though no training document has them, and numbers of vector fields larger than those of
-    training do.
-    """
-    if rows.vocabulary is None or rule is None:
-        return replace(spec, vectors=None), rows
-    vectors, vocabulary = spec.vectors, rows.vocabulary
-    if vectors is not None:
-        vectors = vectors.as_terms(rule)
-        vocabulary, _ = vocabulary.union(vectors.words)
-    keys = vector_keys(rule.fields)
-    vocabulary, _ = vocabulary.union(missing_power_terms(rows.vocabulary, keys))
-    parts = rows.X.data, rows.X.indices, rows.X.indptr
-    X = csr_array(parts, shape=(rows.X.shape[0], len(vocabulary)))
-    return replace(spec, vectors=vectors, vector_keys=keys), replace(rows, X=X, vocabulary=vocabulary)
-
-
-def has_vectors(spec: TrainingSpec, rule: TokenRule | None) -> bool:
-    """Whether words have vectors, or documents that the rule reads."""
-    return spec.vectors is not None or bool(rule is not None and vector_keys(rule.fields))
-
-
-def find_field_vectors(spec: TrainingSpec, vocabulary: Vocabulary | None) -> list[FieldVectors]:
-    """The columns of the numbers of each vector field, of which `spec` names them."""
-    if vocabulary is None:
-        return []
-    found = (FieldVectors.over(vocabulary, key, n_dims) for key, n_dims in spec.vector_keys)
-    return [one for one in found if one is not None]
 
 
 def _selection(
