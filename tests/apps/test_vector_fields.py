@@ -234,7 +234,7 @@ def test_every_other_verb(run, files):
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        (["export", "m.model", "--to", "js", "-o", "out"], "reads records with fields"),
+        (["export", "m.model", "--to", "js", "-o", "out"], "reads 'embedding' as vector(6), which no export can do"),
         (["predict", "m.model", "new_plain.csv"], "has no column 'embedding', which the model reads as a field"),
         (["predict", "m.model", "new_plain.csv", "--vector", "embedding=all.npy"], "have 60 rows, and new"),
         (["predict", "m.model", "all_plain.csv", "--vector", "embedding=new.npy"], "have 30 rows, and all"),

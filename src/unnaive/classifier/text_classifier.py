@@ -175,7 +175,9 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
         """
         self._find_fields(texts, labels)
         documents = self._documents(texts)
-        rule = self.token_rule_of(lambda: n_chars if n_chars is not None else count_chars(documents))
+        rule = self.token_rule_of(
+            lambda: n_chars if n_chars is not None else count_chars(documents, self._known_fields())
+        )
         return TrainingData.of_texts(
             documents, labels, rule, multilabel=self.multilabel, sample_weight=sample_weight, n_jobs=self.n_jobs,
             unlabelled=find_model(self.model).takes_unlabelled,

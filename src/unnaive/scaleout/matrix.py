@@ -38,6 +38,7 @@ from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_
 from unnaive.scaleout.resident_pages import resident_pages_limited
 from unnaive.scaleout.scratch import arrays_on_disk
 from unnaive.scaleout.streaming import LearntHashes, Resources, count_source, is_multilabel, learnt_columns
+from unnaive.text.backend import few_kept_pages
 from unnaive.text.counting import TextCounter
 from unnaive.text.gram_units import GramKind, GramUnits
 from unnaive.text.tokens import TokenRule
@@ -87,6 +88,8 @@ def documents_on_disk(
     # a matrix that is used again comes without texts
     hashes = LearntHashes(resources.memory) if hash_texts and keep is None else None
     with ExitStack() as stack:
+        if resources.memory is not None:
+            stack.enter_context(few_kept_pages())
         folder = keep
         if folder is None:
             folder = stack.enter_context(scratch_folder(resources.scratch))

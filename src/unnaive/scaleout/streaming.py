@@ -25,6 +25,7 @@ from unnaive.io.columns import Columns
 from unnaive.io.datafiles import DataFile
 from unnaive.scaleout.checkpoint import Checkpoint
 from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_ahead
+from unnaive.text.backend import few_kept_pages
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.tokens import TokenRule
 
@@ -74,6 +75,8 @@ def stream_documents(
     return_large_blocks()
     resources = resources or Resources()
     with ExitStack() as stack:
+        if resources.memory is not None:
+            stack.enter_context(few_kept_pages())
         folder = _scratch_folder(resources, stack)
         weight_bytes = WEIGHT_BYTES if second_pass else 0
         counter = Accumulator(

@@ -187,6 +187,19 @@ def split_term(term: str, fields: tuple[str, ...] | None) -> tuple[str, str, str
     return "", "", term
 
 
+def count_record_chars(record: str, fields: Sequence[str] | None) -> int:
+    """How many characters a record has beside those that stand for vectors.
+
+    >>> count_record_chars("\\x1ebody\\x1fhi\\x1ev\\x1f1 numbers\\x1f(1)", ("body:text", "v:vector(1)"))
+    8
+    """
+    vectors = {field_key(name) for name in vector_lengths(fields)}
+    if not vectors:
+        return len(record)
+    first, *rest = record.split(SECTION)
+    return len(first) + sum(1 + len(part) for part in rest if part.partition(UNIT)[0] not in vectors)
+
+
 def shown_values(text: str) -> dict[str, str]:
     """What each field of a record holds, for people; the text itself under "" where it is no record.
 

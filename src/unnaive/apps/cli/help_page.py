@@ -35,14 +35,18 @@ LAYOUT: dict[str, dict[str, str]] = {
     "update": {
         "": "--output --label --text --grow --keep-choice",
         "Stream": "--follow --every --batch",
-        "Search and register": "--rechoose --key",
+        "Search and register": "--rechoose --approximate --key",
     },
-    "forget": {"": "--output --label --text --receipt --keep-choice", "Receipt": "--sign --key"},
+    "forget": {
+        "": "--output --label --text --receipt --keep-choice",
+        "Receipt": "--sign --key",
+        "Search": "--approximate",
+    },
     "compress": {"": "--output --max-size --label --text --json"},
     "verify": {"": "--receipt --against --forgotten --label --text", "Receipt": "--signer --key"},
     "compare": {
         "": "--models --label --splits --train-sizes --html",
-        "Experiment": "--folds --vocabulary --min-df --measures --against",
+        "Experiment": "--folds --vocabulary --min-df --measures --against --vectors",
         "Output": "--records",
         "Input": "--data",
     },

@@ -158,11 +158,9 @@ def predict_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile,
         df, columns = read_source(spark, read_as_trained(source, fitted), labelled=False)
         taken = f"{TEXT}_of_unnaive"  # beside the columns of the input, whatever they are called
         new = _new_name("predicted_label", df.columns)
-        scores = {fitted.value_name: _new_name("scores_of_unnaive", df.columns)}
-        out = transform(df.withColumn(taken, text_column(df, columns)), fitted, text=taken, prediction=new, **scores)
-        for name, column in scores.items():
-            out = out.withColumn(_new_name(name, df.columns), F.array_max(column)).drop(column)
-        out = out.drop(taken)
+        best = _new_name(fitted.value_name, df.columns)
+        texts = df.withColumn(taken, text_column(df, columns))
+        out = transform(texts, fitted, text=taken, prediction=new, best=best).drop(taken)
         if format in DELIMITERS and fitted.multilabel:
             out = out.withColumn(new, F.concat_ws(columns.separator or ";", new))
         writer = out.write.option("header", True).option("escape", '"')

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unnaive.apps.cli.out_of_core import LargeDataOptions, input_size, open_large_data, open_soft_labels
+from unnaive.apps.cli.out_of_core import LargeDataOptions, open_large_data, open_soft_labels, text_size
 from unnaive.base.errors import UnnaiveError, count_noun
 
 if TYPE_CHECKING:
@@ -80,7 +80,9 @@ def train_file(
         else:
             data = open_large_data(stack, classifier, spec, watched, limits, needs_corpus)
             n_docs = 0 if data is None else data.n_docs
-        if data is None:
+        if data is not None:
+            bar.rename(learning.format(count_noun(n_docs, "document")))
+        else:
             corpus, multilabel = _read_corpus(classifier, watched)
             if holdout is not None:
                 bar.rename(f"measuring {classifier.model} on documents set aside")
@@ -88,7 +90,6 @@ def train_file(
             n_docs = len(corpus)
             bar.rename(learning.format(count_noun(n_docs, "document")))
             data = _count_corpus(classifier, corpus, watched, multilabel)
-        bar.rename(learning.format(count_noun(n_docs, "document")))
         fitted = train(data, spec, progress=bar.event)
         measured |= {"out_of_core": data.report} if data.report else {}
         if corpus is not None and spec.model.keeps_choice:
@@ -152,7 +153,7 @@ def _count_corpus(classifier: TextClassifier, corpus: Corpus, source: DataFile, 
     columns = source.options.log.columns
     columns = columns and replace(columns, separator=source.separator)
     # by the size of the files, as where documents are counted into a matrix on disk; that of stdin is counted
-    data = classifier.count_texts(corpus.texts, as_targets(corpus, multilabel), n_chars=input_size(source) or None)
+    data = classifier.count_texts(corpus.texts, as_targets(corpus, multilabel), n_chars=text_size(source) or None)
     return data.with_reading(columns=columns, text_hashes=TextHashes.of(corpus.texts))
 
 
@@ -176,7 +177,7 @@ def _count_soft_labels(classifier: TextClassifier, source: DataFile, soft: Seque
 
     texts, probabilities = read_probabilities(source, soft)
     copies, labels, weight = soft_labels(texts, probabilities)
-    data = classifier.count_texts(copies, labels, weight, n_chars=input_size(source) or None)
+    data = classifier.count_texts(copies, labels, weight, n_chars=text_size(source) or None)
     return data.with_reading(columns=source.options.log.columns, text_hashes=TextHashes.of(texts)), len(texts)
 
 
