@@ -62,10 +62,13 @@ def page(figures):
     """The text of the page: a table for each collection."""
     lines = [
         "# Learning curves", "",
-        f"Accuracy of `auto`, as it comes, and of the strongest peer ({PEER}, its strength chosen on the same",
-        "training documents) on the test part of each collection, after a share of the training documents of every",
+        "Accuracy of `auto` with its default settings, and of the strongest peer",
+        f"({PEER}, its strength selected on the same training documents), on the test part of",
+        "each collection, after training on a share of the documents of every",
         "class: the mean over the draws, and the mean difference with its standard error. `benchmarks/auto_curves.py`",
-        "writes this page.", "", f"![Accuracy by the number of training documents]({DRAWING.name})", "",
+        "writes this page.", "",
+        "![Mean accuracy by the share of training documents](assets/accuracy-documents.svg)", "",
+        f"![Accuracy by the number of training documents]({DRAWING.name})", "",
     ]  # fmt: skip
     for name, shares in figures.items():
         test = next(iter(shares.values()))["test"]

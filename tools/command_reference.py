@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import typer
 from typer.main import get_command
 
+from unnaive.apps.cli.help_page import SOURCE, examples_of
 from unnaive.apps.cli.main import build_app
 
 PLACE = Path(__file__).parent.parent / "docs" / "reference" / "commands.md"
@@ -24,15 +28,33 @@ def main() -> None:
     PLACE.write_text(page, encoding="utf-8")
 
 
+SHARED = ("Input", "Tokens", "Spark", "General")  # groups that several commands have: described once, at the end
+SEVERAL = 3  # commands, from which on an option of these groups is described there
+
+Row = tuple[str | None, str]  # group of an option, and its line of a table
+
+
 def reference() -> str:
     """The whole page."""
     command: Any = get_command(build_app())
-    parts = [
-        "# Commands\n\nMade from the program by `make docs`. Every verb has `-h`. Mistakes end with one sentence and "
-        "exit code 2, Ctrl-C with 130.\n"
+    commands = [
+        (words, verb)
+        for name, top in sorted(command.commands.items())
+        for words, verb in [(name, top), *((f"{name} {sub}", one) for sub, one in _subcommands(top))]
     ]
-    for name, verb in sorted(command.commands.items()):
-        parts += [describe(name, verb)] + [describe(f"{name} {one}", sub) for one, sub in _subcommands(verb)]
+    rows = {name: list(option_rows(name, verb)) for name, verb in commands}
+    uses = Counter(row for lines in rows.values() for row in lines if row[0] in SHARED)
+    shared = {row for row, number in uses.items() if number >= SEVERAL}
+    parts = [
+        "# Commands\n\nEvery command, its arguments and its options, as `-h` shows them. `make docs` writes this page "
+        "from the program. Errors end with one sentence and exit code 2, Ctrl-C with 130. The examples use the files "
+        f"of `{SOURCE}`.\n",
+        *(describe(name, verb, rows[name], shared) for name, verb in commands),
+        "## Options of several commands\n",
+    ]
+    for heading in SHARED:
+        lines = dict.fromkeys(line for group, line in uses if group == heading and (group, line) in shared)
+        parts.append("\n".join([f"### {heading}\n", "| | |", "|---|---|", *lines]) + "\n")
     return "\n".join(parts)
 
 
@@ -40,21 +62,39 @@ def _subcommands(verb: Any) -> list[tuple[str, Any]]:
     return sorted(getattr(verb, "commands", {}).items())
 
 
-def describe(name: str, verb: Any) -> str:
-    """One verb: what it does, its usage, and a table of its options."""
-    words = (verb.help or "").strip().split("\n\n")
-    examples = [one.strip() for one in words if one.strip().startswith("unnaive ")]
-    told = [" ".join(one.split()) for one in words if not one.strip().startswith("unnaive ")]
-    lines = [f"## unnaive {name}\n", *(f"{one}\n" for one in told)]
+def option_rows(name: str, verb: Any) -> Iterator[Row]:
+    """The arguments and options of a command, in the order of its help."""
+    for parameter in verb.get_params(typer.Context(verb, info_name=name)):
+        if not getattr(parameter, "hidden", False) and parameter.name != "help":
+            words = _cell(getattr(parameter, "help", "") or "")
+            heading = getattr(parameter, "rich_help_panel", None)
+            yield heading, f"| {_names(parameter)} | {words}{_default(parameter)} |"
+
+
+def describe(name: str, verb: Any, rows: list[Row], shared: set[Row]) -> str:
+    """One command: what it does, examples, a table of its options by group, and links to the shared groups."""
+    examples = list(examples_of(verb.help or ""))
+    told = [part for part in (verb.help or "").split("\n\n") if part not in examples and not part.startswith("Example")]
+    lines = [f"## unnaive {name}\n", *(f"{part}\n" for part in told)]
     if examples:
         lines += ["```sh", *examples, "```\n"]
-    arguments = [one for one in verb.params if one.param_type_name == "argument"]
-    options = [one for one in verb.params if one.param_type_name == "option" and not one.hidden]
-    shown = [("argument", _names(one), one) for one in arguments] + [("option", _names(one), one) for one in options]
-    if shown:
-        lines += ["| | |", "|---|---|"]
-        lines += [f"| {names} | {_cell(getattr(one, 'help', '') or '')}{_default(one)} |" for _, names, one in shown]
-    return "\n".join(lines) + "\n"
+    table: list[str] = []
+    last = None
+    for heading, line in (row for row in rows if row not in shared):
+        if heading not in (last, None):
+            table.append(f"| **{heading}** | |")
+        last = heading
+        table.append(line)
+    if table:
+        lines += ["| | |", "|---|---|", *table, ""]
+    links = [
+        f"[{heading}](#{heading.lower()})"
+        for heading in SHARED
+        if any(row[0] == heading for row in rows if row in shared)
+    ]
+    if links:
+        lines.append(f"It also has options of {', '.join(links)}.\n")
+    return "\n".join(lines)
 
 
 def _names(one: Any) -> str:
@@ -66,7 +106,8 @@ def _names(one: Any) -> str:
 
 def _default(one: Any) -> str:
     value = one.default
-    if one.param_type_name == "argument" or value in (None, False, True, (), []) or callable(value):
+    empty = value is None or isinstance(value, bool) or value in ("", (), [])
+    if one.param_type_name == "argument" or empty or callable(value):
         return ""
     return f" Default: {_cell(str(value))}."
 

@@ -29,6 +29,7 @@ ORDER = (  # from the first step on; title and script
     ("In a scikit-learn pipeline", "in_a_pipeline"),
     ("Languages, mail and HTML", "languages"),
     ("Records with fields", "fields"),
+    ("Embeddings beside the words", "embeddings"),
     ("Routing support mail", "support_mail"),
     ("Filing documents, as paperless-ngx does", "paperless"),
     ("A prompt router", "prompt_router"),
@@ -148,7 +149,7 @@ def main() -> None:
     """Run every example, and write the page, the pictures and the notebooks."""
     FOLDER.mkdir(exist_ok=True)
     parts = [
-        "# Examples\n\nFifteen short scripts that run as they are, from `examples/`; below each, what it prints and "
+        "# Examples\n\nSixteen short scripts that run as they are, from `examples/`; below each, what it prints and "
         "shows. The notebooks are made from the same files (`python tools/gallery.py`).\n"
     ]
     for title, name in ORDER:

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     backend: str  # "native", or "reference" where the package was built without a compiler
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # Imported on first use, so that the command line starts fast; type checkers read the imports above instead.
 _HOMES = {

@@ -51,7 +51,7 @@ class TestTop:
     def test_alone_it_prints_help(self, run):
         code, out, _ = run()
         assert code == 0
-        assert "Start with: unnaive demo" in out
+        assert "Start with: unnaive demo --keep tickets" in out
         for verb in (
             "train",
             "predict",

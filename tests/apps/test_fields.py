@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from unnaive import TextClassifier
-from unnaive.base.errors import BadData, UnnaiveError
+from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
 from unnaive.io.fields import encode_records, parse_date
 from unnaive.text.sections import section_modes, shown_record
 
@@ -82,6 +82,34 @@ def test_update_and_forget_give_the_bytes_of_training_at_once(run, files, model)
         assert (files / "e.model").read_bytes() == (files / "b.model").read_bytes()
 
 
+def test_filter_and_follow_read_records(run, files, monkeypatch):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    done(run("train", "old.csv", *TRAIN, "-m", "multinomial", "-o", "a.model"))
+    done(run("train", "all.csv", *TRAIN, "-m", "multinomial", "-o", "b.model"))
+    rows = make_rows(60, seed=1)[40:]
+    lines = [json.dumps(row) + "\n" for row in rows]
+    (files / "new.jsonl").write_text("".join(lines), encoding="utf-8")
+    parquet.write_table(
+        pyarrow.Table.from_pylist([{**row, "age": str(row["age"])} for row in rows]), files / "new.parquet"
+    )
+    labels = TextClassifier.load(files / "a.model").predict_proba(rows)[:, 1] >= 0.5
+    for name in ("new.jsonl", "new.parquet"):
+        done(run("filter", "a.model", name, "--keep", "bug", "--above", "0.5", "-o", f"kept.{name}"))
+    kept = (files / "kept.new.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    assert kept == [line for line, good in zip(lines, labels, strict=True) if good]
+    assert parquet.read_table(files / "kept.new.parquet").column("ticket").to_pylist() == [
+        json.loads(line)["ticket"] for line in kept
+    ]
+    bad = "".join([*lines, '{"age": "old", "queue": "bug"}\n', '{"queue": "bug"}\n'])
+    (files / "arriving.jsonl").write_text(bad, encoding="utf-8")
+    with (files / "arriving.jsonl").open() as arriving:
+        monkeypatch.setattr("sys.stdin", arriving)
+        out = done(run("update", "a.model", "--follow"))
+    assert "a.model learnt 20 documents in 1 write, 2 lines left out" in out
+    expected, found = (TextClassifier.load(files / name) for name in ("b.model", "a.model"))
+    assert np.array_equal(found.scores(rows), expected.scores(rows))
+
+
 def test_streaming_and_the_matrix_on_disk_give_the_same_model(run, files):
     for model in ("multinomial", "nbsvm"):
         done(run("train", "all.csv", *TRAIN, "-m", model, "-o", "a.model"))
@@ -89,36 +117,67 @@ def test_streaming_and_the_matrix_on_disk_give_the_same_model(run, files):
         assert (files / "a.model").read_bytes() == (files / "b.model").read_bytes()
 
 
+RECORD = {"subject": "refund please", "body": "my card", "age": 200, "product": "Laser Printer"}
+MATRIX = {
+    "train": ["train", "old.csv", *TRAIN, "-m", "nbsvm", "--calibrate", "temperature", "-o", "m.model"],
+    "predict": ["predict", "m.model", "new.csv"],
+    "evaluate": ["evaluate", "m.model", "new.csv", "--json"],
+    "explain": ["explain", "m.model", json.dumps(RECORD)],
+    "inspect": ["inspect", "m.model"],
+    "update": ["update", "m.model", "new.csv"],
+    "forget": ["forget", "m.model", "new.csv", "--receipt", "r.json"],
+    "verify": ["verify", "m.model", "--receipt", "r.json"],
+    "merge": ["merge", "m.model", "m2.model", "-o", "both.model"],
+    "remake": ["remake", "m.model", "--min-df", "2", "-o", "again.model"],
+    "compress": ["compress", "m.model", "-o", "small.model", "--max-size", "20kB"],
+    "export": ["export", "m.model", "--to", "js", "-o", "exported"],
+    "filter": ["filter", "m.model", "new.jsonl", "--keep", "bug", "--above", "0.5", "-o", "kept.jsonl"],
+    "audit": ["audit", "all.csv", *TRAIN, "--fast", "-o", "audit"],
+    "clean": ["clean", "all.csv", "audit/findings.csv", "-o", "fixed.csv", *TRAIN],
+    "compare": ["compare", "all.csv", *TRAIN, "--models", "multinomial", "--folds", "2"],
+    "label": ["label", "old.csv", *TRAIN, "-o", "labels.db", "--status"],
+}
+ELSEWHERE = {
+    "serve": "tests/apps/service/test_service_fields.py", "rebase": "it teaches what the service recorded, as texts",
+    "import": "other tools' models", "demo": "its own texts",
+    "collections": "their own texts", "reproduce": "papers' collections", "doctor": "no data", "plot": "measures alone",
+}  # fmt: skip
+
+
 @pytest.mark.slow
-def test_every_other_verb(run, files):
-    done(run("train", "old.csv", *TRAIN, "-m", "nbsvm", "--calibrate", "temperature", "-o", "m.model"))
-    predicted = done(run("predict", "m.model", "new.csv"))
-    assert predicted.startswith("ticket,subject,body,product,age,opened,queue,label,")
-    assert json.loads(done(run("evaluate", "m.model", "new.csv", "--json")))["measures"]["accuracy"] > 0.5
-    record = json.dumps({"subject": "refund please", "body": "my card", "age": 200, "product": "Laser Printer"})
-    shown = done(run("explain", "m.model", record))
-    assert all(
-        part in shown for part in ("subject: refund please", "age = 200", "product = Laser Printer", "by field:")
-    )
-    assert "\x1e" not in shown
-    assert json.loads(done(run("explain", "m.model", record, "--json")))["fields"].keys() >= {"subject", "body", "age"}
-    assert "subject:text" in done(run("inspect", "m.model"))
-    done(run("compress", "m.model", "-o", "small.model", "--max-size", "20kB"))
-    done(run("predict", "small.model", "new.csv"))
-    done(run("audit", "all.csv", *TRAIN, "--fast", "-o", "audit"))
+def test_every_verb_of_the_command_line(run, files):
+    import typer
+
+    from unnaive.apps.cli.main import build_app
+
+    assert {*MATRIX, *ELSEWHERE} == set(typer.main.get_command(build_app()).commands)
+    lines = [json.dumps(row) + "\n" for row in make_rows(20, seed=7)]
+    (files / "new.jsonl").write_text("".join(lines), encoding="utf-8")
+    done(run("train", "new.csv", *TRAIN, "-m", "nbsvm", "--calibrate", "temperature", "-o", "m2.model"))
+    shown = {verb: done(run(*command)) for verb, command in MATRIX.items()}
+    assert not any("\x1e" in words for words in shown.values())
+    assert shown["predict"].startswith("ticket,subject,body,product,age,opened,queue,label,")
+    assert json.loads(shown["evaluate"])["measures"]["accuracy"] > 0.5
+    for part in ("subject: refund please", "age = 200 in [192, 224)", "product = Laser Printer", "by field:"):
+        assert part in shown["explain"]
+    assert "subject:text" in shown["inspect"]
     assert "\x1e" not in (files / "audit" / "findings.csv").read_text(encoding="utf-8")
-    done(run("compare", "all.csv", *TRAIN, "--models", "multinomial", "--folds", "2"))
-    done(run("label", "old.csv", *TRAIN, "-o", "labels.db", "--status"))
+    assert (files / "fixed.csv").read_text(encoding="utf-8").startswith("ticket,subject,body,product,age,opened,queue")
+    assert set((files / "kept.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)) < set(lines)
+    found = json.loads(done(run("explain", "m.model", json.dumps(RECORD), "--json")))
+    assert found["fields"].keys() >= {"subject", "body", "age"}
+    done(run("predict", "small.model", "new.csv"))
     done(run("train", "labels.db", "-m", "nbsvm", "-o", "labelled.model"))
-    done(run("predict", "labelled.model", "new.csv"))
+    for verb in ("evaluate", "predict", "update", "forget"):
+        done(run(verb, "labelled.model", "labels.db", *(["-o", "out.csv"] if verb == "predict" else [])))
 
 
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        (["export", "m.model", "--to", "js", "-o", "out"], "reads records with fields"),
-        (["filter", "m.model", "new.jsonl", "--keep", "bug", "--above", "0.5", "-o", "out"], "filter reads texts"),
-        (["update", "m.model", "new.jsonl", "--follow"], "--follow reads texts"),
+        (["export", "m.model", "--to", "c", "-o", "out"], "which only the target js does"),
+        (["export", "m.model", "--to", "js", "--page", "-o", "out"], "which only the target js does"),
+        (["filter", "m.model", "new.txt", "--keep", "bug", "--above", "0.5", "-o", "out"], "new.txt has texts alone"),
         (["explain", "m.model", "refund"], "give a JSON object"),
         (["predict", "m.model", "less.csv"], "has no column 'product', which the model reads as a field"),
         (["predict", "m.model", "odd.csv"], "field 'age' is a number, and a value of it is 'old'"),
@@ -127,15 +186,20 @@ def test_every_other_verb(run, files):
         (["train", "new.csv", *TRAIN, "--fields", "none", "-o", "x.model"], "--fields none contradicts"),
         (["train", "new.csv", *TRAIN, "--message", "body", "-o", "x.model"], "message parts are read of texts"),
         (["train", "new.csv", *TRAIN, "--category", "Product", "-o", "x.model"], "did you mean 'product'"),
+        (
+            ["predict", "plain.model", "new.csv", "--category", "product"],
+            "the model reads texts, and 'product' is named",
+        ),
     ],
 )
 def test_what_cannot_be_is_one_sentence(run, files, command, sentence):
     done(run("train", "old.csv", *TRAIN, "-m", "multinomial", "-o", "m.model"))
+    done(run("train", "old.csv", "--label", "queue", "--text", "body", "-m", "multinomial", "-o", "plain.model"))
     rows = make_rows(5, seed=2)
     write(files / "less.csv", [{name: value for name, value in row.items() if name != "product"} for row in rows])
     write(files / "odd.csv", [row | {"age": "old"} for row in rows])
     write(files / "late.csv", [row | {"opened": "soon"} for row in rows])
-    (files / "new.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (files / "new.txt").write_text("refund please\n", encoding="utf-8")
     code, _, err = run(*command)
     assert (code, sentence in err, err.count("\n")) == (2, True, 1), err
 
@@ -147,9 +211,20 @@ def test_evident_fields_are_guessed_without_ids_and_leaks(run, files):
         "train", "tickets.csv", "--label", "queue", "--text", "body", "--fields", "auto", "-o", "m.model"
     )
     assert code == 0
-    assert "product (category), age (number), opened (date)" in err
-    assert "code (tells the label by itself)" in err
-    assert "ticket" not in err.partition("read as fields:")[2].partition("\n")[0]
+    line = (
+        "read as fields: subject (category), product (category), age (number), opened (date); left out: ticket (nearly "
+        "all values differ), code (tells the label by itself)"
+    )
+    assert f"note: tickets.csv: {line}\n" in err
+    records = [{name: value for name, value in row.items() if name not in ("queue", "body")} for row in rows]
+    with pytest.warns(UnnaiveWarning) as found:
+        model = TextClassifier("multinomial", fields="auto").fit(records, [row["queue"] for row in rows])
+    assert str(found[0].message) == line
+    assert list(model.fields_) == ["subject", "product", "age", "opened"]
+    assert list(TextClassifier("multinomial", fields=["code"]).fit(rows, [row["queue"] for row in rows]).fields_) == [
+        "code"
+    ]
+    done(run("train", "tickets.csv", "--label", "queue", "--fields", "auto", "--category", "code", "-o", "m.model"))
 
 
 @pytest.mark.slow
@@ -211,6 +286,35 @@ def test_a_record_by_hand():
         "fair vote", "product=A\u00a0b", "product=(missing)", "age=[2,4)", "age=[3,4)", "age=[3.5,4)",
         "age=(missing)", "opened=2024", "opened=Mar", "opened=Tue", "opened=(missing)",
     }  # fmt: skip
+
+
+def test_a_field_of_character_ngrams_by_hand(run, files):
+    """A code has n-grams of its own, and the other texts keep their words."""
+    records = [{"body": "go", "code": "AB-1"}, {"body": "vote", "code": "ab2"}]
+    model = TextClassifier("nbsvm", fields={"body": "text", "code": "characters"}).fit(records, ["s", "p"])
+    assert {term for term in model.vocabulary_ if "=_a" in term} == {
+        "code=_a", "code=_ab", "code=_ab-", "code=_ab-1", "code=_ab2", "code=_ab2_",
+    }  # fmt: skip
+    shown = [one.term for one in model.explain(records[0], "s").evidence]
+    assert "code = AB-1" in shown
+    done(
+        run(
+            "train",
+            "old.csv",
+            "--label",
+            "queue",
+            "--text",
+            "body",
+            "--characters",
+            "subject",
+            "-m",
+            "nbsvm",
+            "-o",
+            "c.model",
+        )
+    )
+    assert "subject:characters" in done(run("inspect", "c.model"))
+    done(run("predict", "c.model", "new.csv"))
 
 
 def test_values_cannot_begin_sections():

@@ -347,11 +347,11 @@ class TestMultilabel:
         monkeypatch.setenv("COLUMNS", "200")
         out = " ".join(run("train", "-h")[1].split())
         for words in (
-            "argmax: the best class, and no other",
-            "scut: every class",
-            "rcut: the same number",
-            "best: the better of these two",
-            "pcut: each",
+            "argmax predicts the class with the best score",
+            "scut every class whose score reaches its threshold",
+            "rcut the same number of labels",
+            "best uses the better of scut and rcut",
+            "pcut gives each class its share",
         ):
             assert words in out
 

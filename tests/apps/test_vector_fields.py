@@ -134,6 +134,29 @@ def test_update_forget_and_copies_are_exact(model):
         assert (other.predict_proba(NEW) == model.predict_proba(NEW)).all()
 
 
+@pytest.mark.parametrize("name", ["svm", "nbsvm", "maxent"])
+def test_linear_models_weigh_vectors(name, tmp_path):
+    other = TextClassifier(name, fields=FIELDS).fit(ROWS, truth(ROWS))
+    assert accuracy(other, NEW) > 0.9
+    part = TextClassifier(name, fields=FIELDS).fit(ROWS[:40], truth(ROWS[:40]))
+    part.partial_fit(ROWS[40:], truth(ROWS[40:]))
+    assert (part.scores(NEW) == other.scores(NEW)).all()
+    other.save(tmp_path / "m.model")
+    assert (TextClassifier.load(tmp_path / "m.model").scores(NEW) == other.scores(NEW)).all()
+    assert other.explain(NEW[0]).evidence[0].term == f"embedding = {N_DIMS} numbers"
+
+
+@pytest.mark.parametrize("name", ["svm", pytest.param("auto", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("fields", [FIELDS, {"embedding": "vector"}])
+def test_multilabel_records_have_vectors(name, fields):
+    def sets(rows):
+        return [{row["queue"], *(["high"] if row["embedding"][3] > 0 else [])} for row in rows]
+
+    other = TextClassifier(name, fields=fields, multilabel=True).fit(ROWS, sets(ROWS))
+    right = np.mean([set(found) == expected for found, expected in zip(other.predict(NEW), sets(NEW), strict=True)])
+    assert right > 0.75
+
+
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
@@ -211,7 +234,7 @@ def test_every_other_verb(run, files):
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        (["export", "m.model", "--to", "js", "-o", "out"], "reads records with fields"),
+        (["export", "m.model", "--to", "js", "-o", "out"], "reads 'embedding' as vector(6), which no export can do"),
         (["predict", "m.model", "new_plain.csv"], "has no column 'embedding', which the model reads as a field"),
         (["predict", "m.model", "new_plain.csv", "--vector", "embedding=all.npy"], "have 60 rows, and new"),
         (["predict", "m.model", "all_plain.csv", "--vector", "embedding=new.npy"], "have 30 rows, and all"),

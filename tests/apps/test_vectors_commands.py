@@ -66,6 +66,7 @@ def test_every_other_verb(run, files):
     done(run("train", "all.csv", *TRAIN, "--memory", "1G", "-o", "disk.model"))
     assert done(run("predict", "disk.model", "new.csv")) == done(run("predict", "m.model", "new.csv"))
     done(run("export", "m.model", "--to", "js", "-o", "out"))
+    done(run("compare", "all.csv", "--vectors", "glove.txt", "--models", "svm,multinomial", "--folds", "3"))
     done(run("label", "all.csv", "--vectors", "glove.txt", "-o", "labels.db", "--status"))
     rows = (files / "all.csv").read_text(encoding="utf-8").splitlines()
     (files / "many.csv").write_text("\n".join([rows[0], *rows[1:] * 3]), encoding="utf-8")

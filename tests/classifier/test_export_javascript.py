@@ -1,15 +1,20 @@
 """Target js: the module decides, scores, explains and reads texts as Python does, in Node and in Chromium."""
 
 import json
+import random
 import shutil
 import subprocess
 
+import numpy as np
 import pytest
 from support.browser import NEEDS_CHROMIUM, collect_problems, open_browser, wait
 from support.exports import CASES, QUICK, drawn_texts, fitted_case
 
+from unnaive import TextClassifier
 from unnaive.classifier.export.conformance import TOLERANCE, compare_answers
 from unnaive.classifier.export.folders import check_export, export_model
+from unnaive.classifier.export.portable import CannotExport
+from unnaive.io.fields import one_document
 from unnaive.text.tokens import spans
 
 NODE = shutil.which("node")
@@ -72,6 +77,37 @@ def test_terms_and_explanations_are_those_of_the_model(model, rule, tmp_path):
         assert {
             (one["term"], one["count"], str(one["places"])): one["value"] for one in told["evidence"]
         } == pytest.approx(values, abs=1e-9), repr(text)
+
+
+VALUES = {
+    "subject": ["Refund ÉTÉ", "", None, "N/A", 7, "good ball\x1egame", "日本語 text"],
+    "body": ["it stops with an error", "my card, twice", "I I I"],
+    "product": ["Laser  Printer", "App", " App ", None, "", 3, 3.5, True, "3.0", ["a b", "c"], "n/a", "\ufffdx"],
+    "age": [0, -0.0, 1, 3.5, -7.25, 2**-13, 3 * 2**-13, 2**-40, 1e300, 5e-324, 123456789012, "1,234.5", "3,5", "12 %",
+            "$5", "-1e-3", ".5", "1_000", None, "", 1.7976931348623157e308, 0.1, 1000000000, 999999999.5],
+    "opened": ["2024-03-05", "2024-03-05 14:30", "5 March 2024", "26-FEB-1987 15:01:01.79", "3/5/24",
+               "31.12.2024 23:59", "13/5/2024", "Tue, 5 Mar 2024 00:00", "March 5, 1999", None, ""],
+}  # fmt: skip
+KINDS = {"subject": "both", "body": "text", "product": "category", "age": "number", "opened": "date"}
+
+
+@pytest.mark.parametrize("rule", [{"ngrams": (1, 2)}, pytest.param({"analyzer": "both"}, marks=pytest.mark.slow)])
+def test_records_with_fields_are_read_as_python_reads_them(rule, tmp_path):
+    draw = random.Random(0)
+    records = [{name: draw.choice(values) for name, values in VALUES.items()} for _ in range(300)]
+    model = TextClassifier("nbsvm", fields=KINDS, **rule).fit(records[:200], [draw.choice("abc") for _ in range(200)])
+    export_model(model.fitted_, "js", tmp_path / "out")
+    (found,) = check_export(tmp_path / "out")
+    assert found.good, found.sentence() + repr(found.example)
+    for record, terms in zip(records, ask(tmp_path / "out", [["tokens", one] for one in records]), strict=True):
+        expected = [term for *_, term in spans(one_document(record, model.token_rule.fields), model.token_rule)]
+        assert sorted(term for *_, term in terms) == sorted(expected), record
+    answers = ask(tmp_path / "out", [["classify", one] for one in records])
+    assert np.allclose([one["scores"] for one in answers], model.scores(records), rtol=0, atol=1e-9)
+    with pytest.raises(subprocess.CalledProcessError, match="exit status 1"):
+        ask(tmp_path / "out", [["classify", records[0] | {"age": "old"}]])
+    with pytest.raises(CannotExport, match="which only the target js does"):
+        export_model(model.fitted_, "c", tmp_path / "c")
 
 
 def test_unknown_texts_rejection_and_sets(tmp_path):

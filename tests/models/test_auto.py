@@ -626,3 +626,12 @@ class TestNearCopies:
             both = set(origin[split.train]) & set(origin[split.held_out])
             apart += len(both)
         assert apart == 0  # twenty texts of four in each class: runs of four are cut between texts
+
+    @pytest.mark.slow
+    def test_they_do_not_pull_the_choice(self):
+        """Labels say nothing about the words: a candidate that remembers copies is no better than any other."""
+        texts, targets, _ = self.plant()
+        report = TextClassifier(budget="normal").fit(texts, targets).fitted_.scorer.recipe["report"]
+        assert report["sharing-passages"] > 0.9
+        assert report["accuracy"] < 0.5  # a third are right by chance; with copies on both sides nearly all would be
+        assert max(row["accuracy"] for row in report["tried"]) < 0.55

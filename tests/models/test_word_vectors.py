@@ -203,10 +203,27 @@ class TestModel:
         with pytest.raises(UnnaiveError, match="different word vectors"):
             clone(model).fit(TEXTS, LABELS).merge(other)
 
-    def test_other_models_and_multilabel_documents_refuse_them(self):
+    @pytest.mark.parametrize("name", ["svm", "nbsvm", "maxent"])
+    def test_linear_models_have_them_beside_the_words(self, name, tmp_path):
+        model = TextClassifier(name, vectors=VECTORS_OF_WORDS).fit(TEXTS, LABELS)
+        assert model.predict(NEW_TEXTS).tolist() == NEW_LABELS
+        part = TextClassifier(name, vectors=VECTORS_OF_WORDS).fit(TEXTS[:-4], LABELS[:-4])
+        part.partial_fit(TEXTS[-4:], LABELS[-4:])
+        assert (part.scores(NEW_TEXTS) == model.scores(NEW_TEXTS)).all()
+        model.save(tmp_path / "m.model")
+        assert (TextClassifier.load(tmp_path / "m.model").scores(NEW_TEXTS) == model.scores(NEW_TEXTS)).all()
+        found = model.explain(NEW_TEXTS[0])
+        assert found.score == pytest.approx(found.base + sum(one.value for one in found.evidence))
+
+    @pytest.mark.parametrize("name", ["svm", pytest.param("auto", marks=pytest.mark.slow)])
+    def test_multilabel_documents_have_them_too(self, name):
+        model = TextClassifier(name, vectors=VECTORS_OF_WORDS).fit(TEXTS, [[label] for label in LABELS])
+        assert [set(one) for one in model.predict(NEW_TEXTS)] == [{label} for label in NEW_LABELS]
+
+    def test_other_models_refuse_them(self):
         with pytest.raises(UnnaiveError, match="takes no word vectors"):
             TextClassifier("multinomial", vectors=VECTORS_OF_WORDS).fit(TEXTS, LABELS)
-        with pytest.raises(UnnaiveError, match="one label each"):
-            TextClassifier(vectors=VECTORS_OF_WORDS).fit(TEXTS, [[label] for label in LABELS])
+        with pytest.raises(UnnaiveError, match='vectors need solver="lbfgs"'):
+            TextClassifier("maxent", solver="gis", vectors=VECTORS_OF_WORDS).fit(TEXTS, LABELS)
         with pytest.raises(UnnaiveError, match="vectors came as int"):
             TextClassifier(vectors=3).fit(TEXTS, LABELS)

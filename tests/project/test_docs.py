@@ -77,6 +77,14 @@ def test_the_picture_of_the_steps_is_what_its_script_draws():
         assert (source / where).exists(), where
 
 
+def test_the_figures_are_drawn_from_what_was_measured():
+    tool = load_tool("figures")
+    for name, svg in tool.draw_all().items():
+        assert (tool.ASSETS / name).read_text(encoding="utf-8") == svg, "run: python tools/figures.py"
+        pages = [DOCS.parent / "README.md", *DOCS.rglob("*.md")]
+        assert any(f"assets/{name}" in page.read_text(encoding="utf-8") for page in pages), name
+
+
 def test_the_tables_of_performance_are_those_of_the_benchmarks():
     tool, page = load_tool("performance"), (DOCS / "performance.md").read_text(encoding="utf-8")
     written = tool.render_page(page, tool.BENCHMARKS.read_text(encoding="utf-8"))

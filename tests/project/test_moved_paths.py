@@ -52,3 +52,8 @@ def test_nothing_else_stands_at_the_root_of_the_package():
     assert sorted(path.name for path in source.iterdir() if path.is_file()) == [
         "__init__.py", "__main__.py", "datatrove.py", "fasttext.py", "mlflow.py", "py.typed", "spark.py",
     ]  # fmt: skip
+
+
+def test_the_guide_lists_every_path_that_moved():
+    guide = (ROOT / "docs/guides/migrating.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(unnaive\.[\w.]+)` \| `(unnaive\.[\w.]+)` \|$", guide, re.MULTILINE) == list(MOVED.items())

@@ -34,7 +34,7 @@ def test_its_links_lead_somewhere():
 
 def test_its_pictures_are_there_and_small():
     pictures = re.findall(r'<img src="([^"]+)"', README)
-    assert len(pictures) == 2
+    assert len(pictures) == 3
     for picture in pictures:
         assert (ROOT / picture).stat().st_size < 300_000, picture
 

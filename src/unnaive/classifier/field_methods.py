@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unnaive.base.errors import UnnaiveError
-from unnaive.io.fields import as_documents, guess_fields, has_kinds, with_lengths
+from unnaive.io.field_choice import guess_fields
+from unnaive.io.fields import as_documents, has_kinds, with_lengths
 from unnaive.text.sections import read_fields, vector_lengths
 
 
@@ -16,12 +17,12 @@ class FieldMethods:
     fields: Mapping[str, str] | Sequence[str] | None
     fields_: dict[str, str]
 
-    def _find_fields(self, records: Any) -> None:
+    def _find_fields(self, records: Any, labels: Any) -> None:
         """Find what is not given of the fields, by the records to learn from: their kinds, the lengths of vectors."""
         self.__dict__.pop("fields_", None)
         if self.fields is None or self._is_settled():
             return
-        found = self.fields if has_kinds(self.fields) else guess_fields(self.fields, records)
+        found = self.fields if has_kinds(self.fields) else guess_fields(self.fields, records, labels)
         self.fields_ = with_lengths(found, records)
 
     def _is_settled(self) -> bool:

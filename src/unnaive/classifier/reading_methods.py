@@ -13,6 +13,7 @@ from unnaive.classifier.field_methods import FieldMethods
 from unnaive.learning.fitted import FittedModel
 from unnaive.models.catalogue import find_model
 from unnaive.text.buffer import TextBuffer
+from unnaive.text.sections import count_record_chars, read_fields, vector_lengths
 from unnaive.text.token_rule import TokenRule
 
 
@@ -64,8 +65,10 @@ class ReadingMethods(FieldMethods):
             raise UnnaiveError("what was counted depends on how texts were read; to read them otherwise, fit again")
 
 
-def count_chars(texts: Any) -> int:
-    """How many characters there are, or bytes where texts lie in a buffer."""
+def count_chars(texts: Any, fields: Any = None) -> int:
+    """How many characters there are, or bytes where texts lie in a buffer; those of vector fields do not count."""
+    if fields is not None and vector_lengths(read_fields(fields)):
+        return sum(count_record_chars(text, read_fields(fields)) for text in texts)
     return len(texts.blob) if isinstance(texts, TextBuffer) else sum(map(len, texts))
 
 

@@ -173,9 +173,11 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
 
         `n_chars` is how much text it is taken for, where that is known before it is read; None: it is counted.
         """
-        self._find_fields(texts)
+        self._find_fields(texts, labels)
         documents = self._documents(texts)
-        rule = self.token_rule_of(lambda: n_chars if n_chars is not None else count_chars(documents))
+        rule = self.token_rule_of(
+            lambda: n_chars if n_chars is not None else count_chars(documents, self._known_fields())
+        )
         return TrainingData.of_texts(
             documents, labels, rule, multilabel=self.multilabel, sample_weight=sample_weight, n_jobs=self.n_jobs,
             unlabelled=find_model(self.model).takes_unlabelled,
@@ -198,7 +200,7 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
             other = "keep_choice" if keep_choice else "approximate"
             raise UnnaiveError(f"{other} and rechoose contradict each other; give one of the two")
         if not self.__sklearn_is_fitted__():
-            self._find_fields(texts)
+            self._find_fields(texts, labels)
         texts = self._documents(texts)
         spec, rule = self.spec(), self.token_rule
         before = self._updatable(spec, rule) if self.__sklearn_is_fitted__() else None

@@ -24,6 +24,7 @@ from unnaive.data.training_data import DocumentRows
 from unnaive.data.weighting import document_frequency, tf_idf
 from unnaive.evaluation.related_documents import find_related, group_folds
 from unnaive.learning.fitted import FittedModel
+from unnaive.learning.train import has_vectors
 from unnaive.models.auto.members import Training, fit_family, member_scores, weight_rows
 from unnaive.text.gram_units import find_kinds
 
@@ -163,7 +164,9 @@ def hold_out_block(fitted: FittedModel, rows: DocumentRows, block: NDArray[np.bo
     """
     codes = single_labels(csr_array(rows.targets.Y))
     recipe = getattr(fitted.scorer, "recipe", None)
-    if codes is None or recipe is None or "accuracy" not in recipe["report"] or rows.vocabulary is None:
+    if codes is None or not recipe or "accuracy" not in recipe["report"] or rows.vocabulary is None:
+        return None
+    if has_vectors(fitted.spec, fitted.token_rule):
         return None
     is_gram, is_pair = find_kinds(rows.vocabulary)
     effect = find_block_effect(take_columns(csr_array(rows.X), np.flatnonzero(~is_gram & ~is_pair)), codes, block)

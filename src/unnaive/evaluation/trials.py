@@ -34,7 +34,7 @@ from unnaive.evaluation.tally import indicator_matrix
 from unnaive.learning.decisions import Argmax, Decision
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
-from unnaive.learning.train import kept_rows, make_scorer, out_of_fold_scores, train
+from unnaive.learning.train import has_vectors, kept_rows, make_scorer, out_of_fold_scores, train
 from unnaive.learning.tuning import TUNINGS
 from unnaive.linear.links import comparable_scores, probabilities
 from unnaive.linear.scorer import Scorer
@@ -289,7 +289,8 @@ class SplitData:
         names = None if self.material.vocabulary is None else self.material.vocabulary.take(self.terms)
         if self.material.vectors is not None and spec.model.takes_vectors:
             spec = replace(spec, vectors=self.material.vectors)
-        if spec.model.takes_terms and names is not None and self.material.vocabulary is not None:
+        whole = spec.model.takes_terms or has_vectors(spec, self.material.rule)
+        if whole and names is not None and self.material.vocabulary is not None:
             fitted = train(
                 TrainingData.of_rows(self.X_train, self.targets, names, token_rule=self.material.rule), spec
             )  # fmt: skip

@@ -9,15 +9,15 @@ from fnmatch import fnmatchcase
 from typing import Any, TypeGuard
 
 from unnaive.base.errors import BadData, UnnaiveError
-from unnaive.io.fields import guess_kind, with_lengths
+from unnaive.io.field_choice import arrange_fields
+from unnaive.io.fields import with_lengths
 from unnaive.io.label_checks import LabelSpelling
 from unnaive.io.labels import name_flags
 from unnaive.io.profiles import LABEL_NAMES, TEXT_NAMES, Profile, profile_column
-from unnaive.io.vector_values import holds_vectors
-from unnaive.text.sections import TEXT, TEXT_KINDS, VECTOR, base_kind, field_kinds, read_fields
+from unnaive.text.sections import TEXT_KINDS, VECTOR, base_kind, field_kinds, read_fields
 
 MOST_LISTED = 12
-FIXED_KINDS = ("category", "number", "date", VECTOR)  # of fields that are no texts
+FIXED_KINDS = ("category", "number", "date", "characters", VECTOR)  # of fields that are no texts
 
 ColumnSample = Mapping[str, Sequence[Any]]  # the first values of each column
 
@@ -137,7 +137,8 @@ class ColumnRequest:
     """What is asked of a table: the columns named by the user, and those to prefer before any guess.
 
     `known` are the roles ("text", "label", "id") that the format itself gives to columns. `fields`, as "name:kind", are
-    the columns beside texts that make documents records; with `guess_fields` all others with an evident kind are too.
+    the columns beside texts that make documents records; with `guess_fields` others are still to be found, so that
+    there need be no text.
     """
 
     text: tuple[str, ...] = ()
@@ -186,9 +187,9 @@ class _ColumnChooser:
         texts = self.find_texts(label, flags)
         if self.request.labelled and not flags and label is None:
             label = self.guess_label((*texts, *self.named_fields))
-        fields = self.find_fields(texts, label, flags)
+        fields = self.find_fields(texts, label)
         texts = tuple(name for name, kind in field_kinds(fields).items() if kind in TEXT_KINDS) if fields else texts
-        if not fields:
+        if not fields and not self.request.guess_fields:
             self.check_complete(texts, label, flags)
         elif self.request.labelled and label is None and not flags:
             self.ask_for_label([name for name in self.names if name not in field_kinds(fields)])
@@ -207,31 +208,15 @@ class _ColumnChooser:
                 f"{join_names(self.names)}"
             )
 
-    def find_fields(self, texts: Sequence[str], label: str | None, flags: Sequence[str]) -> tuple[str, ...]:
-        """All columns that documents are made of, where they are records: as in training, named, or evident."""
+    def find_fields(self, texts: Sequence[str], label: str | None) -> tuple[str, ...]:
+        """All columns that documents are made of, where they are records: as in training, or named."""
         default, kinds = self.request.default, field_kinds(self.request.fields)
         if default is not None and default.fields:
             return default.fields
         both = next((name for name in kinds if name in texts or name == label), None)
         if both is not None:
             raise BadData(f"column {both!r} of {self.source} is named twice, as a {kinds[both]} and as text or label")
-        more: dict[str, str] = {}
-        if self.request.guess_fields:
-            taken = {*texts, *kinds, *flags, label, self.request.id}
-            more = self.guess_fields([name for name in self.names if name not in taken])
-        others = {
-            name: kind for name, kind in more.items() if kind == TEXT
-        }  # before the main text, which is read shared
-        if not kinds | more:
-            return ()
-        every = with_lengths(others | dict.fromkeys(texts, TEXT) | kinds | more, self.sample)
-        return tuple(f"{name}:{kind}" for name, kind in every.items())
-
-    def guess_fields(self, names: Sequence[str]) -> dict[str, str]:
-        """The kinds of columns that are evident: never ids, nor columns without values."""
-        evident = {name: self.profiles[name].kind not in ("ids", "nothing", "lists") for name in names}
-        evident |= {name: True for name in names if holds_vectors(self.sample.get(name, ()))}
-        return {name: guess_kind(name, self.sample.get(name, ())) for name in names if evident[name]}
+        return arrange_fields(texts, with_lengths(kinds, self.sample)) if kinds else ()
 
     @property
     def named_fields(self) -> tuple[str, ...]:

@@ -77,10 +77,13 @@ class DataFile(ColumnOptions):
     def fixed_fields(self) -> tuple[str, ...]:
         """The columns that options name as fields beside the texts, as "name:kind"."""
         vectors = tuple(split_vector_file(one)[0] for one in self.vector)
-        kinds = {"category": self.category, "number": self.number, "date": self.date, "vector": vectors}
+        kinds = {
+            "category": self.category, "number": self.number, "date": self.date, "characters": self.characters,
+            "vector": vectors,
+        }  # fmt: skip
         named = tuple(f"{name}:{kind}" for kind, names in kinds.items() for name in names)
         if self.fields == "none" and named:
-            raise BadData("--fields none contradicts --category, --number, --date and --vector; leave one of them out")
+            raise BadData(f"--fields none contradicts --{named[0].rpartition(':')[2]}; leave one of the two out")
         return named
 
     def files(self) -> list[str]:

@@ -3,9 +3,10 @@
 A pure function of a record and its fields' kinds: nothing depends on other records, so that counts of the terms add and
 subtract exactly. A category is one term, its value. A number is a term for the interval it lies in, at three
 resolutions: 1, 2 and 4 intervals to the octave, whose borders depend on no data; zero is a term of its own, and signs
-are kept apart. A date is a term each for its year, month, weekday and, where it has a time, hour. An empty cell is the
-term "(missing)" of its field. A vector is a term for each of the signed powers of two that its numbers are sums of
-(text/vector_units.py). A value that training never saw is a term that no weight speaks of: no evidence.
+are kept apart. A date is a term each for its year, month, weekday and, where it has a time, hour. A text read as
+characters is a term for each of its character n-grams, whatever the token rule of the other texts. A vector is a term
+for each of the signed powers of two that its numbers are sums of (text/vector_units.py). An empty cell is the term
+"(missing)" of its field. A value that training never saw is a term that no weight speaks of: no evidence.
 """
 
 from __future__ import annotations
@@ -133,6 +134,16 @@ def _differs_from_itself(value: Any) -> bool:
     return bool(value != value) if isinstance(value, float) or hasattr(value, "dtype") else False
 
 
+def finest_unit(value: Any, kind: str) -> str:
+    """What stands for a value by itself: of a number the narrowest interval, else all that it is.
+
+    >>> finest_unit(3.6, "number"), finest_unit("2024-03-05", "date"), finest_unit("old", "number")
+    ('[3.5,4)', '2024-03-05', 'old')
+    """
+    number = read_number(value) if kind == "number" and not is_missing(value) else None
+    return str(value).strip() if number is None else _number_units(number, "")[-1]
+
+
 def _category_units(value: Any, name: str) -> list[str]:
     """The value itself, or each of several; 3.0, as pandas has whole numbers beside empty cells, is 3."""
     if isinstance(value, (list, tuple)):
@@ -146,7 +157,7 @@ def _category_units(value: Any, name: str) -> list[str]:
 def _number_units(value: Any, name: str) -> list[str]:
     """The intervals that a number lies in, wide ones first.
 
-    >>> _number_units(3.5, "age"), _number_units("-1,000", "x")[0], _number_units(0, "x")
+    >>> _number_units(3.5, "age"), _number_units("-1,000", "x")[0], _number_units(-0.0, "x")
     (['[2,4)', '[3,4)', '[3.5,4)'], '(-1024,-512]', ['0'])
     """
     number = read_number(value)
@@ -155,7 +166,7 @@ def _number_units(value: Any, name: str) -> list[str]:
             f"field {name!r} is a number, and a value of it is {str(value)[:40]!r}; mend it or leave it empty"
         )
     if number == 0 or math.isinf(number):
-        return [f"{number:g}"]
+        return [f"{abs(number) if number == 0 else number:g}"]
     return [_interval(number, parts) for parts in RESOLUTIONS]
 
 
@@ -239,8 +250,20 @@ def _moment(parts: dict[str, str | None]) -> tuple[datetime, bool] | None:
         return None
 
 
+def _character_units(value: Any, name: str) -> list[str]:
+    """The character n-grams of a text, as a token rule with analyzer "char" cuts them; "_" is a border.
+
+    >>> _character_units("A-1", "code")
+    ['_a', 'a-', '-1', '1_', '_a-', 'a-1', '-1_', '_a-1', 'a-1_', '_a-1_']
+    """
+    from unnaive.text.tokens import TokenRule, spans
+
+    found = spans(_encode_text(value, name), TokenRule(analyzer="char"))
+    return [term[1:].replace(" ", "_") for _, _, term in found]
+
+
 FIXED_KINDS: dict[str, Callable[[Any, str], list[str]]] = {
-    "category": _category_units, "number": _number_units, "date": _date_units,
+    "category": _category_units, "number": _number_units, "date": _date_units, "characters": _character_units,
 }  # fmt: skip
 
 
@@ -330,24 +353,6 @@ def has_kinds(fields: Any) -> bool:
     if isinstance(fields, str) or not isinstance(fields, Sequence):
         return not isinstance(fields, str)
     return all(isinstance(one, str) and base_kind(one.rpartition(":")[2]) in KINDS and ":" in one for one in fields)
-
-
-def guess_fields(names: Any, records: Any) -> dict[str, str]:
-    """The kinds of the named fields, or with "auto" of all, by the first records' values.
-
-    >>> guess_fields(["age", "queue"], {"age": [1.5, 2.5, None], "queue": ["a", "b", "a"]})
-    {'age': 'number', 'queue': 'category'}
-    """
-    columns = record_columns(records)
-    if columns is None:
-        raise BadData("fields are those of records; give a DataFrame, a list of dicts, or a dict of columns")
-    wanted = list(columns) if names == "auto" else names
-    if isinstance(wanted, str) or not isinstance(wanted, Sequence):
-        raise BadData(f'fields came as {names!r}; give names, kinds by name, or "auto" for all')
-    lacking = next((name for name in wanted if name not in columns), None)
-    if lacking is not None:
-        raise BadData(f"the records have no field {lacking!r}; they have {', '.join(columns)}")
-    return {name: guess_kind(name, columns[name][:SAMPLE]) for name in wanted}
 
 
 def guess_kind(name: str, values: Sequence[Any]) -> str:

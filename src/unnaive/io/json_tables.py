@@ -11,9 +11,11 @@ from unnaive.base.errors import BadData
 from unnaive.base.types import RowValues
 from unnaive.io.columns import join_names
 from unnaive.io.endings import split_ending
+from unnaive.io.fields import encode_records
 from unnaive.io.options import ReadOptions
 from unnaive.io.sources import Lines, read_lines
 from unnaive.io.tables import SAMPLE_ROWS, Table, TableSample, split_into_batches
+from unnaive.text.sections import field_kinds
 
 DEEPEST_KEY = 6  # of nested keys that can be named with dots
 WHOLE_ARRAY = 16  # times the longest line: what an array, which is read whole, may have
@@ -145,6 +147,18 @@ def get_key(record: Any, name: str) -> Any:
     if dot and isinstance(record, dict) and isinstance(record.get(first), dict):
         return get_key(record[first], rest)
     return ABSENT_KEY
+
+
+def encode_json_record(record: Any, fields: Sequence[str]) -> str:
+    """A record of some fields as a text; one that it lacks is an empty cell, and it must have one of them.
+
+    >>> encode_json_record({"mail": {"subject": "hi"}}, ("mail.subject:text", "vip:category"))
+    '\\x1email.subject\\x1fhi\\x1evip\\x1f\\x1f(missing)'
+    """
+    values = {name: get_key(record, name) for name in field_kinds(fields)}
+    if all(value is ABSENT_KEY for value in values.values()):
+        raise BadData(f"it has none of the fields {', '.join(values)}")
+    return encode_records({name: [None if one is ABSENT_KEY else one] for name, one in values.items()}, fields)[0]
 
 
 def describe_json_error(problem: Exception) -> str:

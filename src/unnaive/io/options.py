@@ -86,26 +86,26 @@ class ReadOptions:
     bytes read, for a progress bar; and `log`, filled while reading.
     """
 
-    delimiter: str | None = option("Delimiter of CSV fields, e.g. ; or \\t; by default found from the first rows.")
+    delimiter: str | None = option("Delimiter of CSV fields, e.g. ; or \\t; by default guessed from the first rows.")
     header: bool | None = option(
-        "Whether the first row names the columns; by default found from the row.",
+        "Whether the first row is a header; by default guessed.",
         more="False: the row is data, and columns are called 1, 2, 3, …; asked for where it cannot be told.",
     )
     expected: tuple[str, ...] = option(
         "Names that the header is known to have.", default=(), more="Those asked for, and those of the training data."
     )
     encoding: str | None = option(
-        "Encoding of the text; by default UTF-8, or found where it is not.", more="A byte-order mark is believed."
+        "Encoding of the text; by default UTF-8, or guessed if it is not UTF-8.", more="A byte-order mark is believed."
     )
     language: str = option("Language that picks the Windows code page of lines that are not UTF-8.", default="en")
-    table: str | None = option("Table of a database, or sheet of a workbook; needed where there are several.")
-    skip_bad: bool = option("Leave out rows that cannot be read, instead of stopping at the first.", default=False)
+    table: str | None = option("Table of a database or sheet of a workbook; required if there are several.")
+    skip_bad: bool = option("Skip rows that cannot be read, instead of stopping at the first.", default=False)
     rows: int = option(
         "Maximum number of rows in a batch; 1 answers every line of a live stream at once.", default=BATCH_ROWS
     )
-    follow_links: bool = option("Follow links in a folder to files outside of it.", default=False)
+    follow_links: bool = option("Follow symbolic links that lead out of a folder.", default=False)
     max_line: int = option(
-        "Maximum length of a line or field.",
+        "Maximum length of a line or field in MiB.",
         default=MAX_LINE,
         metavar="MIB",
         more="In bytes; in MiB on the command line.",
@@ -141,13 +141,12 @@ class ColumnOptions:
         metavar="FORMAT",
     )  # fmt: skip
     text: tuple[str, ...] = option(
-        "Column of text; repeat it to join several columns.",
+        "Column of the text; guessed if evident; repeat it to join several columns.",
         default=(),
         metavar="COLUMN",
-        more="Guessed where evident.",
     )
-    label: str | None = option("Column of labels.", metavar="COLUMN", more="Guessed where evident.")
-    id: str | None = option("Column of the documents' names.", metavar="COLUMN", more="Guessed where evident.")
+    label: str | None = option("Column of the labels; guessed if evident.", metavar="COLUMN")
+    id: str | None = option("Column of document ids; guessed if evident.", metavar="COLUMN")
     category: tuple[str, ...] = option(
         "Column of categories, read as a field of its own; may be repeated.", default=(), metavar="COLUMN",
         more="With any field, each column of text is a field too: shared, and all but the last also on their own.",
@@ -158,6 +157,9 @@ class ColumnOptions:
     date: tuple[str, ...] = option(
         "Column of dates, read as a field of its own; may be repeated.", default=(), metavar="COLUMN"
     )
+    characters: tuple[str, ...] = option(
+        "Column of text, read as a field of character n-grams; may be repeated.", default=(), metavar="COLUMN"
+    )
     vector: tuple[str, ...] = option(
         "Column of vectors (lists of numbers), or NAME=FILE.npy with a row for each; may be repeated.", default=(),
         metavar="COLUMN", more="Such as embeddings of whole texts: auto pools them with the words.",
@@ -165,7 +167,7 @@ class ColumnOptions:
     fields: str | None = option(
         "Read columns as fields: auto (those with evident kinds, never ids or leaks) or none.",
         choices=("auto", "none"), metavar="KIND",
-        more="By default those named with --category, --number, --date and --vector, beside the texts.",
+        more="By default those named with --category, --number, --date, --characters and --vector, beside the texts.",
     )  # fmt: skip
     separator: str | None = option(
         "Separator of the labels in a multilabel cell, e.g. ; or list for cells such as ['a', 'b'].",
@@ -173,14 +175,16 @@ class ColumnOptions:
         more="A column of lists needs none.",
     )
     label_columns: tuple[str, ...] = option(
-        "Columns of 0 and 1, one for each label, by name or pattern, e.g. 'tag_*'.", default=(), metavar="PATTERN"
+        "Columns of 0 and 1, one for each label: names or a pattern, e.g. 'tag_*'; may be repeated.",
+        default=(),
+        metavar="PATTERN",
     )
     ignore_label: tuple[str, ...] = option(
-        "Label that stands for no label, e.g. N/A; may be repeated.", default=(), metavar="LABEL"
+        "Label that means no label, e.g. N/A; may be repeated.", default=(), metavar="LABEL"
     )
-    label_prefix: str | None = option("Prefix to take off labels, e.g. __label__.", metavar="PREFIX")
+    label_prefix: str | None = option("Prefix to remove from labels, e.g. __label__.", metavar="PREFIX")
     lower_labels: bool = option(
-        "Read labels in lower case with single spaces, so that Politics and politics are one.", default=False
+        "Convert labels to lower case with single spaces, so that Politics and politics are one class.", default=False
     )
 
 

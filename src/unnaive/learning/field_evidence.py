@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -12,27 +13,29 @@ from unnaive.text.tokens import Span
 if TYPE_CHECKING:
     from unnaive.learning.explain import Evidence
 
-SUMMED = ("number", "date", VECTOR)  # kinds of fields whose terms are one piece of evidence
+SUMMED = ("number", "date", "characters", VECTOR)  # kinds of fields whose terms are one piece of evidence
 TEXT_BEFORE = "text"  # what stands before all sections
 
 
 def name_evidence(record: str, evidence: Sequence[Evidence], fields: tuple[str, ...]) -> tuple[Evidence, ...]:
-    """Evidence with its terms as people say them: "subject: refund", "product = Printer", "age = 3.5".
+    """Evidence with its terms as people say them: "subject: refund", "product = Printer", "age = 3.6 in [3.5, 4)".
 
-    The intervals of a number, the parts of a date, and all of a vector, are one piece of evidence each: the sum of
-    them.
+    The intervals of a number, the parts of a date, character n-grams and all of a vector are one piece of evidence
+    each: their sum. Of intervals, the narrowest that the model knows is named.
     """
     kinds = {field_key(name): kind for name, kind in field_kinds(fields).items()}
     values = shown_values(record)
     named: list[Evidence] = []
     parts: dict[str, Evidence] = {}
+    narrowest: dict[str, tuple[float, str]] = {}
     for one in evidence:
         key, sign, rest = split_term(one.term, fields)
         if sign == FIXED and base_kind(kinds[key]) in SUMMED and values.get(key):
             before = parts.get(key)
-            parts[key] = replace(
-                one, term=f"{key} = {values[key]}", count=1, value=one.value + (before.value if before else 0.0)
-            )
+            if kinds[key] == "number" and (width := interval_width(rest)) is not None:
+                narrowest[key] = min((width, rest.replace(",", ", ")), narrowest.get(key, (math.inf, "")))
+            shown = f"{key} = {values[key]}" + (f" in {narrowest[key][1]}" if key in narrowest else "")
+            parts[key] = replace(one, term=shown, count=1, value=one.value + (before.value if before else 0.0))
         elif sign == FIXED:
             named.append(replace(one, term=f"{key} = {rest}".replace("\N{NO-BREAK SPACE}", " ")))
         elif sign:
@@ -41,6 +44,16 @@ def name_evidence(record: str, evidence: Sequence[Evidence], fields: tuple[str, 
         else:
             named.append(one)
     return tuple(sorted([*named, *parts.values()], key=lambda one: (-abs(one.value), one.term)))
+
+
+def interval_width(unit: str) -> float | None:
+    """How wide an interval is; None for a unit that is none.
+
+    >>> interval_width("[3.5,4)"), interval_width("(-4,-2]"), interval_width("0")
+    (0.5, 2.0, None)
+    """
+    low, comma, high = unit[1:-1].partition(",")
+    return float(high) - float(low) if comma else None
 
 
 def sum_by_field(

@@ -40,6 +40,7 @@ from unnaive.linear.selection import check_select, min_df_for_full_table, select
 from unnaive.text.token_rule import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
+TAKERS = "auto, maxent, nbsvm and svm"  # the models that weigh vectors
 DECISIONS = ("argmax", "untuned", *TUNINGS)
 FEWEST_HELD_OUT, FEW, SOME = 10, 1_500, 4_500  # documents: from which on any, fewer and one part are held out
 
@@ -59,7 +60,7 @@ def check_spec(spec: TrainingSpec) -> None:
     if spec.calibration is not None:
         choose([*FITS, "none"], spec.calibration, "calibration")
     if spec.vectors is not None and not spec.model.takes_vectors:
-        raise UnnaiveError(f"{spec.model.title} takes no word vectors; they are a view of the model auto")
+        raise UnnaiveError(f"{spec.model.title} takes no word vectors; {TAKERS} do")
     if read_optimise(spec.optimise) not in (None, "accuracy") and spec.decision not in (None, "argmax"):
         raise UnnaiveError("both a decision and what to optimise by it were given; leave one of the two out")
 
@@ -120,12 +121,10 @@ def _announce(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback
 
 
 def _check_vectors(data: TrainingData, spec: TrainingSpec) -> None:
-    """An error where documents have vectors, or their words are to have them, that the model cannot weigh."""
+    """An error where documents have vectors that the model cannot weigh."""
     keys = vector_keys(None if data.token_rule is None else data.token_rule.fields)
     if keys and not spec.model.takes_vectors:
-        raise UnnaiveError(f"{spec.model.title} cannot weigh the vectors of {keys[0][0]!r}; train the model auto")
-    if (keys or spec.vectors is not None) and data.multilabel:
-        raise UnnaiveError("vectors are for documents with one label each; these are multilabel, so leave them out")
+        raise UnnaiveError(f"{spec.model.title} cannot weigh the vectors of {keys[0][0]!r}; {TAKERS} can")
 
 
 def _learn_from_counts(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback | None) -> FittedModel:
@@ -366,8 +365,9 @@ def make_scorer(
         more |= {"terms": named.vocabulary, "active": active, "select": _selection(spec, named, dense)}
     if (spec.vectors is not None or dense) and named.vocabulary is not None:
         of_words = [] if spec.vectors is None else [spec.vectors.over(named.vocabulary)]
-        more |= {"terms": named.vocabulary, "active": active, "vectors": [*of_words, *dense]}
-        if dense and not selecting and before is None:
+        more |= {"active": active, "vectors": [*of_words, *dense]}
+        more |= {"terms": named.vocabulary} if model.takes_terms else {}
+        if dense and model.takes_terms and not selecting and before is None:
             more["select"] = _selection(spec, named, dense)
         active = None  # its columns are all, though no document has them
     elif active is not None and not selecting:

@@ -19,20 +19,22 @@ DOCUMENTS_LIMIT = 500_000_000  # bytes, packed: about 200 times the 11,314 messa
 class TrainingOptions(Settings):
     """How a model is trained on texts: everything but the settings of the model and how texts are read."""
 
-    min_df: int = setting("Leave out terms that are in fewer documents.", default=1, at_least=1)
+    min_df: int = setting(
+        "Minimum number of documents that a term occurs in; rarer terms are left out.", default=1, at_least=1
+    )
     select: int | tuple[str, int] | None = setting(
-        "Keep the K best terms by information gain, or by another measure, e.g. chi2:2000.",
+        "Keep the K best terms by information gain or another measure, e.g. chi2:2000; by default all.",
         default=None,
         metavar="[MEASURE:]K",
         more='In Python 2000, ("chi2", 2000), or ("information-gain-per-class", 30).',
     )
     multilabel: bool | None = setting(
-        "Whether a text may have any number of labels; by default decided by the form of the labels.",
+        "Whether a text may have any number of labels; by default found from the type of the labels.",
         default=None,
         more="A list, tuple or set for each text, or a 0/1 matrix, means any number.",
     )
     decision: str | Decision | None = setting(
-        "How scores become labels: argmax, scut, rcut, pcut, best or untuned.",
+        "How scores become labels: argmax (default), scut, rcut, pcut, best (multilabel default) or untuned.",
         default=None,
         choices=("argmax", "untuned", "best", "scut", "rcut", "pcut"),
         more='None: the best class, or for multilabel targets "best" where `fit` has 50 documents or more, else '
@@ -51,7 +53,7 @@ class TrainingOptions(Settings):
         "`optimise` needs probabilities.",
     )
     optimise: Any = setting(
-        "Decide for accuracy, macro-f1, or the lowest expected cost by a CSV file of costs.",
+        "Aim of the decision: accuracy (default), macro-f1, or the lowest cost by a CSV file of costs.",
         default=None,
         metavar="AIM|COST.csv",
         path="read",
@@ -61,7 +63,7 @@ class TrainingOptions(Settings):
         '"macro-f1" is decision="scut".',
     )
     vectors: Any = setting(
-        "Word vectors for a view of auto: GloVe, word2vec or fastText files, or .npz; may be gz or zst.",
+        "Word vectors for auto, maxent, nbsvm or svm: GloVe, word2vec or fastText files, or .npz; may be gz or zst.",
         default=None,
         metavar="FILE",
         path="read",
@@ -69,7 +71,7 @@ class TrainingOptions(Settings):
         "few. In Python a path or a WordVectors. The vectors of the first 100,000 words become part of the model.",
     )
     class_weight: Any = setting(
-        "Weight of each class; balanced gives documents of rare classes more weight.",
+        "Class weights; balanced gives documents of rare classes more weight; by default all weigh 1.",
         default=None,
         more='"balanced", or a dict from class to weight: 0, which leaves the documents of the class out, or a number '
         "from 1e-9 to 1e9.",

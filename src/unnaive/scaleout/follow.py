@@ -25,7 +25,7 @@ from unnaive.base.system import PLAIN, Arrivals
 from unnaive.classifier.model_file import load_model, update_model_file
 from unnaive.classifier.receipts import model_hash
 from unnaive.classifier.text_classifier import TextClassifier
-from unnaive.io.json_tables import get_key
+from unnaive.io.json_tables import encode_json_record, get_key
 from unnaive.io.labels import parse_labels
 from unnaive.io.sources import STDIN, check_exists, hash_file
 from unnaive.learning.fitted import FittedModel
@@ -211,6 +211,7 @@ class _Records:
         self.options, self.done, self.left_out, self.again = options, done, 0, 0
         self.closed = WaitingDocuments(offset=offset)
         self._spelling = {str(label): label for label in fitted.classes}
+        self._fields = None if fitted.token_rule is None else fitted.token_rule.fields
         self._open: WaitingDocuments | None = None  # the batch that is coming in
 
     def read(self, line: bytes, offset: int) -> None:
@@ -259,9 +260,7 @@ class _Records:
         return taken
 
     def _document(self, record: Any) -> tuple[str, tuple[Any, ...]]:
-        text = get_key(record, self.options.text)
-        if not isinstance(text, str):
-            raise BadData(f"it has no text under {self.options.text!r}")
+        text = self._text(record)
         value = get_key(record, self.options.label)
         names = parse_labels(
             value if isinstance(value, (str, int, float, list, bool)) else None, self.options.separator
@@ -270,6 +269,15 @@ class _Records:
         if not names or (unknown and not self.options.grow):
             raise BadData(f"its class {unknown[0]!r} is none of the model's" if unknown else "it has no label")
         return text, tuple(self._spelling.get(name, name) for name in names)
+
+    def _text(self, record: Any) -> str:
+        """The text of a line, or the record of its fields."""
+        if self._fields is None:
+            text = get_key(record, self.options.text)
+            if not isinstance(text, str):
+                raise BadData(f"it has no text under {self.options.text!r}")
+            return text
+        return encode_json_record(record, self._fields)
 
     def _leave_out(self, reason: str) -> None:
         if not self.left_out:

@@ -2,10 +2,11 @@
 
 A section is SECTION, the field's key, UNIT, and what the field holds. A text field holds its text, which is read
 "shared" (its terms as they stand), "own" (each word behind the field's key and OWN), or "both", shared terms first. A
-fixed field (category, number, date or vector) holds its value for people, and behind further UNITs the terms that stand
-for it, which io/fields.py makes; each is read as it stands behind the key and FIXED. So "refund" of the subject is the
-terms "refund" and "subject:refund", and a product is the term "product=Printer". No n-gram goes over the border of a
-section, sections of unknown fields are skipped, and what stands before the first section is shared text.
+fixed field (category, number, date, characters or vector) holds its value for people, and behind further UNITs the
+terms that stand for it, which io/fields.py makes; each is read as it stands behind the key and FIXED. So "refund" of
+the subject is the terms "refund" and "subject:refund", and a product is the term "product=Printer". No n-gram goes over
+the border of a section, sections of unknown fields are skipped, and what stands before the first section is shared
+text.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ OWN, FIXED = ":", "="
 SKIPPED, SHARED, OWN_ONLY, BOTH, TERMS = range(5)  # how a section is read, as the kernel counts
 VECTOR = "vector"  # a list of numbers; "vector(384)" once it is known how many
 MODES = {
-    "shared": SHARED, "own": OWN_ONLY, "both": BOTH, "category": TERMS, "number": TERMS, "date": TERMS, VECTOR: TERMS,
+    "shared": SHARED, "own": OWN_ONLY, "both": BOTH, "category": TERMS, "number": TERMS, "date": TERMS,
+    "characters": TERMS, VECTOR: TERMS,
 }  # fmt: skip
 TEXT = "text"  # shared; and as its own unless it is the last text, which is the longest by custom
 KINDS = (TEXT, *MODES)
@@ -183,6 +185,19 @@ def split_term(term: str, fields: tuple[str, ...] | None) -> tuple[str, str, str
             fits = mode == TERMS if sign == FIXED else mode in (OWN_ONLY, BOTH)
             return (term[:place], sign, term[place + 1 :]) if fits else ("", "", term)
     return "", "", term
+
+
+def count_record_chars(record: str, fields: Sequence[str] | None) -> int:
+    """How many characters a record has beside those that stand for vectors.
+
+    >>> count_record_chars("\\x1ebody\\x1fhi\\x1ev\\x1f1 numbers\\x1f(1)", ("body:text", "v:vector(1)"))
+    8
+    """
+    vectors = {field_key(name) for name in vector_lengths(fields)}
+    if not vectors:
+        return len(record)
+    first, *rest = record.split(SECTION)
+    return len(first) + sum(1 + len(part) for part in rest if part.partition(UNIT)[0] not in vectors)
 
 
 def shown_values(text: str) -> dict[str, str]:

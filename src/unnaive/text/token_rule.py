@@ -43,23 +43,24 @@ class TokenRule:
         more='Decides case folding ("tr" folds I→ı), the Snowball stemmer and the code page of files; None: none.',
     )  # fmt: skip
     lowercase: bool = option(
-        "Fold upper case to lower case, as the language does.", default=True, flags=("--lowercase/--keep-case",)
+        "Convert to lower case, by the rules of the language.", default=True, flags=("--lowercase/--keep-case",)
     )
-    min_length: int = option("Leave out words of fewer characters.", default=2, at_least=1)
+    min_length: int = option("Minimum length of a word in characters.", default=2, at_least=1)
     digits: bool = option(
         "Keep digits as parts of words.",
         default=True,
         more="False makes them separate words, as the pattern [a-z]+ does.",
     )
     stopwords: str | tuple[str, ...] | None = option(
-        "Leave out these words: smart, a language code, or a file of words.", metavar="LIST", path="read",
+        "Stop words to leave out: smart, a language code, or a file of words; by default none.",
+        metavar="LIST", path="read",
         more="In Python, the words themselves; they are compared as whole words after folding.",
     )  # fmt: skip
     stem: str | None = option(
-        "Reduce words to stems: porter or snowball.", choices=("porter", "snowball"), noun="stemmer", metavar="NAME"
+        "Stemmer: porter or snowball; by default none.", choices=("porter", "snowball"), noun="stemmer", metavar="NAME"
     )
     ngrams: tuple[int, int] = option(
-        "Length of word n-grams, shortest and longest.",
+        "Length of word n-grams, e.g. 2 or 1-2.",
         default=(1, 1),
         metavar="N[-M]",
         more="Words are joined by a space.",
@@ -76,17 +77,17 @@ class TokenRule:
         default="word", choices=("word", "char", "both"), metavar="KIND",
     )  # fmt: skip
     char_ngrams: tuple[int, int] = option(
-        "Length of character n-grams, shortest and longest.", default=(2, 5), metavar="N[-M]",
+        "Length of character n-grams, e.g. 3 or 2-5.", default=(2, 5), metavar="N[-M]",
         more="Borders of words are marked and counted; short and frequent words have some too.",
     )  # fmt: skip
     unspaced: str = option(
-        "Chinese, Japanese, Thai and others without spaces: grams (characters and pairs) or whole.",
+        "Terms of scripts without spaces, such as Chinese: grams (characters and pairs) or whole.",
         default="grams", choices=("grams", "whole"), noun="treatment of scripts without spaces", metavar="KIND",
         more='Also Lao, Khmer and Burmese. "grams" makes each character (with its marks) and each pair of neighbours a '
         'term, "whole" takes what is between spaces as a word.',
     )  # fmt: skip
     segmenter: str | None = option(
-        "Find the words of Chinese with this package: jieba.", choices=("jieba",), metavar="NAME",
+        "Word segmenter for Chinese: jieba; by default none.", choices=("jieba",), metavar="NAME",
         more="They take the place of grams; texts are then read by Python, which is slower.",
     )  # fmt: skip
     emoji: bool = option(

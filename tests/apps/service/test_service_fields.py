@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -97,3 +98,61 @@ def test_the_page_has_a_form(browser: Any, records_file: Path) -> None:
         page.fill("#field-3", "3")
         wait(page, "document.querySelector('.answer h2')?.textContent === 'bug'")
         wait(page, "document.querySelector('.evidence')?.textContent.startsWith('subject: crash')")
+
+
+def test_streams_and_the_endpoints_of_other_tools_take_objects(records: TestClient, records_file: Path) -> None:
+    expected = TextClassifier.load(records_file).predict(RECORDS).tolist()
+    lines = "".join(json.dumps({"text": one}) + "\n" for one in [*RECORDS, {"subject": "x"}])
+    answers = [json.loads(line) for line in records.post("/v1/classify/stream", content=lines).text.splitlines()]
+    assert [one["label"] for one in answers[:-1]] == expected
+    assert "there is no field 'body'" in answers[-1]["error"]
+    columns = {name: [one[name] for one in RECORDS] for name in KINDS}
+    split = {"columns": list(KINDS), "data": [list(one.values()) for one in RECORDS]}
+    for body in ({"dataframe_records": RECORDS}, {"dataframe_split": split}, {"inputs": columns}, {"inputs": RECORDS}):
+        assert records.post("/invocations", json=body).json() == {"predictions": expected}
+    table = "subject,body,product,age\nrefund,charged twice,Printer,200\ncrash,it stops,App,3\n"
+    answer = records.post("/invocations", content=table, headers={"Content-Type": "text/csv"})
+    assert answer.json() == {"predictions": expected[:2]}
+    for inputs in (RECORDS, RECORDS[0]):
+        assert records.post("/", json={"inputs": inputs}).json()[0][0]["label"] == expected[0]
+    tasks = {"tasks": [{"id": number, "data": one} for number, one in enumerate(RECORDS)]}
+    results = records.post("/predict", json=tasks).json()["results"]
+    assert [one["result"][0]["value"]["choices"] for one in results] == [[label] for label in expected]
+    annotation = {"id": 1, "result": [{"value": {"choices": ["bug"]}}]}
+    body = {"action": "ANNOTATION_CREATED", "annotation": annotation, "task": {"id": 9, "data": NEW}}
+    assert records.post("/webhook", json=body, headers=WITH_TOKEN).json()["status"] == "done"
+    taught = TextClassifier("multinomial", fields=KINDS).fit([*RECORDS, NEW], [*LABELS, "bug"])
+    answer = records.post("/v1/classify", json={"text": NEW}).json()["results"][0]
+    assert answer["classes"][0]["probability"] == taught.predict_proba([NEW]).max()
+
+
+@pytest.mark.slow
+@NEEDS_CHROMIUM
+def test_the_page_labels_tables_and_teaches_records(browser: Any, records_file: Path, tmp_path: Path) -> None:
+    table = tmp_path / "new.csv"
+    table.write_text("age,body,subject,product\n3,it stops,crash,App\n210,charged,refund,Printer\n", encoding="utf-8")
+    (tmp_path / "less.csv").write_text("subject,body,age\ncrash,it stops,3\n", encoding="utf-8")
+    with (
+        run_service("serve", records_file, "--port", 0, token=TOKEN) as running,
+        open_signed_in(browser, running.address, TOKEN) as page,
+    ):
+        wait(page, "!document.getElementById('fields').hidden")
+        page.click("#tab-table")
+        page.set_input_files("#file", str(table))
+        page.click("#start")
+        wait(page, "document.querySelectorAll('#rows tbody tr').length === 2")
+        assert page.locator("#rows tbody td:nth-child(2)").all_inner_texts() == ["bug", "billing"]
+        assert page.locator("#rows tbody td.text").first.inner_text().startswith("subject: crash; body: it stops")
+        assert page.locator("#column").is_hidden()
+        page.set_input_files("#file", str(tmp_path / "less.csv"))
+        page.click("#start")
+        wait(page, "document.getElementById('status').textContent.includes('no column product')")
+        page.click("#tab-teach")
+        wait(page, "!document.getElementById('teach-form').hidden")
+        page.fill("#teach-field-0", "freeze")
+        page.fill("#teach-field-1", "nothing moves")
+        page.fill("#teach-field-3", "3")
+        wait(page, "document.getElementById('teach-now').textContent.startsWith('Prediction: bug')")
+        page.fill("#teach-label", "bug")
+        page.click("#teach-form button")
+        wait(page, "document.getElementById('history').textContent.includes('bug: subject: freeze; body: nothing')")

@@ -1,4 +1,4 @@
-"""The command line: a verb for each thing to do, and one place where mistakes become sentences and exit codes."""
+"""The command line: builds the app from the modules of commands/, and turns errors into sentences and exit codes."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from typer.models import OptionInfo
 
 from unnaive import __version__
 from unnaive.apps.cli.guard import guarded
+from unnaive.apps.cli.help_page import command_group, describe_command, lay_out_options
 from unnaive.apps.cli.options import THREADS, Quiet, with_quiet, with_threads
 from unnaive.apps.cli.plain_values import read_plainly
 from unnaive.apps.cli.screen import note, set_quiet
@@ -24,13 +25,13 @@ from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 from unnaive.base.system import use_utf8
 from unnaive.base.visible_text import visible
 
-# each module has `register(app)`; heavy imports happen inside the verbs, so that help is instant
+# each module has `register(app)`; heavy imports are inside the command functions, so that help is instant
 VERBS = (
-    "train", "predict", "evaluate", "filter", "explain", "inspect", "change", "compress", "import_model", "export",
-    "verify", "demo", "collections", "compare", "reproduce", "plot", "audit", "clean", "label", "doctor", "serve",
-    "rebase",
+    "train", "predict", "evaluate", "explain", "inspect", "demo", "change", "compress", "verify", "label", "audit",
+    "clean", "filter", "serve", "rebase", "export", "import_model", "compare", "plot", "reproduce", "collections",
+    "doctor",
 )  # fmt: skip
-COMMANDS = {  # not called as their module
+COMMANDS = {  # commands whose names differ from their modules'
     "update": "change", "forget": "change", "merge": "change", "remake": "change", "import": "import_model",
 }  # fmt: skip
 
@@ -44,7 +45,7 @@ EXIT_INTERRUPTED = 130
 
 
 def modules_for(arguments: list[str]) -> tuple[str, ...]:
-    """The modules of the verbs that may be meant: of one alone if it is named first, which saves time.
+    """The modules to import: only that of the command if it is named first, which saves time.
 
     >>> modules_for(["update", "tickets.model"]), modules_for(["--help"]) == VERBS
     (('change',), True)
@@ -55,7 +56,7 @@ def modules_for(arguments: list[str]) -> tuple[str, ...]:
 
 
 def build_app(modules: tuple[str, ...] = VERBS) -> typer.Typer:
-    """The app with the verbs of these modules, by default all."""
+    """The app with the commands of these modules, by default all."""
     app = typer.Typer(
         cls=Group,
         pretty_exceptions_enable=False,
@@ -66,68 +67,76 @@ def build_app(modules: tuple[str, ...] = VERBS) -> typer.Typer:
     for name in modules:
         import_module(f"unnaive.apps.cli.commands.{name}").register(app)
     name_values(top)
+    for group in app.registered_groups:
+        group.rich_help_panel = command_group(group.name or "")
     for verbs in (app, *(group.typer_instance for group in app.registered_groups if group.typer_instance)):
         for command in verbs.registered_commands:
             command.cls = Command
             if command.callback:
-                parallel = command.callback.__name__ in PARALLEL
-                verb = with_threads(command.callback) if parallel else command.callback
+                function = command.callback.__name__
+                if verbs is app:
+                    command.rich_help_panel = command_group(command.name or function)
+                command.help = describe_command(command.callback)
+                verb = with_threads(command.callback) if function in PARALLEL else command.callback
                 command.callback = guarded(name_values(with_quiet(verb)))
-        own = verbs.registered_callback
-        if verbs is not app and own is not None and own.callback:  # a verb with verbs of its own
-            verbs.info.cls = own.cls = Group
-            own.callback = name_values(with_quiet(own.callback))
+        callback = verbs.registered_callback
+        if verbs is not app and callback is not None and callback.callback:  # a verb with subcommands
+            verbs.info.cls = callback.cls = Group
+            verbs.info.help = callback.help = describe_command(callback.callback)
+            callback.callback = name_values(with_quiet(callback.callback))
     return app
 
 
 class PlainHelp:
-    """Of a command: help shows flags as flags and arguments by their names, where typer would show types."""
+    """Mixin of commands: help shows flags without a value and arguments by name, where typer would show types."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Options and arguments."""
-        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
-        for one in found:
-            read_plainly(one)
-            if getattr(one, "is_flag", False):
-                one.metavar = ""
-            if one.param_type_name == "argument" and hasattr(one, "display_type_rich"):
-                one.display_type_rich = lambda ctx: None  # newer versions of typer would say <list[str]> of DATA
-        return found
+        """Arguments, and options in the order of the help."""
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            read_plainly(parameter)
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+            if parameter.param_type_name == "argument" and hasattr(parameter, "display_type_rich"):
+                parameter.display_type_rich = lambda ctx: None  # newer versions of typer would say <list[str]> of DATA
+        return lay_out_options(self.name, parameters)  # type: ignore[attr-defined]
 
 
 class Command(PlainHelp, typer.core.TyperCommand):
-    """A verb."""
+    """A command."""
 
 
 class Group(PlainHelp, typer.core.TyperGroup):
-    """All of them, or those of a verb that has several."""
+    """All commands, or the subcommands of one."""
 
 
-# what help calls the value of an option of a type, unless the option says so itself
+# the name of an option's value in the help by type, unless the option declares one
 VALUES: dict[Any, str] = {Path: "FILE", int: "N", float: "NUMBER", str: "TEXT", list[str]: "TEXT", list[Path]: "FILE"}
 
 
 def name_values(verb: Any) -> Any:
-    """Let help show what an option wants in a word: typer would say <path> or <list[str]>."""
+    """Name the values of options in the help, such as FILE; typer would show <path> or <list[str]>."""
     for annotation in get_type_hints(verb, localns={"DataFile": Any}, include_extras=True).values():
         kind, *notes = get_args(annotation) or (None,)
         plain = (
-            next((one for one in get_args(kind) if one is not type(None)), kind) if type(kind) is UnionType else kind
+            next((part for part in get_args(kind) if part is not type(None)), kind) if type(kind) is UnionType else kind
         )
-        for one in notes:
-            if isinstance(one, OptionInfo) and one.metavar is None and plain in VALUES:
-                one.metavar = VALUES[plain]
+        for option in notes:
+            if isinstance(option, OptionInfo) and option.metavar is None and plain in VALUES:
+                option.metavar = VALUES[plain]
     return verb
 
 
 def top(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and the backend, and leave.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and the backend, and exit.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Text classification with the Bayesian family: fast, explainable, updatable.
+    """Text classification with naive Bayes and the methods developed from it: fast, explainable, updatable.
 
-    Start with: unnaive demo
+    Start with: unnaive demo --keep tickets
+
+    This shows a tour and writes the files that the examples in the help of all commands use.
     """
     if version:
         from unnaive.text.backend import BACKEND
@@ -139,11 +148,10 @@ def top(
 
 def main() -> None:
     """The entry point."""
-    # idle threads of BLAS wait 2²⁶ cycles by default, busily, on a processor that others need; 2²⁰ are a third of a
-    # millisecond
+    # idle BLAS threads spin for 2²⁶ cycles by default, on cores that other processes need; 2²⁰ cycles are 0.3 ms
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")
-    # of a short command's objects most are modules, which are no garbage: not to search them over and over, nor once
-    # more at the end, saves a tenth of its time
+    # most objects of a short command are modules, which are never garbage; collecting rarely, and not at exit, saves a
+    # tenth of its time
     gc.set_threshold(20_000)
     use_utf8()
     code = exit_code(sys.argv[1:])
@@ -152,9 +160,9 @@ def main() -> None:
 
 
 def exit_code(arguments: list[str]) -> int:
-    """Run a verb and return how it ended: 0, 2 for a mistake of the user, 130 for Ctrl-C.
+    """Run a command and return its exit code: 0, 2 for a user error, 130 for Ctrl-C.
 
-    Mistakes are printed as one sentence on stderr, and so are warnings.
+    Errors and warnings are printed as one sentence on stderr.
     """
     set_quiet(False)
     threads = os.environ.get(THREADS)
@@ -163,7 +171,7 @@ def exit_code(arguments: list[str]) -> int:
             warnings.simplefilter("always", UnnaiveWarning)
             warnings.showwarning = _print_warning
             return _run(arguments)
-    finally:  # --threads is for this command alone
+    finally:  # --threads applies to this command only
         os.environ.pop(THREADS, None)
         if threads is not None:
             os.environ[THREADS] = threads
@@ -176,9 +184,11 @@ def _run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         code = EXIT_INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has enough: no second complaint
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # the reader has closed the pipe: no second error message
         return 0
-    except SystemExit as left:  # how typer itself ends a broken pipe
+    except SystemExit as left:  # how typer reports a broken pipe
         if isinstance(left.__context__, BrokenPipeError):
             return 0
         return left.code if isinstance(left.code, int) else EXIT_MISTAKE

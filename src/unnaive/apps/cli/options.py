@@ -49,13 +49,19 @@ ChangedModel = Annotated[
 KeyFile = Annotated[
     Path | None,
     READ,
-    typer.Option("--key", metavar="FILE", help="File with the secret key of the document hashes.", show_default=False),
+    typer.Option(
+        "--key", metavar="FILE", help="File with the secret key for the hashes of documents.", show_default=False
+    ),
 ]
 Archives = Annotated[
-    Path | None, READ, typer.Option("--data", metavar="FOLDER", help="Folder with the archives of the collections.")
+    Path | None,
+    READ,
+    typer.Option(
+        "--data", metavar="FOLDER", help="Folder with the archives of the collections; by default $UNNAIVE_DATA."
+    ),
 ]
 Seed = Annotated[int, command_option(TrainingOptions.declared()["random_state"], min=0)]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Number of processes; results do not depend on it.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Number of processes; it does not change the results.")]
 Html = Annotated[Path | None, WRITTEN, typer.Option("--html", help="Write an HTML report.", rich_help_panel=OUTPUT)]
 Markdown = Annotated[
     Path | None, WRITTEN, typer.Option("--markdown", help="Write the tables as Markdown.", rich_help_panel=OUTPUT)
@@ -68,10 +74,10 @@ JsonFile = Annotated[
 
 # the options of every command that reads data, in the order of its help
 _COLUMNS = (
-    "text", "label", "category", "number", "date", "vector", "fields", "id", "separator",
+    "text", "label", "category", "number", "date", "characters", "vector", "fields", "id", "separator",
     "label_columns", "ignore_label", "label_prefix", "lower_labels", "format",
 )  # fmt: skip
-_REPEATED = ("text", "category", "number", "date", "vector", "label_columns", "ignore_label")
+_REPEATED = ("text", "category", "number", "date", "characters", "vector", "label_columns", "ignore_label")
 _READING = ("delimiter", "header", "encoding", "table", "skip_bad", "follow_links", "max_line")
 _SHARED = {
     **{name: command_parameter(COLUMN_OPTIONS[name], name, INPUT) for name in _COLUMNS},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 CHECKPOINT_EVERY = "256M"
 LARGE = 256 << 20  # bytes of input from which documents models are trained through a matrix on disk
+NUMBER_BYTES, NUMBER_CHARS = 8, 12  # of a number of a vector, in a binary file and in text
 LARGE_IN_CHARACTERS = 32 << 20  # the same of a model that reads character n-grams too: 5 GB of arrays
 
 
@@ -65,7 +67,7 @@ def open_large_data(
     from_sums = learns_from_sums(spec)
     least = LARGE_IN_CHARACTERS if classifier.token_rule.analyzer == "both" else LARGE
     large = not from_sums and _is_large(limits, source, least)
-    rule = classifier.token_rule_of(lambda: input_size(source)) if large else classifier.token_rule
+    rule = classifier.token_rule_of(lambda: text_size(source)) if large else classifier.token_rule
     resources = _resources(limits, source, rule)
     hashed = limits.checkpoint is None  # which records sums on the way, and no hashes; 8 bytes a document
     common: dict[str, Any] = {"n_jobs": classifier.n_jobs, "resources": resources, "hash_texts": hashed}
@@ -106,7 +108,7 @@ def open_soft_labels(
         return None
     from unnaive.scaleout.soft_documents import soft_documents_on_disk
 
-    rule = classifier.token_rule_of(lambda: input_size(source))
+    rule = classifier.token_rule_of(lambda: text_size(source))
     resources = _resources(limits, source, rule)
     return stack.enter_context(
         soft_documents_on_disk(source, tuple(soft), rule, n_jobs=classifier.n_jobs, resources=resources)
@@ -157,6 +159,21 @@ def is_stdin(source: DataFile) -> bool:
     from unnaive.io.sources import STDIN
 
     return STDIN in source.paths
+
+
+def text_size(source: DataFile) -> int:
+    """Bytes of text in all files, of which those of vectors are left out, as the first rows have them."""
+    size, fields = input_size(source), tuple(f"{name}:vector" for name in source.vector if "=" not in name)
+    if not fields or not size:
+        return size
+    from unnaive.io.formats import find_format
+    from unnaive.text.sections import count_record_chars
+
+    sample = source.sample_texts()
+    chars = sum(count_record_chars(text, fields) for text in sample)
+    numbers = sum(int(n) for text in sample for n in re.findall(r"\x1f(\d+) numbers\x1f", text))
+    width = NUMBER_BYTES if find_format(source.files()[0]) == "parquet" else NUMBER_CHARS
+    return int(size * chars / (chars + numbers * width)) if chars else size
 
 
 def input_size(source: DataFile) -> int:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unnaive.apps.cli.screen import echo, is_quiet
+from unnaive.apps.cli.source_fields import recorded_fields
+from unnaive.base.errors import UnnaiveError
 from unnaive.io.output_files import open_output
 
 if TYPE_CHECKING:
@@ -82,8 +84,19 @@ def read_as_trained(source: DataFile, fitted: FittedModel) -> DataFile:
     language = fitted.token_rule.language if fitted.token_rule is not None else None
     how = replace(source.options, language=language or "en")
     usual = trained_columns(fitted)
-    if fitted.token_rule is not None and fitted.token_rule.message is None and fitted.token_rule.fields is None:
+    fields = None if fitted.token_rule is None else fitted.token_rule.fields
+    if fields is None and source.fixed_fields:
+        raise UnnaiveError(
+            f"the model reads texts, and {source.fixed_fields[0].partition(':')[0]!r} is named as a field; leave it out"
+        )
+    # the model says what its fields are; files of vectors are those of the command
+    source = replace(source, fields=None, category=(), number=(), date=(), characters=())
+    if fitted.token_rule is not None and fitted.token_rule.message is None and fields is None:
         source = replace(source, message=PARTS)  # a model of other texts knows nothing of headers and encodings
+    if fields is not None and (recorded := recorded_fields(source)) is not None:
+        if recorded != fields:
+            raise UnnaiveError(f"{source.name} has other fields than the model: {', '.join(recorded)}")
+        return replace(source, options=how)  # its texts are whole records
     if usual is None:
         return replace(source, options=how)
     spelling, learnt = source.spelling, usual.spelling

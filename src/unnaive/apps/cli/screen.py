@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 PATIENCE = 1.0  # seconds before a progress bar shows
 LINE_EVERY = 10.0  # seconds between two lines where there is no terminal
 UNIT = 1.0  # seconds by the clock that a processor second takes, before it is known: solvers use two cores, readers one
+OVERRUN = 0.1  # of the time that something has taken: it will go on for so long at least
 TRUST = 0.1  # of a step: what the expected pace counts for beside the pace that is seen
 MANY_CLASSES = 30  # above which the worst come first
 TOO_MANY_CLASSES = 100  # above which only the MANY_CLASSES with most documents are shown
@@ -244,13 +245,13 @@ def seconds_left(
     done     how much of the `total` was done at the last report, which came `since` seconds ago
     seconds  since it is known how far the step is, when `before` was done
     pending  how much of the total is going on: it is taken to be done at the pace of what was done, and at a slower one
-             once it has taken longer than that
+             once it has taken longer than that; it will go on for a tenth of what it has taken, at least
     unit     seconds that one of the total is expected to take, before any was done; it counts as a tenth of the step
 
     >>> seconds_left(1, 4, 10.0), seconds_left(2, 4, 10.0, before=1), seconds_left(0, 4, 10.0), seconds_left(1, None, 9)
     (30.0, 20.0, None, None)
     >>> [seconds_left(40, 100, 40 + since, pending=30, since=since, unit=1.0) for since in (0, 10, 30, 46)]
-    [60.0, 50.0, 30.0, 36.0]
+    [60.0, 50.0, 33.0, 40.6]
     """
     if not total or (unit is None and done - before < LEAST_SHARE * total):
         return None
@@ -258,7 +259,8 @@ def seconds_left(
     expected = trust * (unit or 0.0)
     known = done - before + trust
     pace = max((seconds - since + expected) / known, (seconds + expected) / (known + pending))
-    return max(total - done - pending, 0.0) * pace + max(pending * pace - since, 0.0)
+    rest = max(pending * pace - since, OVERRUN * since) if pending else 0.0
+    return max(total - done - pending, 0.0) * pace + rest
 
 
 def describe_progress(title: str, done: float, total: float | None, seconds: float, left: float | None = None) -> str:

@@ -22,11 +22,17 @@ if TYPE_CHECKING:
     from unnaive.text.tokens import TokenRule
 
 ENGINES = ("local", "spark")
-PANEL = "Engine"
+PANEL = "Spark"
 WRITERS = {"tsv": "csv", "jsonl": "json"}  # formats that Spark calls by another name
 
 Engine = Annotated[
-    str, typer.Option("--engine", metavar="local|spark", help="Run on this machine or on Spark.", rich_help_panel=PANEL)
+    str,
+    typer.Option(
+        "--engine",
+        metavar="local|spark",
+        help="Where to run: on this machine (local) or on Spark.",
+        rich_help_panel=PANEL,
+    ),
 ]
 Master = Annotated[
     str | None,

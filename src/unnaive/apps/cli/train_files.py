@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unnaive.apps.cli.out_of_core import LargeDataOptions, input_size, open_large_data, open_soft_labels
+from unnaive.apps.cli.out_of_core import LargeDataOptions, open_large_data, open_soft_labels, text_size
 from unnaive.base.errors import UnnaiveError, count_noun
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _count_corpus(classifier: TextClassifier, corpus: Corpus, source: DataFile, 
     columns = source.options.log.columns
     columns = columns and replace(columns, separator=source.separator)
     # by the size of the files, as where documents are counted into a matrix on disk; that of stdin is counted
-    data = classifier.count_texts(corpus.texts, as_targets(corpus, multilabel), n_chars=input_size(source) or None)
+    data = classifier.count_texts(corpus.texts, as_targets(corpus, multilabel), n_chars=text_size(source) or None)
     return data.with_reading(columns=columns, text_hashes=TextHashes.of(corpus.texts))
 
 
@@ -176,7 +176,7 @@ def _count_soft_labels(classifier: TextClassifier, source: DataFile, soft: Seque
 
     texts, probabilities = read_probabilities(source, soft)
     copies, labels, weight = soft_labels(texts, probabilities)
-    data = classifier.count_texts(copies, labels, weight, n_chars=input_size(source) or None)
+    data = classifier.count_texts(copies, labels, weight, n_chars=text_size(source) or None)
     return data.with_reading(columns=source.options.log.columns, text_hashes=TextHashes.of(texts)), len(texts)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from unnaive.apps.cli.declared import command_parameter
 from unnaive.text.token_rule import OPTIONS
 
-WORDS = "Words"  # panel of the help
+WORDS = "Tokens"  # heading in the help
 OF_COLUMNS = ("fields",)  # which the options of reading columns say
 NAMES = {"html": "markup"}  # parameters of commands that are not called as the option: --html may be a page to write
 

@@ -215,7 +215,7 @@ class HuggingFaceParameters(Foreign):
 class HuggingFaceRequest(Foreign):
     """A request of Hugging Face's text-classification task."""
 
-    inputs: str | list[str] | dict[str, Any]
+    inputs: str | list[str | dict[str, Any]] | dict[str, Any]
     parameters: HuggingFaceParameters | None = None
 
 

@@ -96,10 +96,14 @@ def read_given(fitted: FittedModel, given: list[str | dict[str, Any]]) -> list[s
     """The texts of a request as the model reads them: objects are records with its fields."""
     if all(isinstance(one, str) for one in given):
         return given  # type: ignore[return-value]
-    fields = None if fitted.token_rule is None else fitted.token_rule.fields
-    if fields is None:
+    if not reads_records(fitted):
         raise Refused(422, "the model reads texts, and an object came; give a string, or a list of strings")
-    return [one_document(one, fields) for one in given]
+    return [one_document(one, fitted.token_rule.fields) for one in given]  # type: ignore[union-attr]
+
+
+def reads_records(fitted: FittedModel) -> bool:
+    """Whether the model reads records with fields, not texts."""
+    return fitted.token_rule is not None and fitted.token_rule.fields is not None
 
 
 def detailed_results(scored: Scored | TopScored, texts: list[str], asked: bodies.ClassifyRequest) -> bytes:

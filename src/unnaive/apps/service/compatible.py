@@ -16,6 +16,7 @@ from fastapi import APIRouter, Request, Response
 from unnaive import __version__
 from unnaive.apps.service import bodies
 from unnaive.apps.service.answers import Answers, TopAnswers
+from unnaive.apps.service.classify import read_given, reads_records
 from unnaive.apps.service.effects import Effect, declares
 from unnaive.apps.service.label_studio import predict_tasks
 from unnaive.apps.service.models import Models
@@ -37,8 +38,8 @@ def make_compatible_router(models: Models) -> APIRouter:
     return router
 
 
-async def _answers(models: Models, model: ServedModel, texts: list[str]) -> Answers:
-    return (await models.score(model, models.check_texts(texts))).answers
+async def _answers(models: Models, model: ServedModel, texts: list[Any]) -> Answers:
+    return (await models.score(model, models.check_texts(read_given(model.version.fitted, texts)))).answers
 
 
 def _scored(answers: Answers | TopAnswers, limit: int | None) -> list[list[dict[str, Any]]]:
@@ -48,14 +49,16 @@ def _scored(answers: Answers | TopAnswers, limit: int | None) -> list[list[dict[
 def _add_hugging_face(router: APIRouter, models: Models) -> None:
     async def classify(model: ServedModel, body: bytes) -> Response:
         asked = bodies.parse(bodies.HuggingFaceRequest, body)
-        inputs = asked.inputs.get("text") if isinstance(asked.inputs, dict) else asked.inputs
-        texts = [inputs] if isinstance(inputs, str) else inputs
-        if not isinstance(texts, list):
+        records = reads_records(model.version.fitted)
+        inputs = asked.inputs.get("text") if isinstance(asked.inputs, dict) and not records else asked.inputs
+        texts: list[Any] = inputs if isinstance(inputs, list) else [inputs]
+        if not all(isinstance(text, (str, dict) if records else str) for text in texts):
             raise Refused(422, 'inputs must be a string, a list of strings, or {"text": "…"}')
         limit = asked.parameters.top_k if asked.parameters else None
         if limit is None:
             return json_response(_scored(await _answers(models, model, texts), None))
-        return json_response(_scored((await models.find_top(model, models.check_texts(texts), limit)).answers, limit))
+        texts = models.check_texts(read_given(model.version.fitted, texts))
+        return json_response(_scored((await models.find_top(model, texts, limit)).answers, limit))
 
     @router.post("/", **described(bodies.HuggingFaceRequest, ANSWER))
     @declares(Effect.COMPUTE)
@@ -81,7 +84,7 @@ def _add_hugging_face(router: APIRouter, models: Models) -> None:
         texts = [asked.inputs] if single else [_sequence(item) for item in asked.inputs or ()]
         if asked.inputs is None:
             raise Refused(422, "give inputs (a text or a list of texts), or tasks of Label Studio")
-        answers = await _answers(models, served, texts)  # type: ignore[arg-type]
+        answers = await _answers(models, served, texts)
         rows = _scored(Answers(answers.fitted, answers.scores, answers.scores) if asked.raw_scores else answers, None)
         return json_response(rows[0] if single else rows)
 
@@ -97,11 +100,16 @@ def _add_mlflow(router: APIRouter, models: Models) -> None:
     async def invocations(request: Request, model: str | None = None) -> Response:
         """MLflow's scoring server: the label of each text or row, from JSON or from a table as text/csv."""
         body, kind = await request.body(), request.headers.get("content-type", "")
+        served = models.find(model)
+        records = reads_records(served.version.fitted)
         if kind.partition(";")[0].strip().lower() == "text/csv":
-            texts = table_texts(body, kind)
+            names, *rows = table_rows(body, kind)
+            column = None if records else _text_column(names)
+            texts: list[Any] = [dict(zip(names, row, strict=True)) if column is None else row[column] for row in rows]
         else:
-            texts = frame_texts(bodies.parse(bodies.InvocationsRequest, body))
-        answers = await _answers(models, models.find(model), texts)
+            asked = bodies.parse(bodies.InvocationsRequest, body)
+            texts = frame_records(asked) if records else frame_texts(asked)
+        answers = await _answers(models, served, texts)
         labels = answers.labels()
         many = answers.fitted.multilabel
         return json_response({"predictions": labels if many else [row[0] if row else None for row in labels]})
@@ -157,11 +165,35 @@ def frame_texts(asked: bodies.InvocationsRequest) -> list[str]:
     )
 
 
-def table_texts(body: bytes, kind: str) -> list[str]:
-    """The texts of a CSV table whose first row names the columns; the content type gives the encoding.
+def frame_records(asked: bodies.InvocationsRequest) -> list[Any]:
+    """The records of a request in any of MLflow's formats; strings stay as they are.
 
-    >>> table_texts(b'id,text\\n1,"a ball, a game"\\n', "text/csv")
-    ['a ball, a game']
+    >>> frame_records(bodies.InvocationsRequest(inputs={"subject": ["hi"], "age": [3]}))
+    [{'subject': 'hi', 'age': 3}]
+    """
+    frame, values = asked.dataframe_split, asked.dataframe_records
+    if frame is not None:
+        names = [str(name) for name in frame.columns or ()]
+        if any(len(row) != len(names) for row in frame.data):
+            raise Refused(422, "a row of dataframe_split is not as long as its columns")
+        return [dict(zip(names, row, strict=True)) for row in frame.data]
+    given = values if values is not None else asked.inputs if asked.inputs is not None else asked.instances
+    if isinstance(given, dict):
+        columns = [column if isinstance(column, list) else [column] for column in given.values()]
+        if len(set(map(len, columns))) > 1:
+            raise Refused(422, "the columns of inputs differ in length; give a value for each record")
+        return [dict(zip(given, row, strict=True)) for row in zip(*columns, strict=True)]
+    records = given if isinstance(given, list) else [given]
+    if not all(isinstance(record, (str, dict)) for record in records):
+        raise Refused(422, "give inputs, instances, dataframe_split or dataframe_records with records of fields")
+    return records
+
+
+def table_rows(body: bytes, kind: str) -> list[list[str]]:
+    """The rows of a CSV table, the first of which names the columns; the content type gives the encoding.
+
+    >>> table_rows(b'id,text\\n1,"a ball, a game"\\n', "text/csv")
+    [['id', 'text'], ['1', 'a ball, a game']]
     """
     charset = re.search(r"charset=\"?([\w.:-]+)", kind, re.IGNORECASE)
     try:
@@ -178,10 +210,9 @@ def table_texts(body: bytes, kind: str) -> list[str]:
         raise Refused(422, f"the table is not CSV: {problem}") from problem
     if not rows:
         raise Refused(422, "the table is empty; its first row must name the columns")
-    column = _text_column(rows[0])
     if any(len(row) != len(rows[0]) for row in rows):
         raise Refused(422, f"a row of the table does not have {len(rows[0])} columns like the first")
-    return [row[column] for row in rows[1:]]
+    return rows
 
 
 def _text_column(names: list[str]) -> int:

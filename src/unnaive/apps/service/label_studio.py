@@ -9,12 +9,14 @@ from fastapi import APIRouter, Request, Response
 
 from unnaive.apps.service import bodies
 from unnaive.apps.service.changes import Document
+from unnaive.apps.service.classify import read_given, reads_records
 from unnaive.apps.service.effects import Effect, declares
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
 from unnaive.apps.service.refused import Refused
 from unnaive.apps.service.routes import json_response
 from unnaive.apps.service.served import ServedModel
+from unnaive.learning.fitted import FittedModel
 
 CREATED = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_CREATED")
 DELETED = ("ANNOTATION_DELETED", "ANNOTATIONS_DELETED")
@@ -61,7 +63,7 @@ def make_label_studio_router(models: Models) -> APIRouter:
         config = (asked.project or {}).get("label_config") or await models.work(served.setting, CONFIG)
         grow = new_classes or models.grow
         done = []
-        for source, document in annotation_changes(asked, config):
+        for source, document in annotation_changes(asked, config, served.version.fitted):
             answer = await models.change(served.replace_source, source, document, new_classes=grow)
             models.count_change(served, answer)
             done.append(answer["version"])
@@ -102,7 +104,10 @@ async def predict_tasks(
 ) -> dict[str, Any]:
     """Predictions for tasks in Label Studio's format."""
     control, target, field = read_config(config)
-    texts = models.check_texts([task_text(task, field) for task in tasks])
+    fitted = model.version.fitted
+    texts = models.check_texts(
+        read_given(fitted, [task_record(fitted, task) or task_text(task, field) for task in tasks])
+    )
     scored = await models.score(model, texts)
     answers, version = scored.answers, f"{model.name}-{scored.version.number}"
     results = []
@@ -113,6 +118,12 @@ async def predict_tasks(
         }  # fmt: skip
         results.append({"result": [choice], "score": ranked[0][1], "model_version": version})
     return {"results": results, "model_version": version}
+
+
+def task_record(fitted: FittedModel, task: dict[str, Any]) -> dict[str, Any] | None:
+    """The data of a task where the model reads records; None where it reads texts."""
+    data = task.get("data", task)
+    return data if reads_records(fitted) and isinstance(data, dict) else None
 
 
 def task_text(task: dict[str, Any], field: str) -> str:
@@ -142,7 +153,9 @@ def taught_text(task: dict[str, Any], config: str | None) -> str:
     return strings[0]
 
 
-def annotation_changes(asked: bodies.Webhook, config: str | None) -> list[tuple[str, Document | None]]:
+def annotation_changes(
+    asked: bodies.Webhook, config: str | None, fitted: FittedModel
+) -> list[tuple[str, Document | None]]:
     """(source, current document) for each annotation in a webhook."""
     if asked.action not in (*CREATED, *DELETED):
         return []
@@ -159,7 +172,8 @@ def annotation_changes(asked: bodies.Webhook, config: str | None) -> list[tuple[
             task = asked.task or annotation.get("task")
             if not isinstance(task, dict):
                 raise Refused(422, "the webhook has no task; let Label Studio send the payload")
-            changes.append((source, Document(taught_text(task, config), tuple(labels), source)))
+            (text,) = read_given(fitted, [task_record(fitted, task) or taught_text(task, config)])
+            changes.append((source, Document(text, tuple(labels), source)))
     return changes
 
 

@@ -21,7 +21,7 @@ from unnaive.apps.service.openapi import described
 from unnaive.apps.service.openapi_examples import LINES as LINES_EXAMPLE
 from unnaive.apps.service.refused import Refused, refuse_mistake
 from unnaive.apps.service.served import ServedModel
-from unnaive.base.errors import UnnaiveError
+from unnaive.base.errors import BadData, UnnaiveError
 
 STREAM_BODY = {"schema": {"type": "string"}, "example": LINES_EXAMPLE}
 LINES = 256  # lines of a stream scored at a time
@@ -280,9 +280,9 @@ async def answer_lines(models: Models, model: ServedModel, lines: list[bytes], t
     texts, problems = [], {}
     for number, line in enumerate(lines):
         try:
-            texts.append(_text_of_line(line))
+            texts += read_given(model.version.fitted, [_text_of_line(line)])
             models.check_texts(texts[-1:])
-        except Refused as problem:
+        except (Refused, BadData) as problem:
             problems[number] = str(problem)
             texts[number:] = [""]
     scored = await models.find_top(model, texts, top_k)
@@ -293,12 +293,12 @@ async def answer_lines(models: Models, model: ServedModel, lines: list[bytes], t
     return b"\n".join(rows) + b"\n"
 
 
-def _text_of_line(line: bytes) -> str:
+def _text_of_line(line: bytes) -> str | dict[str, Any]:
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError:
         raise Refused(422, "this line is not JSON; give an object with a text in each line") from None
     text = value.get("text") if isinstance(value, dict) else value
-    if not isinstance(text, str):
+    if not isinstance(text, (str, dict)):
         raise Refused(422, 'this line has no text; give {"text": "…"}')
     return text

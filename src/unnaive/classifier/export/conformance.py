@@ -20,6 +20,7 @@ from unnaive.classifier.export.hard_texts import hard_texts
 from unnaive.learning.decisions import LeastCost, Thresholds, TopK, WeightedArgmax
 from unnaive.learning.fitted import FittedModel
 from unnaive.linear.links import relative
+from unnaive.text.sections import FIXED, SECTION, TERMS, UNIT, section_modes
 
 HARD_TEXTS, OWN_TEXTS = 300, 100
 TOLERANCE = 1e-9  # of scores, relative where they are above 1; of targets in float32:
@@ -33,7 +34,28 @@ def conformance_texts(fitted: FittedModel) -> list[str]:
     step = max(1, len(terms) // 5000)
     words = [term for term in terms[::step] if term]
     own = [word for word in words if not word.startswith("#")] or words
-    return [*hard_texts(words, HARD_TEXTS, seed=1), *_own_texts(own)]
+    texts = [*hard_texts(words, HARD_TEXTS, seed=1), *_own_texts(own)]
+    fields = None if fitted.token_rule is None else fitted.token_rule.fields
+    return texts if fields is None else _as_records(texts, fields, terms)
+
+
+def _as_records(texts: Sequence[str], fields: tuple[str, ...], terms: Sequence[str]) -> list[str]:
+    """As many records: each text in a field of text beside another, and known terms of the other fields."""
+    from random import Random
+
+    random = Random(3)  # noqa: S311
+    units = {
+        key: [term[len(key) + 1 :] for term in terms if term.startswith(key + FIXED)] for key in section_modes(fields)
+    }
+    records = []
+    for row, text in enumerate(texts):
+        parts = []
+        for place, (key, mode) in enumerate(section_modes(fields).items()):
+            given = texts[row - place].replace(SECTION, " ").replace(UNIT, " ")
+            drawn = random.sample(units[key], min(2, len(units[key])))
+            parts.append(f"{SECTION}{key}{UNIT}" + (UNIT.join(["", *drawn, given]) if mode == TERMS else given))
+        records.append("".join(parts) if row % 10 else text)
+    return records
 
 
 def _own_texts(words: Sequence[str]) -> Iterator[str]:

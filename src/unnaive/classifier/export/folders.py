@@ -72,7 +72,7 @@ def export_model(
                                f"express; it can be exported to {' and '.join(FASTTEXT_TARGETS)}")  # fmt: skip
         model, chosen = portable_fasttext(fitted), FASTTEXT_TARGETS[target]
     else:
-        model = portable_model(fitted)
+        model = portable_model(fitted, records=target == "js")
     contents = {**chosen.write(model), **(more or {})}
     contents[CONFORMANCE] = ("\n".join(conformance_lines(fitted, conformance_texts(fitted))) + "\n").encode()
     about = {

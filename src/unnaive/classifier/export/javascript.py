@@ -23,8 +23,12 @@ from unnaive.classifier.export.portable import (
     exact_form,
     log_counts,
 )
+from unnaive.io.label_checks import MISSING
+from unnaive.text.sections import field_key, field_kinds, section_modes
 
 RUNTIME = files("unnaive.classifier.export")
+TEXTS_ONLY = """// What is to be read, and its terms.
+const asText = String, eachTermOf = (text, take) => eachTerm(decode(text), take);"""  # of models without fields
 
 
 def write_javascript(model: PortableModel) -> dict[str, bytes]:
@@ -47,7 +51,8 @@ def javascript_module(model: PortableModel) -> str:
     """The text of the module; it has no "<" in its data, so that it can stand in a page."""
     data = json.dumps(_values(model), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     runtime = (RUNTIME / "runtime.js").read_text(encoding="utf-8")
-    return runtime.replace("/*MODEL*/", f"const MODEL = {data};", 1)
+    records = TEXTS_ONLY if model.rule.fields is None else (RUNTIME / "records.js").read_text(encoding="utf-8").rstrip()
+    return runtime.replace("/*RECORDS*/", records, 1).replace("/*MODEL*/", f"const MODEL = {data};", 1)
 
 
 def _values(model: PortableModel) -> dict[str, Any]:
@@ -91,7 +96,16 @@ def _values(model: PortableModel) -> dict[str, Any]:
         "bias": [_finite(one) for one in model.bias.tolist()],
         "parts": [_part(part) for part in model.parts],
         "terms": "\n".join(model.terms.terms),
-    }
+    } | ({} if rule.fields is None else {"fields": _fields(rule.fields), "missing": sorted(MISSING)})
+
+
+def _fields(fields: tuple[str, ...]) -> list[dict[str, Any]]:
+    """The fields of records in order, with the key of each and how its section is read."""
+    modes = section_modes(fields)
+    return [
+        {"name": name, "key": field_key(name), "kind": kind, "mode": modes[field_key(name)]}
+        for name, kind in field_kinds(fields).items()
+    ]
 
 
 def _part(part: PortablePart) -> dict[str, Any]:

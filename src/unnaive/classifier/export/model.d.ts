@@ -50,8 +50,12 @@ export interface Explanation {
   evidence: Evidence[];
 }
 
+/** A record of a model with fields, each by its name; an empty string, null or NaN is an empty cell. */
+export type Fields = { [name: string]: string | number | boolean | Date | null | undefined | (string | number)[] };
+
 export const classes: readonly Label[];
 export const model: Readonly<{ name: string; title: string; version: string; multilabel: boolean; link: string; confidences: number[] }>;
-export function classify(text: string, options?: Options): Answer;
-export function explain(text: string, options?: { label?: Label; against?: Label }): Explanation;
-export function tokens(text: string): [start: number, end: number, term: string][];
+export function classify(text: string | Fields, options?: Options): Answer;
+/** Of a record, places are those in the text that stands for it. */
+export function explain(text: string | Fields, options?: { label?: Label; against?: Label }): Explanation;
+export function tokens(text: string | Fields): [start: number, end: number, term: string][];

@@ -27,9 +27,11 @@ from unnaive.models.fasttext.scorer import FastTextScorer
 from unnaive.text import _unicode_table
 from unnaive.text.gram_units import which_are_grams
 from unnaive.text.scripts import SPACES
+from unnaive.text.sections import TEXT_KINDS
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
+PORTABLE_KINDS = (*TEXT_KINDS, "category", "number", "date")  # of fields that a target can read
 CONFIDENCES = (0.8, 0.9, 0.95, 0.99)  # for which the limits of sets are written
 LOG_COUNTS = 256  # 1 + log n of counts below it go along, so that no other library's logarithm rounds otherwise
 
@@ -107,10 +109,11 @@ class PortableModel:
         return LINKS[self.link].exclusive
 
 
-def portable_model(fitted: FittedModel, *, counts: bool = False) -> PortableModel:
+def portable_model(fitted: FittedModel, *, counts: bool = False, records: bool = False) -> PortableModel:
     """What a model is to other languages, or an error of one sentence if it cannot leave Python.
 
-    counts  whether models of rows of counts are taken too; such a one has no terms
+    counts   whether models of rows of counts are taken too; such a one has no terms
+    records  whether models of records with fields are taken too
 
     >>> from unnaive import TextClassifier
     >>> model = portable_model(TextClassifier("multinomial").fit(["good ball", "fair vote"], ["s", "p"]).fitted_)
@@ -130,7 +133,7 @@ def portable_model(fitted: FittedModel, *, counts: bool = False) -> PortableMode
     rule, vocabulary = rule or TokenRule(), Vocabulary() if vocabulary is None else vocabulary
     if isinstance(fitted.decision, Proportional):
         raise CannotExport("the decision 'proportional' decides about all documents together, so it cannot be exported")
-    _check_rule(rule)
+    _check_rule(rule, records)
     is_gram = which_are_grams(vocabulary)
     return PortableModel(
         name=fitted.spec.model.name,
@@ -150,11 +153,16 @@ def portable_model(fitted: FittedModel, *, counts: bool = False) -> PortableMode
     )
 
 
-def _check_rule(rule: TokenRule) -> None:
-    """An error for options of the token rule that only Python has."""
+def _check_rule(rule: TokenRule, records: bool) -> None:
+    """An error for options of the token rule that only Python has, and for fields that the target does not read."""
+    kinds = rule.field_kinds or {}
+    if kinds and not records:
+        raise CannotExport(f"the model reads records with fields ({', '.join(kinds)}), which only the target js does")
+    odd = next((name for name in kinds if kinds[name] not in PORTABLE_KINDS), None)
+    if odd is not None:
+        raise CannotExport(f"the model reads {odd!r} as {kinds[odd]}, which no export can do; train it without")
     lacking = {
         "stem": (rule.stem, "stems words"), "segmenter": (rule.segmenter, "finds words with jieba"),
-        "fields": (rule.field_kinds, "reads records with fields"),
         "html": (rule.html, "leaves out markup"), "message": (rule.message, "reads parts of mail messages"),
     }  # fmt: skip
     for name, (value, does) in lacking.items():

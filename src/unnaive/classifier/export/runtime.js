@@ -239,8 +239,9 @@ function eachRun(codes, from, to, grams, use) {
   if (to > start) use(start, to, "word");
 }
 
-function eachWordTerm(codes, take) {
-  const buffer = new Int32Array(codes.length + codes.length + 2); // words in a row, a space between two
+// Words, and n-grams of them; with a `prefix` before each word.
+function eachWordTerm(codes, take, prefix = []) {
+  const buffer = new Int32Array(codes.length * (2 + prefix.length) + 2); // words in a row, a space between two
   const words = []; // from, to in the buffer, start, end in the text
   let size = 0;
   const close = () => {
@@ -257,9 +258,11 @@ function eachWordTerm(codes, take) {
   eachPart(codes, rule.unspaced === "grams", (from, to, kind) => {
     if (kind === "run") {
       close();
-      eachCharacter(codes, from, to, take);
+      eachCharacter(codes, from, to, prefix.length ? withPrefix(prefix, take) : take);
       return;
     }
+    const first = size;
+    for (const code of prefix) buffer[size++] = code;
     const start = size;
     let hash = SEED;
     for (let at = from; at < to; at++) {
@@ -268,13 +271,21 @@ function eachWordTerm(codes, take) {
       hash = mix(hash, codes[at]);
     }
     if ((kind === "word" && size - start < rule.minLength) || (stopWords.size && stopWords.find(hash, buffer, start, size, 0) >= 0)) {
-      size = start;
+      size = first;
       return;
     }
-    words.push(start, size, from, to);
+    words.push(first, size, from, to);
     buffer[size++] = 0x20;
   });
   close();
+}
+
+// What takes a term with a prefix before it.
+function withPrefix(prefix, take) {
+  return (hash, buffer, from, to, gram, start, end) => {
+    const codes = Int32Array.from([...prefix, ...buffer.subarray(from, to)]);
+    take(codes.reduce(mix, SEED), codes, 0, codes.length, gram, start, end);
+  };
 }
 
 // The characters of a run, with their marks, and the pairs of neighbours.
@@ -314,11 +325,13 @@ function eachGram(codes, from, to, room, take, sign = false) {
   }
 }
 
+/*RECORDS*/
+
 // ---- terms → scores
 
 function countTerms(text) {
   const counts = new Map();
-  eachTerm(decode(text), (hash, buffer, from, to, gram) => {
+  eachTermOf(text, (hash, buffer, from, to, gram) => {
     const term = terms.find(hash, buffer, from, to, gram);
     if (term >= 0) counts.set(term, (counts.get(term) || 0) + 1);
   });
@@ -478,7 +491,7 @@ export const model = Object.freeze({ ...MODEL.about, confidences: Object.keys(MO
 
 /** The labels of a text, with scores and probabilities; see model.d.ts for the options. */
 export function classify(text, options = {}) {
-  const { scores, known } = scoreCounts(countTerms(String(text)));
+  const { scores, known } = scoreCounts(countTerms(asText(text)));
   const probabilities = MODEL.probabilistic ? probabilitiesOf(scores) : null;
   const chosen = decide(scores, probabilities), values = probabilities || scores;
   let labels = chosen.map((c) => MODEL.classes[c]);
@@ -505,7 +518,7 @@ function setOf(scores, chosen, { confidence, byClass = false, atLeastOne = false
 /** The terms of a text in order: start and end in code points, and the term. */
 export function tokens(text) {
   const found = [];
-  eachTerm(decode(String(text)), (hash, buffer, from, to, gram, start, end) => {
+  eachTermOf(asText(text), (hash, buffer, from, to, gram, start, end) => {
     found.push([start, end, (gram ? "#" : "") + String.fromCodePoint(...buffer.subarray(from, to)), hash]);
   });
   return found.map(([start, end, term]) => [start, end, term]);
@@ -513,7 +526,7 @@ export function tokens(text) {
 
 /** Which terms spoke for and against a class, by default the first label: base + Σ values = score. */
 export function explain(text, options = {}) {
-  text = String(text);
+  text = asText(text);
   const counts = countTerms(text), { scores } = scoreCounts(counts);
   const probabilities = MODEL.probabilistic ? probabilitiesOf(scores) : null;
   const chosen = options.label === undefined ? decide(scores, probabilities)[0] ?? best(scores) : classIndex(options.label);

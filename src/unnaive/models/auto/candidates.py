@@ -47,5 +47,7 @@ LONG = (
 UNTRIED = (Candidate("maxent", (10.0, 1.0, 0.1)), Candidate("nbsvm", (0.3,)))
 # of the view of word vectors
 DENSE = tuple(Candidate("softmax", (C,)) for C in (0.03, 0.1, 0.3, 1.0))
+# of the same for multilabel data
+DENSE_MULTILABEL = Candidate("svm", (0.01,))
 # of multilabel data: one of each family, pooled
 MULTILABEL = (Candidate("svm", (1.0,)), Candidate("nbsvm", (0.3,)), Candidate("rocchio", (0.6,)))

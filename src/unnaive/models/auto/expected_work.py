@@ -135,11 +135,8 @@ class ExpectedWork:
         1.81
         """
         families = sorted({one.family for one in plan.candidates})
-        first = plan.views[0]
-        whole = sum(
-            self.search(view, candidates, 1.0 if number == 0 else LIKELY if views[0] == first else 1.0)
-            for number, view in enumerate(views)
-        )
+        others = LIKELY if tuple(views[:1]) == plan.views[:1] else 1.0  # after the first view it is known which go on
+        whole = sum(self.search(view, candidates, 1.0 if number == 0 else others) for number, view in enumerate(views))
         likely = LIKELY if len(plan.views) > 1 else LIKELY_ALONE
         return whole + sum(self.last_fit(view, families, plan.documents, likely) for view in plan.views)
 

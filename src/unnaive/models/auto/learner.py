@@ -51,7 +51,7 @@ from unnaive.models.auto.search import (
     pool_views,
 )
 from unnaive.models.auto.vector_view import Vectors, vector_view_name
-from unnaive.models.auto.views import SelectColumns, View, select_views, take_names
+from unnaive.models.auto.views import WORDS, SelectColumns, View, select_views, take_names
 from unnaive.models.auto.work_teller import WorkTeller
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
 from unnaive.models.label_tree.learner import LabelTree
@@ -158,7 +158,7 @@ class Auto(DocumentsModel):
         X, Y = csr_array(X), csr_array(Y)
         order, n_classes = order_classes(Y), Y.shape[1]
         seen = order[: count_classes(Y)]  # the scores of a class without documents would upset temperatures and pools
-        vectors = [one for one in vectors if exclusive and len(one.columns)]
+        vectors = [one for one in vectors if len(one.columns)]
         n_terms = X.shape[1] if active is None or vectors else len(active)
         if exclusive and len(seen) == 1:
             return self._only_class(int(seen[0]), n_terms, n_classes)
@@ -217,10 +217,13 @@ class Auto(DocumentsModel):
         cells = {view.name: int(view.df.sum()) for view in views}
         budget = self.budget if isinstance(self.budget, str) else float(self.budget)
         if targets is None:
-            size = Size(X.shape[0], Y.shape[1], {views[0].name: cells[views[0].name]})
+            if not views:  # vectors alone: no word is a member
+                views = [View(WORDS, np.zeros(0, np.int64), np.zeros(0, np.int64))]
+            size = Size(X.shape[0], Y.shape[1], {views[0].name: cells.get(views[0].name, 0)})
             return choose_multilabel(
                 X, Y, views[0], self.budget, plan_multilabel(size, budget), weight=sample_weight,
                 random_state=self.random_state, n_jobs=self.n_jobs, tell=tell, terms=terms, select=select,
+                vectors=vectors,
             )  # fmt: skip
         size = Size(X.shape[0], Y.shape[1], cells)
         plan = make_plan(size, budget)

@@ -1,4 +1,7 @@
-"""Pool is what `auto` learns: a sum of linear models, each over its own view of the text, and how it was chosen."""
+"""Pool is what `auto` learns: a sum of linear models, each over its own view of the text, and how it was chosen.
+
+Linear models with vectors beside the words learn one too, without a recipe: nothing was chosen.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from unnaive.base.types import Arrays, Floats, Ids, Sparse
 from unnaive.data.array_rules import ArrayRule, check_keys, check_rules, read_whole
 from unnaive.data.products import add_tf_idf, places_of, take_columns
 from unnaive.linear.linear import Linear
+from unnaive.linear.links import LINKS
 from unnaive.linear.scorer import Contributions, Scorer
 from unnaive.models.auto.recipe import check_recipe
 from unnaive.text.scoring import TfIdfPart
@@ -137,13 +141,13 @@ class Pool(Scorer):
         try:
             check_keys(settings, "n_terms", "link", "parts", "recipe")
             n_terms = read_whole(settings["n_terms"], "n_terms")
-            link = choose(["one-of-all", "log-odds"], settings["link"], "link")
+            link = choose(list(LINKS), settings["link"], "link")
             own = {name: one for name, one in arrays.items() if not _part_number(name, settings["parts"])}
             check_rules(own, {"bias": ArrayRule("float", ("classes",))})
             bias = own["bias"].astype(np.float64, copy=False)
             parts = [_read_part(arrays, number, about, n_terms, len(bias))
                      for number, about in enumerate(settings["parts"])]  # fmt: skip
-            recipe = check_recipe(settings["recipe"], len(bias))
+            recipe = settings["recipe"] and check_recipe(settings["recipe"], len(bias))
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             raise BadModel(f"the pool in this model is damaged ({problem}); train it again") from problem
         return cls(tuple(parts), bias, n_terms, link, recipe)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.log_functions import log_softmax
+from unnaive.base.log_functions import log_softmax, row_max
 from unnaive.base.types import Floats, Ids
 from unnaive.learning.fit_calibration import least_loss_scale
 
@@ -112,7 +112,7 @@ def _least_log_loss(
         z = np.tile(point[n_members:], (len(soft_targets), 1))
         for weight, one in zip(point[:n_members], scores, strict=True):
             z += weight * one
-        top = z.max(axis=1, keepdims=True)
+        top = row_max(z)
         z -= top
         np.exp(z, out=z)
         sums = z.sum(axis=1)
@@ -173,23 +173,29 @@ def fit_saturation(
 
 def _descend_saturation(scores: Floats, soft_targets: Floats, shrink: float, point: Floats) -> tuple[float, Floats]:
     """(loss, (log k, b)) of the lowest point that Newton's method comes to from a start, inside the bounds."""
-    n = len(scores)
+    n, whole = len(scores), soft_targets.sum(axis=1)
     bounds = np.array([[-2.0, LOWEST], [2.0, -LOWEST]])
 
     def derivatives(point: Floats) -> tuple[float, Floats, Floats]:
         scaled = np.exp(point[0]) * scores
-        away = np.logaddexp(0.0, scaled + point[1])  # −log σ(−u), with u = k·s + b
-        logs = log_softmax(scaled + point[1] - away)  # log σ(u) = u − away
-        loss = -np.vdot(soft_targets, logs)
-        p, below = np.exp(logs), np.exp(-away)  # σ(−u)
-        error = p - soft_targets
-        slopes = error * below
-        bend = -slopes * (1 - below)  # error · (log σ)''
+        u = scaled + point[1]
+        small = np.exp(-np.abs(u))  # np.logaddexp would take most of the time of the whole
+        below = np.where(u > 0, small, 1.0) / (1 + small)  # σ(−u)
+        logs = np.minimum(u, 0.0) - np.log(1 + small)  # log σ(u)
+        p = logs - row_max(logs)
+        loss = -np.vdot(soft_targets, p)
+        np.exp(p, out=p)
+        sums = p.sum(axis=1)
+        loss += float(whole @ np.log(sums))
+        p /= sums[:, None]
+        slopes = (p - soft_targets) * below
+        bend = slopes * (below - 1)  # error · (log σ)''
         both = below * scaled
-        mean_b, mean_a = np.einsum("dc,dc->d", p, below), np.einsum("dc,dc->d", p, both)
-        h_aa = np.vdot(bend, scaled**2) + np.vdot(p, both**2) - mean_a @ mean_a + np.vdot(slopes, scaled)
-        h_ab = np.vdot(bend, scaled) + np.vdot(p, both * below) - mean_a @ mean_b
-        h_bb = bend.sum() + np.vdot(p, below**2) - mean_b @ mean_b
+        p_below, p_both = p * below, p * both
+        mean_b, mean_a = p_below.sum(axis=1), p_both.sum(axis=1)
+        h_aa = np.vdot(bend * scaled, scaled) + np.vdot(p_both, both) - mean_a @ mean_a + np.vdot(slopes, scaled)
+        h_ab = np.vdot(bend, scaled) + np.vdot(p_both, below) - mean_a @ mean_b
+        h_bb = bend.sum() + np.vdot(p_below, below) - mean_b @ mean_b
         value = loss + shrink / 2 * (point[0] ** 2 + (point[1] / LOWEST) ** 2)
         slope = np.array([np.vdot(slopes, scaled), slopes.sum()]) + shrink * np.array([point[0], point[1] / LOWEST**2])
         return float(value), slope, np.array([[h_aa + shrink, h_ab], [h_ab, h_bb + shrink / LOWEST**2]])

@@ -6,9 +6,9 @@ stop, and bridge.py maps the result to naive Bayes and back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,9 @@ from scipy.sparse import csr_array
 from unnaive.base.errors import BadData, UnnaiveError, choose
 from unnaive.base.progress import solver_events
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, ProgressCallback, Sparse
+from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
-from unnaive.data.products import ThinProducts
+from unnaive.data.products import ThinProducts, take_columns
 from unnaive.data.targets import single_labels
 from unnaive.data.training_data import TrainingData
 from unnaive.data.weighting import Weighting, tf_idf
@@ -27,6 +27,7 @@ from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.train import train
 from unnaive.linear.linear import Linear, refuse_full_table
+from unnaive.linear.scorer import Scorer
 from unnaive.models.estimator import IteratedModel, class_weight_setting, scheme_setting
 from unnaive.models.maxent.bridge import to_naive_bayes
 from unnaive.models.maxent.gis import Scaling
@@ -45,6 +46,9 @@ from unnaive.models.mixins import LinearAttributes
 from unnaive.models.naive_bayes import LINK_OF_SCHEME, ComplementNB, MultinomialNB
 from unnaive.models.svm.solver import softmax
 from unnaive.text.backend import thread_count
+
+if TYPE_CHECKING:
+    from unnaive.models.auto.vector_view import Vectors
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,8 @@ class MaxEnt(LinearAttributes, IteratedModel):
     title = "maximum entropy"
     generative = False
     poor_score = True
+    takes_vectors = True
+    scorer_kinds = ("linear", "pool")
 
     solver: str = setting(
         "L-BFGS with an L2 prior, or generalised iterative scaling.", default="lbfgs", choices=tuple(SOLVERS)
@@ -132,16 +138,46 @@ class MaxEnt(LinearAttributes, IteratedModel):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: ProgressCallback | None = None,
+        progress: ProgressCallback | None = None, active: Ids | None = None, vectors: Sequence[Vectors] = (),
+    ) -> Scorer:  # fmt: skip
+        """The scorer with the largest conditional likelihood of Y (n_docs, n_classes) given X (n_docs, n_terms).
+
+        Where there are `vectors`, they stand beside the words, which are the columns `active`.
+        """
+        if vectors:
+            return self._learn_with_vectors(csr_array(X), Y, exclusive, sample_weight, progress, active, vectors)
+        return self._maximise(X, Y, exclusive, sample_weight, progress)
+
+    def _learn_with_vectors(
+        self, X: Sparse, Y: Sparse, exclusive: bool, sample_weight: Floats | None, progress: ProgressCallback | None,
+        active: Ids | None, vectors: Sequence[Vectors],
+    ) -> Scorer:  # fmt: skip
+        """The same with vectors beside the words; below zero they are no features of GIS, nor naive Bayes's."""
+        from unnaive.models.vector_columns import VectorColumns
+
+        if self.solver != "lbfgs" or self.prior != "zero" or self.start != "zero":
+            raise UnnaiveError(
+                'vectors need solver="lbfgs", prior="zero" and start="zero"; change these, or train nbsvm'
+            )
+        columns = VectorColumns.of(X, active, vectors, sample_weight)
+        words = take_columns(X, columns.words)
+        return columns.fold(
+            self._maximise(words, Y, exclusive, sample_weight, progress, lambda Z: columns.beside(Z, X))
+        )
+
+    def _maximise(
+        self, X: Sparse, Y: Sparse, exclusive: bool, sample_weight: Floats | None, progress: ProgressCallback | None,
+        more: Callable[[Sparse], Sparse] | None = None,
     ) -> Linear:  # fmt: skip
-        """The Linear with the largest conditional likelihood of Y (n_docs, n_classes) given X (n_docs, n_terms)."""
+        """The Linear of weighted documents; `more` puts further columns beside them."""
         defaults, scheme = SOLVERS[self.solver], self.scheme_for(exclusive)
         if self.prior == "naive-bayes":
             return self._learn_from_naive_bayes(X, Y, scheme, sample_weight, progress)
         weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
         weighting = _weighting(self.features or defaults.features, X, weight)
+        Z = weighting.apply(X)
         task = _Task(
-            weighting.apply(X), csr_array(Y), weight, weighting, self.solver, scheme, self.start, self.l2,
+            Z if more is None else more(Z), csr_array(Y), weight, weighting, self.solver, scheme, self.start, self.l2,
             self.intercept, self.epsilon, threads=thread_count(self.n_jobs),
         )  # fmt: skip
         stops_early = defaults.early_stopping if self.early_stopping is None else self.early_stopping

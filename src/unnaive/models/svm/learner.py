@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.base.progress import solver_events
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, ProgressCallback, Sparse
+from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
+from unnaive.data.products import take_columns
 from unnaive.data.weighting import DOCUMENT_WEIGHTINGS, Weighting, document_weighting
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.linear.linear import Linear
+from unnaive.linear.scorer import Scorer
 from unnaive.models.estimator import IteratedModel, class_weight_setting
 from unnaive.models.mixins import LinearAttributes
 from unnaive.models.svm.solver import squared_hinge
 from unnaive.text.backend import thread_count
+
+if TYPE_CHECKING:
+    from unnaive.models.auto.vector_view import Vectors
 
 
 class HingeModel(LinearAttributes, IteratedModel):
@@ -36,6 +42,9 @@ class HingeModel(LinearAttributes, IteratedModel):
     )
     class_weight: Any = class_weight_setting()
 
+    takes_vectors: ClassVar[bool] = True
+    scorer_kinds: ClassVar[tuple[str, ...]] = ("linear", "pool")
+
     def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
         """A weight for each term, and passes over all documents."""
         return ClassCost(held=3 * size.terms, steps=1e4 + 20 * (size.cells + size.terms))
@@ -48,11 +57,15 @@ class HingeModel(LinearAttributes, IteratedModel):
         sample_weight: Floats | None,
         progress: ProgressCallback | None,
         scale: Floats | None = None,
+        more: Callable[[Sparse], Sparse] | None = None,
     ) -> Linear:
-        """The hyperplanes of weighted documents; `scale` (n_classes, n_terms) multiplies the features of each class."""
+        """The hyperplanes of weighted documents; `scale` (n_classes, n_terms) multiplies the features of each class.
 
+        `more` puts further columns beside the weighted documents.
+        """
+        Z = weighting.apply(X)
         found = squared_hinge(
-            weighting.apply(X), csr_array(Y), C=self.C, scale=scale, weight=sample_weight, tol=self.tol,
+            Z if more is None else more(Z), csr_array(Y), C=self.C, scale=scale, weight=sample_weight, tol=self.tol,
             max_iter=self.max_iter, random_state=self.random_state, n_jobs=thread_count(self.n_jobs),
             progress=solver_events(progress, self.name, self.tol, Y.shape[1]),
         )  # fmt: skip
@@ -61,6 +74,23 @@ class HingeModel(LinearAttributes, IteratedModel):
         weights = np.where(constant[:, None], 0.0, found.weights)
         bias = np.where(constant, np.where(sizes == 0, -1.0, 1.0), found.bias)
         return Linear(weights, bias, weighting=weighting, link="margin")
+
+    def fit_with_vectors(
+        self, X: Sparse, Y: Sparse, sample_weight: Floats | None, progress: ProgressCallback | None,
+        active: Ids | None, vectors: Sequence[Vectors],
+        scale: Callable[[Sparse], Floats] | None = None,
+    ) -> Scorer:  # fmt: skip
+        """The same with vectors beside the words, which are the columns `active`; `scale` is made of the words."""
+        from unnaive.models.vector_columns import VectorColumns
+
+        X = csr_array(X)
+        columns = VectorColumns.of(X, active, vectors, sample_weight)
+        words = take_columns(X, columns.words)
+        factors = None if scale is None or not len(columns.words) else columns.without_scale(scale(words))
+        weighting = document_weighting(self.weights, words, sample_weight)
+        return columns.fold(
+            self.fit_hinge(weighting, words, Y, sample_weight, progress, factors, lambda Z: columns.beside(Z, X))
+        )
 
 
 class LinearSVM(HingeModel):
@@ -78,7 +108,9 @@ class LinearSVM(HingeModel):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: ProgressCallback | None = None,
-    ) -> Linear:  # fmt: skip
-        """A hyperplane for each class."""
+        progress: ProgressCallback | None = None, active: Ids | None = None, vectors: Sequence[Vectors] = (),
+    ) -> Scorer:  # fmt: skip
+        """A hyperplane for each class; where documents or their words have `vectors`, over these too."""
+        if vectors:
+            return self.fit_with_vectors(X, Y, sample_weight, progress, active, vectors)
         return self.fit_hinge(document_weighting(self.weights, X, sample_weight), X, Y, sample_weight, progress)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unnaive.base.settings import setting
-from unnaive.base.types import Floats, ProgressCallback, Sparse
+from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.weighting import Weighting, document_weighting, presence
 from unnaive.linear.linear import Linear, refuse_full_table
+from unnaive.linear.scorer import Scorer
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
 from unnaive.models.mixins import LinearAttributes
 from unnaive.models.svm.learner import HingeModel
+
+if TYPE_CHECKING:
+    from unnaive.models.auto.vector_view import Vectors
 
 NEVER = -1e6  # the score of a class without documents
 
@@ -58,9 +63,14 @@ class NBSVM(HingeModel):
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
-        progress: ProgressCallback | None = None,
-    ) -> Linear:  # fmt: skip
-        """A hyperplane for each class, on scaled features."""
+        progress: ProgressCallback | None = None, active: Ids | None = None, vectors: Sequence[Vectors] = (),
+    ) -> Scorer:  # fmt: skip
+        """A hyperplane for each class, on scaled features; where there are `vectors`, over these too, unscaled."""
+        if vectors:
+            return self.fit_with_vectors(
+                X, Y, sample_weight, progress, active, vectors,
+                lambda words: log_count_ratio(Counts.of(presence(words), Y, sample_weight), self.alpha),
+            )  # fmt: skip
         weighting = document_weighting(self.weights, X, sample_weight)
         ratio = log_count_ratio(Counts.of(presence(X), Y, sample_weight), self.alpha)
         return self.fit_hinge(weighting, X, Y, sample_weight, progress, scale=ratio)

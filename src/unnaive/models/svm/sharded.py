@@ -51,6 +51,8 @@ class ShardedNBSVM(HingeModel):
     name = "sharded-nbsvm"
     title = "NB-SVM averaged over shards"
     in_passes = True
+    takes_vectors = False
+    scorer_kinds = ("linear",)
 
     alpha: float = setting("Added to every count of the ratio.", default=1.0, above=0)
     shard_size: int = setting("Documents in a shard, on average.", default=8192, at_least=1)

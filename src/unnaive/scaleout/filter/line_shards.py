@@ -17,7 +17,7 @@ from unnaive.base.errors import BadData
 from unnaive.base.types import Bytes
 from unnaive.io.batches import join_texts
 from unnaive.io.columns import join_names
-from unnaive.io.json_tables import ABSENT_KEY, describe_json_error, get_key
+from unnaive.io.json_tables import ABSENT_KEY, describe_json_error, encode_json_record, get_key
 from unnaive.io.native_parser import NotPlain, json_line_columns, lines_end
 from unnaive.io.options import ReadOptions
 from unnaive.io.row_reader import parse_text
@@ -118,7 +118,7 @@ class LineBlock:
 
     def _read_natively(self, data: Bytes) -> tuple[TextBuffer, NDArray[np.int64]] | None:
         options, columns = self.reading.options, self.reading.columns
-        if not is_utf8(options.encoding):
+        if not is_utf8(options.encoding) or (columns is not None and columns.fields):
             return None
         if columns is None:
             return _plain_lines(data, options.max_line)
@@ -164,6 +164,12 @@ class LineBlock:
         if not isinstance(record, dict):
             options.reject_row(self.path, number, 'is not a JSON object such as {"text": …}')
             return None
+        if columns.fields:
+            try:
+                return encode_json_record(record, columns.fields)
+            except BadData as problem:
+                options.reject_row(self.path, number, f"cannot be read ({problem})")
+                return None
         values = []
         for name in columns.texts:
             value = get_key(record, name)

@@ -16,6 +16,7 @@ from unnaive.io.arrow import ArrowCells
 from unnaive.io.batches import join_texts
 from unnaive.io.binary_tables import ParquetTable, explain_arrow_errors
 from unnaive.io.columns import Columns, join_names
+from unnaive.io.fields import encode_records
 from unnaive.io.native_parser import NotPlain
 from unnaive.io.options import BATCH_ROWS
 from unnaive.io.row_reader import parse_text
@@ -32,7 +33,7 @@ class ParquetShard:
         self.path, self.reading = path, reading
         self.table = ParquetTable(path, reading.options)
         self.columns = reading.columns or Columns(("text",))
-        missing = [name for name in self.columns.texts if name not in self.table.names]
+        missing = [name for name in self.columns.inputs if name not in self.table.names]
         if missing:
             raise BadData(f"{path} has no column {missing[0]!r}; it has {join_names(self.table.names)}")
 
@@ -106,7 +107,10 @@ class RowBlock:
 
     def read(self) -> ReadTexts:
         """The texts; a missing one is empty."""
-        cells = [self.batch.column(name) for name in self.columns.texts]
+        cells = [self.batch.column(name) for name in self.columns.inputs]
+        if self.columns.fields:
+            values = {name: column.to_pylist() for name, column in zip(self.columns.inputs, cells, strict=True)}
+            return ReadTexts(encode_records(values, self.columns.fields, f"the rows of {self.path}"))
         try:
             return ReadTexts(join_texts([ArrowCells(column).texts() for column in cells]))
         except NotPlain:

@@ -17,14 +17,16 @@ from unnaive.scaleout.filter.shards import ShardJob
 
 def choose_reading(jobs: Sequence[ShardJob], source: DataFile, fitted: FittedModel) -> ShardReading:
     """How all shards are read: `source` has the options, and the columns that the model was trained on."""
-    if fitted.token_rule is not None and fitted.token_rule.fields is not None:
-        raise BadData("filter reads texts, and the model reads records with fields; train one of texts, or use predict")
+    fields = None if fitted.token_rule is None else fitted.token_rule.fields
     tables = [job for job in jobs if job.kind in ("jsonl", "parquet")]
+    if fields is not None and len(tables) < len(jobs):
+        other = next(job for job in jobs if job not in tables)
+        raise BadData(f"{other.source} has texts alone, and the model reads records with fields; give JSONL or Parquet")
     first = next((job for job in tables if job.source == STDIN or has_bytes(job)), None)
     columns, message = None, None
     if first is not None and first.source == STDIN:
         known = source.default_columns.texts if source.default_columns is not None else ("text",)
-        columns = Columns(source.text or known)
+        columns = Columns(source.text or known, fields=fields or ())
     elif first is not None:
         how = replace(source.options, log=ReadLog(), on_read=None)
         alone = replace(source, paths=(first.source,), options=how, format=first.kind, label=None, id=None)

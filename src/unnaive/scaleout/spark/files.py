@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
-from unnaive.base.errors import BadData, choose
+from unnaive.base.errors import BadData, UnnaiveWarning, choose
 from unnaive.io.columns import ColumnRequest, Columns, choose_columns
 from unnaive.io.corpus import check_some_documents
 from unnaive.io.datafiles import DataFile
 from unnaive.io.endings import spark_format
-from unnaive.io.fields import encode_records
+from unnaive.io.evident_fields import add_evident_fields
+from unnaive.io.field_choice import LOOKED_AT
 from unnaive.io.labels import NO, YES
-from unnaive.scaleout.spark.rows import LABEL, TEXT
+from unnaive.scaleout.spark.rows import LABEL, TEXT, record_column
 from unnaive.scaleout.spark.session import reading_errors
 
 FORMATS = ("parquet", "csv", "tsv", "jsonl", "orc", "table")
@@ -29,7 +31,8 @@ def read_source(spark: Any, source: DataFile, *, labelled: bool) -> tuple[Any, C
         )
     df = _read(spark, source)
     with reading_errors():
-        sample = [row.asDict(recursive=True) for row in df.limit(SAMPLE).collect()]
+        looked_at = LOOKED_AT if source.fields == "auto" else SAMPLE
+        sample = [row.asDict(recursive=True) for row in df.limit(looked_at).collect()]
     check_some_documents(len(sample), source.name)
     values = {name: [row[name] for row in sample] for name in df.columns}
     request = ColumnRequest(
@@ -37,6 +40,9 @@ def read_source(spark: Any, source: DataFile, *, labelled: bool) -> tuple[Any, C
         fields=source.fixed_fields, guess_fields=source.fields == "auto",
     )  # fmt: skip
     columns = choose_columns(df.columns, values, source.name, request)
+    if source.fields == "auto" and source.default_columns is None:
+        columns, line = add_evident_fields(columns, values)
+        warnings.warn(f"{source.name}: {line}", UnnaiveWarning, stacklevel=2)
     return df, replace(columns, separator=source.separator)
 
 
@@ -77,12 +83,7 @@ def text_column(df: Any, columns: Columns) -> Any:
     from pyspark.sql import functions as F
 
     if columns.fields:
-        fields, names = columns.fields, columns.inputs
-
-        def encode(*values: Any) -> str:
-            return encode_records({name: [value] for name, value in zip(names, values, strict=True)}, fields)[0]
-
-        return F.udf(encode, "string")(*(df[f"`{name}`"] for name in names)).alias(TEXT)
+        return record_column(df, columns.fields).alias(TEXT)
     parts = [F.coalesce(df[f"`{name}`"].cast("string"), F.lit("")) for name in columns.texts]
     return (parts[0] if len(parts) == 1 else F.concat_ws("\n", *parts)).alias(TEXT)
 

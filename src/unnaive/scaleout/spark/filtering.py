@@ -13,7 +13,7 @@ from unnaive.base.types import Label
 from unnaive.classifier.model_file import as_fitted
 from unnaive.io.columns import join_names
 from unnaive.scaleout.filter.keep_rule import KeepRule, choose_keep_rule
-from unnaive.scaleout.spark.rows import as_buffer, check_text_type
+from unnaive.scaleout.spark.rows import add_record_texts, as_buffer, check_text_type
 from unnaive.scaleout.spark.scoring import without_memory
 from unnaive.scaleout.spark.session import map_in_arrow, require_pyspark
 
@@ -49,12 +49,17 @@ def filter_texts(
     confidence : float, default=0.9
         How probable it shall be that new texts reach the recall.
     text : str, default="text"
-        The column of texts.
+        The column of texts. A model of records with fields reads the columns of these.
     score : str or None, default=None
         A column to add: the score, which is log p / (1 − p) where the model has probabilities.
     """
     require_pyspark()
     fitted = without_memory(as_fitted(model))
+    records = add_record_texts(df, fitted, text)
+    if records is not None:
+        made, name = records
+        cut: dict[str, Any] = {"above": above, "recall": recall, "held_out": held_out, "confidence": confidence}
+        return filter_texts(made, fitted, keep=keep, text=name, score=score, **cut).drop(name)
     if text not in df.columns:
         raise BadData(f"the DataFrame has no column {text!r}; it has {join_names(df.columns)}: say text=NAME")
     check_text_type(df.select(f"`{text}`"), text)

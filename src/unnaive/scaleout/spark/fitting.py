@@ -12,6 +12,8 @@ from unnaive.classifier.text_classifier import TextClassifier
 from unnaive.data.counts import Counts
 from unnaive.data.training_data import TrainingData
 from unnaive.io.corpus import check_some_labels
+from unnaive.io.field_choice import LOOKED_AT, guess_fields
+from unnaive.io.fields import has_kinds
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.train import train
 from unnaive.learning.tuning import TUNINGS
@@ -20,6 +22,7 @@ from unnaive.models.catalogue import MODELS, find_model
 from unnaive.scaleout.spark.counting import CountedRows, count_complete_rows
 from unnaive.scaleout.spark.rows import check_missing, has_label_arrays, labelled_rows, report_missing
 from unnaive.scaleout.spark.session import require_pyspark
+from unnaive.text.sections import read_fields
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
@@ -48,6 +51,7 @@ def fit(
         What Spark reads: Parquet, tables, a query; any with a column of texts and one of labels.
     text, label : str
         The two columns. Labels are strings, whole numbers or truth values; arrays of them for multilabel documents.
+        With `fields`, as TextClassifier has them, documents are the records of these columns.
     model : str, default="multinomial"
         A model that learns from counts, "maxent", "hos" or "sharded-nbsvm".
     multilabel : bool or None, default=None
@@ -69,7 +73,9 @@ def fit(
     spec = classifier.spec()
     check_missing(missing)
     check_trainable(spec)
-    rows = labelled_rows(df, text, label)
+    if classifier.fields is not None:
+        classifier.fields = _find_fields(df, label, classifier.fields)
+    rows = labelled_rows(df, text, label, classifier.fields)
     if has_label_arrays(rows) and multilabel is False:
         raise BadData(
             f"the column {label!r} holds arrays of labels; leave out multilabel=False, or give one label each"
@@ -80,6 +86,15 @@ def fit(
     data = partitions_data(rows, classifier.token_rule, counted, multilabel=several)
     data = data.with_reading(n_jobs=classifier.n_jobs)
     return TextClassifier.from_fitted(train(data, spec, progress=progress))
+
+
+def _find_fields(df: Any, label: str, fields: Any) -> tuple[str, ...] | None:
+    """Fields as "name:kind"; kinds that did not come are guessed by the first rows."""
+    if not has_kinds(fields):
+        sample = [row.asDict(recursive=True) for row in df.limit(LOOKED_AT).collect()]
+        labels = [row.get(label) for row in sample]
+        fields = guess_fields(fields, [{name: row[name] for name in row if name != label} for row in sample], labels)
+    return read_fields(fields)
 
 
 def partitions_data(rows: Any, rule: TokenRule, counted: CountedRows, *, multilabel: bool) -> TrainingData:

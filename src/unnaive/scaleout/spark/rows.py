@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,50 @@ from unnaive.base.errors import BadData, UnnaiveWarning, choose, count_noun
 from unnaive.base.types import Label
 from unnaive.data.targets import plain_label
 from unnaive.io.columns import join_names
+from unnaive.io.fields import encode_records
+from unnaive.learning.fitted import FittedModel
 from unnaive.text.buffer import TextBuffer, as_texts
+from unnaive.text.sections import field_kinds
 
 TEXT, LABEL = "text", "label"  # what the two columns are called on the executors
 MISSING = ("error", "skip")
 LABEL_TYPES = ("string", "boolean", "byte", "short", "integer", "long", "float", "double")
 
 
-def labelled_rows(df: Any, text: str, label: str) -> Any:
-    """The two columns of `df` that training reads, as `text` and `label`; an error if they cannot be that."""
-    rows = df.select(_column(df, text, "text").alias(TEXT), _column(df, label, "label").alias(LABEL))
+def record_column(df: Any, fields: Sequence[str]) -> Any:
+    """The records of the fields' columns as texts, which a token rule with these fields reads."""
+    from pyspark.sql import functions as F
+
+    names = list(field_kinds(fields))
+    lacking = next((name for name in names if name not in df.columns), None)
+    if lacking is not None:
+        raise BadData(f"the DataFrame has no column {lacking!r}, which is a field; it has {join_names(df.columns)}")
+
+    def encode(*values: Any) -> str:
+        return encode_records({name: [value] for name, value in zip(names, values, strict=True)}, fields)[0]
+
+    return F.udf(encode, "string")(*(df[f"`{name}`"] for name in names))
+
+
+def add_record_texts(df: Any, fitted: FittedModel, text: str) -> tuple[Any, str] | None:
+    """The DataFrame with a column of the records that a model reads, and the column's name; None where `text` is read.
+
+    A model of records reads the columns of its fields, unless `text` is another column, which holds records as texts.
+    """
+    fields = None if fitted.token_rule is None else fitted.token_rule.fields
+    if fields is None or (text in df.columns and text not in field_kinds(fields)):
+        return None
+    name = f"{text}_of_unnaive"
+    return df.withColumn(name, record_column(df, fields)), name
+
+
+def labelled_rows(df: Any, text: str, label: str, fields: Sequence[str] | None = None) -> Any:
+    """The two columns of `df` that training reads, as `text` and `label`; an error if they cannot be that.
+
+    With `fields` the texts are the records of these columns, and there need be no column `text`.
+    """
+    texts = _column(df, text, "text") if fields is None else record_column(df, fields)
+    rows = df.select(texts.alias(TEXT), _column(df, label, "label").alias(LABEL))
     check_text_type(rows, text)
     kind = _element_type(rows.schema[LABEL].dataType)
     if kind.typeName() not in LABEL_TYPES:

@@ -16,7 +16,7 @@ from unnaive.classifier.model_file import as_fitted
 from unnaive.data.targets import label_sets
 from unnaive.io.columns import join_names
 from unnaive.learning.fitted import FittedModel
-from unnaive.scaleout.spark.rows import as_buffer, check_text_type
+from unnaive.scaleout.spark.rows import add_record_texts, as_buffer, check_text_type
 from unnaive.scaleout.spark.session import map_in_arrow, require_pyspark
 
 SPARK_TYPES: dict[type, str] = {str: "string", bool: "boolean", int: "bigint", float: "double"}
@@ -41,7 +41,8 @@ def transform(
     model : str, Path, TextClassifier or FittedModel
         A model file, or a trained model.
     text : str, default="text"
-        The column of texts. A row without a text gets no prediction (null).
+        The column of texts. A row without a text gets no prediction (null). A model of records with fields reads the
+        columns of these.
     prediction : str or None, default="prediction"
         The column to add: the label, or for a multilabel model the array of labels.
     probability : str or None, default=None
@@ -51,6 +52,11 @@ def transform(
     """
     require_pyspark()
     fitted = as_fitted(model)
+    records = add_record_texts(df, fitted, text)
+    if records is not None:
+        made, name = records
+        found = transform(made, fitted, text=name, prediction=prediction, probability=probability, score=score)
+        return found.drop(name)
     if text not in df.columns:
         raise BadData(f"the DataFrame has no column {text!r}; it has {join_names(df.columns)}: say text=NAME")
     check_text_type(df.select(f"`{text}`"), text)

@@ -70,7 +70,7 @@ class StreamedModel:
         files = self.files()
         if files and batch_id <= max(files):
             return
-        rows = labelled_rows(df, self.text, self.label)
+        rows = labelled_rows(df, self.text, self.label, self.classifier.token_rule.fields)
         if rows.isEmpty():
             return
         new = count_rows(rows, self.classifier.token_rule, missing=self.missing)

@@ -54,12 +54,12 @@ def audit(
     against: Annotated[
         Path | None,
         READ,
-        typer.Option(metavar="DATA", help="New texts; report how they differ from DATA (drift).", show_default=False),
+        typer.Option(metavar="DATA", help="New texts to compare with DATA (drift).", show_default=False),
     ] = None,
     test: Annotated[
         Path | None,
         READ,
-        typer.Option(metavar="DATA", help="Test data; report which of its texts are also in DATA.", show_default=False),
+        typer.Option(metavar="DATA", help="Test data to compare with DATA (leaks).", show_default=False),
     ] = None,
     fast: Annotated[
         bool,
@@ -68,7 +68,7 @@ def audit(
         ),
     ] = False,
     similarity: Annotated[
-        float, typer.Option(min=0.5, max=1.0, help="Share of common terms from which two texts are near duplicates.")
+        float, typer.Option(min=0.5, max=1.0, help="Minimum share of common terms of near duplicates, from 0.5 to 1.")
     ] = 0.8,
     most: Annotated[int, typer.Option(min=1, help="Maximum number of suspected label errors to list.")] = 1000,
     output: Annotated[
@@ -78,7 +78,7 @@ def audit(
             "--output",
             "-o",
             metavar="FOLDER",
-            help=f"Folder for {PAGE} and {FINDINGS}; audit-DATA by default.",
+            help=f"Folder for {PAGE} and {FINDINGS}; by default audit-DATA.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -99,10 +99,9 @@ def audit(
     *,
     words: dict[str, Any],
 ) -> None:
-    """Find what is wrong with labelled data: label errors, duplicates, leaks, doubtful classes and texts, drift.
+    """Find problems in labelled data: label errors, duplicates, leaks, doubtful classes and texts, drift.
 
-    unnaive audit data.csv -o audit
-    unnaive clean data.csv audit/findings.csv -o fixed.csv
+    unnaive audit tickets/train.csv --label queue -o audit
     """
     from dataclasses import replace
 

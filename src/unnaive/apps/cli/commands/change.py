@@ -32,7 +32,7 @@ KeepChoice = Annotated[
     bool,
     typer.Option(
         "--keep-choice",
-        help="Of auto: keep the choice of models, without a new search; it may depend on documents that are gone.",
+        help="For auto: keep the selected models; faster, but the selection may depend on removed documents.",
     ),
 ]
 
@@ -54,7 +54,7 @@ def register(app: typer.Typer) -> None:
 
 
 @reading(
-    "More labelled documents: a file, a folder with a folder for each class, or - for stdin (the default of --follow).",
+    "More labelled documents: a file, a folder with a folder for each class, or - for stdin (default with --follow).",
     default=None,
 )
 def update(
@@ -62,14 +62,12 @@ def update(
     source: DataFile | None,
     read_like: Callable[[list[str]], DataFile],
     grow: Annotated[bool, typer.Option("--grow", help="Add classes that the model does not have yet.")] = False,
-    follow: Annotated[
-        bool, typer.Option("--follow", help="Keep learning lines of JSON as they arrive, until Ctrl-C.")
-    ] = False,
-    every: Annotated[float, typer.Option(help="Seconds between two writes of the model, with --follow.")] = EVERY,
+    follow: Annotated[bool, typer.Option("--follow", help="Learn lines of JSON as they arrive, until Ctrl-C.")] = False,
+    every: Annotated[float, typer.Option(help="Seconds between two writes of the model file, with --follow.")] = EVERY,
     batch: Annotated[
         str | None,
         typer.Option(
-            metavar="KEY", help="JSON key of the batch id, with --follow; each batch is learnt once and as a whole."
+            metavar="KEY", help="JSON key of the batch id, with --follow; a repeated batch is learnt only once."
         ),
     ] = None,
     keep_choice: KeepChoice = False,
@@ -78,22 +76,21 @@ def update(
         bool,
         typer.Option(
             "--rechoose",
-            help="Of auto: search anew, as is done unless --keep-choice is given; without DATA, on its own documents.",
+            help="For auto: search again (the default); without DATA, on the documents that it has.",
         ),
     ] = False,
     key: KeyFile = None,
     output: Output = None,
     as_json: AsJson = False,
 ) -> None:
-    """Learn more documents.
+    """Train a model further on more documents.
 
-    The model becomes the one that saw all of them at once: what was tuned is tuned anew, and auto searches anew, unless
-    --keep-choice is given; --follow always keeps the choice. With --approximate, the weights of auto move for the new
-    documents alone; these are in the file all the same. The file is written anew, or not at all.
+    The result equals a model trained on all documents at once: thresholds and calibration are tuned again, and auto
+    searches again unless --keep-choice is given. With --follow, auto always keeps its selection. With --approximate,
+    the weights of auto only move for the new documents, which the file keeps all the same. If the command fails, the
+    model file stays as it was.
 
-    unnaive update tickets.model this-week.csv
-
-    unnaive update tickets.model arriving.jsonl --follow
+    unnaive update tickets/tickets.model tickets/test.csv --label queue -o larger.model
     """
     from unnaive.base.errors import UnnaiveError
 
@@ -160,8 +157,6 @@ def follow_source(
         raise UnnaiveError("--follow takes one file or - for stdin, and writes to MODEL itself; leave --output out")
     fitted = load_model(model)
     kept_statistic(fitted, "follow")
-    if fitted.token_rule is not None and fitted.token_rule.fields is not None:
-        raise UnnaiveError("--follow reads texts, and the model reads records with fields; update it with files")
     if fitted.register is not None:
         raise UnnaiveError("--follow does not keep a register; update this model with files")
     usual = fitted.columns
@@ -210,16 +205,16 @@ def forget(
     output: Output = None,
     as_json: AsJson = False,
 ) -> None:
-    """Unlearn documents, exactly.
+    """Remove documents from a model exactly (unlearning).
 
-    The model becomes the one that never saw them: nothing in the file depends on them any more, neither weights, words
-    and classes nor calibration, thresholds and held-out scores, nor what auto chose, which takes as long as training;
-    --keep-choice is quicker, and says in the receipt what remains; with --approximate, weights are about those of a
-    model that never saw the documents, and may still depend on them, which the receipt says. Give documents that it
-    learnt, with their labels: of others a model that keeps counts cannot always tell, unless it was trained with
-    --register; one that keeps documents can.
+    The result equals a model that never saw the documents: weights, terms, classes, calibration, thresholds and the
+    selection of auto no longer depend on them. A new search of auto takes as long as training; --keep-choice is faster,
+    and the receipt then says what remains. With --approximate, the weights are only close to those of a model that
+    never saw the documents, which the receipt says. Documents that the model has not learnt are refused; a model that
+    keeps only counts cannot always recognise them unless it was trained with --register.
 
-    unnaive forget tickets.model withdrawn.csv --receipt withdrawn.json
+    unnaive update tickets/tickets.model tickets/test.csv --label queue -o larger.model
+    unnaive forget larger.model tickets/test.csv --label queue -o smaller.model --receipt forgotten.json
     """
     from unnaive.apps.cli.options import make_output_folders
     from unnaive.apps.cli.output import write_text
@@ -266,11 +261,13 @@ def merge(
     keep_choice: KeepChoice = False,
     as_json: AsJson = False,
 ) -> None:
-    """Join models that were trained apart.
+    """Merge models that were trained separately.
 
-    The result is the model that saw all their documents, with the settings of the first; auto searches anew, unless
+    The result equals a model trained on all their documents, with the settings of the first. Auto searches again unless
     --keep-choice is given.
 
+    unnaive train tickets/train.csv --label queue --model nbsvm -o north.model
+    unnaive train tickets/test.csv --label queue --model nbsvm -o south.model
     unnaive merge north.model south.model -o all.model
     """
     from dataclasses import replace
@@ -303,12 +300,13 @@ def remake(
     output: Output = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change the model or its settings without the data.
+    """Change the model type or its settings without the training data.
 
-    It is made anew from the counts or the counted documents that are in the file; from counts, models that learn from
-    documents cannot be made.
+    The new model is computed from the counts or the counted documents in the file. Counts alone are not enough for
+    models that learn from documents.
 
-    unnaive remake tickets.model --set alpha=0.01 -o sharper.model
+    unnaive train tickets/train.csv --label queue --model multinomial -o tickets.model
+    unnaive remake tickets.model --set alpha=0.01 -o smoothed.model
     """
     from unnaive.base.errors import UnnaiveError
     from unnaive.base.settings import parse_settings

@@ -44,15 +44,16 @@ def clean(
         typer.Option(help="Also accept all findings of this kind, e.g. label-error; may be repeated.", metavar="KIND"),
     ] = None,
     min_score: Annotated[
-        float, typer.Option(min=0, max=1, help="Lowest score of the findings that --accept accepts, from 0 to 1.")
+        float, typer.Option(min=0, max=1, help="Minimum score of the findings that --accept accepts, from 0 to 1.")
     ] = 0.0,
     as_json: AsJson = False,
 ) -> None:
-    """Apply the accepted findings of an audit to the data, in another file: rows dropped, labels put right.
+    """Apply the accepted findings of an audit: write the data without dropped rows and with corrected labels.
 
-    Accepted are those with yes in the column accept, and those of the kinds named with --accept.
+    A finding is accepted if its column accept says yes, or if its kind is named with --accept.
 
-    unnaive clean data.csv audit/findings.csv -o fixed.csv --accept label-error --min-score 0.95
+    unnaive audit tickets/train.csv --label queue -o audit
+    unnaive clean tickets/train.csv audit/findings.csv --label queue -o fixed.csv --accept label-error --min-score 0.9
     """
     from unnaive.apps.cli.screen import reading_progress, say_summary
     from unnaive.curation.audit.cleaning import plan_changes

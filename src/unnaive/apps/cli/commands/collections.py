@@ -1,4 +1,4 @@
-"""`unnaive collections`: what benchmark collections there are, whether they are here and whole, and how to get them."""
+"""`unnaive collections`: list, check and download the benchmark collections."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ from unnaive.base.visible_text import visible_json
 if TYPE_CHECKING:
     from unnaive.io.collections import Collection, CollectionCheck
 
-collections = typer.Typer(
-    help="Benchmark collections: what there is, where it comes from, is it here.", invoke_without_command=True
-)
+collections = typer.Typer(invoke_without_command=True)
 
 Data = Annotated[
-    Path | None, READ, typer.Option("--data", metavar="FOLDER", help="Folder with the archives, or one archive.")
+    Path | None,
+    READ,
+    typer.Option(
+        "--data", metavar="FOLDER", help="Folder with the archives, or one archive; by default $UNNAIVE_DATA."
+    ),
 ]
 CollectionNames = Annotated[
-    list[str] | None, typer.Argument(help="Names of collections; by default all that are on disk.")
+    list[str] | None, typer.Argument(metavar="NAME", help="Names of collections; by default all on this computer.")
 ]
 
 
@@ -35,7 +37,10 @@ def register(app: typer.Typer) -> None:
 
 @collections.callback()
 def list_collections(context: typer.Context, data: Data = None, as_json: AsJson = False) -> None:
-    """List the collections, with terms, size and origin, and where each was found."""
+    """List the benchmark collections: licence, size, source, and whether they are on this computer.
+
+    unnaive collections
+    """
     if context.invoked_subcommand is not None:
         return
     from unnaive.io.collections import COLLECTIONS
@@ -48,7 +53,7 @@ def list_collections(context: typer.Context, data: Data = None, as_json: AsJson 
 
 
 def describe_collection(collection: Collection, data: Path | None) -> dict[str, Any]:
-    """One collection as plain values; `path` is None where it is not here."""
+    """One collection as plain values; `path` is None if it is not on this computer."""
     from unnaive.base.errors import BadData
     from unnaive.io.collections import collection_path
 
@@ -94,7 +99,10 @@ def show_table(rows: list[dict[str, Any]]) -> None:
 
 @collections.command()
 def check(names: CollectionNames = None, data: Data = None, as_json: AsJson = False) -> None:
-    """Verify checksums and document counts."""
+    """Check the checksums and document counts of collections.
+
+    unnaive collections check webkb4
+    """
     from unnaive.base.errors import BadData
     from unnaive.io.collections import check as check_one
 
@@ -158,13 +166,16 @@ def find_verified_copy(name: str) -> Path | None:
 
 @collections.command()
 def fetch(
-    name: Annotated[str, typer.Argument(help="Name of the collection.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the collection.")],
     data: Annotated[
         Path | None, written_into(), typer.Option("--data", metavar="FOLDER", help="Folder to download to.")
     ] = None,
     url: Annotated[str | None, typer.Option("--url", help="Download the archive from this address.")] = None,
 ) -> None:
-    """Download a collection; resumes where it stopped, and keeps only what passes the check."""
+    """Download a collection and check it; the same command continues an interrupted download.
+
+    unnaive collections fetch webkb4
+    """
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 

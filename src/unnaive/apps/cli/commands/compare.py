@@ -26,7 +26,7 @@ from unnaive.apps.cli.options import (
     split_list,
 )
 from unnaive.apps.cli.output import say_what_was_written, write_text
-from unnaive.apps.cli.paths import EXTENDED
+from unnaive.apps.cli.paths import EXTENDED, READ
 from unnaive.apps.cli.screen import echo
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, compare_on_spark
 from unnaive.apps.cli.word_options import token_options
@@ -57,34 +57,39 @@ def compare(
     models: Annotated[
         str | None,
         typer.Option(
-            help="Models with commas between them, e.g. svm,multinomial:alpha=0.1; by default one of each kind."
+            help="Models, separated by commas, e.g. svm,multinomial:alpha=0.1; by default one of each family."
         ),
     ] = None,
     splits: Annotated[int, typer.Option(help="Number of random splits.")] = 10,
     train_sizes: Annotated[
         str | None,
-        typer.Option(help="Training sizes in % of the data, e.g. 10,50,80; by default its own split, else 80."),
+        typer.Option(help="Training sizes in % of the data, e.g. 10,50,80; by default the split of the data, else 80."),
     ] = None,
     vocabulary: Annotated[
-        str, typer.Option(help="Vocabulary sizes, terms chosen by information gain, e.g. 100,1000,all.")
+        str, typer.Option(help="Numbers of terms, selected by information gain, e.g. 100,1000,all.")
     ] = "all",
     folds: Annotated[
-        int | None, typer.Option(help="Number of cross-validation folds, in place of random splits.")
+        int | None, typer.Option(help="Number of cross-validation folds, instead of random splits.")
     ] = None,
     measures: Annotated[
         str | None,
-        typer.Option(help="Measures with commas between them; by default accuracy or micro-f1, and macro-f1."),
+        typer.Option(help="Measures, separated by commas; by default accuracy (multilabel: micro-f1) and macro-f1."),
     ] = None,
-    against: Annotated[
-        str | None, typer.Option(help="Model that the others are tested against; by default the first.")
+    against: Annotated[str | None, typer.Option(help="Model to test the others against; by default the first.")] = None,
+    vectors: Annotated[
+        Path | None, READ, typer.Option(metavar="FILE", help="Word vectors, for the models that weigh them.")
     ] = None,
-    min_df: Annotated[int, typer.Option(help="Leave out terms that are in fewer training documents.")] = 1,
+    min_df: Annotated[
+        int, typer.Option(help="Minimum number of training documents that a term occurs in; rarer terms are left out.")
+    ] = 1,
     seed: Seed = 0,
     jobs: Jobs = 1,
     records: Annotated[
         Path | None,
         EXTENDED,
-        typer.Option(help="File of records; an interrupted run continues from it.", rich_help_panel=OUTPUT),
+        typer.Option(
+            help="File for the result of each run; an interrupted comparison continues from it.", rich_help_panel=OUTPUT
+        ),
     ] = None,
     html: Html = None,
     json_file: JsonFile = None,
@@ -96,13 +101,14 @@ def compare(
     *,
     words: dict[str, Any],
 ) -> None:
-    """Compare models on the same splits: means, curves, significance.
+    """Compare models on the same splits of the data, with significance tests and learning curves.
 
-    unnaive compare tickets --models multinomial,complement,svm --train-sizes 10,50,80 --jobs 2
+    unnaive compare tickets/train.csv --label queue --models complement,nbsvm,svm --splits 3
     """
     from dataclasses import replace
 
     from unnaive.apps.cli.source_fields import settle_fields
+    from unnaive.classifier.vector_files import read_vectors
     from unnaive.evaluation.material import Material
     from unnaive.evaluation.records import RecordFile
     from unnaive.evaluation.trials import Contender, ExperimentPlan
@@ -132,6 +138,8 @@ def compare(
         choose_ending(records, RECORDS, "a file of records")
     make_output_folders([records, html, json_file, markdown])
     if spark is not None:
+        if vectors is not None:
+            raise UnnaiveError("compare --engine spark has no --vectors; leave it out, or use --engine local")
         on_spark = compare_on_spark(spark, plan, source, rule)
         file = records if records is not None else Path(f"compare-{Path(source.paths[0]).stem}-spark.jsonl")
         RecordFile(file).append(on_spark)
@@ -147,7 +155,7 @@ def compare(
         message=PARTS if rule.message is None else None,  # of mail, what people read
     )
     corpus = read_corpus(source, archives)
-    material = Material.of(corpus, rule)
+    material = Material.of(corpus, rule, read_vectors(vectors))
     warn_about_small_classes(corpus)
     if measures is None and not material.exclusive:
         plan = replace(plan, measures=("micro-f1", "macro-f1"))

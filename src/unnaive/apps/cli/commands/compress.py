@@ -21,12 +21,14 @@ def register(app: typer.Typer) -> None:
     app.command()(compress)
 
 
-@reading("Labelled documents to measure the cost on: a file, a folder, or - for stdin.", default=None)
+@reading("Labelled documents to measure accuracy on: a file, a folder, or - for stdin.", default=None)
 def compress(
     model: ModelFile,
     source: DataFile | None,
     output: Annotated[
-        Path, WRITTEN_MODEL, typer.Option("-o", "--output", help="The smaller model file to write.", show_default=False)
+        Path,
+        WRITTEN_MODEL,
+        typer.Option("-o", "--output", help="The compressed model file to write.", show_default=False),
     ],
     max_size: Annotated[
         str,
@@ -34,11 +36,11 @@ def compress(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Make a model smaller: weights are rounded, and terms that matter least left out, until its file fits.
+    """Compress a model file to a maximum size: quantise the weights and drop the least useful terms.
 
-    The smaller model predicts as any other and cannot be updated. With DATA, accuracy before and after is printed.
+    The compressed model cannot be updated. If DATA is given, the accuracy before and after is printed.
 
-    unnaive compress tickets.model test.csv -o small.model --max-size 100kB
+    unnaive compress tickets/tickets.model tickets/test.csv --label queue -o small.model --max-size 200kB
     """
     from unnaive.apps.cli.output import read_as_trained, respell_labels
     from unnaive.apps.cli.screen import format_size, say_summary

@@ -40,12 +40,14 @@ def demo(
     keep: Annotated[
         Path | None,
         written_into(),
-        typer.Option(metavar="FOLDER", help="Write the tickets and the model into this folder."),
+        typer.Option(metavar="FOLDER", help="Folder to write the tickets and the model to."),
     ] = None,
 ) -> None:
-    """Take the tour on built-in support tickets.
+    """Show a tour on built-in support tickets: train, evaluate, explain, update and forget.
 
-    Train, measure, look inside, explain, update, forget: a few seconds, and nothing is written.
+    The tour takes a few seconds. It writes files only with --keep.
+
+    unnaive demo --keep tickets
     """
     from unnaive.apps.cli.screen import console
     from unnaive.classifier.text_classifier import TextClassifier

@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(archives: Archives = None, as_json: AsJson = False) -> None:
-    """Show versions, the native kernel, threads, collections and optional parts: paste it into a bug report.
+    """Show versions, the native kernel, threads, collections and optional packages, for a bug report.
 
     unnaive doctor
     """

@@ -39,35 +39,37 @@ def evaluate(
     html: Html = None,
     markdown: Markdown = None,
     records: Annotated[
-        Path | None, READ, typer.Option(help="Records of unnaive compare, to show their curves in the HTML report.")
+        Path | None,
+        READ,
+        typer.Option(help="File of records from unnaive compare, whose curves the HTML report shows."),
     ] = None,
     measure: Annotated[
-        list[str] | None, typer.Option(help="Name of a measure to print, in place of the usual ones; may be repeated.")
+        list[str] | None, typer.Option(help="Name of a measure to print, instead of the usual ones; may be repeated.")
     ] = None,
     abstain_for: Annotated[
         float | None,
         typer.Option(
             metavar="ACCURACY",
-            help="Find the --reject-below at which this share of the labelled documents is right, e.g. 0.95.",
+            help="Find the --reject-below with which accepted documents have this accuracy, e.g. 0.95.",
         ),
     ] = None,
     abstain_confidence: Annotated[
         float,
-        typer.Option(metavar="SHARE", help="How probable it shall be that new documents reach that accuracy."),
+        typer.Option(metavar="SHARE", help="Probability that new documents reach the accuracy of --abstain-for."),
     ] = 0.9,
     out_of_scope: Annotated[
         Path | None,
         READ,
-        typer.Option(help="Texts of no class, to measure how well the model tells them from those of DATA."),
+        typer.Option(help="Texts that belong to no class, to measure how well the model detects them."),
     ] = None,
     engine: Engine = "local",
     master: Master = None,
     ship: Ship = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure a model on labelled documents it has not seen.
+    """Evaluate a model on labelled documents that it has not seen.
 
-    unnaive evaluate tickets.model test.csv --html report.html
+    unnaive evaluate tickets/tickets.model tickets/test.csv --label queue --html report.html
     """
     from unnaive.apps.cli.output import read_as_trained, respell_labels, warn_about_learnt, write_text
     from unnaive.apps.cli.screen import reading_progress, say_summary

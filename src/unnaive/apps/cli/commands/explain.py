@@ -28,20 +28,22 @@ def explain(
         READ_INLINE,
         typer.Argument(
             metavar="TEXT",
-            help="The text itself, a JSON object of fields where the model reads those, or - for stdin.",
+            help="The text itself, or a JSON object if the model has fields, or - for stdin.",
             show_default=False,
         ),
     ],
     label: Annotated[str | None, typer.Option(help="Class to explain; by default the predicted one.")] = None,
-    against: Annotated[str | None, typer.Option(help="Class to compare it with.")] = None,
+    against: Annotated[
+        str | None, typer.Option(help="Class to compare it with; by default the mean of the classes.")
+    ] = None,
     html: Html = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show which words spoke for and against a class.
+    """Show which words count for and against a class.
 
-    The text is marked, green for and red against; the terms are listed with what each adds to the score.
+    Words for the class are green in the text, words against it red. A list shows what each term adds to the score.
 
-    unnaive explain tickets.model "I was charged twice, please refund me"
+    unnaive explain tickets/tickets.model "I was charged twice, please refund me"
     """
     from unnaive.apps.cli.output import find_class, write_text
     from unnaive.apps.cli.screen import console

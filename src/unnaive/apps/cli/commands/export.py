@@ -27,7 +27,8 @@ def export(
         Path | None, READ, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)
     ] = None,
     to: Annotated[
-        str, typer.Option("--to", metavar="TARGET", help="What to export to: js, onnx, c or sql.", show_default=False)
+        str,
+        typer.Option("--to", metavar="TARGET", help="Target of the export: js, onnx, c or sql.", show_default=False),
     ] = "",
     output: Annotated[
         Path | None,
@@ -35,20 +36,25 @@ def export(
         typer.Option("-o", "--output", metavar="FOLDER", help="The folder to write.", show_default=False),
     ] = None,
     page: Annotated[
-        bool, typer.Option("--page", help="With --to js, also write page.html, one file that works offline from disk.")
+        bool, typer.Option("--page", help="With --to js, also write page.html, a web page that works offline.")
     ] = False,
     check: Annotated[
         Path | None,
         READ,
-        typer.Option("--check", metavar="FOLDER", help="Run an export on its conformance file.", show_default=False),
+        typer.Option(
+            "--check",
+            metavar="FOLDER",
+            help="Folder of an export to check with its conformance file.",
+            show_default=False,
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Export a linear model to JavaScript, ONNX, C or SQL, or check that an export decides as the model does.
+    """Export a linear model to JavaScript, ONNX, C or SQL, or check that an export predicts as the model does.
 
-    Every export has a conformance file of 400 texts with their labels and scores; --check runs it.
+    Every export has a conformance file of 400 texts with their labels and scores; --check compares the export with it.
 
-    unnaive export tickets.model --to js --page -o tickets-js
+    unnaive export tickets/tickets.model --to js --page -o tickets-js
     """
     from unnaive.base.errors import UnnaiveError
 

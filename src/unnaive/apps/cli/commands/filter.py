@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
     app.command("filter")(filter_command)
 
 
-@reading("Texts: .jsonl, .parquet, .warc, .wet or .txt files, packed or not, folders of them, or - for stdin.")
+@reading("Texts: .jsonl, .parquet, .warc, .wet or .txt files, also compressed, folders of them, or - for stdin.")
 def filter_command(
     model: ModelFile,
     source: DataFile,
@@ -43,36 +43,40 @@ def filter_command(
         Path | None,
         WRITTEN,
         typer.Option(
-            "-o", "--output", help="File to write, or a folder for several; stdout by default.", show_default=False
+            "-o",
+            "--output",
+            help="File to write, or a folder if DATA is several files; by default stdout.",
+            show_default=False,
         ),
     ] = None,
     above: Annotated[
         float | None,
-        typer.Option(metavar="P", help="Keep texts of which the class has at least this probability, e.g. 0.5."),
+        typer.Option(metavar="P", help="Minimum probability of the kept classes, e.g. 0.5."),
     ] = None,
     recall: Annotated[
         float | None,
         typer.Option(
-            metavar="SHARE", help="Keep at least this share of the good texts, by a threshold found on --held-out."
+            metavar="SHARE", help="Share of the good texts to keep at least; sets the threshold on --held-out."
         ),
     ] = None,
     held_out: Annotated[
-        Path | None, READ, typer.Option(help="Labelled texts that the model has not learnt from, for --recall.")
+        Path | None, READ, typer.Option(help="Labelled texts that the model was not trained on, for --recall.")
     ] = None,
     confidence: Annotated[
-        float, typer.Option(metavar="SHARE", help="How probable it shall be that new texts reach the --recall.")
+        float, typer.Option(metavar="SHARE", help="Probability that new texts reach --recall.")
     ] = 0.9,
     html: Html = None,
     as_json: AsJson = False,
     *,
     read_like: Callable[..., DataFile],
 ) -> None:
-    """Keep the texts of a corpus that a model takes for good.
+    """Filter a corpus: keep the texts that a model assigns to given classes.
 
-    What is kept is written as it was read, in its order; a folder of shards becomes a folder of the same names, and
-    the same command goes on where it was stopped.
+    Kept texts are written unchanged and in order. For a folder of shards, the output is a folder with the same file
+    names. The same command continues an interrupted run.
 
-    unnaive filter quality.model shards -o kept --keep good --recall 0.9 --held-out labelled.jsonl
+    unnaive predict tickets/tickets.model tickets/test.csv -o texts.jsonl
+    unnaive filter tickets/tickets.model texts.jsonl -o billing.jsonl --keep billing --above 0.5
     """
     from unnaive.apps.cli.output import find_class, read_as_trained, write_text
     from unnaive.apps.cli.screen import say_summary

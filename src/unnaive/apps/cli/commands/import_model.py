@@ -20,20 +20,22 @@ def register(app: typer.Typer) -> None:
 
 def import_model(
     file: Annotated[
-        Path, READ, typer.Argument(metavar="FILE", help="A model file of fastText: .bin or .ftz.", show_default=False)
+        Path, READ, typer.Argument(metavar="FILE", help="A fastText model file: .bin or .ftz.", show_default=False)
     ],
     output: Annotated[
         Path, WRITTEN_MODEL, typer.Option("-o", "--output", help="The model file to write.", show_default=False)
     ],
     multilabel: Annotated[
         bool,
-        typer.Option("--multilabel", help="Give a text every label of probability .5 and more (losses ova and ns)."),
+        typer.Option(
+            "--multilabel", help="Predict every label with a probability of at least 0.5 (losses ova and ns)."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Import a classifier of fastText: its decisions stay, and every command takes it as a model.
+    """Import a fastText classifier as a model with the same predictions.
 
-    It cannot be updated and cannot forget, because such a file has nothing of the documents it was trained on.
+    An imported model cannot be updated and cannot forget, because the file has no counts of its training documents.
 
     unnaive import lid.176.ftz -o lid.model
     """

@@ -38,13 +38,13 @@ def inspect(
         typer.Option("-o", "--output", help="Write the network to a .bif, .uai, .png, .svg or .pdf file."),
     ] = None,
     members: Annotated[
-        str, typer.Option(metavar="N|all", help="Which of several averaged networks to show; 1 is the best.")
+        str, typer.Option(metavar="N|all", help="Which network to show if the model averages several; 1 is the best.")
     ] = "1",
     as_json: AsJson = False,
 ) -> None:
-    """Show the settings, sizes and strongest terms of a model.
+    """Show the settings, size and most informative terms of a model.
 
-    unnaive inspect tickets.model --terms 12
+    unnaive inspect tickets/tickets.model --terms 12
     """
     from unnaive.apps.cli.output import find_class
     from unnaive.classifier.model_file import load_model

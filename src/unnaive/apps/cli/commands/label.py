@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from unnaive.curation.labelling.session import Labelling
     from unnaive.io.datafiles import DataFile
 
-ASKING = "Asking"  # panels of the help
-MOVING = "Moving labels"
+ASKING = "Questions"  # headings in the help
+MOVING = "Labels"
 MIGRATED = ("csv", "jsonl", "parquet", "prodigy", "label-studio")
 
 
@@ -31,13 +31,13 @@ def register(app: typer.Typer) -> None:
     app.command()(label)
 
 
-@reading("Texts, in any file that train reads; or a record of labels to go on with.", default=None)
+@reading("Texts in any file that train reads, or a record of labels to continue.", default=None)
 def label(
     source: DataFile | None,
     output: Annotated[
         Path | None,
         EXTENDED,
-        typer.Option("-o", "--output", help="The record of labels to write or to continue.", show_default=False),
+        typer.Option("-o", "--output", help="File for the labels, a new one or one to continue.", show_default=False),
     ] = None,
     terminal: Annotated[bool, typer.Option("--terminal", help="Label in this terminal instead of a browser.")] = False,
     classes: Annotated[
@@ -45,7 +45,7 @@ def label(
     ] = None,
     multilabel: Annotated[bool, typer.Option("--multilabel", help="Allow any number of labels for a text.")] = False,
     who: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name of the annotator; by default that of the user.")
+        str | None, typer.Option(metavar="NAME", help="Name of the annotator; by default the name of the user.")
     ] = None,
     hints: Annotated[
         Path | None,
@@ -60,14 +60,14 @@ def label(
     vectors: Annotated[
         Path | None,
         READ,
-        typer.Option(metavar="FILE", help="Word vectors that the model sees beside the words.", rich_help_panel=ASKING),
+        typer.Option(metavar="FILE", help="Word vectors as additional features of the model.", rich_help_panel=ASKING),
     ] = None,
     random_share: Annotated[
         float,
         typer.Option(
             min=0,
             max=1,
-            help="Share of questions chosen at random, on which accuracy is measured.",
+            help="Share of texts selected at random; accuracy is measured on them.",
             rich_help_panel=ASKING,
         ),
     ] = 0.1,
@@ -76,18 +76,18 @@ def label(
         typer.Option(
             min=0,
             max=1,
-            help="Share of questions that two annotators answer, where there are several.",
+            help="Share of texts that two annotators label, if there are several.",
             rich_help_panel=ASKING,
         ),
     ] = 0.1,
     again: Annotated[
-        bool, typer.Option("--again", help="Ask again about texts that were skipped.", rich_help_panel=ASKING)
+        bool, typer.Option("--again", help="Also show texts again that were skipped.", rich_help_panel=ASKING)
     ] = False,
     queue: Annotated[
         Path | None,
         READ,
         typer.Option(
-            help="Findings of unnaive audit, whose texts are asked about in that order.", rich_help_panel=ASKING
+            help="Findings of unnaive audit; their texts are shown first, in that order.", rich_help_panel=ASKING
         ),
     ] = None,
     seed: Seed = 0,
@@ -95,7 +95,7 @@ def label(
     port: Annotated[
         int | None,
         typer.Option(
-            help="Port of the page; 0 for any free port, by default the same port for the same record.",
+            help="Port of the page; 0 for any free port; by default a fixed port for each record.",
             min=0,
             max=65535,
             show_default=False,
@@ -122,27 +122,27 @@ def label(
         typer.Option(
             "--as",
             metavar="FORMAT",
-            help=f"Format of that file: {', '.join(MIGRATED)}; by default found from its name.",
+            help=f"Format of that file: {', '.join(MIGRATED)}; by default by its ending.",
             rich_help_panel=MOVING,
         ),
     ] = None,
     simulate: Annotated[
         str | None,
         READ,
-        typer.Option(metavar="DATA", help="Compare strategies of asking on this labelled data, and exit."),
+        typer.Option(metavar="DATA", help="Compare query strategies on this labelled data, and exit."),
     ] = None,
-    labels: Annotated[int, typer.Option(min=20, help="Number of labels to give in each run of --simulate.")] = 500,
+    labels: Annotated[int, typer.Option(min=20, help="Number of labels in each run of --simulate.")] = 500,
     seeds: Annotated[int, typer.Option(min=2, help="Number of runs of each strategy with --simulate.")] = 10,
     html: Html = None,
     as_json: AsJson = False,
     *,
     read_like: Callable[[list[str]], DataFile],
 ) -> None:
-    """Label texts while a model learns: it suggests labels, and asks about the texts that teach it most.
+    """Label texts on a web page or in the terminal, while a model suggests labels and selects the next text.
 
-    unnaive label texts.csv -o labels.db --classes sport,politics
+    The same command continues an earlier session. To train on the labels: unnaive train labels.db -o MODEL.
 
-    The same command goes on where it stopped; unnaive train labels.db learns from the labels.
+    unnaive label tickets/test.csv -o labels.db --classes billing,data,login
     """
     from unnaive.classifier.vector_files import read_vectors
     from unnaive.curation.labelling.asking import Strategy

@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
     app.command()(plot)
 
 
-@reading("For a model: the data to draw it on; of a collection with a split, its test documents.", default=None)
+@reading("For a model: labelled data to evaluate it on; only the test documents if the data has a split.", default=None)
 def plot(
     what: Annotated[
         Path, READ, typer.Argument(metavar="RECORDS|MODEL", help="Records of unnaive compare, or a model file.")
@@ -39,25 +39,24 @@ def plot(
     source: DataFile | None,
     figure: Annotated[
         str | None,
-        typer.Option("--figure", "-f", help=f"What to draw: {', '.join((*CURVES, *OF_A_MODEL))}.", show_default=False),
+        typer.Option("--figure", "-f", help=f"Figure: {', '.join((*CURVES, *OF_A_MODEL))}.", show_default=False),
     ] = None,
     measure: Annotated[
-        str | None, typer.Option(help="Measure that a curve shows; by default the first in the records.")
+        str | None, typer.Option(help="Measure of a curve; by default the first in the records.")
     ] = None,
     output: Annotated[
         Path | None,
         WRITTEN,
         typer.Option(
-            "-o", "--output", help="Image file to write: .png, .svg or .pdf; FIGURE.png by default.", show_default=False
+            "-o", "--output", help="Image file to write: .png, .svg or .pdf; by default FIGURE.png.", show_default=False
         ),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the figure.")] = None,
     archives: Archives = None,
 ) -> None:
-    """Draw a figure: curves from the records of a comparison, or what a model does on data.
+    """Plot the curves of a comparison, or the results of a model on data.
 
-    unnaive plot records.jsonl --figure learning-curve --measure accuracy -o curve.png
-    unnaive plot tickets.model tickets.csv --figure confusion -o confusion.svg
+    unnaive plot tickets/tickets.model tickets/test.csv --label queue --figure confusion -o confusion.svg
     """
     from unnaive.evaluation.reports.plots import figure_format, save_figure
     from unnaive.io.sources import check_exists

@@ -34,45 +34,53 @@ def predict(
     model: ModelFile,
     source: DataFile,
     document: Annotated[
-        list[str] | None, typer.Option("--document", "-d", help="A text to label, in place of DATA; may be repeated.")
+        list[str] | None, typer.Option("--document", "-d", help="A text to classify, instead of DATA; may be repeated.")
     ] = None,
     output: Annotated[
         Path | None,
         WRITTEN,
-        typer.Option("-o", "--output", help="File to write: .csv, .tsv, .jsonl or .parquet.", show_default=False),
+        typer.Option(
+            "-o",
+            "--output",
+            help="File to write: .csv, .tsv, .jsonl or .parquet; by default stdout.",
+            show_default=False,
+        ),
     ] = None,
     keep_columns: Annotated[
         bool,
-        typer.Option(
-            "--keep-columns/--no-keep-columns", help="Also write the columns of the input, before the predictions."
-        ),
+        typer.Option("--keep-columns/--no-keep-columns", help="Write the columns of the input before the predictions."),
     ] = True,
-    every: Annotated[bool, typer.Option("--all", help="Write the score of every class, a column each.")] = False,
-    top: Annotated[int, typer.Option(help="Show the K best classes of each document.", metavar="K", min=1)] = 1,
+    every: Annotated[bool, typer.Option("--all", help="Write the score of every class, one column for each.")] = False,
+    top: Annotated[
+        int, typer.Option(help="Number of best classes to write for each document.", metavar="K", min=1)
+    ] = 1,
     unknown: Annotated[
         str | None, typer.Option(metavar="LABEL", help="Label for documents without a term that the model knows.")
     ] = None,
     reject_below: Annotated[
         float | None,
         typer.Option(
-            metavar="P", min=0, max=1, help="Label documents below this probability unknown, or as --unknown says."
+            metavar="P",
+            min=0,
+            max=1,
+            help="Label documents unknown (or as --unknown) if their best probability is below this value.",
         ),
     ] = None,
     unknown_rate: Annotated[
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="Label documents unlike all classes unknown, as this share of the classes' own documents, e.g. 0.05.",
+            help="Label novel documents unknown, at this rate of false alarms among known classes, e.g. 0.05.",
         ),
     ] = None,
     confidence: Annotated[
         float | None,
         typer.Option(
-            metavar="P", help="Also give the set of labels that holds the right one with this probability, e.g. 0.9."
+            metavar="P", help="Also write a set of labels that contains the right one with this probability, e.g. 0.9."
         ),
     ] = None,
     by_class: Annotated[
-        bool, typer.Option("--by-class", help="Make --confidence hold for every class, including rare ones.")
+        bool, typer.Option("--by-class", help="Guarantee --confidence for every class, including rare ones.")
     ] = False,
     at_least_one: Annotated[
         bool, typer.Option("--at-least-one", help="Never return an empty set; coverage may then exceed --confidence.")
@@ -84,19 +92,19 @@ def predict(
         bool, typer.Option("--unbuffered", help="Write each prediction as soon as its line is read.")
     ] = False,
     excel_safe: Annotated[
-        bool, typer.Option("--excel-safe", help="Put ' before CSV cells that a spreadsheet would take for a formula.")
+        bool, typer.Option("--excel-safe", help="Put ' before CSV cells that a spreadsheet would run as a formula.")
     ] = False,
     engine: Engine = "local",
     master: Master = None,
     ship: Ship = False,
     as_json: AsJson = False,
 ) -> None:
-    """Label new documents.
+    """Predict the labels of new documents.
 
-    Writes a table, or with --json an object a line. Any amount goes through in constant memory. The column known_terms
-    counts the words that the model knows: a row with 0 is a guess.
+    The output is a table, or one JSON object per line with --json. Documents are streamed in constant memory. The
+    column known_terms is the number of terms that the model knows; the label of a row with 0 is only a guess.
 
-    unnaive predict tickets.model new.csv -o labelled.csv
+    unnaive predict tickets/tickets.model tickets/test.csv -o predicted.csv
     """
     from unnaive.apps.cli.output import (
         read_as_trained,

@@ -26,10 +26,12 @@ def rebase(
     record: Annotated[
         Path,
         EXTENDED,
-        typer.Option(metavar="FILE", help="Record of the served model, MODEL.record beside it.", show_default=False),
+        typer.Option(
+            metavar="FILE", help="Record of the served model: the file MODEL.record beside it.", show_default=False
+        ),
     ],
     grow: Annotated[
-        bool, typer.Option("--grow", help="Also carry over documents of classes that the new model does not have.")
+        bool, typer.Option("--grow", help="Also apply documents of classes that the retrained model does not have.")
     ] = False,
     output: Annotated[
         Path | None,
@@ -38,13 +40,14 @@ def rebase(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Carry over what a served model was taught to a model that was trained anew.
+    """Apply what a served model was taught to a retrained model.
 
-    Documents that the new model has learnt already are not taught again. What could not be carried over is listed, with
-    the reason. The record then belongs to the new file too. A service that is running does all this by itself when its
-    model file is replaced.
+    Documents that the retrained model has learnt already are skipped. Documents that cannot be applied are listed with
+    the reason. The record then also belongs to the new file. A running service does this when its model file is
+    replaced.
 
-    unnaive rebase retrained.model --record tickets.model.record -o tickets.model
+    unnaive train tickets/train.csv --label queue --model nbsvm -o retrained.model
+    unnaive rebase retrained.model --record tickets/tickets.model.record -o tickets.model
     """
     from unnaive.apps.service.folds import write_fold
     from unnaive.apps.service.rebase import REBASE

@@ -46,12 +46,12 @@ def reproduce(
     table: Annotated[str | None, typer.Option(help="Reproduce only this table.")] = None,
     models: Annotated[
         str | None,
-        typer.Option(help="Reproduce only these rows, models or families, e.g. naive-bayes; commas between them."),
+        typer.Option(help="Reproduce only these rows, models or families, separated by commas, e.g. naive-bayes."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Use fewer splits and training sizes.")] = False,
     strict: Annotated[
         bool,
-        typer.Option("--strict", help="Exit with 1 if a figure is out of its band, or differs without a shown reason."),
+        typer.Option("--strict", help="Exit with 1 if a figure is outside its tolerance without a stated reason."),
     ] = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
@@ -59,7 +59,9 @@ def reproduce(
         Path | None,
         written_into(),
         typer.Option(
-            metavar="FOLDER", help="Folder of records; an interrupted run continues from it.", rich_help_panel=OUTPUT
+            metavar="FOLDER",
+            help="Folder for the results; an interrupted run continues from it.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     html: Html = None,
@@ -67,9 +69,11 @@ def reproduce(
     json_file: JsonFile = None,
     archives: Archives = None,
 ) -> None:
-    """Run the experiments of a paper again, and set our figures beside the published ones.
+    """Repeat the experiments of a paper and print our figures beside the published ones.
 
-    unnaive reproduce or-gate --models naive-bayes
+    Most tables need collections: see unnaive collections.
+
+    unnaive reproduce iir --table example
     """
     from unnaive.apps.cli.screen import Progress
     from unnaive.base.errors import UnnaiveError

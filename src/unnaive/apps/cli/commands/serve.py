@@ -39,7 +39,7 @@ def serve(
         Path | None,
         READ,
         typer.Option(
-            metavar="FILE", help=f"File with the token for teaching and for access from other machines; or ${TOKEN}."
+            metavar="FILE", help=f"File with the token for teaching and for access from other computers; or ${TOKEN}."
         ),
     ] = None,
     allow_host: Annotated[
@@ -48,7 +48,7 @@ def serve(
     ] = None,
     allow_origin: Annotated[
         list[str] | None,
-        typer.Option(metavar="URL", help="Site whose pages may send requests (CORS); may be repeated."),
+        typer.Option(metavar="URL", help="Origin whose pages may send requests (CORS); may be repeated."),
     ] = None,
     evaluation: Annotated[
         list[str] | None,
@@ -58,9 +58,9 @@ def serve(
     measure_on: Annotated[
         list[str] | None,
         READ_NAMED,
-        typer.Option(metavar="[NAME=]FILE", help="Labelled documents to measure each version of the model on."),
+        typer.Option(metavar="[NAME=]FILE", help="Labelled documents to evaluate each version of the model on."),
     ] = None,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse teaching, and write no record.")] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse teaching; write no files.")] = False,
     grow: Annotated[
         bool, typer.Option("--grow", help="Let annotations of Label Studio add classes that a model does not have.")
     ] = False,
@@ -70,7 +70,7 @@ def serve(
     max_body: Annotated[int, typer.Option(metavar="MIB", help="Maximum size of a request in MiB.", min=1)] = 10,
     max_batch: Annotated[int, typer.Option(metavar="N", help="Maximum number of texts in a request.", min=1)] = 10_000,
     max_text: Annotated[
-        int, typer.Option(metavar="N", help="Maximum number of characters of a text.", min=1)
+        int, typer.Option(metavar="N", help="Maximum number of characters in a text.", min=1)
     ] = 2_000_000,
     max_requests: Annotated[
         int, typer.Option(metavar="N", help="Maximum number of requests at the same time.", min=1)
@@ -91,22 +91,24 @@ def serve(
     timeout: Annotated[
         float,
         typer.Option(
-            metavar="SECONDS", help="Maximum time for a request, or the next line of a stream, to arrive.", min=0.1
+            metavar="SECONDS",
+            help="Maximum seconds until a request, or the next line of a stream, has arrived.",
+            min=0.1,
         ),
     ] = 30.0,
     write_every: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Seconds between two writes of a model file that changed.", min=0.1)
+        float, typer.Option(metavar="SECONDS", help="Seconds between two writes of a changed model file.", min=0.1)
     ] = 30.0,
     log: Annotated[
         bool, typer.Option("--log", help="Print a line for each request on stderr, without its text.")
     ] = False,
 ) -> None:
-    """Serve models: a page for people, REST for programs.
+    """Serve models: a web page for people, a REST interface for programs.
 
-    The page is at the address that is printed; the description of the REST interface at /openapi.json. What is taught
-    is written to MODEL.record before it is acknowledged.
+    The command prints the address of the page; /openapi.json describes the REST interface. Taught documents are written
+    to MODEL.record before they are confirmed.
 
-    unnaive serve tickets.model
+    unnaive serve tickets/tickets.model
     """
     import secrets
 

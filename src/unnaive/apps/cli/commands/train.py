@@ -24,7 +24,7 @@ LEARNING = "Learning"  # panels of the help
 LARGE_DATA = "Large data"
 
 
-MODEL_HELP = "Name of the model, e.g. auto, multinomial, bernoulli, complement or or-gate; auto by default."
+MODEL_HELP = "Name of the model, e.g. auto, nbsvm, multinomial or svm; by default auto."
 TRAINING = TrainingOptions.declared()
 # settings of multinomial naive Bayes and of auto that have an option of their own; a test compares the sentences
 SETTINGS_HELP = {
@@ -73,17 +73,20 @@ def train(
         list[str] | None,
         typer.Option(
             metavar="PATTERN",
-            help="Columns of probabilities in place of labels, one for each label, e.g. p_good or 'p_*'.",
+            help="Columns of probabilities instead of labels, one for each class, e.g. 'p_*'; may be repeated.",
             rich_help_panel=LEARNING,
         ),
     ] = None,
     test: Annotated[
         list[str] | None,
         READ,
-        typer.Option(metavar="DATA", help="Labelled documents to evaluate the model on; may be repeated."),
+        typer.Option(
+            metavar="DATA", help="Labelled documents to evaluate the model on after training; may be repeated."
+        ),
     ] = None,
     holdout: Annotated[
-        float | None, typer.Option(help="Share of the documents to hold out and evaluate on first, e.g. 0.2.")
+        float | None,
+        typer.Option(help="Share of the documents to evaluate on before training on all, e.g. 0.2; by default none."),
     ] = None,
     max_size: Annotated[
         str | None,
@@ -95,14 +98,14 @@ def train(
     frozen: Annotated[
         bool,
         typer.Option(
-            "--frozen", help="Write a model that cannot be updated, without counts, documents and hashes of texts."
+            "--frozen", help="Leave counts and documents out of the file: it is smaller and cannot be updated."
         ),
     ] = False,
     documents_limit: Annotated[str, command_option(TRAINING["documents_limit"])] = "500MB",
     register: Annotated[
         bool,
         typer.Option(
-            "--register", help="Keep a hash of each document, so that only learnt documents can be forgotten."
+            "--register", help="Store a hash of each document, so that only learnt documents can be forgotten."
         ),
     ] = False,
     key: KeyFile = None,
@@ -110,7 +113,7 @@ def train(
         str | None,
         typer.Option(
             metavar="SIZE",
-            help="Memory that counting may use, e.g. 2G; sums beyond it go to disk.",
+            help="Maximum memory for counting, e.g. 2G; larger counts go to disk; by default no limit.",
             rich_help_panel=LARGE_DATA,
         ),
     ] = None,
@@ -119,7 +122,7 @@ def train(
         written_into(),
         typer.Option(
             metavar="FOLDER",
-            help="Folder of checkpoints, from which interrupted training continues.",
+            help="Folder for checkpoints; the same command continues an interrupted training.",
             rich_help_panel=LARGE_DATA,
         ),
     ] = None,
@@ -134,7 +137,7 @@ def train(
         written_into(),
         typer.Option(
             metavar="FOLDER",
-            help="Folder that keeps the counted documents, for the next model of the same data.",
+            help="Folder that stores the counted documents, for further models of the same data.",
             rich_help_panel=LARGE_DATA,
         ),
     ] = None,
@@ -147,14 +150,13 @@ def train(
     *,
     words: dict[str, Any],
 ) -> None:
-    """Learn from labelled documents and write a model.
+    """Train a model on labelled documents.
 
-    How --decision turns scores into labels. argmax: the best class, and no other (the default for one label each).
-    scut: every class that reaches its own threshold, tuned on held-out documents. rcut: the same number of labels for
-    every document. best: the better of these two on held-out documents (the default for multilabel data). pcut: each
-    class gets the share of documents that it had in training. untuned: every class above even odds.
+    --decision: argmax predicts the class with the best score; scut every class whose score reaches its threshold, tuned
+    on held-out documents; rcut the same number of labels for every document; best uses the better of scut and rcut;
+    pcut gives each class its share of the training documents; untuned predicts every class with a probability over 0.5.
 
-    unnaive train tickets.csv -o tickets.model --holdout 0.2
+    unnaive train tickets/train.csv --label queue -o tickets.model --test tickets/test.csv
     """
     from unnaive.apps.cli.train_files import registering, train_file
     from unnaive.apps.cli.train_summary import show_summary

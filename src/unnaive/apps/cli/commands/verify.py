@@ -33,7 +33,7 @@ def verify(
     receipt: Annotated[
         list[Path],
         READ,
-        typer.Option(help="A receipt that unnaive forget wrote; may be repeated, in any order.", show_default=False),
+        typer.Option(help="A receipt from unnaive forget; may be repeated, in any order.", show_default=False),
     ],
     against: Annotated[
         str | None,
@@ -50,17 +50,19 @@ def verify(
     signer: Annotated[
         Path | None,
         READ,
-        typer.Option(metavar="FILE", help="Ed25519 public key (PEM) of who signed the receipts.", show_default=False),
+        typer.Option(metavar="FILE", help="Ed25519 public key (PEM) to check the signatures with.", show_default=False),
     ] = None,
     key: KeyFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check receipts of unlearning against a model, and say what was not checked.
+    """Check the receipts of unnaive forget against a model, and print what could not be checked.
 
-    With --against, a model is trained on the data that is left, and must have the same counts or counted documents, and
-    the same bytes.
+    With --against, a new model is trained on the remaining data; it must equal MODEL byte for byte.
 
-    unnaive verify tickets.model --receipt withdrawn.json --against rest.csv
+    unnaive train tickets/train.csv --label queue --model nbsvm -o tickets.model
+    unnaive update tickets.model tickets/test.csv --label queue
+    unnaive forget tickets.model tickets/test.csv --label queue --receipt forgotten.json
+    unnaive verify tickets.model --receipt forgotten.json --against tickets/train.csv --label queue
     """
     from unnaive.classifier.model_file import load_model
     from unnaive.classifier.receipt_checks import (

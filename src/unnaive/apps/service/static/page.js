@@ -12,6 +12,7 @@ import * as tryOne from "./try.js";
 let kinds = {}; // of the fields of each model's records; null: texts
 
 const model = () => by("model").value;
+const fields = () => kinds[model()] ?? null;
 const names = () => [model(), ...(by("second").value ? [by("second").value] : [])];
 
 async function load() {
@@ -42,8 +43,8 @@ const code = snippets.start(model);
 const correct = teach.startCorrecting(model, () => { showVersion(); parts.try.refresh(); });
 const parts = {
   try: tryOne.start(names, (text) => { code.show(text); correct.show(text); }),
-  table: table.start(model),
-  teach: teach.start(model, showVersion),
+  table: table.start(model, fields),
+  teach: teach.start(model, showVersion, fields),
   card: card.start(model, showVersion),
 };
 
@@ -75,7 +76,7 @@ for (const tab of tabs) {
 }
 
 async function again() {
-  parts.try.useFields(kinds[model()] ?? null);
+  parts.try.useFields(fields());
   select(tabs.find((one) => one.getAttribute("aria-selected") === "true"));
   await showVersion();
 }

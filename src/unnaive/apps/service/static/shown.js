@@ -17,6 +17,37 @@ export function make(tag, properties = {}, ...children) {
 // Whether there is nothing in a text, or in any field of a record.
 export const isEmpty = (text) => (typeof text === "string" ? [text] : Object.values(text)).every((one) => one.trim() === "");
 
+// Fill a form with a box for each field of a model's records, by kind; none for a model of texts, and false then.
+export function showForm(form, kinds, start) {
+  const shown = JSON.stringify(kinds);
+  form.hidden = kinds === null;
+  if (form.dataset.kinds !== shown) {
+    form.dataset.kinds = shown;
+    form.replaceChildren(...Object.entries(kinds || {}).flatMap(([name, kind], number) => {
+      const id = `${start}-${number}`;
+      const text = !["category", "number", "date"].includes(kind);
+      const box = make(text ? "textarea" : "input", { id, dir: "auto", spellcheck: false, ...(text ? { rows: 2 } : {}) });
+      box.dataset.field = name;
+      return [make("label", { htmlFor: id }, text ? name : `${name} (${kind})`), box];
+    }));
+  }
+  return kinds !== null;
+}
+
+const boxesOf = (form) => [...form.querySelectorAll("[data-field]")];
+
+// The record in a form, and a record put into it.
+export const readForm = (form) => Object.fromEntries(boxesOf(form).map((box) => [box.dataset.field, box.value]));
+export function fillForm(form, record) {
+  for (const box of boxesOf(form)) box.value = record[box.dataset.field] ?? "";
+}
+
+// A record as the service stores it, on one line for people: a section for each field, its value first.
+export function shownRecord(text) {
+  if (!text.includes("\x1e")) return text;
+  return text.split("\x1e").filter(Boolean).map((part) => part.split("\x1f", 2).join(": ")).join("; ");
+}
+
 export function percent(share) {
   if (share > 0.999) return ">99.9 %";
   if (share < 0.001) return "<0.1 %";

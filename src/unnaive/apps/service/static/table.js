@@ -13,7 +13,10 @@ let order = { by: "number", up: true };
 let running = null;
 let name = "table";
 
-export function start(model) {
+let kinds = () => null; // of the fields of the model's records; null: texts
+
+export function start(model, fields) {
+  kinds = fields;
   const drop = by("drop");
   by("file").addEventListener("change", (event) => open(event.target.files[0]));
   drop.addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("over"); });
@@ -27,6 +30,20 @@ export function start(model) {
   by("cancel").addEventListener("click", () => running && running.abort());
   by("download").addEventListener("click", download);
   for (const id of ["filter-label", "filter-words", "filter-below"]) by(id).addEventListener("input", show);
+  return { open: choose };
+}
+
+// A model of records reads the columns of its fields; for others the column of the text is chosen.
+function choose() { by("column").hidden = by("column-label").hidden = kinds() !== null; }
+
+function documentOf(row) {
+  if (kinds() === null) return row.cells[Number(by("column").value)] || "";
+  return Object.fromEntries(Object.keys(kinds()).map((name) => [name, row.cells[header.indexOf(name)] ?? ""]));
+}
+
+function shownOf(row) {
+  if (kinds() === null) return row.cells[Number(by("column").value)] || "";
+  return Object.entries(documentOf(row)).map(([name, value]) => `${name}: ${value}`).join("; ");
 }
 
 async function open(file) {
@@ -47,6 +64,7 @@ async function open(file) {
   by("column").replaceChildren(...header.map((one, at) => make("option", { value: String(at), dir: "auto" }, one || `column ${at + 1}`)));
   by("column").value = String(guess());
   by("table-options").hidden = false;
+  choose();
   by("progress-words").textContent = count(rows.length, "row") + note;
 }
 
@@ -59,8 +77,9 @@ function guess() {
 }
 
 async function label(model) {
+  const lacking = Object.keys(kinds() || {}).find((one) => !header.includes(one));
+  if (lacking !== undefined) throw new Error(`The table has no column ${lacking}, which the model reads as a field.`);
   running = new AbortController();
-  const column = Number(by("column").value);
   for (const one of rows) delete one.label;
   by("progress").hidden = by("cancel").hidden = false;
   by("start").disabled = true;
@@ -68,7 +87,7 @@ async function label(model) {
   try {
     for (let at = 0; at < rows.length; at += STEP) {
       const part = rows.slice(at, at + STEP);
-      const body = { texts: part.map((one) => one.cells[column] || ""), model, top_k: 1 };
+      const body = { texts: part.map(documentOf), model, top_k: 1 };
       const answer = await ask("/v1/classify", body, running.signal);
       answer.results.forEach((result, number) => {
         const best = result.classes[0];
@@ -111,17 +130,17 @@ const beginning = (text) => (text.length > 500 ? `${text.slice(0, 500)} …` : t
 
 function show() {
   const found = wanted();
-  const column = Number(by("column").value);
+  const heading = kinds() === null ? header[Number(by("column").value)] : "Record";
   const head = (words, key, className = "") => make("th", {
     scope: "col", className, "aria-sort": order.by === key ? (order.up ? "ascending" : "descending") : "none",
   }, make("button", { type: "button", onclick: () => sort(key) },
     words + (order.by === key ? (order.up ? " ▲" : " ▼") : "")));
   by("rows").tHead.replaceChildren(make("tr", {}, head("Row", "number", "number"), head("Label", "label"),
-    head("Probability", "sure", "number"), make("th", { scope: "col", dir: "auto" }, header[column] || "Text")));
+    head("Probability", "sure", "number"), make("th", { scope: "col", dir: "auto" }, heading || "Text")));
   by("rows").tBodies[0].replaceChildren(...found.slice(0, SHOWN).map((one) => make("tr", {},
     make("td", { className: "number" }, String(one.number + 1)), make("td", { dir: "auto" }, one.label || "no label"),
     make("td", { className: "number" }, one.shown),
-    make("td", { className: "text", dir: "auto" }, make("div", {}, beginning(one.cells[column] || ""))))));
+    make("td", { className: "text", dir: "auto" }, make("div", {}, beginning(shownOf(one)))))));
   const sure = found.length ? found.reduce((sum, one) => sum + one.value, 0) / found.length : 0;
   by("rows-words").textContent = `${count(found.length, "row")}${found.length > SHOWN ? `, the first ${SHOWN} shown` : ""}`
     + (found.length && found.every((one) => one.shown.includes("%")) ? `, mean probability ${percent(sure)}` : "");

@@ -3,12 +3,13 @@
 import { ask } from "./api.js";
 import { describeEvent } from "./card.js";
 import { askForToken, isSignedIn, offerSignIn } from "./session.js";
-import { by, count, make, shownValue, watched } from "./shown.js";
+import { by, count, fillForm, isEmpty, make, readForm, showForm, shownRecord, shownValue, watched } from "./shown.js";
 import { Classes, describeChange, forgetEvent, teachDocument, undoEvent } from "./teaching.js";
 
 let timer = 0;
 let last = null; // the oldest version shown
-let followed = ""; // the text copied from the Try tab
+let followed = '""'; // the text or record copied from the Try tab, as JSON
+let kinds = () => null; // of the fields of the model's records; null: texts
 let classes = new Classes();
 let card = null;
 
@@ -19,16 +20,22 @@ async function readCard(name) {
   return card;
 }
 
-export function start(model, changed) {
+const written = (box, form) => (kinds() === null ? by(box).value : readForm(by(form)));
+const toTeach = () => written("teach-text", "teach-fields");
+
+export function start(model, changed, fields) {
+  kinds = fields;
   by("teach-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    watched(() => teachDocument(model(), by("teach-text").value, by("teach-label").value, classes, by("taught"),
+    watched(() => teachDocument(model(), toTeach(), by("teach-label").value, classes, by("taught"),
       async () => { changed(); await open(model(), changed); }));
   });
-  by("teach-text").addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => watched(() => now(model())), 150);
-  });
+  for (const id of ["teach-text", "teach-fields"]) {
+    by(id).addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => watched(() => now(model())), 150);
+    });
+  }
   by("teach-label").addEventListener("input", () => hint());
   by("more-history").addEventListener("click", () => watched(() => history(model(), changed, last)));
   return { open: () => watched(() => open(model(), changed)) };
@@ -41,8 +48,12 @@ async function open(name, changed) {
     : "This service is read-only: it was started with --read-only or with several workers.";
   by("teach-form").hidden = by("history-part").hidden = !card.teachable || !isSignedIn();
   hint();
-  if (by("text").value !== followed) { // another text was tried meanwhile
-    followed = by("teach-text").value = by("text").value;
+  by("teach-text").hidden = by("teach-text-label").hidden = showForm(by("teach-fields"), kinds(), "teach-field");
+  const tried = written("text", "fields");
+  if (JSON.stringify(tried) !== followed) { // another text was tried meanwhile
+    followed = JSON.stringify(tried);
+    if (kinds() === null) by("teach-text").value = tried;
+    else fillForm(by("teach-fields"), tried);
     by("teach-label").value = "";
     by("taught").replaceChildren();
   }
@@ -55,8 +66,8 @@ async function open(name, changed) {
 function hint() { by("teach-hint").textContent = classes.hint(by("teach-label").value); }
 
 async function now(name) {
-  const text = by("teach-text").value;
-  if (text.trim() === "") {
+  const text = toTeach();
+  if (isEmpty(text)) {
     by("teach-now").textContent = "";
     return;
   }
@@ -117,7 +128,7 @@ function historyItem(name, event, changed) {
   const changes = event.changes || [];
   const state = event.undoes ? ` · undoes version ${event.undoes}` : "";
   const lines = changes.slice(0, SHOWN).map((change) => make("div", { dir: "auto" },
-    `${change.sign > 0 ? "+" : "−"} ${change.labels.join(", ")}: ${change.text.slice(0, 200)} `,
+    `${change.sign > 0 ? "+" : "−"} ${change.labels.join(", ")}: ${shownRecord(change.text).slice(0, 200)} `,
     ...(change.sign > 0 && change.standing ? [button("Forget it", async () =>
       done(await forgetEvent(name, event, changes.length > 1 ? change : null), "Forgotten"))] : [])));
   const forgot = changes.length > 0 && changes.every((change) => change.sign < 0);

@@ -1,7 +1,7 @@
 // Classify one text: classes as bars, evidence for and against the selected class, and words that can be struck out.
 
 import { ask } from "./api.js";
-import { by, isEmpty, make, shownValue, valueOf, watched } from "./shown.js";
+import { by, isEmpty, make, readForm, showForm, shownValue, valueOf, watched } from "./shown.js";
 
 const WAIT = 120; // ms after the last key
 const MARKED = 20000; // characters whose evidence is shown; one button per word of a book would freeze the browser
@@ -27,27 +27,13 @@ export function start(names, answered = () => {}) {
 
 // A form with the fields of a model's records, by kind; none for a model of texts, which has one box.
 export function useFields(kinds) {
-  const shown = JSON.stringify(kinds);
-  if (by("fields").dataset.kinds === shown) return;
-  by("fields").dataset.kinds = shown;
-  by("fields").hidden = kinds === null;
-  by("text").hidden = by("text-label").hidden = kinds !== null;
-  by("fields").replaceChildren(...Object.entries(kinds || {}).flatMap(([name, kind], number) => {
-    const id = `field-${number}`;
-    const text = !["category", "number", "date"].includes(kind);
-    const box = make(text ? "textarea" : "input", { id, dir: "auto", spellcheck: false, ...(text ? { rows: 2 } : {}) });
-    box.dataset.field = name;
-    return [make("label", { htmlFor: id }, text ? name : `${name} (${kind})`), box];
-  }));
+  by("text").hidden = by("text-label").hidden = showForm(by("fields"), kinds, "field");
 }
 
 const hasFields = () => Boolean(by("fields")) && !by("fields").hidden; // an exported page has no such form
 
 // What is to be classified: the text, or a record of the fields.
-function given() {
-  if (!hasFields()) return by("text").value;
-  return Object.fromEntries([...by("fields").querySelectorAll("[data-field]")].map((box) => [box.dataset.field, box.value]));
-}
+const given = () => (hasFields() ? readForm(by("fields")) : by("text").value);
 
 // The text with struck words blanked, so that character positions stay the same.
 export function withoutStruck(text, places) {

@@ -1,0 +1,143 @@
+"""The layout of -h: the options that most people use, the others in groups with headings, and examples that run."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+SOURCE = "unnaive demo --keep tickets"  # writes the files that the examples use
+GENERAL = "General"
+GENERAL_OPTIONS = ("--threads", "--jobs", "--seed", "--json", "--quiet", "--help")
+
+# the options of a command that come first, then groups by heading; other options keep the group of their declaration
+LAYOUT: dict[str, dict[str, str]] = {
+    "train": {
+        "": "--output --label --text --test --model",
+        "Learning": "--budget --holdout",
+        "Model file": "--max-size --frozen --documents-limit --register --key",
+    },
+    "predict": {
+        "": "--output --text --top --explain --json",
+        "Output": "--all --keep-columns --unbuffered --excel-safe",
+        "Uncertain documents": "--confidence --by-class --at-least-one --reject-below --unknown-rate --unknown",
+        "Input": "--document",
+    },
+    "evaluate": {
+        "": "--label --text --measure --html --json",
+        "Output": "--markdown --records",
+        "Uncertain documents": "--abstain-for --abstain-confidence --out-of-scope",
+    },
+    "filter": {
+        "": "--keep --output --above --recall --held-out",
+        "Threshold": "--confidence",
+    },
+    "update": {
+        "": "--output --label --text --grow --keep-choice",
+        "Stream": "--follow --every --batch",
+        "Search and register": "--rechoose --approximate --key",
+    },
+    "forget": {
+        "": "--output --label --text --receipt --keep-choice",
+        "Receipt": "--sign --key",
+        "Search": "--approximate",
+    },
+    "compress": {"": "--output --max-size --label --text --json"},
+    "verify": {"": "--receipt --against --forgotten --label --text", "Receipt": "--signer --key"},
+    "compare": {
+        "": "--models --label --splits --train-sizes --html",
+        "Experiment": "--folds --vocabulary --min-df --measures --against --vectors",
+        "Output": "--records",
+        "Input": "--data",
+    },
+    "reproduce": {"": "--table --models --quick --html --records", "Output": "--strict", "Input": "--data"},
+    "plot": {"": "--figure --output --measure --label --title", "Input": "--data"},
+    "audit": {
+        "": "--output --label --text --test --against",
+        "Checks": "--fast --similarity --most",
+        "Output": "--html",
+        "Input": "--data",
+    },
+    "clean": {"": "--output --accept --min-score --label --text"},
+    "label": {
+        "": "--output --text --classes --multilabel --terminal",
+        "Questions": "--hints --model --vectors --queue --again --random-share --double --who",
+        "Labels": "--status --export --import --as",
+        "Page": "--host --port",
+        "Simulation": "--simulate --labels --seeds",
+    },
+    "serve": {
+        "": "--port --host --token-file --read-only --workers",
+        "Access": "--allow-host --allow-origin",
+        "Model card": "--evaluation --measure-on",
+        "Teaching": "--grow --write-every",
+        "Limits": "--max-body --max-batch --max-text --max-requests --max-client-requests --max-rate --max-streams "
+        "--max-connections --timeout",
+        GENERAL: "--log",
+    },
+}
+
+COMMAND_GROUPS = {
+    "Train and use a model": ("train", "predict", "evaluate", "explain", "inspect", "demo"),
+    "Change a model": ("update", "forget", "verify", "merge", "remake", "compress"),
+    "Better data": ("label", "audit", "clean", "filter"),
+    "Use a model elsewhere": ("serve", "rebase", "export", "import"),
+    "Experiments": ("compare", "plot", "reproduce", "collections"),
+    "Problems": ("doctor",),
+}
+
+
+def lay_out_options(name: str, parameters: list[Any]) -> list[Any]:
+    """The parameters of a command in the order of its help, each option with its group in `rich_help_panel`.
+
+    Arguments stay first and in order; options that LAYOUT does not name keep the group of their declaration.
+    """
+    arguments = [one for one in parameters if one.param_type_name == "argument"]
+    options = [one for one in parameters if one.param_type_name != "argument"]
+    groups = LAYOUT.get(name)
+    if groups is None:
+        return arguments + options
+    flags = [(flag, heading) for heading, names in groups.items() for flag in names.split()]
+    places = dict.fromkeys(GENERAL_OPTIONS, (len(flags) + 1, GENERAL))
+    places |= {flag: (number, heading) for number, (flag, heading) in enumerate(flags)}
+    numbers: dict[int, int] = {}
+    begins: dict[str | None, tuple[int, int]] = {}  # by heading, where its group begins
+    for position, option in enumerate(options):
+        declared = (len(flags), option.rich_help_panel)
+        number, heading = next((places[flag] for flag in option.opts if flag in places), declared)
+        option.rich_help_panel = heading or None
+        numbers[id(option)] = number
+        begins[heading or None] = min((number, position), begins.get(heading or None, (number, position)))
+    begins[GENERAL] = (len(flags) + 1, 0)  # the last group
+    return arguments + sorted(options, key=lambda option: (begins[option.rich_help_panel], numbers[id(option)]))
+
+
+def command_group(name: str) -> str:
+    """The heading of a command in the list of all commands."""
+    return next(heading for heading, names in COMMAND_GROUPS.items() if name in names)
+
+
+def describe_command(function: Callable[..., Any]) -> str:
+    """The help of a command: its docstring, in which lines that start with `unnaive` are examples."""
+    paragraphs = (inspect.getdoc(function) or "").split("\n\n")
+    examples = [line for paragraph in paragraphs for line in example_lines(paragraph)]
+    told = [" ".join(paragraph.split()) for paragraph in paragraphs if not example_lines(paragraph)]
+    if examples:
+        made = any("tickets/" in line for line in examples) and SOURCE not in examples
+        told += [f"Example{'s' if len(examples) > 1 else ''}{f', with the files of {SOURCE}' if made else ''}:"]
+        told += examples
+    return "\n\n".join(told)
+
+
+def example_lines(paragraph: str) -> list[str]:
+    """The commands of a paragraph of a docstring, or nothing if it is a sentence.
+
+    >>> example_lines("unnaive doctor"), example_lines("Serve models.")
+    (['unnaive doctor'], [])
+    """
+    return paragraph.split("\n") if paragraph.startswith("unnaive ") else []
+
+
+def examples_of(help: str) -> Iterable[str]:
+    """The examples in the help of a command."""
+    return [line for line in help.split("\n") if line.startswith("unnaive ")]

@@ -1,0 +1,138 @@
+// ---- records with fields: a section for each; `sections.py` and `fields.py` of the package are the specification
+
+const SECTION = "\x1e", UNIT = "\x1f";
+const SHARED = 1, OWN = 2, BOTH = 3, FIXED = 4;
+const modes = new Map(MODEL.fields.map(({ key, mode }) => [key, mode]));
+const NO_TERM = /^$|[\u0000-\u0020\ufffd\p{Cs}]/u;
+const points = (text) => Array.from(text, (one) => one.codePointAt(0));
+
+// The terms of a text; of a record, those of its sections. Offsets are in the text.
+function eachTermOf(text, take) {
+  let at = 0;
+  text.split(SECTION).forEach((part, place) => {
+    const border = part.indexOf(UNIT), key = place ? part.slice(0, Math.max(border, 0)) : "";
+    const mode = place === 0 ? SHARED : border < 0 ? 0 : modes.get(key) || 0;
+    const held = place ? part.slice(border + 1) : part, start = at + (place ? points(key).length + 1 : 0);
+    if (mode) eachSectionTerm(key, mode, held, (hash, buffer, from, to, gram, first, last) =>
+      take(hash, buffer, from, to, gram, start + first, start + last));
+    at += points(part).length + 1;
+  });
+}
+
+function eachSectionTerm(key, mode, held, take) {
+  if (mode === FIXED) {
+    const [value, ...units] = held.split(UNIT), length = points(value).length;
+    for (const unit of units) {
+      if (rule.analyzer === "char" || NO_TERM.test(unit)) continue;
+      const codes = Int32Array.from(points(`${key}=${unit}`));
+      take(codes.reduce(mix, SEED), codes, 0, codes.length, 0, 0, length);
+    }
+    return;
+  }
+  const codes = decode(held);
+  if (mode !== OWN) eachTerm(codes, take);
+  if (mode !== SHARED && rule.analyzer !== "char") eachWordTerm(codes, take, points(`${key}:`));
+}
+
+// A record as one text: a section for each field of the model.
+function encodeRecord(record) {
+  return MODEL.fields.map(({ name, key, kind }) => {
+    if (!(name in record)) throw new RangeError(`there is no field ${name} (${kind}) in the record`);
+    const value = record[name], start = `${SECTION}${key}${UNIT}`;
+    if (!(kind in UNITS)) return start + (typeof value !== "string" && isMissing(value) ? "" : plain(value).replace(/[\x1e\x1f]/g, " "));
+    if (isMissing(value) && !(kind === "category" && typeof value === "string" && value.trim())) return `${start}${UNIT}(missing)`;
+    const shown = plain(value).replace(BAD, " ").trim();
+    return start + [shown, ...UNITS[kind](value, name)].join(UNIT);
+  }).join("");
+}
+
+const BAD = /[\u0000-\u0020\u007f\ufffd\p{Cs}]+/gu;
+const missing = new Set(MODEL.missing);
+const isMissing = (value) => value === null || value === undefined || Number.isNaN(value)
+  || (typeof value === "string" && (value.trim() === "" || missing.has(value.toLowerCase())));
+const plain = (value) => (value === true ? "True" : value === false ? "False" : value instanceof Date ? value.toISOString() : String(value));
+
+const UNITS = {
+  category: (value) => (Array.isArray(value) ? value : [value]).map((one) =>
+    plain(one).trim().replace(/^(-?\d+)\.0+$/, "$1").replace(BAD, "\u00a0")),
+  number: (value, name) => {
+    const number = readNumber(value);
+    if (Number.isNaN(number)) throw new RangeError(`field ${name} is a number, and a value of it is ${String(value).slice(0, 40)}`);
+    if (number === 0) return ["0"];
+    return Number.isFinite(number) ? [1, 2, 4].map((parts) => interval(number, parts)) : [number > 0 ? "inf" : "-inf"];
+  },
+  date: (value, name) => {
+    const found = readDate(plain(value));
+    if (!found) throw new RangeError(`field ${name} is a date, and a value of it is ${String(value).slice(0, 40)}`);
+    return found;
+  },
+};
+
+function readNumber(value) {
+  if (typeof value !== "string") return Number(value);
+  let words = value.trim().replace(/^[$€£%]+|[$€£%]+$/g, "").trim();
+  if (/^[-+]?\d{1,3}(?:[, _']\d{3})+(?:\.\d+)?$/.test(words)) words = words.replace(/[, _']/g, "");
+  if (words.split(",").length === 2) words = words.replace(",", ".");
+  if (/^[-+]?inf(?:inity)?$/i.test(words)) return words.startsWith("-") ? -Infinity : Infinity;
+  return /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i.test(words) ? Number(words) : NaN;
+}
+
+function interval(number, parts) {
+  const size = Math.abs(number);
+  let exponent = Math.floor(Math.log2(size));
+  while (2 ** exponent > size) exponent--;
+  while (2 ** (exponent + 1) <= size) exponent++;
+  const place = Math.floor((size / 2 ** exponent - 1) * parts);
+  const [low, high] = [place, place + 1].map((at) => general(2 ** exponent * (1 + at / parts)));
+  return number > 0 ? `[${low},${high})` : `(-${high},-${low}]`;
+}
+
+// A number with nine digits, as "%.9g" has it: ties go to the even digit.
+function general(number) {
+  if (!Number.isFinite(number)) return "inf";
+  const [digits, power] = number.toExponential(60).split("e"), all = digits.replace(".", "");
+  let head = BigInt(all.slice(0, 9)), exponent = Number(power);
+  const rest = all.slice(9), tie = /^50*$/.test(rest);
+  if (tie ? head % 2n === 1n : rest[0] >= "5") head += 1n;
+  let words = String(head);
+  if (words.length > 9) { words = words.slice(0, 9); exponent++; }
+  if (exponent < -4 || exponent >= 9) {
+    const [first, others] = [words[0], words.slice(1).replace(/0+$/, "")];
+    return `${first}${others && `.${others}`}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+  }
+  const whole = exponent < 0 ? `0.${"0".repeat(-exponent - 1)}${words}` : `${words.slice(0, exponent + 1)}.${words.slice(exponent + 1)}`;
+  return whole.replace(/\.?0*$/, "");
+}
+
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const DAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+const CLOCK = "(?:[T ,]+(?<hour>\\d{1,2}):(?<minute>\\d{2}).*)?";
+const DATES = [
+  "(?<year>\\d{4})[-/.](?<month>\\d{1,2})[-/.](?<day>\\d{1,2})",
+  "(?<day>\\d{1,2})[.](?<month>\\d{1,2})[.](?<year>\\d{4})",
+  "(?<month>\\d{1,2})[-/](?<day>\\d{1,2})[-/](?<year>\\d{2}|\\d{4})",
+  "(?:[a-z]{3,9},? )?(?<day>\\d{1,2})[ -](?<name>[a-z]{3})[a-z]*[., -]+(?<year>\\d{4})",
+  "(?:[a-z]{3,9},? )?(?<name>[a-z]{3})[a-z]*\\.? (?<day>\\d{1,2}),? (?<year>\\d{4})",
+].map((pattern) => new RegExp(`^${pattern}${CLOCK}$`, "i"));
+
+// The year, month, weekday and hour of a date; null for what is none.
+function readDate(words) {
+  const text = words.split(/\s+/).filter(Boolean).join(" ");
+  for (const pattern of DATES) {
+    const found = pattern.exec(text)?.groups;
+    if (!found) continue;
+    let year = Number(found.year), month = Number(found.month || 0), day = Number(found.day);
+    const hour = Number(found.hour || 0), minute = Number(found.minute || 0);
+    if (year < 100) year += year > 68 ? 1900 : 2000;
+    if (found.name) month = MONTHS.indexOf(found.name[0].toUpperCase() + found.name.slice(1).toLowerCase()) + 1;
+    if (month > 12 && day <= 12) [month, day] = [day, month];
+    const moment = new Date(0);
+    moment.setUTCFullYear(year, month - 1, day);
+    if (year < 1 || moment.getUTCMonth() !== month - 1 || moment.getUTCDate() !== day || hour > 23 || minute > 59) continue;
+    return [String(year), MONTHS[month - 1], DAYS[moment.getUTCDay()], ...(hour || minute ? [`${hour}h`] : [])];
+  }
+  return null;
+}
+
+// What is to be read: a record, or a text that stands for one.
+const asText = (given) => (given !== null && typeof given === "object" ? encodeRecord(given) : String(given));
