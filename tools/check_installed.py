@@ -48,7 +48,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--reference", action="store_true")
     parser.add_argument("--no-gil", action="store_true")
-    parser.add_argument("--tests", type=Path)
+    parser.add_argument("--tests", type=lambda text: Path(text).resolve())
     asked = parser.parse_args()
     sys.path[:] = [path for path in sys.path if Path(path or ".").resolve() not in (ROOT, ROOT / "src", ROOT / "tools")]
     check_modules(asked.reference)
