@@ -46,9 +46,7 @@ def test_options_people_use_come_first_and_the_others_have_headings(name):
     first = [one for one in options if one.rich_help_panel is None]
     if name in LAYOUT:
         assert options[: len(first)] == first
-        assert [
-            f"--{flag}" in one.opts for one, flag in zip(first, LAYOUT[name][""].replace("--", "").split(), strict=True)
-        ]
+        assert all(flag in one.opts for one, flag in zip(first, LAYOUT[name][""].split(), strict=True))
         assert len(first) == 5
         headings = [one.rich_help_panel for one in options]
         assert headings == sorted(headings, key=list(dict.fromkeys(headings)).index)  # each group once

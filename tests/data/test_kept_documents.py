@@ -151,6 +151,7 @@ def test_character_grams_come_back_from_units_or_words(rule, borders, units):
         documents, packed = packed_with_grams(texts, units=units, **rule, char_borders=borders)
         again = PackedDocuments(packed.arrays, packed.about, *opened(packed))
         assert again.documents == documents
+        assert again.documents.n_terms == documents.X.shape[1]
         if BACKEND == "native" and units:
             assert packed.about["cells"] + packed.about["units"]["cells"] <= documents.X.nnz / 3
             assert again.documents.units.vocabulary == documents.units.vocabulary
@@ -181,6 +182,7 @@ def test_words_pairs_and_character_grams_are_what_was_counted(units):
         documents_with_pairs(part, units=units)[0] for part in ([3, 9, 1, 14], [0, 2, *range(4, 9), *range(10, 14)])
     )
     total = two + one
+    assert total.n_terms == whole.X.shape[1]  # counted before anything is joined
     assert total == whole
     for name in ("data", "indices", "indptr"):
         np.testing.assert_array_equal(getattr(total.X, name), getattr(whole.X, name))

@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 from itertools import chain
+from types import SimpleNamespace
 
 import numpy as np
 import orjson
+import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array
 
@@ -26,7 +28,7 @@ from unnaive.linear import scorer as scorer_module
 from unnaive.linear.scorer import Scorer
 from unnaive.linear.top_scores import TopScores
 from unnaive.models.label_tree.scorer import LabelTreeScorer
-from unnaive.scaleout.spark.scoring import decided_labels, predicted_labels
+from unnaive.scaleout.spark.scoring import batch_scorer, decided_labels, predicted_labels
 
 pytestmark = pytest.mark.slow
 
@@ -143,6 +145,21 @@ def test_the_service_answers_what_it_answers_by_all_scores(multilabel, single):
 def test_spark_labels_are_those_by_all_scores(multilabel, single):
     for fitted in (multilabel, single, replace(multilabel, decision=Argmax())):
         assert predicted_labels(fitted, TEXTS).equals(decided_labels(fitted, fitted.scores(TEXTS)))
+
+
+def test_spark_finds_the_highest_probability_without_all_scores(multilabel, single, monkeypatch):
+    batch = pa.RecordBatch.from_pydict({"text": [*TEXTS[:5], None, *TEXTS[5:]]})
+    for fitted in (multilabel, single, replace(multilabel, decision=Argmax())):
+        shared = SimpleNamespace(value=fitted)
+        (whole,) = batch_scorer(shared, 0, "label", "p", None, "best")([batch])
+        with monkeypatch.context() as patch:
+            patch.setattr(LabelTreeScorer, "scores", None)
+            (found,) = batch_scorer(shared, 0, "label", None, None, "best")([batch])
+        assert found["label"].equals(whole["label"])
+        assert found["best"][5].as_py() is None
+        np.testing.assert_allclose(found["best"].drop_null(), whole["best"].drop_null(), rtol=1e-9)
+        highest = [max(row) for row in whole["p"].drop_null().to_pylist()]
+        np.testing.assert_allclose(whole["best"].drop_null(), highest, rtol=1e-12)
 
 
 def test_explanations_in_parts_are_those_at_once(multilabel, single, monkeypatch):

@@ -26,9 +26,9 @@ def without_pictures(notebook):
     return notebook
 
 
-def test_there_are_fifteen_examples():
+def test_there_are_sixteen_examples():
     assert {script.stem for script in SCRIPTS} == set(TITLES)
-    assert len(SCRIPTS) == 15
+    assert len(SCRIPTS) == 16
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)

@@ -40,6 +40,14 @@ PHRASES = {
     "by lot": "at random",
     "what a client may take": "limits for clients",
     "there are never three of all of them": "at most one extra table is in memory",
+    "trusts nothing": "every value is checked",
+    "speak most for": "the strongest terms",
+    "spoke for": "evidence for",
+    "whole or not at all": "atomically",
+    "nobody can tell": "if unknown",
+    "where nobody": "if unknown",
+    "beyond all measure": "exceeds the limit",
+    "what is said of": "the result for",
 }
 AMERICAN = ("behavior", "recognize", "organized", "summarize", "neighbor ", "favorite", "catalog ", "judgment")
 

@@ -176,6 +176,7 @@ def test_sums_beyond_32_bits_are_exact(monkeypatch):
 def test_many_runs_in_small_blocks_are_merged_exactly(tmp_path, monkeypatch):
     monkeypatch.setattr(accumulator, "MOST_RUNS", 3)
     monkeypatch.setattr(run_folders, "BLOCK_TERMS", 5)
+    monkeypatch.setattr(run_folders, "MERGED_TERMS", 20)
     monkeypatch.setattr(running_sums, "HELD", 100)
     rows = make_rows(200)
     whole, cut = Accumulator(TokenRule()), Accumulator(TokenRule(), folder=tmp_path)

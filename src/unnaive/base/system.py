@@ -252,7 +252,7 @@ def return_small_blocks() -> None:
 
 
 def find_resident_bytes() -> int | None:
-    """Bytes of memory that this process has at the moment, pages of mapped files included; None where nobody says."""
+    """Bytes of memory that this process has at the moment, pages of mapped files included; None if unknown."""
     try:
         with Path("/proc/self/statm").open("rb") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -1,8 +1,7 @@
-"""Checksums of the arrays and of the header of a model file, by which damage is noticed: 64 bits each.
+"""Checksums of the arrays and of the header of a model file, which detect damage: 64 bits each.
 
-They are for bits that flip, blocks that are lost and files that are written over; whoever forges a file can forge them
-too. Every step loses nothing of what it is given, so a change inside of one word of 8 bytes is always noticed; any
-other one but about once in 2⁶⁴.
+They detect flipped bits, lost blocks and overwritten files, not forgery. Every step is a bijection, so a change inside
+one word of 8 bytes is always detected; any other change with a probability of about 1 − 2⁻⁶⁴.
 
     row r of the bytes, filled up with zeros, is 1,024 words w[r, i] of 8 bytes, little-endian; all modulo 2⁶⁴
     s[i] = (i + 1)·F;   for each row: s[i] ← rot29((s[i] ⊕ w[r, i])·F)
@@ -34,14 +33,14 @@ except ImportError:  # built without a compiler
 LANES = 1024  # words of 8 bytes side by side
 FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplying by it loses nothing
 DIGITS = 16  # of a checksum in hexadecimal
-UNKNOWN = "0" * DIGITS  # in the place of a checksum while that of the header is taken
+UNKNOWN = "0" * DIGITS  # instead of the checksum while that of the header is computed
 ENTRY = '"checksum": "{}"'  # of the header, as it stands there
 REMEDY = "restore it from a copy, or train it again"
 HEXADECIMAL = re.compile(f"[0-9a-f]{{{DIGITS}}}")
 
 
 def checksum(array: NDArray[Any]) -> str:
-    """The checksum of the bytes of an array as a file holds them, in hexadecimal.
+    """The checksum of the bytes of an array as stored in a file, in hexadecimal.
 
     >>> checksum(np.arange(3, dtype=np.uint8)), checksum(np.zeros(0))
     ('0f707d9c16db82f6', '7b65a4529c288ef9')
@@ -65,7 +64,7 @@ def _bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def checksum_by_numpy(data: NDArray[np.uint8]) -> int:
-    """The checksum of bytes; the specification of the native loops."""
+    """The checksum of bytes: the specification of the native loops."""
     whole = len(data) // (8 * LANES) * (8 * LANES)
     state = np.arange(1, LANES + 1, dtype=np.uint64) * FACTOR
     for row in data[:whole].reshape(-1, 8 * LANES):
@@ -95,7 +94,7 @@ def seal_header(header: Mapping[str, Any], metadata: Mapping[str, str]) -> bytes
 
 
 def check_header(words: bytes, metadata: Mapping[str, str], *, required: bool) -> None:
-    """An error if the header of a file is not what was written; those of early files have no checksum."""
+    """Raise an error if the header of a file was damaged; early files have no checksum."""
     found = metadata.get("checksum")
     if found is None and not required:
         return
@@ -118,13 +117,13 @@ def checksums_of(arrays: Arrays) -> dict[str, str]:
 
 
 def check_arrays(arrays: Arrays, checksums: Mapping[str, str]) -> None:
-    """An error if an array is not the one that was written."""
+    """Raise an error if an array was damaged."""
     for name, array in arrays.items():
         _check(name, checksum(array), checksums)
 
 
 def copy_checked(arrays: Arrays, checksums: Mapping[str, str] | None) -> Arrays:
-    """The arrays in memory of their own; an error if one of them is not the one that was written."""
+    """Copies of the arrays; an error if one of them was damaged."""
     if checksums is None:
         return {name: array.copy() for name, array in arrays.items()}
     copies = {}
@@ -140,7 +139,7 @@ def _check(name: str, found: str, checksums: Mapping[str, str]) -> None:
 
 
 def read_checksums(about: Mapping[str, Any], arrays: Arrays, *, required: bool) -> dict[str, str] | None:
-    """The checksums of the arrays in a description; None where an early file has none."""
+    """The checksums of the arrays in a description; None for an early file."""
     found = about.get("checksums")
     if found is None and not required:
         return None

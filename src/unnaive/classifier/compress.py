@@ -1,10 +1,9 @@
-"""A model file of at most so many bytes: weights of 16 or 8 bits, and the terms that matter least left out.
+"""Compress a model file to a maximum size: weights of 16 or 8 bits, and without the least useful terms.
 
-The steps, each taken only if those before do not reach the size: leave out what only updates need; weights in 16 bits;
-weights in 8 bits; fewer terms. What comes out is an ordinary model, which loads and predicts as any other does, and
-cannot be updated. Only linear models, sums of them, imported ones and trees of labels (of which the weights nearest to
-0 are left out) have weights that can be cut; others are refused. What was
-tuned on held-out documents is tuned anew for the smaller model, on the documents that the model keeps, or is left out.
+The steps, each only if the ones before are not enough: leave out counts and documents; weights of 16 bits; weights of 8
+bits; fewer terms. The result is an ordinary model, which cannot be updated. Only linear models, sums of them, imported
+models and label trees (which lose the weights nearest to 0) can be compressed; others are refused. Calibration and
+thresholds are tuned again for the smaller model, on the documents that the model keeps, or are left out.
 """
 
 from __future__ import annotations
@@ -25,16 +24,10 @@ from unnaive.data.training_data import DocumentRows
 from unnaive.data.weighting import document_frequency, presence
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.top_tuning import needs_top_scores
-from unnaive.learning.train import (
-    has_vectors,
-    hold_out_parts,
-    kept_rows,
-    tune_by_part,
-    untuned_decision,
-    with_vector_words,
-)
+from unnaive.learning.train import hold_out_parts, kept_rows, tune_by_part, untuned_decision
 from unnaive.learning.tuned_models import find_tuning, tune_choice, tune_model, warn_about_loss, was_tuned
 from unnaive.learning.update import kept_statistic
+from unnaive.learning.vectors import has_vectors, with_vector_words
 from unnaive.linear.linear import Linear
 from unnaive.linear.scorer import Scorer
 from unnaive.text.backend import thread_count
@@ -47,12 +40,12 @@ VECTOR_BITS = 16  # of the weights of vector fields, which differ by powers of t
 
 @dataclass(frozen=True, eq=False)
 class Compressed:
-    """A model that fits, and what was done to it.
+    """A compressed model, and what was done to it.
 
-    frozen  whether what only updates need was left out
-    bits    of a weight; None where weights are as they were
-    terms   in use now, of `terms_before`
-    bytes   of its file now, of `bytes_before`
+    frozen  whether counts and documents were left out
+    bits    of a weight; None if weights are unchanged
+    terms   number of terms, of `terms_before`
+    bytes   size of the file, of `bytes_before`
     """
 
     fitted: FittedModel
@@ -65,20 +58,20 @@ class Compressed:
 
     @property
     def lossy(self) -> bool:
-        """Whether scores may differ from those before."""
+        """Whether scores may differ from those of the original."""
         return self.bits is not None
 
 
 def file_size(fitted: FittedModel, *, frozen: bool = False) -> int:
-    """How many bytes the file of a model has, without writing it."""
+    """The size of the model file in bytes, without writing it."""
     return count_bytes(*pack(fitted, frozen=frozen))
 
 
 def compress_model(fitted: FittedModel, limit: int, *, texts: Any = None) -> Compressed:
-    """The model made to fit in a file of `limit` bytes, changed as little as that takes; an error if it cannot be.
+    """Compress a model to a file of at most `limit` bytes, with the least change; an error if that is impossible.
 
-    `texts` are documents like those it is for, such as its training documents: how often they have a term tells how
-    much it matters. Without them its counts or idf tell.
+    `texts` are documents like those to be classified, such as the training documents: the frequency of a term in them
+    decides its importance. Without them, counts or idf decide.
     """
     margin = 0
     while True:
@@ -89,7 +82,7 @@ def compress_model(fitted: FittedModel, limit: int, *, texts: Any = None) -> Com
         size = file_size(tuned, frozen=True)
         if size <= limit:
             return replace(small, fitted=tuned, bytes=size)
-        margin += size - limit + 16  # what is tuned anew may take a few bytes more than before
+        margin += size - limit + 16  # tuning again may take a few more bytes
 
 
 def _is_tuned(fitted: FittedModel) -> bool:
@@ -97,10 +90,10 @@ def _is_tuned(fitted: FittedModel) -> bool:
 
 
 def _tuned_anew(fitted: FittedModel, small: Compressed, texts: Any) -> FittedModel:
-    """The smaller model with calibration, decision and held-out scores of models that were made as small as it is.
+    """The smaller model with calibration, decision and held-out scores from models of the same size.
 
-    Rounded weights and missing terms make other scores, so that those of before are not true of it. Without documents
-    to hold out it has none, and a warning says so.
+    Quantised weights and missing terms change the scores, so the earlier tuning does not fit. Without documents to hold
+    out there is none, with a warning.
     """
     spec, shared = fitted.spec, _document_share(fitted, texts) is not None
     decision = untuned_decision(spec, fitted.target_type, small.fitted.scorer)
@@ -136,7 +129,7 @@ def _tuned_anew(fitted: FittedModel, small: Compressed, texts: Any) -> FittedMod
 
 
 def _squeeze(fitted: FittedModel, limit: int, texts: Any) -> Compressed:
-    """The model in a file of `limit` bytes, with whatever was tuned before."""
+    """The model in a file of at most `limit` bytes, with its earlier tuning."""
     before, n_terms = file_size(fitted), fitted.scorer.n_terms
 
     def result(model: FittedModel, frozen: bool, bits: int | None) -> Compressed:
@@ -176,7 +169,7 @@ def _squeeze(fitted: FittedModel, limit: int, texts: Any) -> Compressed:
 
 
 def _compress_fasttext(bare: FittedModel, limit: int, result: Callable[..., Compressed]) -> Compressed:
-    """An imported model made to fit: fewer bits, then fewer rows, words and hashed n-grams alike."""
+    """Compress an imported model: fewer bits, then fewer rows, for words and hashed n-grams alike."""
     from unnaive.models.fasttext import compressing
 
     scorer: Any = bare.scorer
@@ -204,7 +197,7 @@ def _compress_fasttext(bare: FittedModel, limit: int, result: Callable[..., Comp
 
 
 def _compress_label_tree(bare: FittedModel, limit: int, result: Callable[..., Compressed]) -> Compressed:
-    """A tree of labels made to fit: without the weights nearest to 0, and if need be without terms that have none."""
+    """Compress a label tree: drop the weights nearest to 0 and, if necessary, terms without weights."""
     from unnaive.models.label_tree import pruning
 
     scorer: Any = bare.scorer
@@ -235,7 +228,7 @@ def _compress_label_tree(bare: FittedModel, limit: int, result: Callable[..., Co
 
 
 def _most_that_fit(bare: FittedModel, order: Ids, limit: int) -> int:
-    """How many terms, the most important first, fit with weights of 8 bits; 0 if not even one."""
+    """The number of terms, the most important first, that fit with weights of 8 bits; 0 if none does."""
     low, high = 0, len(order)  # low fits, high does not
     while high - low > max(1, low // 500):  # to a fifth of a per cent
         middle = (low + high) // 2
@@ -263,7 +256,7 @@ def _parts(scorer: Any) -> Iterator[tuple[Ids, Any]]:
 
 
 def take_terms(scorer: Any, kept: Ids) -> Any:
-    """The scorer over some of its terms, numbers in order; what the others said is gone.
+    """The scorer over some of its terms, in ascending order.
 
     >>> take_terms(Linear(np.array([[1.0, 2.0, 3.0]]), np.zeros(1)), np.array([0, 2])).weights()
     array([[1., 3.]])
@@ -286,9 +279,10 @@ def take_terms(scorer: Any, kept: Ids) -> Any:
 
 
 def quantised(scorer: Any, bits: int) -> Any:
-    """The scorer with weights that are whole multiples of a step of each class, from −(2^(bits−1) − 1) to as much.
+    """The scorer with weights that are multiples of a step of each class, up to 2^(bits−1) − 1 steps.
 
-    step[c] = max_t |weight[c, t]| / (2^(bits−1) − 1). Weights that round to 0 are gone. Offsets and idf keep 32 bits.
+    step[c] = max_t |weight[c, t]| / (2^(bits−1) − 1). Weights that round to 0 are dropped. Offsets and idf keep 32
+    bits.
 
     >>> small = quantised(Linear(np.array([[12.7, 0.04, -3.0]]), np.zeros(1)), 8)
     >>> small.weights().round(2)                                    # in steps of .1
@@ -328,16 +322,16 @@ def _short(values: Floats | None) -> Any:
 
 
 def term_importance(fitted: FittedModel, texts: Any = None) -> Floats:
-    """How much scores would change without each term (n_terms,): E[z_t²] · Σ_c (weight[c, t] − mean over classes)².
+    """The change of scores without each term (n_terms,): E[z_t²] · Σ_c (weight[c, t] − mean over classes)².
 
-    The mean square of what the term adds to the lead of a class. E[z_t²] is the share of documents that have the term,
-    times its idf squared; document lengths are left out.
+    This is the mean square of what the term adds to the lead of a class. E[z_t²] is the share of documents with the
+    term, times its idf squared; document lengths are ignored.
     """
     return _importance(fitted.scorer, _document_share(fitted, texts))
 
 
 def _importance(scorer: Scorer, share: Floats | None) -> Floats:
-    """The same of a scorer, and the share of documents with each of its terms (n_terms,); None: idf tells."""
+    """The same for a scorer, with the share of documents of each of its terms (n_terms,); None: from idf."""
     total = np.zeros(scorer.n_terms)
     for columns, part in _parts(scorer):
         if is_vector_part(scorer, part):  # its terms are the digits of numbers: without one of them others mean nothing
@@ -350,7 +344,7 @@ def _importance(scorer: Scorer, share: Floats | None) -> Floats:
 
 
 def _document_share(fitted: FittedModel, texts: Any) -> Floats | None:
-    """The share of documents that have each term in use; None where nothing tells."""
+    """The share of documents with each term in use; None if unknown."""
     if texts is not None and fitted.token_rule is not None and fitted.vocabulary is not None:
         X = presence(TextCounter(fitted.token_rule, fitted.vocabulary, threads=fitted.n_jobs).count(texts))
         return np.asarray(np.bincount(X.indices, minlength=X.shape[1]) / max(X.shape[0], 1))
@@ -364,7 +358,7 @@ def _document_share(fitted: FittedModel, texts: Any) -> Floats | None:
 
 
 def _spread(part: Linear) -> Floats:
-    """Σ_c (weight − mean)² of each term, without making sparse weights dense; one class alone counts from 0."""
+    """Σ_c (weight − mean)² of each term, without making sparse weights dense; a single class is compared with 0."""
     table, n = part.sparse_weights, part.n_classes
     offset = np.zeros(n) if part.class_offset is None else part.class_offset - part.class_offset.mean()
     if not issparse(table):

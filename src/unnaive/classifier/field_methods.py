@@ -1,4 +1,4 @@
-"""Records with fields as what TextClassifier reads: the kinds of fields, given or guessed, and records encoded."""
+"""Records with fields in TextClassifier: the kinds of fields, given or guessed, and encoded records."""
 
 from __future__ import annotations
 
@@ -40,6 +40,6 @@ class FieldMethods:
         return found
 
     def _documents(self, texts: Any) -> Any:
-        """Texts as they are read: records encoded."""
+        """Texts in the form for reading: records encoded."""
         fields = self._known_fields()
         return as_documents(texts, None if fields is None else read_fields(fields))

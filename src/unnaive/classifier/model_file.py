@@ -1,8 +1,8 @@
-"""The model file: a safetensors file with the arrays, and JSON with everything else. Nothing in it is run.
+"""The model file: a safetensors file with the arrays, and JSON with everything else. It contains no code.
 
-Writing is atomic: a temporary file in the same folder, flushed to disk, renamed over the old one. Loading trusts
-nothing: a file that is truncated, foreign, hostile or newer gives one sentence, and so does one of which a bit changed
-since it was written, since the header and every array have a checksum.
+Writing is atomic: a temporary file in the same folder is flushed to disk and renamed over the old one. Loading checks
+everything: a truncated, foreign, hostile or newer file is an error, and so is one with a flipped bit, since the header
+and every array have a checksum.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ from unnaive.io.endings import read_format
 from unnaive.io.sources import check_exists
 from unnaive.learning.fitted import FittedModel
 
-FORMAT = 3  # the version number of the model file: raised where older versions cannot read what is written
-KINDS = {"f": "F", "i": "I", "u": "U"}  # numbers as safetensors names them
-KEY = "unnaive"  # of the JSON in the file's metadata
-EARLIEST = 2  # format that is still read: without checksums
-SEALED = 3  # format from which on files have checksums
-LAZY = "documents."  # arrays that only updates read: of a mapped model they are looked at then
+FORMAT = 3  # version of the format, raised when older versions cannot read it
+KINDS = {"f": "F", "i": "I", "u": "U"}  # kinds of numbers in safetensors
+KEY = "unnaive"  # key of the JSON in the metadata of the file
+EARLIEST = 2  # oldest format that is still read, without checksums
+SEALED = 3  # first format with checksums
+LAZY = "documents."  # arrays that only updates need; for a mapped model they are checked then
 
 
 def save(
     fitted: FittedModel, path: str | Path, *, frozen: bool = False, placing: Callable[[str], None] | None = None
 ) -> None:
-    """Write the model; `frozen` leaves out counts, documents and all hashes of documents, so it cannot be updated.
+    """Write the model; `frozen` leaves out counts, documents and hashes, so that it cannot be updated.
 
-    The same model gives the same bytes. A file that is there already is replaced only if it is a model too. `placing`
-    is called with the SHA-256 of the new file before that takes its place.
+    The same model gives the same bytes. An existing file is replaced only if it is a model. `placing` is called with
+    the SHA-256 of the new file before it replaces the old one.
     """
     target = check_writable(path)
     arrays, about = pack(fitted, frozen=frozen)
@@ -67,7 +67,7 @@ def save(
 
 
 def _check_loadable(arrays: Arrays, about: dict[str, Any]) -> None:
-    """An error if a model would be refused when it is loaded, for instance one with weights that are not finite."""
+    """Raise an error if the model would be refused when loaded, for instance because weights are not finite."""
     plain = json.loads(json.dumps(about)) | {"format": FORMAT, "version": __version__}
     try:
         unpack(arrays, plain)
@@ -76,20 +76,20 @@ def _check_loadable(arrays: Arrays, about: dict[str, Any]) -> None:
 
 
 def write_arrays(file: IO[bytes], arrays: Arrays, about: dict[str, Any]) -> None:
-    """A safetensors file: the length of the header, the header, the arrays; by hand, so that nothing is copied."""
+    """Write a safetensors file: the length of the header, the header, the arrays, without copying them."""
     file.write(_header(arrays, about, checksums_of(arrays)))
     for name in _order(arrays):
         file.write(arrays[name].astype(arrays[name].dtype.newbyteorder("<"), copy=False).data)
 
 
 def count_bytes(arrays: Arrays, about: dict[str, Any]) -> int:
-    """How many bytes `write_arrays` would write."""
+    """The number of bytes that `write_arrays` would write."""
     header = _header(arrays, about, dict.fromkeys(arrays, UNKNOWN))
     return len(header) + sum(array.nbytes for array in arrays.values())
 
 
 def _header(arrays: Arrays, about: dict[str, Any], checksums: dict[str, str]) -> bytes:
-    """The length of the header and the header itself, which has the description among its metadata."""
+    """The length of the header and the header itself, with the description in its metadata."""
     about = about | {"format": FORMAT, "version": __version__, "checksums": checksums}
     header, end = {}, 0
     for name in _order(arrays):
@@ -101,11 +101,12 @@ def _header(arrays: Arrays, about: dict[str, Any], checksums: dict[str, str]) ->
 
 
 def _order(arrays: Arrays) -> list[str]:
-    return sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))  # wide ones first, so all are aligned
+    # wide ones first, so that all are aligned
+    return sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
 
 
 def load_model(path: str | Path, *, mapped: bool = False) -> FittedModel:
-    """The model in a file that `save` wrote; `mapped`: for reading alone, its arrays shared with other processes."""
+    """Load the model in a file; `mapped`: read-only, with arrays shared with other processes."""
     place = _file(path)
     try:
         return _load(place, mapped)
@@ -118,7 +119,7 @@ def load_model(path: str | Path, *, mapped: bool = False) -> FittedModel:
 
 
 def as_fitted(model: Any) -> FittedModel:
-    """The FittedModel of a file, of a TextClassifier, or itself."""
+    """The FittedModel of a file or of a TextClassifier, or the argument itself."""
     if isinstance(model, (str, Path)):
         return load_model(model)
     fitted = getattr(model, "fitted_", model)
@@ -128,7 +129,7 @@ def as_fitted(model: Any) -> FittedModel:
 
 
 def _load(path: Path, mapped: bool) -> FittedModel:
-    """The model. Every array is compared with its checksum, those of mapped models when they are first used."""
+    """Load the model; every array is compared with its checksum, for mapped models on first use."""
     found = _map(path)
     about = _description(found)
     checksums = read_checksums(about, found.arrays, required=about["format"] >= SEALED)
@@ -150,14 +151,14 @@ def _file(path: str | Path) -> Path:
 
 
 def is_model(path: Path) -> bool:
-    """Whether the file looks like a model of ours, whole or not: judged by its first bytes."""
+    """Whether the file looks like a model, complete or not, by its first bytes."""
     with path.open("rb") as file:
         start = file.read(1 << 16)
     return start[8:9] == b"{" and f'"{KEY}"'.encode() in start
 
 
 def documents_bytes(path: Path) -> int:
-    """How many bytes of a model file are counted documents, which only updates need."""
+    """The bytes of a model file that are counted documents, which only updates need."""
     with path.open("rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
     spans = [one["data_offsets"] for name, one in header.items() if name.startswith("documents.")]
@@ -165,9 +166,9 @@ def documents_bytes(path: Path) -> int:
 
 
 def check_writable(path: str | Path) -> Path:
-    """Where to write: links are followed; a folder, a device or somebody's other file is refused.
+    """The path to write to, after following links; a folder, a device or another kind of file is refused.
 
-    A link to a write-protected file leads into a cache, such as DVC's, that knows the file by its content.
+    A link to a write-protected file leads into a content-addressed cache, such as DVC's.
     """
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
@@ -196,10 +197,10 @@ def update_model_file(
     placing: Callable[[str], None] | None = None,
     done: Callable[[], None] = lambda: None,
 ) -> FittedModel:
-    """Replace the model in a file by what `change` makes of it; others who update the file wait.
+    """Replace the model in a file by the result of `change`; other updates of the file wait.
 
-    Nothing is written if `change` raises. `placing` is called with the hash of the new file before it takes its place,
-    `done` when it is there, while others still wait.
+    Nothing is written if `change` raises. `placing` is called with the hash of the new file before it replaces the old
+    one, `done` afterwards, while others still wait.
     """
     with locked_for_replacing(_file(path)):
         changed = change(load_model(path))
@@ -213,7 +214,7 @@ def _reason(problem: Exception) -> str:
 
 
 def _map(path: Path) -> MappedArrays:
-    """What is in the file, as pages of it."""
+    """The content of the file, mapped."""
     try:
         return map_arrays(path)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
@@ -231,7 +232,7 @@ def _first_line(problem: Exception) -> str:
 
 
 def _description(found: MappedArrays) -> dict[str, Any]:
-    """The JSON of a model file, of a format that is read, and with a header that is as it was written."""
+    """The JSON of a model file, if its format is supported and its header undamaged."""
     if KEY not in found.metadata:
         raise BadModel("this is a safetensors file, but no model of unnaive")
     try:

@@ -1,7 +1,7 @@
-"""A model as arrays and a description: what its file holds, and the way back, which trusts nothing.
+"""A model as arrays and a description, the content of its file; and back, with every value checked.
 
-`pack` makes arrays, each under a name such as "scorer.weights" or "vocabulary.bytes", and a dict for JSON with
-everything else; `unpack` makes the model of them. model_file.py writes them to a file.
+`pack` returns arrays, each with a name such as "scorer.weights" or "vocabulary.bytes", and a dict for JSON with
+everything else; `unpack` restores the model. model_file.py writes them to a file.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from unnaive.text.tokens import BORDERS, TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
 LARGEST_COUNT = {"f": 2.0**1000, "i": 2**62, "u": 2**62}  # by kind of number; infinity is none
-GIVEN = "given"  # in the place of a tuning: the decision was handed in, and outlives updates
-TRAINING = ("min_df", "select", "calibrate", "class_weight", "random_state")  # fields of TrainingSpec that are stored
+GIVEN = "given"  # instead of a tuning: the decision was set by the user, and survives updates
+TRAINING = ("min_df", "select", "calibrate", "class_weight", "random_state")  # stored fields of TrainingSpec
 
 
-# Kinds of scorers and their classes, imported when a file has one: predicting starts at once.
+# Kinds of scorers and their classes, imported when a file has one, so that predicting starts quickly.
 SCORERS = {
     "linear": "unnaive.linear.linear:Linear",
     "noisy-or": "unnaive.models.or_gate:NoisyOr",
@@ -66,18 +66,18 @@ SCORERS = {
 
 
 def find_scorer(kind: str) -> type[Scorer]:
-    """The class of a kind of scorer, or an error that lists those there are."""
+    """The class of a kind of scorer, or an error that lists the kinds."""
     module, name = SCORERS[choose(list(SCORERS), kind, "scorer")].split(":")
     found: type[Scorer] = getattr(import_module(module), name)
     return found
 
 
 def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str, Any]]:
-    """The arrays of a model and the description of everything else, plain enough for JSON."""
+    """The arrays of a model, and a description of everything else for JSON."""
     if fitted.token_rule is None or fitted.vocabulary is None:
         raise UnnaiveError("only models that read texts can be saved; use TextClassifier")
     if fitted.file is not None:
-        fitted.file.check()  # what is damaged gets no new checksums
+        fitted.file.check()  # damaged arrays must not get new checksums
     counts = None if frozen else fitted.counts
     scorer = fitted.scorer.frozen() if frozen else fitted.scorer
     own, settings = scorer.to_arrays()
@@ -120,7 +120,7 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
 
 
 def _pack_documents(fitted: FittedModel) -> PackedDocuments | None:
-    """The documents as a file holds them; None, and a warning, where they take more than they may."""
+    """The documents as stored in a file; None, with a warning, if they exceed the limit."""
     kept, limit = fitted.documents, fitted.spec.documents_limit
     if kept is None or fitted.vocabulary is None or fitted.token_rule is None:
         return None
@@ -158,7 +158,7 @@ def _pack_vocabulary(name: str, vocabulary: Vocabulary) -> Arrays:
 
 
 def _pack_counts(named: NamedCounts, in_use: Vocabulary) -> Arrays:
-    """Counts, and their vocabulary where it is larger than the one in use."""
+    """Counts, and their vocabulary if it is larger than the one in use."""
     counts, vocabulary = named.counts, named.vocabulary
     same = vocabulary is None or vocabulary is in_use
     arrays: Arrays = {} if same else _pack_vocabulary("counts.vocabulary", vocabulary)  # type: ignore[arg-type]
@@ -172,7 +172,7 @@ def _pack_counts(named: NamedCounts, in_use: Vocabulary) -> Arrays:
 
 
 def narrow(values: NDArray[Any]) -> NDArray[Any]:
-    """Whole numbers from 0 on in as few bytes as hold them; others as they are.
+    """Nonnegative integers in the smallest type; others unchanged.
 
     >>> narrow(np.array([1, 300])).dtype, narrow(np.array([0.5])).dtype
     (dtype('uint16'), dtype('float64'))
@@ -198,10 +198,10 @@ def unpack(
     file: MappedFile | None = None,
     verify_documents: Callable[[], None] | None = None,
 ) -> FittedModel:
-    """The model that `pack` was given; trusts nothing. What does not fit is an error, often a plain KeyError.
+    """The model from the result of `pack`, with every value checked; errors may be plain KeyErrors.
 
-    `file` is that of mapped arrays. `verify_documents` raises if the documents, which are looked at when they are
-    needed, are not those that were written.
+    `file` is the file of mapped arrays. `verify_documents` raises if the documents, which are read on demand, are not
+    those that were written.
     """
     check_description(about)
     check_parts(find_model(about["model"]), about, arrays)  # type: ignore[arg-type]  # a class has what is asked for
@@ -265,7 +265,7 @@ def _spec(about: dict[str, Any], decision: Decision) -> TrainingSpec:
     """The model with its settings, and how it was trained."""
     training = {name: about["training"][name] for name in TRAINING}
     training["documents_limit"] = about["training"].get("documents_limit", DOCUMENTS_LIMIT)
-    training["optimise"] = about["training"].get("optimise")  # files from before it could be chosen have none
+    training["optimise"] = about["training"].get("optimise")  # files from before this option do not have it
     select = training["select"]
     training["select"] = tuple(select) if isinstance(select, list) else select
     model = make_model(about["model"], dict(about["settings"]))
@@ -310,9 +310,9 @@ def _counts(arrays: Arrays, classes: tuple[Any, ...], in_use: Vocabulary) -> Nam
 
 
 def _check_sums(counts: Counts) -> None:
-    """An error if a class has more of a term than the corpus has.
+    """Raise an error if a class has more occurrences of a term than the corpus.
 
-    Numbers of documents are not compared: forgetting documents that were never learnt may leave fewer documents than a
+    Document counts are not compared: forgetting documents that were never learnt may leave fewer documents than a
     term has.
     """
     for name, whole in (("class_terms", counts.terms), ("class_df", counts.df)):
@@ -325,7 +325,7 @@ def _documents(
     arrays: Arrays, about: Any, classes: tuple[Any, ...], in_use: Vocabulary, *, exclusive: bool,
     verify: Callable[[], None] | None,
 ) -> PackedDocuments | None:  # fmt: skip
-    """The documents, packed as they are: they are looked at when an update needs them."""
+    """The compressed documents; they are read when an update needs them."""
     if about is None:
         return None
     own = {name.removeprefix("documents."): one for name, one in arrays.items() if name.startswith("documents.")}

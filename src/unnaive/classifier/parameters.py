@@ -1,4 +1,4 @@
-"""Parameters of a classifier that names its model: its own, and the settings of that model beside them.
+"""Parameters of a classifier that names its model: its own parameters and the settings of that model.
 
 `TextClassifier("multinomial", alpha=0.1)` has `alpha` as scikit-learn expects of a parameter: get_params, set_params,
 clone and searches know it, and it is an attribute.
@@ -28,7 +28,7 @@ def named_parameters(constructor: Callable[..., None]) -> dict[str, Any]:
 
 
 class ModelParameters(Protocol):
-    """get_params, set_params and attributes, for the parameters of a classifier and for the settings of its model.
+    """get_params, set_params and attributes, for the parameters of a classifier and the settings of its model.
 
     model      the name of the model in the catalogue
     _named     the constructor's own parameters with their defaults: `_named = named_parameters(__init__)`
@@ -56,7 +56,7 @@ class ModelParameters(Protocol):
         return self
 
     def _known_settings(self) -> list[str]:
-        """The settings of the model that are no parameters of the classifier itself."""
+        """The settings of the model that are not parameters of the classifier."""
         return [name for name in find_model(self.model).declared() if name not in self._named]
 
     if not TYPE_CHECKING:  # else a type checker would take any attribute for a setting

@@ -1,4 +1,4 @@
-"""How TextClassifier reads texts: the token rule of its parameters, of its model and of the size of the data."""
+"""How TextClassifier reads texts: the token rule from its parameters, its model and the size of the data."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from unnaive.text.token_rule import TokenRule
 
 
 class ReadingMethods(FieldMethods):
-    """What TextClassifier does about the options of reading."""
+    """The methods of TextClassifier about reading texts."""
 
     model: str
     _settings: dict[str, Any]
 
     @property
     def token_rule(self) -> TokenRule:
-        """How texts are read; what the size of the data has changed about it stays so until the next fit."""
+        """The token rule; changes by the size of the data last until the next fit."""
         usual, fitted = self._rule_for(0), self.__dict__.get("fitted_")
         if fitted is None or fitted.token_rule == usual:
             return usual
@@ -33,9 +33,9 @@ class ReadingMethods(FieldMethods):
         return fitted.token_rule if fitted.token_rule in shorter else usual
 
     def token_rule_of(self, count_chars: Callable[[], float]) -> TokenRule:
-        """How texts with so many characters are read, which need not be counted if that makes no difference.
+        """The token rule for texts with this number of characters, which is counted only if it makes a difference.
 
-        The budget of `auto` may be too small to read them by characters, or by pairs of words; a warning says so.
+        The budget of `auto` may be too small for characters, or for pairs of words; a warning says so.
         """
         usual, changes = self._rule_for(0), find_model(self.model).token_rule_for
         if changes(self._settings, 0) == changes(self._settings, np.inf):

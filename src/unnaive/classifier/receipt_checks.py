@@ -1,4 +1,4 @@
-"""What `verify` can say of receipts and a model: each check holds, does not hold, or was not made, in a sentence."""
+"""The checks of `verify`: each passes, fails, or was not made, with a sentence."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Receipt = dict[str, Any]
 
 @dataclass(frozen=True)
 class ReceiptCheck:
-    """One thing that can be verified: whether it holds, None where it was not checked, and a sentence."""
+    """One check: whether it passed, None if it was not made, and a sentence."""
 
     name: str
     holds: bool | None
@@ -35,9 +35,9 @@ class ReceiptCheck:
 
 
 def order_receipts(receipts: Sequence[Receipt]) -> list[Receipt]:
-    """Receipts of one model from the first to the last: by the file before, which is the file after of another.
+    """Receipts of one model in order: the file after one is the file before the next.
 
-    Those that nothing links stay in the order of their times.
+    Receipts without a link stay in the order of their times.
     """
     left = sorted(receipts, key=lambda one: str(one["time"]))
     after = {one["after"]["sha256"] for one in left}
@@ -55,7 +55,7 @@ def check_receipts(
     fitted: FittedModel, receipts: Sequence[Receipt], sha256: str, *, signer: Path | None = None,
     key: bytes | None = None,
 ) -> list[ReceiptCheck]:  # fmt: skip
-    """What can be said from the model file and its receipts alone, given in the order of `order_receipts`."""
+    """The checks that need only the model file and its receipts, in the order of `order_receipts`."""
     last = receipts[-1]
     same = sha256 == last["after"]["sha256"]
     words = "the file is the one that the receipt names" if same else "the file is not the one that the receipt names"
@@ -73,7 +73,7 @@ def check_receipts(
 
 
 def not_checked(*, forgotten: bool, against: bool) -> list[ReceiptCheck]:
-    """What was left out because the documents that it needs were not given."""
+    """The checks that were not made because their documents were not given."""
     found = []
     if not forgotten:
         words = "that the hashes are of the documents that were to be forgotten: give these as --forgotten"
@@ -85,9 +85,9 @@ def not_checked(*, forgotten: bool, against: bool) -> list[ReceiptCheck]:
 
 
 def sum_up(checks: Sequence[ReceiptCheck]) -> bool | None:
-    """Whether the receipts hold; None where nothing speaks against them, but nothing shows that the documents are gone.
+    """Whether the receipts are valid; None if no check failed, but none shows that the documents are gone.
 
-    Only the register or the counts of a model trained without them show that.
+    Only the register, or the counts of a model trained without the documents, show that.
     """
     if any(one.holds is False for one in checks):
         return False
@@ -97,7 +97,7 @@ def sum_up(checks: Sequence[ReceiptCheck]) -> bool | None:
 
 
 def _check_chain(receipts: Sequence[Receipt]) -> ReceiptCheck:
-    """Whether the file after each receipt is the file before the next, and so the numbers of documents."""
+    """Check that the file after each receipt is the file before the next, and the numbers of documents."""
     for number, (one, two) in enumerate(pairwise(receipts), 1):
         if one["after"] | {"file": ""} != two["before"] | {"file": ""}:
             return ReceiptCheck(
@@ -122,7 +122,7 @@ def _check_signature(receipt: Receipt, signer: Path | None, key: bytes | None) -
 
 
 def _check_model(fitted: FittedModel, receipt: Receipt) -> ReceiptCheck:
-    """Whether what the receipt says of the model after is what the model is."""
+    """Check what the receipt says about the model after."""
     wrong = [
         words
         for words, told, found in (
@@ -139,7 +139,7 @@ def _check_model(fitted: FittedModel, receipt: Receipt) -> ReceiptCheck:
 
 
 def _check_register(fitted: FittedModel, receipts: Sequence[Receipt]) -> ReceiptCheck:
-    """Whether the register has none of the documents; hashes of other keys cannot be compared, so they do not pass."""
+    """Check that the register has none of the documents; hashes with another key cannot be compared and fail."""
     if fitted.register is None:
         return ReceiptCheck(
             "register", None, "that the documents are gone: the model has no register; check it with --against"
@@ -158,7 +158,7 @@ def _check_register(fitted: FittedModel, receipts: Sequence[Receipt]) -> Receipt
 
 
 def check_forgotten(receipts: Sequence[Receipt], texts: Any, labels: LabelSets, key: bytes | None) -> ReceiptCheck:
-    """Whether the hashes of the receipts are those of these documents, all of them and no others."""
+    """Check that the hashes of the receipts are exactly those of these documents."""
     if any(one["hash"]["key"] != key_name(key) for one in receipts):
         return ReceiptCheck(
             "documents", False, "the hashes were made with another key, or with none; give the same --key"
@@ -180,7 +180,7 @@ def check_forgotten(receipts: Sequence[Receipt], texts: Any, labels: LabelSets, 
 def check_against(
     fitted: FittedModel, receipts: Sequence[Receipt], texts: Any, labels: LabelSets, key: bytes | None
 ) -> list[ReceiptCheck]:
-    """The same by training anew on documents without those that were forgotten."""
+    """Check by training again on the data without the forgotten documents."""
     if any(one["hash"]["key"] != key_name(key) for one in receipts):
         raise BadData("the receipt was made with another key, or with none; give the same --key")
     told = {bytes.fromhex(one) for receipt in receipts for one in receipt["document_hashes"]}
@@ -209,7 +209,7 @@ def _counts_sentence(what: str, equal: bool) -> str:
 def _check_bytes(
     fitted: FittedModel, again: Statistic, texts: Any, labels: LabelSets, key: bytes | None
 ) -> ReceiptCheck:
-    """Whether the whole file is that of a model trained on the data: with its choice, where that was kept."""
+    """Check that the whole file equals a model trained on the data, with its selection if that was kept."""
     register = None if fitted.register is None else Register.of(texts, labels, key)
     data = TrainingData.of_kept(
         again, fitted.target_type, token_rule=fitted.token_rule, columns=fitted.columns, register=register,

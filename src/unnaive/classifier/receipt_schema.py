@@ -1,4 +1,4 @@
-"""The schema of a receipt of unlearning: which fields it has, which values they may have, and how it is read."""
+"""The schema of a receipt of unlearning: its fields, their values, and how it is read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHOICE = "choice of models"  # of a model that selects among candidates, where -
 WEIGHTS = "weights, approximately"  # where --approximate was given
 KEPT: tuple[list[str], ...] = ([], [CHOICE], [WEIGHTS], [CHOICE, WEIGHTS])
 SIGNATURES = {"ed25519": 64, "hmac-sha256": 32}  # bytes of the value
-CLOCKS = timedelta(days=1)  # a receipt from further in the future than two clocks may differ was not written yet
+CLOCKS = timedelta(days=1)  # a receipt from further in the future than clocks may differ is invalid
 
 
 def _is_text(value: Any) -> bool:
@@ -50,7 +50,7 @@ def _is_time(value: Any) -> bool:
 
 
 def _are_hashes(value: Any) -> bool:
-    """Distinct hashes in order: how often a document was forgotten stands in `repeated`."""
+    """Distinct sorted hashes; `repeated` has the number of times if a document was forgotten more than once."""
     one = _is_hex(SIZE)
     return isinstance(value, list) and bool(value) and all(map(one, value)) and sorted(set(value)) == value
 
@@ -96,7 +96,7 @@ PARTS = {
 
 
 def read_receipt(path: str | Path) -> dict[str, Any]:
-    """A receipt from a file; anything else, or one whose values cannot be, is an error of one sentence."""
+    """A receipt from a file; an error for any other file or an invalid value."""
     try:
         found = json.loads(check_exists(path).read_text(encoding="utf-8"), object_pairs_hook=_read_table)
     except (ValueError, RecursionError) as problem:
@@ -109,7 +109,7 @@ def read_receipt(path: str | Path) -> dict[str, Any]:
 
 
 def _read_table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A table of JSON; one that has a field twice says two things, of which a reader may see the other."""
+    """A JSON object; a repeated field is an error, since readers may use either value."""
     table = dict(pairs)
     if len(table) < len(pairs):
         raise ValueError("a field is there twice")
@@ -117,7 +117,7 @@ def _read_table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def find_problem(found: Any) -> str | None:
-    """What is wrong with a receipt, in words; None where every value is possible.
+    """What is wrong with a receipt, in words; None if every value is valid.
 
     >>> find_problem({"receipt": "unnaive unlearning"})
     'it has no format'
@@ -148,7 +148,7 @@ def _find_field_problem(values: dict[str, Any], rules: dict[str, FieldRule], pre
 
 
 def _find_contradiction(found: dict[str, Any]) -> str | None:
-    """What cannot be true of all fields together."""
+    """What is inconsistent between the fields."""
     before, after, times = found["before"], found["after"], found["repeated"]
     if before["sha256"] == after["sha256"]:
         return "the file before and the file after are the same"
@@ -166,7 +166,7 @@ def _find_contradiction(found: dict[str, Any]) -> str | None:
 
 
 def _find_signature_problem(signature: dict[str, str] | None, key: str | None) -> str | None:
-    """What cannot be true of the signature: who has the key of the hashes signs with it, if with nothing else."""
+    """What is inconsistent about the signature: hashes with a key must at least be signed with it."""
     if signature is None:
         return None if key is None else "its hashes were made with a key, and it is not signed"
     if len(signature["value"]) != 2 * SIGNATURES[signature["by"]]:

@@ -1,4 +1,4 @@
-"""Unlearning that can be shown: a receipt says what was forgotten and what the model was before and after."""
+"""Receipts of unlearning: what was forgotten, and the model before and after."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def register_documents(
 
 
 def unlock_register(fitted: FittedModel, key: bytes | None) -> FittedModel:
-    """The model with the key of its register, which changing it needs; models without a register stay as they are."""
+    """The model with the key of its register, which changes need; models without a register are returned."""
     return fitted if fitted.register is None else replace(fitted, register=fitted.register.unlocked(key))
 
 
 def model_hash(fitted: FittedModel) -> str:
-    """SHA-256 of the file that the model would be saved as."""
+    """SHA-256 of the model file that `save` would write."""
     file = io.BytesIO()
     write_arrays(file, *pack(fitted))
     return hashlib.sha256(file.getvalue()).hexdigest()
@@ -53,7 +53,7 @@ def model_hash(fitted: FittedModel) -> str:
 def make_receipt(
     before: FittedModel, texts: Sequence[str], labels: LabelSets, *, file: str, sha256: str, key: bytes | None
 ) -> dict[str, Any]:
-    """The receipt for forgetting these documents, but for the model after; `complete_receipt` adds that."""
+    """The receipt for forgetting these documents, without the model after; `complete_receipt` adds it."""
     times = Counter(one.hex() for one in as_bytes(document_hashes(texts, labels, key)))
     return {
         "receipt": KIND,
@@ -73,7 +73,7 @@ def make_receipt(
 def complete_receipt(
     receipt: dict[str, Any], after: FittedModel, path: Path, *, signer: Path | None = None, key: bytes | None = None
 ) -> str:
-    """The receipt as JSON, with the model `after`, whose file is now at `path`, and signed where there is a key.
+    """The receipt as JSON, with the model `after`, whose file is at `path`, and signed if there is a key.
 
     signer  file of an Ed25519 private key; without one, the key of the document hashes signs (HMAC)
     """
@@ -96,7 +96,7 @@ def find_statement(fitted: FittedModel) -> str:
 
 
 def n_documents(fitted: FittedModel) -> int:
-    """How many documents the model has."""
+    """The number of documents of the model."""
     return 0 if fitted.statistic is None else int(fitted.statistic.n_docs)
 
 

@@ -1,4 +1,4 @@
-"""TextClassifier: raw texts in, decisions out. Texts are counted here; the rest is FittedModel and learning.train."""
+"""TextClassifier: raw texts in, labels out. Texts are counted here; the rest is FittedModel and learning.train."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ from unnaive.models.catalogue import find_model, make_model
 from unnaive.text.token_rule import OPTIONS, TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
-MODEL_FILE = "_model_file"  # in a state: what was learnt, as bytes
+MODEL_FILE = "_model_file"  # in a state: the fitted model, as bytes
 
 
 class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
     """A text classifier of the Bayesian family; a scikit-learn estimator whose X is raw texts.
 
-    Counts, or counted documents where a model learns from those, are kept for the whole vocabulary, and `min_df` and
-    `select` are applied when weights are made: so updating, forgetting and merging are exact, in any order. Any number
-    of threads may predict while one updates: each call sees one version of the model, since what was learnt is one
-    immutable value, `fitted_`, that is replaced whole.
+    Counts, or counted documents for models that learn from those, are kept for the whole vocabulary, and `min_df` and
+    `select` are applied when weights are computed: so updating, forgetting and merging are exact, in any order. Any
+    number of threads may predict while one updates: each call sees one version of the model, since the fitted state is
+    one immutable value, `fitted_`, which is replaced as a whole.
 
     Parameters
     ----------
@@ -69,11 +69,11 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
     Attributes
     ----------
     fitted_ : FittedModel
-        All that was learnt.
+            The fitted state.
     classes_ : ndarray (n_classes,)
         The labels, sorted.
     target_type_ : str
-        The form in which labels came: "single", "sets", "indicator" or "sparse"; predictions leave in it.
+            The type of the training labels: "single", "sets", "indicator" or "sparse"; predictions have the same.
     vocabulary_ : Vocabulary
         The terms in use, the columns of the scorer.
 
@@ -161,7 +161,7 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
     def fit(
         self, texts: Any, labels: Any, sample_weight: Any = None, *, progress: ProgressCallback | None = None
     ) -> Self:
-        """Learn from texts and their labels; what was learnt before is dropped."""
+        """Train on texts and their labels; an earlier model is dropped."""
         spec = self.spec()
         self.fitted_ = train(self.count_texts(texts, labels, sample_weight), spec, progress=progress)
         return self
@@ -169,9 +169,9 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
     def count_texts(
         self, texts: Any, labels: Any, sample_weight: Any = None, *, n_chars: float | None = None
     ) -> TrainingData:
-        """What `fit` learns from: the texts, counted, and their labels; an error if there is nothing to learn.
+        """The training data of `fit`: counted texts and labels; an error if there is nothing to learn.
 
-        `n_chars` is how much text it is taken for, where that is known before it is read; None: it is counted.
+        `n_chars` is the amount of text, if it is known before reading; None: it is counted.
         """
         self._find_fields(texts, labels)
         documents = self._documents(texts)
@@ -188,7 +188,7 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
         classes: Sequence[Label] | None = None, keep_choice: bool = False, rechoose: bool = False,
         approximate: bool = False, progress: ProgressCallback | None = None,
     ) -> Self:  # fmt: skip
-        """Learn more documents: the model becomes the one that saw all of them at once, whatever their order.
+        """Learn more documents: the result equals training on all of them at once, in any order.
 
         New words are always welcome. An unseen class is an error unless `grow`. The first call takes the classes from
         `classes`, or from its labels. What was tuned on held-out documents is tuned anew, and `auto` searches anew,
@@ -222,17 +222,17 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
         self, texts: Any, labels: Any, sample_weight: Any = None, *, keep_choice: bool = False,
         approximate: bool = False, progress: ProgressCallback | None = None,
     ) -> Self:  # fmt: skip
-        """Unlearn documents exactly: the model becomes the one that never saw them.
+        """Forget documents exactly: the result equals a model that never saw them.
 
         Nothing in it depends on them any more: weights, calibration, thresholds and held-out scores, and the choice of
         `auto`, which searches anew and takes as long as `fit`. With `keep_choice` it keeps the choice that it made
         while the documents were there, and only trains anew. With `approximate` it takes back what they moved its
         weights by, about, and something of them may remain in these until the next exact change.
 
-        Words and classes that no other document has are gone with them. Give the labels that were learnt. A model that
-        keeps documents refuses those that it does not have. One that keeps counts refuses documents that were never
-        learnt where the counts prove it, and always if it has a register; without one, a document made of words that
-        its class has anyway cannot be told from one that was learnt.
+        Words and classes of no other document are removed too. Give the labels that were learnt. A model that keeps
+        documents refuses those that it does not have. A model that keeps counts refuses documents that were never
+        learnt if the counts prove it, and always if it has a register; without one, a document made of words that its
+        class has anyway cannot be distinguished from a learnt one.
         """
         spec, rule = self.spec(), self.token_rule
         before = self._updatable(spec, rule)
@@ -249,9 +249,9 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
     def merge(
         self, *others: TextClassifier, keep_choice: bool = False, progress: ProgressCallback | None = None
     ) -> Self:
-        """Take in models that were trained apart: this one becomes the one that saw all their documents.
+        """Merge models that were trained separately: the result equals training on all their documents.
 
-        `auto` searches anew; with `keep_choice` it holds to the choice of this one.
+        `auto` searches again; with `keep_choice` it keeps the selection of this model.
         """
         spec, rule = self.spec(), self.token_rule
         parts = [self._updatable(spec, rule), *(other._fitted() for other in others)]
@@ -261,9 +261,9 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
         return self
 
     def remake(self, **parameters: Any) -> Self:
-        """Make the model anew with another one or other settings, from the counts or documents that it keeps.
+        """Compute the model again with another type or other settings, from the counts or documents that it keeps.
 
-        Models that learn from documents can become any other; those that learn from counts one another.
+        Models that keep documents can become any other model; models that keep counts can become any other count model.
 
         >>> model = TextClassifier("multinomial").fit(["good ball", "fair vote"], ["sport", "politics"])
         >>> model.remake(model="bernoulli", alpha=0.5)
@@ -281,21 +281,21 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
         self.fitted_ = fitted
         return self
 
-    # Predicting: what was learnt is read once a call, so that each call sees one version of it.
+    # Predicting: the fitted state is read once per call, so that each call sees one version.
 
     def predict(self, texts: Any, *, unknown_rate: float | None = None) -> Predictions:
         """The label of each text: an array of classes or, for multilabel targets, a list of tuples or a 0/1 matrix.
 
-        The labels of a tuple come by score, the most probable first. With `unknown_rate`, 0.05 for instance, texts that
-        are unlike all classes get the label "unknown", as 5 % of the texts of the classes do.
+        The labels of a tuple are sorted by score, the most probable first. With `unknown_rate`, e.g. 0.05, texts unlike
+        all classes get the label "unknown", and so do 5 % of the texts of the classes.
         """
         return self._fitted().predict(texts, unknown_rate=unknown_rate)
 
     def novelty(self, texts: Any) -> Floats:
-        """How unlike all classes each text is, from 0 to 1 (n_texts,): the share of held-out texts that are less so.
+        """How unlike all classes each text is (n_texts,): the share of held-out texts that are less unlike.
 
-        Of texts like those of training, 5 % are above 0.95; texts of no class are mostly near 1. Needs three classes,
-        and held-out scores, which `calibrate` or the model itself made.
+        Of texts like those of training, 5 % are above 0.95; out-of-scope texts are mostly near 1. Needs three classes,
+        and held-out scores, which `calibrate` or the model itself computes.
         """
         return self._fitted().novelty(self._documents(texts))
 
@@ -312,9 +312,9 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
     def predict_set(
         self, texts: Any, confidence: float = 0.9, *, by_class: bool = False, at_least_one: bool = False
     ) -> list[tuple[Label, ...]]:
-        """The labels of each text that hold the right one with this confidence, the most probable first.
+        """For each text, a set of labels that contains the right one with this confidence, the most probable first.
 
-        Needs held-out scores, which `calibrate` or the model itself made. See `FittedModel.predict_set`.
+        Needs held-out scores, which `calibrate` or the model itself computes. See `FittedModel.predict_set`.
         """
         return self._fitted().predict_set(
             self._documents(texts), confidence, by_class=by_class, at_least_one=at_least_one
@@ -322,16 +322,19 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
 
     @available_if(lambda self: self._has("probabilistic") and self._has("generative"))
     def predict_joint_log_proba(self, texts: Any) -> Floats:
-        """log p(class, text), up to a constant of the text (n_texts, n_classes)."""
+        """log p(class, text), up to a constant per text (n_texts, n_classes)."""
         return self._fitted().predict_joint_log_proba(self._documents(texts))
 
     @available_if(lambda self: not self._has("generative"))
     def decision_function(self, texts: Any) -> Floats:
-        """Scores (n_texts, n_classes); of two exclusive classes the second's lead (n_texts,), as in scikit-learn."""
+        """Scores (n_texts, n_classes).
+
+        For two exclusive classes the lead of the second (n_texts,), as in scikit-learn.
+        """
         return self._fitted().decision_function(self._documents(texts))
 
     def scores(self, texts: Any) -> Floats:
-        """Raw scores of every class (n_texts, n_classes), also of two; `scorer_.link` tells what they mean."""
+        """Raw scores of every class (n_texts, n_classes), also for two classes; `scorer_.link` says what they mean."""
         return self._fitted().scores(self._documents(texts))
 
     def score(self, texts: Any, labels: Any, sample_weight: Any = None) -> float:
@@ -340,18 +343,18 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
         return self._fitted().subset_accuracy(documents, labels, len(documents), sample_weight)
 
     def explain(self, text: str, label: Label | None = None, *, against: Label | None = None) -> Explanation:
-        """Which terms spoke for and against a class, by default the first that `predict` gives."""
+        """Evidence for and against a class by term, by default for the first label that `predict` returns."""
         return self._fitted().explain(text, label, against=against)
 
     def top_terms(self, label: Label, limit: int = 10) -> list[tuple[str, float]]:
-        """The terms that speak most for a class, with what a mention adds to its score."""
+        """The strongest terms of a class, with what one occurrence adds to its score."""
         return self._fitted().strongest_terms(label, limit)
 
     def save(self, path: str | Path, *, frozen: bool = False, max_size: str | int | None = None) -> None:
-        """Write the model to one file; `frozen` leaves out what only updates need.
+        """Write the model to one file; `frozen` leaves out counts and documents, which updates need.
 
-        max_size  bytes that the file may have, such as "5MB": weights are rounded, and then terms left out, until it
-                  fits; such a model cannot be updated. This classifier stays as it is.
+        max_size  maximum size of the file, such as "5MB": weights are quantised, then terms dropped, until it fits;
+                  such a model cannot be updated. This classifier is not changed.
         """
         if not self.__sklearn_is_fitted__():
             raise UnnaiveError("this TextClassifier has not learnt anything yet; call fit before saving")
@@ -368,7 +371,7 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
 
     @classmethod
     def from_fitted(cls, fitted: FittedModel) -> Self:
-        """The classifier that holds `fitted`, with the parameters that it was trained with."""
+        """A classifier with the fitted state `fitted` and the parameters of its training."""
         spec, rule = fitted.spec, fitted.token_rule
         if rule is None:
             raise UnnaiveError("this model was trained on counts, not on texts; use its estimator")
@@ -383,14 +386,14 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
         return made
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """What is unpickled or copied; skops hands over what was learnt as the bytes of a model file."""
+        """Restore from a pickle or copy; skops passes the fitted model as the bytes of a model file."""
         parameters = dict(state)
         data = parameters.pop(MODEL_FILE, None)
         self.__dict__.update(parameters)
         if data is not None:
             self.fitted_ = model_from_bytes(data)
 
-    # What was learnt.
+    # The fitted state.
 
     @property
     def vocabulary_(self) -> Vocabulary:
@@ -402,10 +405,10 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
         """The terms in use (n_terms,), as scikit-learn's vectorizers name it."""
         return np.array(self._fitted().reader.term_names, dtype=object)
 
-    # How the model is trained.
+    # Training.
 
     def spec(self) -> TrainingSpec:
-        """The model and how it is trained, checked."""
+        """The model and its training options, checked."""
         runtime = {"random_state": self.random_state, "n_jobs": self.n_jobs}
         unknown = [name for name in self._settings if name not in self._known_settings()]
         if unknown:
@@ -447,12 +450,12 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
         return data.statistic("documents" if kept else "counts"), data.targets
 
     def count_labelled(self, texts: Any, labels: Any) -> Statistic:
-        """What the model would keep of these documents: counts, or counted documents."""
+        """The counts or counted documents that the model would keep of these documents."""
         before = self.fitted_ if self.__sklearn_is_fitted__() else None
         return self._count_labelled(self.spec(), texts, labels, None, self.token_rule, before)[0]
 
     def _updatable(self, spec: TrainingSpec, rule: TokenRule) -> FittedModel:
-        """What was learnt, with the settings as they are now; refused if texts would be read otherwise."""
+        """The fitted state with the current settings; an error if texts would be read differently."""
         before = self._fitted()
         self._check_same_rule(before)
         return replace(before, spec=spec, token_rule=rule, n_jobs=self.n_jobs)
@@ -471,7 +474,7 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
 def _changed_register(
     before: FittedModel, change: str, texts: Any, targets: Targets, sample_weight: Any
 ) -> Register | None:
-    """The model's register with or without the documents; None where it keeps none, or cannot follow weights."""
+    """The register with or without the documents; None if the model has none, or weights are used."""
     if before.register is None or sample_weight is not None:
         return None
     changed: Register = getattr(before.register, change)(texts, label_sets(targets.Y, targets.classes))
@@ -479,7 +482,7 @@ def _changed_register(
 
 
 def _changed_text_hashes(before: FittedModel, change: str, texts: Any, sample_weight: Any) -> TextHashes | None:
-    """The hashes of texts with or without these; None where the model keeps none, or cannot follow weights."""
+    """The hashes of texts with or without these; None if the model keeps none, or weights are used."""
     if before.text_hashes is None or sample_weight is not None:
         return None
     changed: TextHashes = getattr(before.text_hashes, change)(texts)

@@ -1,7 +1,7 @@
-"""Word vectors from a file, read once: the next time they come from a small file in the user's cache.
+"""Word vectors from a file; later reads use a small file in the user's cache.
 
-What is kept is a safetensors file of the words and their 8-bit vectors, by the path, size and time of the file that
-they came from. Nothing in it is trusted, and where it cannot be written the vectors are read again.
+The cache has a safetensors file of the words and their 8-bit vectors for each path, size and time of a file. Its values
+are checked, and if it cannot be written, the vectors are read again.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from unnaive.io.collections import cache_folder
 from unnaive.io.sources import check_exists
 from unnaive.io.vector_formats import read_named_vectors
 
-VERSION = 1  # of what the cache holds: raised where the same file gives other vectors
+VERSION = 1  # of the cache: raised when the same file gives other vectors
 REMEMBERED = 4  # files whose vectors are kept in memory
 
 
 def read_vectors(vectors: Any, *, limit: int | None = KEPT_WORDS) -> WordVectors | None:
-    """The vectors of the first words of a file, or those that were handed in; None for None."""
+    """The vectors of the first words of a file, or the WordVectors passed in; None for None."""
     if vectors is None or isinstance(vectors, WordVectors):
         return vectors
     if not isinstance(vectors, (str, os.PathLike)):
@@ -42,7 +42,7 @@ def read_vectors(vectors: Any, *, limit: int | None = KEPT_WORDS) -> WordVectors
 
 @lru_cache(maxsize=REMEMBERED)
 def _read_known(path: str, size: int, changed: int, limit: int | None) -> WordVectors:
-    """The vectors of a file of this size and time, from the cache where it has them."""
+    """The vectors of a file of this size and time, from the cache if it has them."""
     key = hashlib.blake2b(repr((VERSION, path, size, changed, limit)).encode(), digest_size=16).hexdigest()
     cached = cache_folder() / "vectors" / f"{key}.safetensors"
     with suppress(OSError, ValueError, BadModel, KeyError):

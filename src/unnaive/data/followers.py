@@ -86,17 +86,28 @@ def without_pairs(terms: Vocabulary, table: Sparse) -> tuple[Vocabulary, Sparse,
 def with_pairs(words: Vocabulary, table: Sparse, followers: Sparse) -> tuple[Vocabulary, Sparse]:
     """The inverse of `without_pairs`: words and pairs, and their table."""
     n_words = len(words)
-    there = followers.data > 0
-    owner = np.repeat(np.arange(table.nnz), table.data)[there]
-    row = _row_numbers(table)[owner]
-    first, second = table.indices[owner], table.indices[table.indptr[row] + followers.data[there] - 1]
-    pairs, number = np.unique(first.astype(np.int64) * n_words + second, return_inverse=True)
+    row, keys = _pair_keys(table, followers, n_words)
+    pairs, number = np.unique(keys, return_inverse=True)
     first, second = np.divmod(pairs, max(n_words, 1))
     before = np.searchsorted(first, np.arange(n_words))  # pairs of earlier words: each word sorts before its own pairs
     of_words, of_pairs = np.arange(n_words) + before, np.arange(len(pairs)) + first + 1
     at = np.concatenate([_row_numbers(table), row]), np.concatenate([of_words[table.indices], of_pairs[number]])
     counts = np.concatenate([table.data, np.ones(len(row), table.data.dtype)])
     return words.with_pairs(first, second), csr_array((counts, at), shape=(table.shape[0], n_words + len(pairs)))
+
+
+def count_pairs(table: Sparse, followers: Sparse) -> int:
+    """How many different pairs `with_pairs` gives."""
+    return len(np.unique(_pair_keys(table, followers, table.shape[1])[1]))
+
+
+def _pair_keys(table: Sparse, followers: Sparse, n_words: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The document of each pair that occurs, and first word · n_words + second word."""
+    there = followers.data > 0
+    owner = np.repeat(np.arange(table.nnz), table.data)[there]
+    row = _row_numbers(table)[owner]
+    first, second = table.indices[owner], table.indices[table.indptr[row] + followers.data[there] - 1]
+    return row, first.astype(np.int64) * n_words + second
 
 
 def check_followers(words: Vocabulary, table: Sparse, followers: Sparse) -> None:

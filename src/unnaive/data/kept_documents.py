@@ -19,7 +19,7 @@ from unnaive.base.read_only import own, read_only
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Ids, Label, Sparse
 from unnaive.data.count_tables import move_columns, plain_cells, plain_index, row_hashes, sorted_cells, stack_rows
-from unnaive.data.followers import has_pairs, no_followers, with_pairs, without_pairs
+from unnaive.data.followers import count_pairs, has_pairs, no_followers, with_pairs, without_pairs
 from unnaive.data.named_counts import NamedCounts, check_seen
 from unnaive.data.products import take_columns
 from unnaive.data.targets import Targets, place_columns, sorted_classes
@@ -96,8 +96,11 @@ class KeptDocuments:
 
     @property
     def n_terms(self) -> int:
-        """The number of columns of X."""
-        return int(self.X.shape[1])
+        """The number of columns of X, which is not made for it."""
+        if self.words is None or "_joined" in self.__dict__:
+            return int(self.X.shape[1])
+        n_pairs = 0 if self.followers is None else count_pairs(self.table, self.followers)
+        return len(self.words) + n_pairs + (0 if self.units is None else self.units.count_grams())
 
     @property
     def vocabulary(self) -> Vocabulary | None:

@@ -15,7 +15,8 @@ from unnaive.data.counts import Counts
 from unnaive.data.runs import EMPTY, RunBlock, block_arrays, ordered_blocks, sum_blocks, sum_tables
 from unnaive.text.vocabulary import Vocabulary
 
-BLOCK_TERMS = 1 << 14  # terms of each run merged at a time
+BLOCK_TERMS = 1 << 14  # terms that are sorted and written at a time
+MERGED_TERMS = 1 << 16  # terms of all runs that are merged at a time
 MODEL_TERM_BYTES = 88  # per term while the model is built and written, besides its letters: measured, with a margin
 MODEL_LETTER_BYTES = 4  # per letter of a term
 MODEL_CELL_BYTES = 60  # per class and term seen together, likewise
@@ -81,21 +82,22 @@ def merge_folders(folders: Sequence[Path], target: Path) -> None:
     class_docs = np.zeros(max(len(about["class_docs"]) for _, about in opened), np.int64)
     for _, about in opened:
         class_docs[: len(about["class_docs"])] += np.array(about["class_docs"], np.int64)
-    merged = merge_blocks([_Cursor(arrays) for arrays, _ in opened], len(class_docs))
+    at_once = max(1, MERGED_TERMS // len(opened))
+    merged = merge_blocks([_Cursor(arrays, at_once) for arrays, _ in opened], len(class_docs))
     _write(target, merged, sum(about["documents"] for _, about in opened), class_docs)
 
 
 class _Cursor:
-    """A run being read in blocks."""
+    """A run being read in blocks of `at_once` terms."""
 
-    def __init__(self, arrays: dict[str, StoredArray]) -> None:
-        self._arrays, self._terms, self._bytes, self._cells = arrays, 0, 0, 0
+    def __init__(self, arrays: dict[str, StoredArray], at_once: int) -> None:
+        self._arrays, self._at_once, self._terms, self._bytes, self._cells = arrays, at_once, 0, 0, 0
         self.block: RunBlock | None = None
         self._load()
 
     def _load(self) -> None:
         arrays, first = self._arrays, self._terms
-        last = min(first + BLOCK_TERMS, len(arrays["terms"]))
+        last = min(first + self._at_once, len(arrays["terms"]))
         if first == last:
             self.block = None
             return
@@ -142,7 +144,7 @@ def merge_blocks(cursors: Sequence[_Cursor], n_classes: int) -> Iterator[RunBloc
 def load_run(folder: Path, n_classes: int, min_df: int = 1) -> tuple[Counts, Vocabulary]:
     """Load the sums of a run, of terms in at least `min_df` documents."""
     arrays, about = open_run(folder)
-    kept = [block.select(block.df >= min_df) for block in _Cursor(arrays).blocks()] or [EMPTY]
+    kept = [block.select(block.df >= min_df) for block in _Cursor(arrays, BLOCK_TERMS).blocks()] or [EMPTY]
     class_docs = np.zeros(n_classes, np.int64)
     class_docs[: len(about["class_docs"])] = about["class_docs"]
     return sum_tables(kept, about["documents"], class_docs)

@@ -105,7 +105,7 @@ class WordVectors:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Self:
-        """The inverse of `to_arrays`; trusts nothing, since models come from files."""
+        """The inverse of `to_arrays`; every value is checked, since models come from files."""
         try:
             words = Vocabulary.from_arrays(arrays["bytes"], arrays["offsets"])
             rule = ArrayRule("short", (len(words), "dims"), -LARGEST_CODE, LARGEST_CODE)

@@ -1,8 +1,8 @@
 """Tables → batches of documents whose texts are bytes in one buffer, not a Python string each; datafiles.py tries it
 first.
 
-`read_batches` is the one way in: JSON lines and CSV by native_parser.py, Parquet by pyarrow (arrow.py),
-each only where that gives the very same as row by row; else NotPlain, which may also come after some batches.
+`read_batches` is the entry point: JSON lines and CSV by native_parser.py, Parquet by pyarrow (arrow.py),
+each only if the result is the same as row by row; else NotPlain, which may also be raised after some batches.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from unnaive.text.buffer import TextBuffer, TextChunks, as_texts
 __all__ = ["DocumentBatch", "NotPlain", "concatenate", "count_empty", "count_missing", "number_rows", "read_batches"]
 
 Parse = Callable[[Any], Labels]
-ColumnBatch = dict[str, Any]  # Cells, or ArrowCells, by the name of their column
+ColumnBatch = dict[str, Any]  # Cells, or ArrowCells, by column name
 
 
 @dataclass(frozen=True)
 class DocumentBatch:
-    """Some rows of a table: texts, a label set each, ids where a column has them, and the columns to hand on."""
+    """Some rows of a table: texts, a label set each, ids if a column has them, and the kept columns."""
 
     texts: TextBuffer
     labels: list[Labels]
@@ -42,9 +42,9 @@ class DocumentBatch:
 
 
 def read_batches(table: Table, columns: Columns, parse: Parse) -> Iterator[DocumentBatch]:
-    """All rows of a table, some megabytes at a time, in constant memory; `parse` makes labels of a cell.
+    """All rows of a table, some megabytes at a time, in constant memory; `parse` reads the labels of a cell.
 
-    NotPlain, before the first batch or later, where the table's own reader must go on.
+    NotPlain, before the first batch or later, if the table's Python reader must continue.
     """
     if type(table) not in READERS or columns.label_columns:
         raise NotPlain
@@ -63,13 +63,13 @@ def _documents(rows: ColumnBatch, columns: Columns, parse: Parse) -> DocumentBat
     labels: list[Labels] = [()] * len(texts)
     if columns.label is not None and len(texts):
         codes, values = rows[columns.label].distinct()
-        if columns.label in values:  # may be the header once more, which is left out row by row
+        if columns.label in values:  # may be a repeated header, which the row reader leaves out
             name = "\n".join(columns.texts)
             if columns.fields or any(
                 texts[row] == name for row in np.flatnonzero(codes == values.index(columns.label)).tolist()
             ):
                 raise NotPlain
-        sets = [parse(value) for value in values]  # a value that comes back is parsed once
+        sets = [parse(value) for value in values]  # a repeated value is parsed once
         labels = [sets[code] for code in codes.tolist()]
     ids = None if columns.id is None else [str(one) for one in rows[columns.id].values()]
     return DocumentBatch(texts, labels, ids, {name: KeptColumn(rows[name]) for name in columns.kept})
@@ -95,7 +95,7 @@ READERS: dict[type[Table], Callable[..., Iterator[ColumnBatch]]] = {
 
 
 def concatenate(parts: Sequence[Sequence[str]]) -> Sequence[str]:
-    """The texts of several batches one after another: in buffers if all of them are."""
+    """Concatenate the texts of several batches: in buffers if all of them are."""
     if len(parts) == 1:
         return parts[0]
     buffers = [part for part in parts if isinstance(part, TextBuffer)]
@@ -105,14 +105,14 @@ def concatenate(parts: Sequence[Sequence[str]]) -> Sequence[str]:
 
 
 def count_empty(texts: Sequence[str]) -> int:
-    """How many texts have no character."""
+    """The number of empty texts."""
     if isinstance(texts, TextBuffer):
         return texts.count_empty()
     return sum(not text for text in texts)
 
 
 def count_missing(texts: Sequence[str]) -> int:
-    """How many texts are nothing but what programs write for a missing value, such as NaN.
+    """The number of texts that are only a marker of a missing value, such as NaN.
 
     >>> count_missing(["NaN", "none of it", "", "N/A"])
     2
@@ -125,5 +125,5 @@ def count_missing(texts: Sequence[str]) -> int:
 
 
 def number_rows(seen: int, size: int) -> list[str]:
-    """Ids for rows that have none: their numbers, from 1 on."""
+    """Ids for rows without ids: their numbers, from 1."""
     return list(map(str, range(seen + 1, seen + size + 1)))

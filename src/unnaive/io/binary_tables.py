@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     import sqlite3
 
 SQLITE = "sqlite:"
-LABELS = "labels"  # of a record that `unnaive label` wrote: the view of the labels that stand
+LABELS = "labels"  # the view of current labels in a record of `unnaive label`
 RECORD_TABLES = {"labelling", "decisions", LABELS}
-BUFFER = 1 << 20  # bytes of a column of Parquet that are read at a time
-STEPS = 1 << 18  # of SQLite between two looks at how many there were
+BUFFER = 1 << 20  # bytes of a Parquet column read at a time
+STEPS = 1 << 18  # of SQLite between two checks
 STEPS_FREELY = 1 << 28  # about ten seconds
 
 
 def _check_file(path: str, what: str) -> Path:
-    """The path if it is a plain file, which these formats need: they are not read from front to back."""
+    """The path if it is a regular file, which these formats need for random access."""
     if path == STDIN:
         raise BadData(f"{what} cannot be read from stdin; save it to a file first")
     found = check_exists(path)
@@ -39,7 +39,7 @@ def _check_file(path: str, what: str) -> Path:
 
 @contextmanager
 def explain_arrow_errors(path: str, what: str) -> Iterator[None]:
-    """Errors of pyarrow as sentences; too little memory is told apart from damage."""
+    """Errors of pyarrow as sentences; lack of memory is distinguished from damage."""
     import pyarrow
 
     try:
@@ -63,7 +63,7 @@ class ParquetTable(Table):
         self.path = path
         found = _check_file(path, "Parquet")
         with explain_arrow_errors(path, "not a whole Parquet file"):
-            # by default the first rows come when all of a row group has been read, and that each time anew
+            # by default the first rows come only after the whole row group was read, and this each time
             self.file = pyarrow.parquet.ParquetFile(found, pre_buffer=False, buffer_size=BUFFER)
         self.names = tuple(self.file.schema_arrow.names)
         self.types = dict(zip(self.names, self.file.schema_arrow.types, strict=True))
@@ -77,7 +77,7 @@ class ParquetTable(Table):
             return {} if first is None else first.to_pydict()
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
-        """The wanted columns, a batch at a time."""
+        """The wanted columns, in batches."""
         with explain_arrow_errors(self.path, "a damaged Parquet file"):
             for batch in self.file.iter_batches(batch_size=BATCH_ROWS, columns=list(dict.fromkeys(wanted))):
                 yield [batch.column(name).to_pylist() for name in wanted]
@@ -117,7 +117,7 @@ class DatasetTable(Table):
         return {} if first is None else {n: self._values(first.slice(0, SAMPLE_ROWS), n) for n in self.names}
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
-        """The wanted columns, a batch at a time; numbers of classes are given as their names."""
+        """The wanted columns, in batches; class numbers are replaced by names."""
         for batch in self._read():
             for start in range(0, batch.num_rows, BATCH_ROWS):
                 part = batch.slice(start, BATCH_ROWS)
@@ -130,7 +130,7 @@ class DatasetTable(Table):
 
 
 def _choose_split(path: str) -> Path:
-    """The folder itself, or the one split of a dictionary of datasets; several are asked about."""
+    """The folder itself, or the only split of a dictionary of datasets; an error for several."""
     folder = check_exists(path)
     if not (folder / "dataset_dict.json").is_file():
         return folder
@@ -204,15 +204,15 @@ class SqliteTable(Table):
             return self._database.execute(query)
 
     def _count_steps(self) -> bool:
-        """Whether to stop: a view may go on for ever without a row."""
+        """Whether to stop: a view may run forever without a row."""
         self._steps += STEPS
         return self._steps > max(STEPS_FREELY, self._max_ratio * self._size)
 
     def _bounded(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-        """The rows, until they are more than all measure: those of a view may be made from nothing."""
+        """The rows, with a limit: a view may generate any number."""
         most, read = max(UNPACKED_FREELY, self._max_ratio * self._size), 0
         for row in rows:
-            read += 64 + sum(map(_length, row))  # a row takes memory and time by itself
+            read += 64 + sum(map(_length, row))  # a row itself costs memory and time
             if read > most:
                 raise BadData(f"{self._endless()} was stopped after {read >> 20} MiB; save it as a table first")
             yield row
@@ -270,10 +270,10 @@ class ExcelTable(Table):
         check_zip(found, options.max_ratio)
         try:
             book = load(found, read_only=True, data_only=True)
-        except Exception as problem:  # openpyxl raises what its XML and zip libraries raise
+        except Exception as problem:  # openpyxl raises the errors of its XML and zip libraries
             raise BadData(f"{path} is not an Excel workbook ({problem}); save it again as .xlsx") from problem
         sheet = self._choose_sheet(book.sheetnames)
-        book[sheet].reset_dimensions()  # a size that is stated, and may be a million empty columns
+        book[sheet].reset_dimensions()  # the stated size may be a million empty columns
         rows = (list(map(_plain_cell, row)) for row in book[sheet].iter_rows(values_only=True))
         self._rows: Iterator[list[Any]] = (row for row in rows if any(cell is not None and cell != "" for cell in row))
         self._read_header(sheet)
@@ -326,7 +326,7 @@ def _import_openpyxl() -> Callable[..., Any]:
 
 
 def check_zip(path: Path, max_ratio: int) -> None:
-    """An error for a file that is no zip archive, or one that unpacks beyond all measure."""
+    """Raise an error for a file that is not a zip archive, or exceeds the compression ratio."""
     import zipfile
 
     try:
@@ -339,7 +339,7 @@ def check_zip(path: Path, max_ratio: int) -> None:
 
 
 def _plain_cell(value: Any) -> Any:
-    """Dates as ISO text; whole floats, as spreadsheets keep numbers, as whole numbers."""
+    """Dates as ISO text; integral floats, as spreadsheets store integers, as integers."""
     if hasattr(value, "isoformat"):
         return value.isoformat()
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,4 +1,4 @@
-"""Which columns of a table are the text and the labels: named by the user, known from training, or evident."""
+"""The columns of text and labels of a table: named by the user, known from training, or evident."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ ColumnSample = Mapping[str, Sequence[Any]]  # the first values of each column
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns to read: one or more of text (joined by a newline), labels and ids where there are any.
+    """The columns to read: one or more of text (joined by a newline), labels and ids, if any.
 
-    Labels stand in one column, `label`, or in several of zeros and ones, `label_columns`, which stand for the labels in
-    `flag_labels`. `separator` stands between the labels of one document, where it has several. `header` is False where
-    the columns are numbered. `kept` are the columns to hand on as they are, beside which predictions are written.
-    `spelling` is how labels are read beyond that. `fields`, as "name:kind", are all columns that documents are made of
-    where they are records with fields, the texts first; none where they are texts.
+    Labels are in one column, `label`, or in several of zeros and ones, `label_columns`, for the labels in
+    `flag_labels`. `separator` separates the labels of a document. `header` is False if the columns are numbered. `kept`
+    are the columns to write before predictions. `spelling` says how labels are normalised. `fields`, as "name:kind",
+    are all columns of documents that are records with fields, the texts first; empty if documents are texts.
     """
 
     texts: tuple[str, ...]
@@ -80,13 +79,13 @@ class Columns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them: inputs, label, label columns, id, kept ones."""
+        """All columns: inputs, label, label columns, id, kept ones."""
         label = () if self.label is None else (self.label,)
         return (*self.inputs, *label, *self.label_columns, *(() if self.id is None else (self.id,)), *self.kept)
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """What documents are made of: the texts, or all fields."""
+        """The columns that documents consist of: the texts, or all fields."""
         return tuple(field_kinds(self.fields)) if self.fields else self.texts
 
     def describe(self) -> str:
@@ -110,7 +109,7 @@ class Columns:
 
 
 def _read_spelling(stored: Any) -> LabelSpelling:
-    """How labels are spelt, as a model file has it; as they stand for anything that is not so."""
+    """The label spelling of a model file; the default for invalid values."""
     if not isinstance(stored, dict):
         return LabelSpelling()
     ignored, prefix, lower = (stored.get(name) for name in ("ignored", "prefix", "lower"))
@@ -120,7 +119,7 @@ def _read_spelling(stored: Any) -> LabelSpelling:
 
 
 def _read_stored_fields(stored: Any, texts: list[str]) -> tuple[str, ...]:
-    """The fields as a model file has them; none for anything that is not so."""
+    """The fields of a model file; none for invalid values."""
     try:
         fields = read_fields(tuple(stored)) if _is_list_of_names(stored) and stored else None
     except UnnaiveError:
@@ -134,7 +133,7 @@ def _is_list_of_names(value: Any) -> TypeGuard[list[str]]:
 
 @dataclass(frozen=True)
 class ColumnRequest:
-    """What is asked of a table: the columns named by the user, and those to prefer before any guess.
+    """The request for columns: those named by the user, and those to prefer before guessing.
 
     `known` are the roles ("text", "label", "id") that the format itself gives to columns. `fields`, as "name:kind", are
     the columns beside texts that make documents records; with `guess_fields` others are still to be found, so that
@@ -155,7 +154,7 @@ class ColumnRequest:
 def choose_columns(
     names: Sequence[str], sample: Mapping[str, Sequence[Any]], source: str, request: ColumnRequest
 ) -> Columns:
-    """The columns asked for, the others guessed; an error that lists the columns if that is not evident.
+    """The requested columns, the others guessed; an error that lists the columns if they are not evident.
 
     >>> choose_columns(["id", "Body", "queue"], {}, "tickets.csv", ColumnRequest()).describe()
     'text from Body, labels from queue'
@@ -167,7 +166,7 @@ def choose_columns(
 
 
 class _ColumnChooser:
-    """One choice of columns; the steps share the table's names and what its values look like."""
+    """One selection of columns; the steps share the table's names and the summaries of its values."""
 
     def __init__(
         self, names: Sequence[str], sample: Mapping[str, Sequence[Any]], source: str, request: ColumnRequest
@@ -198,7 +197,7 @@ class _ColumnChooser:
         )
 
     def check_trained_fields(self) -> None:
-        """An error if a column is lacking that the model reads as a field."""
+        """Raise an error if a column is missing that the model reads as a field."""
         default = self.request.default
         lacking = [name for name in default.inputs if name not in self.names] if default and default.fields else []
         lacking = [name for name in lacking if name not in self.sample]
@@ -224,7 +223,7 @@ class _ColumnChooser:
         return tuple(field_kinds(self.request.fields))
 
     def check_name(self, name: str) -> None:
-        """An error that suggests the nearest name if a column is not there."""
+        """Raise an error that suggests the nearest name if a column does not exist."""
         if name in self.names or (self.sample and name in self.sample):
             return
         folded = {other.strip().casefold(): other for other in reversed(self.names)}
@@ -235,7 +234,7 @@ class _ColumnChooser:
         raise BadData(f"{self.source} has no column {name!r}; {hint}it has {join_names(self.names)}{numbered}")
 
     def match_label_columns(self) -> tuple[str, ...]:
-        """The columns of zeros and ones that the patterns name, else those of the training data."""
+        """The columns of zeros and ones that match the patterns, else those of the training data."""
         patterns = self.request.label_columns
         if not patterns and self.request.label is None and self.request.default is not None:
             flags = self.request.default.label_columns
@@ -248,7 +247,7 @@ class _ColumnChooser:
         return tuple(name for name in found if name not in self.request.text)
 
     def name_flags(self, flags: tuple[str, ...]) -> tuple[str, ...]:
-        """The labels that columns of zeros and ones stand for."""
+        """The labels of columns of zeros and ones."""
         default = self.request.default
         if default is not None and flags == default.label_columns:
             return default.flag_labels
@@ -285,7 +284,7 @@ class _ColumnChooser:
     def find_known_name(
         self, known: Sequence[Sequence[str]], taken: Sequence[str], of_labels: bool = False
     ) -> str | None:
-        """The one column with a telling name; None if there is none, or several that tell equally."""
+        """The one column with a typical name; None if there is none, or several equally typical ones."""
         for group in known:
             hits = [name for name in self.names if _last_key(name) in group and name not in taken]
             if of_labels:
@@ -295,7 +294,7 @@ class _ColumnChooser:
         return None
 
     def find_free_text(self, taken: Sequence[str]) -> str | None:
-        """The one column whose values are free text, if no name tells."""
+        """The one column whose values are free text, if no name decides."""
         if any(_last_key(name) in group for group in TEXT_NAMES for name in self.names if name not in taken):
             return None
         others = [name for name in self.names if name not in taken]
@@ -303,7 +302,7 @@ class _ColumnChooser:
         return long[0] if len(long) == 1 else self.find_longest(others) if not long else None
 
     def find_longest(self, names: Sequence[str]) -> str | None:
-        """The column whose values have three words or more, and three times as many as those of any other."""
+        """The column whose values have three or more words, and three times as many as those of any other."""
         lengths = sorted(((self.profiles[name].n_words, name) for name in names), reverse=True)
         if len(lengths) < 2 or lengths[0][0] < 3 or lengths[0][0] < 3 * lengths[1][0]:
             return None
@@ -314,7 +313,7 @@ class _ColumnChooser:
         return others[0] if len(others) == 1 else None
 
     def guess_label(self, texts: Sequence[str]) -> str | None:
-        """The other of two columns, or the only one whose values could be classes; None where a name left a doubt."""
+        """The other of two columns, or the only one whose values could be classes; None if names are ambiguous."""
         if not texts or any(_last_key(n) in g and self.may_be_label(n) for g in LABEL_NAMES for n in self.names):
             return None
         other = self.find_other(texts)
@@ -330,7 +329,7 @@ class _ColumnChooser:
         return len(values) >= 20 and len(set(values)) <= len(values) / 4
 
     def may_be_label(self, name: str) -> bool:
-        """Never dates, ids, free text or numbers with many values; unseen values may be anything."""
+        """Whether values could be classes: never dates, ids, free text or numbers with many values."""
         return not self.sample.get(name) or self.profiles[name].is_label or self.profiles[name].kind == "nothing"
 
     def check_complete(self, texts: Sequence[str], label: str | None, flags: Sequence[str]) -> None:
@@ -364,11 +363,11 @@ class _ColumnChooser:
 
     @property
     def column_words(self) -> str:
-        """What an option may be given: columns that share a name have only their numbers."""
+        """What an option may name: columns with the same name only by their numbers."""
         return "NAME" if len(set(self.names)) == len(self.names) else "NAME or its number"
 
     def list_columns(self, names: Sequence[str]) -> str:
-        """Names with three values each; columns that share a name are called by their numbers."""
+        """Names with three values each; columns with the same name are shown by number."""
         places = {place: name for place, name in enumerate(self.names, start=1) if name in names}
         shown = [
             _with_examples(name, self.profiles[name]) if self.names.count(name) == 1 else f"{place} called {name!r}"
@@ -377,7 +376,7 @@ class _ColumnChooser:
         return join_names(shown, MOST_LISTED)
 
     def suggest_flags(self) -> str:
-        """The option for columns of zeros and ones that share the start of their names."""
+        """The option for columns of zeros and ones with a common prefix."""
         flags = [name for name in self.names if self.profiles[name].kind == "flags"]
         for name in flags:
             for mark in "_.:- ":
@@ -392,7 +391,7 @@ _SURE_LABELS = ("labels", "lists")
 
 
 def _last_key(name: str) -> str:
-    """The part of a name that tells: `text` of data.text."""
+    """The significant part of a name: `text` of data.text."""
     return name.rpartition(".")[2].strip().casefold()
 
 

@@ -1,4 +1,4 @@
-"""A Corpus is texts with their label sets and, where there is one, a split; everything downstream starts here."""
+"""A Corpus is texts with label sets and, if there is one, a split."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Labels = tuple[str, ...]
 
 
 def check_some_documents(n_docs: int, name: str = "") -> None:
-    """An error if there is no document; `name` is the file, where they come from one.
+    """Raise an error if there is no document; `name` is the file, if there is one.
 
     >>> check_some_documents(0, "tickets.csv")
     Traceback (most recent call last):
@@ -28,7 +28,7 @@ def check_some_documents(n_docs: int, name: str = "") -> None:
 
 
 def check_some_labels(n_labelled: int, name: str = "") -> None:
-    """An error if no document has a label, or if there is no class at all; `name` as in `check_some_documents`."""
+    """Raise an error if no document has a label, or there is no class; `name` as in `check_some_documents`."""
     if not n_labelled:
         raise BadData(
             f"{name}{': ' if name else ''}no document has a label to learn from; give some, or name another column "
@@ -40,8 +40,8 @@ def check_some_labels(n_labelled: int, name: str = "") -> None:
 class Corpus:
     """Documents, each with a set of labels (one for single-label data, none for unlabelled).
 
-    `texts` is any sequence of str; `labels` has a tuple for each document; `split` names the part of each
-    document ("train", "test", …) where the collection fixes one; `ids` are the documents' names at the source.
+    `texts` is any sequence of str; `labels` has a tuple for each document; `split` names the part of each document
+    ("train", "test", …) if the collection has a split; `ids` are the names of the documents in the source.
 
     >>> corpus = Corpus(["good ball", "fair vote"], [("sport",), ("politics",)], split=["train", "test"])
     >>> corpus.classes, len(corpus.part("train"))
@@ -70,7 +70,7 @@ class Corpus:
 
     @property
     def multilabel(self) -> bool:
-        """Whether any document has other than exactly one label."""
+        """Whether any document has no label or several."""
         return any(len(labels) != 1 for labels in self.labels)
 
     def class_sizes(self) -> dict[str, int]:

@@ -1,16 +1,16 @@
-"""Lines of delimited text → records, each with the lines that it stands on; and the rule that tells a stray quote.
+"""Lines of delimited text → records with their line numbers; and the rule for stray quotes.
 
-A quote that nobody closes swallows all rows up to the next one. A quoted field over several lines is taken for the work
-of a stray quote if all of this holds:
+An unclosed quote swallows all rows up to the next quote. A quoted field over several lines is attributed to a stray
+quote if all of these conditions hold:
 
 1. it has more than STRAY_LINES line ends, or runs to the end of the file, or its record has the wrong number of fields;
-2. the line where it opens, with that quote as an ordinary character, and every line inside of it are whole rows by
-   themselves, with the right number of fields, two at least; blank lines are neither here nor there;
-3. where its record has the right number of fields, the quote that closes it stands where one opens a field, at the
-   start of a line or behind a delimiter, or something else than a delimiter or the end of a line follows it.
+2. the line where it opens, with that quote as an ordinary character, and every line inside it are complete rows by
+   themselves, with the right number of fields, at least two; blank lines are ignored;
+3. if its record has the right number of fields, the closing quote is where one would open a field, at the start of a
+   line or after a delimiter, or is followed by something other than a delimiter or the end of a line.
 
-The line where it opens is then a bad row, and reading goes on with the line below. Every other quoted field stays as it
-is, however long. The native parser (_rows_csv.h) leaves whatever the rule might hit to this one.
+The line where it opens is then a bad row, and reading continues with the next line. Every other quoted field is kept,
+however long. The native parser (_rows_csv.h) leaves all such cases to this module.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STRAY_LINES = 10  # line ends in a field; kStrayLines of _rows_csv.h
 
 
 class CsvRecord(NamedTuple):
-    """A row and the lines that it stands on, the first and the last, from 1 on.
+    """A row with the numbers of its first and last line, from 1.
 
     A bad row has a `problem`: the end of a sentence that begins with "line 7 of tickets.csv".
     """
@@ -39,14 +39,14 @@ class CsvRecord(NamedTuple):
 
 
 class _TooLong(Exception):
-    """A record has more characters than one may have."""
+    """A record has more characters than allowed."""
 
 
 class RecordReader:
-    """The records of numbered lines, bad ones included; blank lines are none.
+    """The records of numbered lines, including bad ones and without blank lines.
 
-    most   characters that a record may have
-    width  fields that every record must have; None as long as that is not known
+    most   maximum number of characters of a record
+    width  number of fields of every record; None as long as it is not known
     """
 
     def __init__(self, lines: Iterable[tuple[int, str]], delimiter: str, most: int) -> None:
@@ -54,12 +54,12 @@ class RecordReader:
         self.width: int | None = None
         self._source = iter(lines)
         self._again: deque[tuple[int, str]] = deque()  # lines that a stray quote had swallowed
-        self._taken: list[tuple[int, str]] = []  # lines of the record that is being read
+        self._taken: list[tuple[int, str]] = []  # lines of the current record
         self._held = 0  # and their characters
         self._restart()
 
     def _restart(self) -> None:
-        self._over = False  # whether lines ended inside of a record
+        self._over = False  # whether a line ended inside a record
         self._rows = csv.reader(self._lines(), delimiter=self.delimiter)
 
     def _lines(self) -> Iterator[str]:
@@ -75,7 +75,7 @@ class RecordReader:
         self._over = True
 
     def records(self) -> Iterator[CsvRecord]:
-        """The records, one after another; may be called again to go on."""
+        """The records one after another; may be called again to continue."""
         taken = self._taken
         while True:
             taken.clear()
@@ -97,7 +97,7 @@ class RecordReader:
                 yield self._examine(fields, problem)
 
     def _examine(self, fields: list[str] | None, problem: str) -> CsvRecord:
-        """The record of the lines taken, long or bad; lines that a stray quote swallowed are read again."""
+        """The record of the taken lines, complete or bad; lines that a stray quote swallowed are read again."""
         taken, over = list(self._taken), self._over or fields is None
         lines = [line for _, line in taken]
         first, last = taken[0][0], taken[-1][0]
@@ -127,7 +127,7 @@ def _describe_width(n_fields: int, width: int, first: int, last: int) -> str:
 
 
 def find_stray_quote(lines: Sequence[str], width: int, delimiter: str, *, right: bool) -> int | None:
-    """The place in `lines`, those of one record, of the line where a stray quote opens; None if there is none.
+    """The index in `lines`, those of one record, of the line where a stray quote opens; None if there is none.
 
     width  the right number of fields
     right  whether the record has it, and ends before the end of the file
@@ -154,7 +154,7 @@ def find_stray_quote(lines: Sequence[str], width: int, delimiter: str, *, right:
 
 
 def quoted_fields(record: str, delimiter: str) -> Iterator[tuple[int, int | None]]:
-    """Where each quoted field of a record opens and closes; None for one that does not.
+    """The start and end of each quoted field of a record; the end is None for an unclosed one.
 
     >>> list(quoted_fields('a,"b ""c"" d"', ","))
     [(2, 12)]
@@ -177,7 +177,7 @@ def quoted_fields(record: str, delimiter: str) -> Iterator[tuple[int, int | None
 
 
 def _may_open(text: str, closed: int | None, delimiter: str) -> bool:
-    """Whether the quote that closes a field may have been meant to open one."""
+    """Whether the closing quote of a field may have been meant to open one."""
     if closed is None:
         return True
     following = text[closed + 1 : closed + 2]
@@ -185,7 +185,7 @@ def _may_open(text: str, closed: int | None, delimiter: str) -> bool:
 
 
 def is_row(lines: Sequence[str], width: int, delimiter: str) -> bool:
-    """Whether lines are one row with so many fields, with no quote that is left open."""
+    """Whether lines are one row with this number of fields and no open quote."""
     try:
         rows = list(csv.reader(lines, delimiter=delimiter, strict=True))
     except csv.Error:
@@ -194,7 +194,7 @@ def is_row(lines: Sequence[str], width: int, delimiter: str) -> bool:
 
 
 def _width_of_line(line: str, delimiter: str) -> int:
-    """How many fields a line has if a quote that it leaves open is an ordinary character."""
+    """The number of fields of a line if an unclosed quote is an ordinary character."""
     for opened, closed in quoted_fields(line, delimiter):
         if closed is None:
             line = line[:opened] + " " + line[opened + 1 :]

@@ -1,4 +1,4 @@
-"""The parser of CSV, row by row: finds delimiter and header, names ragged rows; native_parser.py parses blocks."""
+"""The row-by-row parser of CSV: detects delimiter and header, reports ragged rows; native_parser.py parses blocks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from unnaive.io.tables import BATCH_CHARACTERS, SAMPLE_ROWS, Table, TableSample,
 
 
 class CsvTable(Table):
-    """Delimited text; quoted fields may hold delimiters, doubled quotes and newlines."""
+    """Delimited text; quoted fields may contain delimiters, doubled quotes and newlines."""
 
     def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
         self.path, self.options = path, options
@@ -30,7 +30,7 @@ class CsvTable(Table):
             raise BadData(f"{path} is empty; expected a header and rows")
         separator = find_separator_line(start[0][1])
         self.separator_line = start.pop(0)[1] if separator else ""
-        if separator and not start:  # a live stream, or a file of this line alone
+        if separator and not start:  # a live stream, or a file with only this line
             start = list(islice(numbered, 1))
         sampled = [line for _, line in start if len(line) < 1 << 16]
         self.delimiter = options.delimiter or separator or find_delimiter(sampled, path)
@@ -44,13 +44,13 @@ class CsvTable(Table):
 
     def _read_first(self) -> list[str]:
         first = next(self.reader.records(), CsvRecord([], 0, 0))
-        if first.problem:  # of the header, which cannot be left out
+        if first.problem:  # of the header, which cannot be skipped
             raise BadData(f"line {first.first} of {self.path} {first.problem}; repair it")
         return first.fields
 
     def _take_sample(self) -> list[list[str]]:
         sample: list[list[str]] = []
-        if self.options.rows > 1:  # a live stream has no more than its first line yet
+        if self.options.rows > 1:  # a live stream has only its first line yet
             held = 0
             for row in islice(self._good_rows(), SAMPLE_ROWS):
                 sample.append(row)
@@ -73,7 +73,7 @@ class CsvTable(Table):
             self.header, self.numbered = "no header", True
 
     def _read_orange_header(self) -> None:
-        """Orange's tables have two more rows of header, types and flags, or prefixes such as cD#label."""
+        """Orange's tables have two more header rows, types and flags, or prefixes such as cD#label."""
         if len(self._sampled) > 1 and is_orange_header(self._sampled[0], self._sampled[1]):
             flags = [cell.split()[0] if cell.strip() else "" for cell in self._sampled[1]]
             self._sampled, self.orange = self._sampled[2:], 2
@@ -100,7 +100,7 @@ class CsvTable(Table):
         return {name: [row[place] for row in self._sampled] for place, name in enumerate(self.names)}
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
-        """The wanted columns, a batch at a time."""
+        """The wanted columns, in batches."""
         times = Counter(self.names)
         twice = next((name for name in wanted if times[name] > 1), None)
         if twice is not None:
@@ -116,7 +116,7 @@ class CsvTable(Table):
 
 
 def find_header(path: str, first: list[str], below: list[list[str]], options: ReadOptions) -> bool:
-    """Whether the first row names the columns: as told, else as it looks; asked for where it looks like data."""
+    """Whether the first row is a header: `options.header` if set, otherwise guessed; an error if it looks like data."""
     if options.header is not None:
         return options.header
     if looks_like_data(first, below, options.expected):
@@ -154,7 +154,7 @@ _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE | re.DOTALL)
 
 
 def find_separator_line(line: str) -> str:
-    """The delimiter that a first line such as sep=; names, which Excel writes and hides; empty for any other line.
+    """The delimiter of a first line such as sep=;, which Excel writes and hides; empty for any other line.
 
     >>> find_separator_line("sep=;\\r\\n"), find_separator_line("text;label\\n")
     (';', '')
@@ -164,7 +164,7 @@ def find_separator_line(line: str) -> str:
 
 
 def find_delimiter(lines: Sequence[str], path: str = "") -> str:
-    """The delimiter that cuts the sample into the most even rows of two fields or more; a comma if none does.
+    """The delimiter that splits the sample into the most regular rows of two or more fields; a comma if none does.
 
     >>> find_delimiter(["text;label\\n", '"ham, eggs; toast";food\\n'])
     ';'
@@ -175,7 +175,7 @@ def find_delimiter(lines: Sequence[str], path: str = "") -> str:
 
 
 def score_delimiter(lines: Sequence[str], delimiter: str) -> tuple[float, int]:
-    """(share of rows as wide as the first, that width); (0, 0) where the first row has one field."""
+    """(share of rows as wide as the first, that width); (0, 0) if the first row has one field."""
     try:
         widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
     except csv.Error:

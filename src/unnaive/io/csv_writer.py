@@ -1,4 +1,4 @@
-"""Rows, or whole columns, → lines of CSV and TSV, as Python's csv module writes them; natively where that is built."""
+"""Rows or columns → lines of CSV and TSV, as Python's csv module writes them; natively if the extension is built."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ except ImportError:  # built without a compiler
 
 FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|-?inf|nan")
-ROWS = 256  # of a table that are spelt at a time, so that they are written while the processor has them at hand
+ROWS = 256  # rows of a table formatted at a time, so that they are written while they are in the cache
 
 
 class CsvWriter:
-    """Rows, or whole columns, to a file of CSV or TSV; the names of the columns come before the first."""
+    """Writes rows or columns to a CSV or TSV file; the header comes first."""
 
     def __init__(self, file: Any, delimiter: str, *, excel_safe: bool = False) -> None:
         self._file, self._delimiter, self._excel_safe = file, delimiter, excel_safe
@@ -37,7 +37,7 @@ class CsvWriter:
         self._file.writelines(self._line([cell_text(value) for value in row.values()]) for row in rows)
 
     def write_header(self, names: Sequence[str]) -> None:
-        """Write the names of the columns, unless they are written already."""
+        """Write the header, unless it is written already."""
         if not self._started:
             self._file.write(self._line(names))
             self._started = True
@@ -46,16 +46,16 @@ class CsvWriter:
         if self._excel_safe:
             cells = [without_formula(cell) for cell in cells]
         if len(cells) == 1 and not cells[0]:
-            return '""\n'  # an empty line would be no row
+            return '""\n'  # an empty line would not be a row
         return self._delimiter.join([quote(cell, self._delimiter) for cell in cells]) + "\n"
 
     @property
     def takes_columns(self) -> bool:
-        """Whether `write_columns` writes what rows would give."""
+        """Whether `write_columns` writes the same as rows would."""
         return not self._excel_safe and hasattr(self._file, "buffer")
 
     def write_columns(self, make: Callable[[], Mapping[str, TextBuffer]]) -> None:
-        """Write the rows of the columns of texts, two or more by name, that `make` gives."""
+        """Write the rows of two or more text columns, by name, that `make` returns."""
         columns = make()
         self.write_header(tuple(columns))
         texts = list(columns.values())
@@ -66,7 +66,7 @@ class CsvWriter:
 
 
 def csv_lines(columns: Sequence[TextBuffer], delimiter: str) -> Bytes:
-    """The bytes of a line for each row, of two columns or more.
+    """The bytes of a line for each row, for two columns or more.
 
     >>> columns = [TextBuffer.of(["ham, eggs", "ham"]), TextBuffer.of(['a 5" pipe', ""])]
     >>> csv_lines(columns, ",").tobytes()
@@ -80,13 +80,13 @@ def csv_lines(columns: Sequence[TextBuffer], delimiter: str) -> Bytes:
 
 
 def by_rows(columns: Sequence[TextBuffer], delimiter: str) -> Bytes:
-    """The same a row at a time: what the extension must give."""
+    """The same row by row: the reference for the extension."""
     rows = (delimiter.join([quote(cell, delimiter) for cell in row]) + "\n" for row in zip(*columns, strict=True))
     return np.frombuffer("".join(rows).encode(), np.uint8)
 
 
 def quote(cell: str, delimiter: str) -> str:
-    """The cell as the csv module writes it, many times as fast where texts are long; for rows of two cells or more.
+    """The cell as the csv module writes it, but much faster for long texts; for rows of two cells or more.
 
     >>> [quote("ham", ","), quote("ham, eggs", ","), quote("ham, eggs", ";")]
     ['ham', '"ham, eggs"', 'ham, eggs']
@@ -99,7 +99,7 @@ def quote(cell: str, delimiter: str) -> str:
 
 
 def cell_text(value: Any) -> str:
-    """A value as a cell: nothing is empty, a number all of its digits, a list or an object its JSON.
+    """A value as a cell: None is empty, a number has all digits, a list or an object is JSON.
 
     >>> cell_text(None), cell_text(0.1), cell_text(["oil", "gas"])
     ('', '0.1', '["oil", "gas"]')
@@ -112,13 +112,13 @@ def cell_text(value: Any) -> str:
 
 
 def column_texts(column: Sequence[Any]) -> TextBuffer:
-    """The cells of a column as texts of a table; as they are in memory where that goes."""
+    """The cells of a column as texts, without a copy if possible."""
     found = column.texts() if isinstance(column, KeptColumn) else None
     return found if found is not None else join_cells(encode_cells(column))
 
 
 def encode_cells(values: Iterable[Any]) -> list[bytes]:
-    """Cells in UTF-8; what that cannot hold, such as half a surrogate pair, as an escape."""
+    """Cells in UTF-8; characters that it cannot encode, such as half a surrogate pair, as escapes."""
     return [cell_text(value).encode("utf-8", "backslashreplace") for value in values]
 
 
@@ -130,7 +130,7 @@ def join_cells(cells: Sequence[bytes]) -> TextBuffer:
 
 
 def without_formula(cell: str) -> str:
-    """The cell with a ' before it if a spreadsheet would take it for a formula; numbers are left alone.
+    """The cell with a ' before it if a spreadsheet would run it as a formula; numbers stay unchanged.
 
     >>> without_formula("=HYPERLINK(1)"), without_formula("-0.5"), without_formula("spam")
     ("'=HYPERLINK(1)", '-0.5', 'spam')

@@ -1,4 +1,4 @@
-"""Data files, whatever their format, to batches of texts with label sets or to a Corpus: the border of the package."""
+"""Data files of any format → batches of texts with label sets, or a Corpus: where data enters the package."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from unnaive.text.sections import field_kinds
 
 __all__ = ["Batch", "DataFile", "expand_pattern"]
 
-MOST_SHOWN = 10  # bad rows that a warning names
-SAMPLE_TEXTS = 20  # looked at to see whether documents are messages
+MOST_SHOWN = 10  # bad rows listed in a warning
+SAMPLE_TEXTS = 20  # inspected to detect e-mail messages
 
 
 @dataclass(frozen=True)
 class DataFile(ColumnOptions):
     """One or more files, folders with a folder for each class, databases, or "-" for stdin.
 
-    paths            a path, or several; one with *, ? or [ that is no file stands for all files like it
-    options          how to read; `options.log` tells afterwards what was found
-    default_columns  columns to take, where they are there, before any guess: those that a model was trained on
-    message          parts, e.g. subject-body, that take the place of texts which are e-mail messages; None for the
-                     texts as they are
+    paths            a path, or several; a path with *, ? or [ that is not a file is a pattern
+    options          how to read; afterwards `options.log` has what was found
+    default_columns  columns to prefer before guessing: those that a model was trained on
+    message          parts, e.g. subject-body, to read instead of the whole text of e-mail messages; None for the
+                     whole texts
 
     Format and columns are those of ColumnOptions, by keyword.
     """
@@ -54,23 +54,23 @@ class DataFile(ColumnOptions):
 
     @property
     def path(self) -> str:
-        """The path; of several, the first and how many more."""
+        """The path; of several, the first and the number of others."""
         more = len(self.paths) - 1
         return self.paths[0] if not more else f"{self.paths[0]} and {more} more"
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The name in messages."""
         return STDIN_NAME if self.path == STDIN else self.path
 
     @property
     def spelling(self) -> LabelSpelling:
-        """How labels are read beyond what stands in their cells."""
+        """How labels are read from their cells."""
         return LabelSpelling(self.ignore_label, self.label_prefix, self.lower_labels)
 
     @property
     def multilabel(self) -> bool | None:
-        """True if the options say that the data is multilabel; None if the data must tell."""
+        """True if the options say that the data is multilabel; None if the data decides."""
         return True if self.separator is not None or self.label_columns else None
 
     @property
@@ -91,13 +91,13 @@ class DataFile(ColumnOptions):
         return [path for given in self.paths for one in expand_pattern(given) for path in expand_mailboxes(one)]
 
     def describe(self) -> str:
-        """One line that says what was taken, once it was read: columns, header, rows."""
+        """One line about what was read: columns, header, rows."""
         return self.options.log.describe()
 
     def batches(self, *, labelled: bool, keep: bool = False) -> Iterator[Batch]:
-        """All documents, a batch at a time, in constant memory; label sets are empty unless `labelled`.
+        """All documents in batches, in constant memory; label sets are empty unless `labelled`.
 
-        With `keep` a batch of a table has all of its columns; those of the first file, if there are several.
+        With `keep`, a batch of a table has all of its columns; those of the first file, if there are several.
         """
         log = self._start_log()
         empty = missing = 0
@@ -108,10 +108,10 @@ class DataFile(ColumnOptions):
         self._warn_about_rows(log.rows, empty, missing)
 
     def corpus(self, *, unlabelled: bool = False) -> Corpus:
-        """All labelled documents at once. One label each is taken as the rule unless some row shows otherwise.
+        """All labelled documents at once; single-label unless some row has several labels.
 
-        In single-label data, rows without a label are left out and a warning counts them, or kept if `unlabelled`; in
-        multilabel data they are documents of no class.
+        In single-label data, rows without a label are left out with a warning, or kept if `unlabelled`; in multilabel
+        data they are documents without labels.
         """
         log = self._start_log()
         files = self.files()
@@ -140,16 +140,16 @@ class DataFile(ColumnOptions):
         return corpus
 
     def _spell_labels(self, corpus: Corpus) -> Corpus:
-        """The corpus with the labels of its folders as they are meant."""
+        """The corpus with the labels of its folders after the label options."""
         if not self.spelling:
             return corpus
         spelt = {names: self.spelling.apply(names) for names in set(corpus.labels)}
         return replace(corpus, labels=[spelt[names] for names in corpus.labels])
 
     def warn_about_labels(self, labels: Sequence[str], seen: int, unlabelled: int, *, multilabel: bool) -> None:
-        """The errors and warnings of `corpus` about the labels of all documents, for those that read them in batches.
+        """Check the labels of all documents like `corpus`, for callers that read them in batches.
 
-        labels  the distinct ones; `unlabelled` of the `seen` documents have none and are left out
+        labels  the distinct labels; `unlabelled` of the `seen` documents have none and are left out
         """
         warn_about_odd_labels(self.name, self.options.log.label_sizes())
         if multilabel or (self.options.log.format == "folder" and not self.ignore_label):
@@ -181,7 +181,7 @@ class DataFile(ColumnOptions):
                 yield batch
 
     def is_mail(self, texts: Sequence[str]) -> bool:
-        """Whether the documents, some of which are `texts`, are e-mail messages; then a warning says what is read."""
+        """Whether the documents, of which `texts` is a sample, are e-mail messages; then warn which parts are read."""
         step = max(1, len(texts) // SAMPLE_TEXTS)
         found = are_messages([texts[row] for row in range(0, len(texts), step)])
         if found:
@@ -191,7 +191,7 @@ class DataFile(ColumnOptions):
         return found
 
     def sample_texts(self) -> list[str]:
-        """A few documents, by which to judge all; none from stdin, which cannot be read twice, nor on an error."""
+        """A sample of documents; empty for stdin, which cannot be read twice, and on an error."""
         how = replace(self.options, log=ReadLog(), on_read=None, rows=SAMPLE_TEXTS)
         alone = replace(self, options=how, message=None)
         try:
@@ -204,11 +204,11 @@ class DataFile(ColumnOptions):
                 warnings.simplefilter("ignore", UnnaiveWarning)
                 first = next(iter(alone._read_tables(labelled=False)), None)
         except UnnaiveError:
-            return []  # said when all is read
+            return []  # reported when all is read
         return [] if first is None else list(first.texts[:SAMPLE_TEXTS])
 
     def tables(self, labelled: bool, keep: bool = False) -> Iterator[tuple[Table, Columns]]:
-        """Every file as a table, with the columns to take; those of the first file are taken of the others too."""
+        """Every file as a table, with the columns to read; the columns of the first file apply to all."""
         log = self.options.log
         columns: Columns | None = None
         for name, path, table in self._open(labelled):
@@ -255,7 +255,7 @@ class DataFile(ColumnOptions):
             yield name, path, with_vector_files(table, self.vector, self.name, len(files))
 
     def _expect_names(self) -> ReadOptions:
-        """The options with the names that a header may have, and without one where training had none."""
+        """The options with the expected names of a header, and without a header if training had none."""
         default = self.default_columns
         expected = [
             *self.text,
@@ -289,7 +289,7 @@ class DataFile(ColumnOptions):
 
 
 def _describe_skipped(skipped: Sequence[tuple[int, int]]) -> str:
-    """Which bad rows were left out, by their lines.
+    """List the bad rows that were left out, by line.
 
     >>> _describe_skipped([(5, 5)]), _describe_skipped([(5, 5), (7, 9)])
     ('a bad row left out, line 5', '2 bad rows left out: line 5, lines 7 to 9')

@@ -1,6 +1,6 @@
-"""The one table of file endings: what each is, who reads and who writes it; and the sentence for all others.
+"""The table of file endings: format, readers and writers of each, and the error for all others.
 
-Readers, writers and every message that lists endings ask here. Packed variants end in one of PACKINGS too.
+Readers, writers and every message that lists endings use it. Compressed variants also end in one of PACKINGS.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ PACKINGS = {".gz": "gzip", ".gzip": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 
 @dataclass(frozen=True)
 class Ending:
-    """An ending of files that hold documents.
+    """An ending of files with documents.
 
     suffix   with its dot, in lower case
     format   the name of the format, as --format has it
     read     whether every command that reads documents reads it
     written  whether every command that writes a table writes it
-    packed   whether it may be packed: x.csv.gz. The others are packed by themselves, or read from any place
+    packed   whether it may be compressed: x.csv.gz. Other formats are compressed already, or need random access
     spark    whether `--engine spark` reads and writes it
     """
 
@@ -70,7 +70,7 @@ DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 def split_ending(path: str | Path) -> tuple[str, str]:
-    """(the ending of a name, that of its packing), both in lower case and empty where there is none.
+    """(the ending of a name, the ending of its compression), in lower case and empty if there is none.
 
     >>> split_ending("mail/Tickets.CSV.gz"), split_ending("tickets.db"), split_ending("-")
     (('.csv', '.gz'), ('.db', ''), ('', ''))
@@ -93,7 +93,7 @@ def list_endings(endings: Iterable[str]) -> str:
 
 
 def choose_ending(path: str | Path, endings: Iterable[str], what: str) -> str:
-    """The ending of a file that is to be written, if it is one of `endings`; else the one sentence that lists them.
+    """The ending of a file to write, if it is one of `endings`; otherwise an error that lists them.
 
     >>> choose_ending("curve.gif", FIGURES, "a figure")
     Traceback (most recent call last):
@@ -111,7 +111,7 @@ def _check_ending(path: str | Path, ending: str, endings: Iterable[str], what: s
 
 
 def written_format(path: Path | None, *, as_json: bool = False) -> str:
-    """The format of a table that is to be written: as its name says, CSV where it has no ending or goes to stdout.
+    """The format of a table to write, by its name; CSV for stdout or without an ending.
 
     >>> written_format(Path("labelled.tab.gz")), written_format(None, as_json=True)
     ('tsv', 'jsonl')
@@ -133,7 +133,7 @@ def written_format(path: Path | None, *, as_json: bool = False) -> str:
 
 
 def read_format(path: str) -> str | None:
-    """The format of a file that is to be read, as its name says; None where only its content tells.
+    """The format of a file to read, by its name; None if only its content shows it.
 
     >>> read_format("tickets.csv.gz"), read_format("tickets.dat")
     ('csv', None)
@@ -150,7 +150,7 @@ def read_format(path: str) -> str | None:
 
 
 def check_packing(path: str) -> None:
-    """An error if a file is packed whose format must not be."""
+    """Raise an error if a file is compressed whose format does not allow it."""
     ending, packing = split_ending(path)
     if ending in ENDINGS and not ENDINGS[ending].packed:
         kinds = list_endings(one.suffix for one in ENDINGS.values() if one.packed)
@@ -158,7 +158,7 @@ def check_packing(path: str) -> None:
 
 
 def spark_format(path: str | Path) -> str | None:
-    """The format of a file or folder as Spark reads and writes it, by its name; None where the name does not tell.
+    """The format of a file or folder for Spark, by its name; None if the name does not show it.
 
     >>> spark_format("s3a://bucket/tickets.parquet"), spark_format("tickets.db")
     ('parquet', None)

@@ -1,4 +1,4 @@
-"""A folder that the kernel begins to read while Python still imports what learns from it: importing takes as long."""
+"""Let the kernel read a folder while Python imports the modules of training, which takes as long."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from unnaive.io.mail_tables import is_mailbox
 from unnaive.text.backend import kernel
 
 FILES_AT_A_TIME = 512
-MOST_AHEAD = 64 << 20  # bytes that may wait to be learnt from
+MOST_AHEAD = 64 << 20  # bytes that may wait for training
 
 
 class FolderAhead:
     """The files of a folder for each class, their labels, and a thread that reads them.
 
-    It is the kernel's own: it needs neither Python nor NumPy, which may not be there yet.
+    It is a thread of the kernel: it needs neither Python nor NumPy, which may not be imported yet.
     """
 
     def __init__(self, path: str, files: list[str], labels: list[str]) -> None:
@@ -27,13 +27,13 @@ class FolderAhead:
         self._reader = kernel.FilesAhead([fsencode(file) for file in files], FILES_AT_A_TIME, MOST_AHEAD)
 
     def take_reader(self) -> Any:
-        """What `text.files.take_files` takes texts from, once; then None, and files are read as any others."""
+        """The source of `text.files.take_files`, once; then None, and files are read normally."""
         reader, self._reader = self._reader, None
         return reader
 
 
 def read_folder_ahead(paths: Sequence[str], format: str | None, *, follow_links: bool) -> FolderAhead | None:
-    """Begin to read what the paths name, if that is a folder for each class; None for anything else."""
+    """Start reading the paths if they are a folder with a folder for each class; otherwise None."""
     if kernel is None or len(paths) != 1 or format not in (None, "folder"):
         return None
     (path,) = paths
@@ -41,5 +41,5 @@ def read_folder_ahead(paths: Sequence[str], format: str | None, *, follow_links:
         return None
     try:
         return FolderAhead(path, *list_class_files(path, follow_links=follow_links))
-    except BadData:  # said when the folder is read, after what is wrong with the options
+    except BadData:  # reported when the folder is read, after errors of the options
         return None

@@ -1,7 +1,7 @@
-"""Which files a folder holds, and whether they are ours to read.
+"""The files of a folder, and which of them may be read.
 
-Links that lead out of the folder, pipes and devices are refused: a folder that came from elsewhere must not make
-us read what it does not hold, or wait for ever.
+Links out of the folder, pipes and devices are refused: a folder from elsewhere must not make us read other files, or
+block.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ def is_dataset_folder(path: str) -> bool:
 
 
 def list_class_files(folder: str | Path, *, follow_links: bool = False) -> tuple[list[str], list[str]]:
-    """Paths of all files below the folder's subfolders and, for each, the name of its subfolder; both sorted.
+    """Paths of all files in the subfolders of a folder and, for each, the name of its subfolder; both sorted.
 
-    Hidden files and folders are left out. Files outside a subfolder have no class; they give a warning.
+    Hidden files and folders are left out. Files outside a subfolder have no class, with a warning.
     """
     paths: list[str] = []
     labels: list[str] = []
@@ -47,7 +47,7 @@ def list_class_files(folder: str | Path, *, follow_links: bool = False) -> tuple
 
 
 def list_files(folder: str | Path, *, follow_links: bool = False, root: str | Path | None = None) -> Iterator[str]:
-    """Paths of all files below a folder, sorted, hidden ones left out; folders may be nested in any depth.
+    """Paths of all files below a folder, sorted, without hidden ones, at any depth.
 
     Links must stay inside `root`, by default the folder, unless `follow_links`.
     """
@@ -62,7 +62,7 @@ def list_files(folder: str | Path, *, follow_links: bool = False, root: str | Pa
             yield entry.path
         elif not follow_links or (real := os.path.realpath(entry.path)) not in seen:
             if follow_links:
-                seen.add(real)  # a link back to a folder above would never end
+                seen.add(real)  # a link to a parent folder would never end
             waiting.append(iter(_scan(entry.path)))
 
 
@@ -74,13 +74,13 @@ def _scan(folder: str | Path) -> list[os.DirEntry[str]]:
         name = str(folder) if len(str(folder)) <= 400 else str(folder)[:77] + "..."
         raise BadData(f"folder {name} cannot be read ({problem.strerror}); check its permissions") from problem
     names = {entry.name for entry in shown}
-    if {"cur", "new"} <= names:  # a Maildir: what else lies there are its server's own files
+    if {"cur", "new"} <= names:  # a Maildir: other files in it belong to its server
         return [entry for entry in shown if entry.name in ("cur", "new")]
     return shown
 
 
 def _is_folder(entry: os.DirEntry[str], root: str | Path, follow_links: bool) -> bool:
-    """Whether an entry is a folder; anything but a folder or a file that lies inside the root is refused."""
+    """Whether an entry is a folder; refuse anything but a folder or file inside the root."""
     if entry.is_symlink() and not follow_links:
         inside = Path(os.path.realpath(entry.path)).is_relative_to(os.path.realpath(root))
         if not inside or entry.is_dir():

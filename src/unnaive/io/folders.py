@@ -1,4 +1,4 @@
-"""Files that are documents: a folder with a folder for each class, or files named one by one."""
+"""Files that are documents: a folder with a folder for each class, or single files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from unnaive.text.files import read_files, take_files
 
 
 def read_folder(path: str, options: ReadOptions) -> Corpus:
-    """All files of a folder per class, their texts in one buffer; ids are paths inside the folder."""
+    """All files of a folder with a folder for each class, their texts in one buffer.
+
+    Ids are paths inside the folder.
+    """
     paths, labels, reader = _list_classes(path, options)
     texts = TextChunks(list(_read(paths, options, reader, FILES_AT_A_TIME if reader else len(paths))))
     _warn_about_encodings(path, paths, texts.encodings)
@@ -27,7 +30,7 @@ def read_folder(path: str, options: ReadOptions) -> Corpus:
 
 
 def sample_folder(path: str, options: ReadOptions, size: int) -> list[str]:
-    """The texts of a few files of a folder for each class, spread over all of them."""
+    """A sample of the texts of such a folder, from all classes."""
     ahead = options.ahead
     files = ahead.files if ahead is not None and ahead.path == path else _list_classes(path, options)[0]
     chosen = files[:: max(1, len(files) // size)][:size]
@@ -35,7 +38,7 @@ def sample_folder(path: str, options: ReadOptions, size: int) -> list[str]:
 
 
 class FilesTable(Table):
-    """Each file a document: id (its path as given), text."""
+    """Each file is a document: id (its path), text."""
 
     names: tuple[str, ...] = ("id", "text")
     known: Mapping[str, str] = {"id": "id", "text": "text"}
@@ -47,20 +50,20 @@ class FilesTable(Table):
         self._reader: Any = None
 
     def kept_names(self) -> tuple[str, ...]:
-        """None: a file is a document, and no row of a table."""
+        """Empty: a file is a document, not a row of a table."""
         return ()
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
-        """The wanted columns, some files at a time."""
+        """The wanted columns, in batches of files."""
         for texts, labels, ids in self.documents():
             columns: dict[str, list[Any]] = {"id": list(ids), "text": list(texts), "label": list(labels)}
             yield [columns[name] for name in wanted]
 
     def documents(self) -> Iterator[tuple[TextBuffer, Sequence[str], Sequence[str]]]:
-        """(texts in one buffer, labels, ids), some files at a time."""
+        """(texts in one buffer, labels, ids), in batches of files."""
         odd: dict[int, str] = {}
         start = 0
-        reader, self._reader = self._reader, None  # which gives them once
+        reader, self._reader = self._reader, None  # it can be used once
         for texts in _read(self._files, self._options, reader):
             part = slice(start, start + len(texts))
             odd |= {start + row: encoding for row, encoding in texts.encodings.items()}
@@ -87,7 +90,7 @@ class FolderTable(FilesTable):
 
 
 def _list_classes(path: str, options: ReadOptions) -> tuple[list[str], list[str], Any]:
-    """(files, their labels, what reads them already or None) of a folder for each class."""
+    """(files, their labels, the reader that has started on them or None) of a folder with a folder for each class."""
     ahead = options.ahead
     if ahead is not None and ahead.path == path:
         return ahead.files, ahead.labels, ahead.take_reader()
@@ -97,7 +100,7 @@ def _list_classes(path: str, options: ReadOptions) -> tuple[list[str], list[str]
 def _read(
     files: Sequence[str], options: ReadOptions, reader: Any = None, at_a_time: int = FILES_AT_A_TIME
 ) -> Iterator[TextBuffer]:
-    """The files' texts, some at a time; from the `reader` that has begun to read them, if there is one."""
+    """The texts of the files in batches; from the `reader` that has started, if there is one."""
     encoding = options.encoding or CODE_PAGES.get(options.language)
     for start in range(0, len(files), at_a_time):
         part = files[start : start + at_a_time]

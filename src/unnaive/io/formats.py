@@ -1,4 +1,4 @@
-"""Which format a file has, by its name and its first lines, and the table that reads it."""
+"""The format of a file, by its name and first lines, and the table that reads it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _open(path: str, format: str | None, options: ReadOptions, *, labelled: bool
 
 
 def read_rows(path: str | Path) -> Iterator[dict[str, Any]]:
-    """The rows of a table with a header, in any format: for what commands are told in tables, such as findings."""
+    """The rows of a table with a header, in any format: for tables of a command, such as findings."""
     name, table = open_table(str(path), None, ReadOptions(header=True), labelled=True)
     names = table.kept_names()
     if not names:
@@ -77,7 +77,7 @@ def read_rows(path: str | Path) -> Iterator[dict[str, Any]]:
 
 
 def find_format(path: str) -> str | None:
-    """The format that a name tells; None where only the content can.
+    """The format by a name; None if only the content shows it.
 
     >>> find_format("tickets.csv.gz"), find_format("sqlite:notes.db?table=notes"), find_format("-")
     ('csv', 'sqlite', None)
@@ -113,7 +113,7 @@ def sniff_table(path: str, options: ReadOptions, *, labelled: bool, is_text: boo
 
 
 def _find_mail(start: str, *, labelled: bool) -> str | None:
-    """Whether a file whose first lines are `start` is a mailbox, or one message; messages alone have no labels."""
+    """Whether a file with the first lines `start` is a mailbox, or one message; single messages have no labels."""
     if not is_message(start):
         return None
     return "mbox" if start.startswith("From ") else None if labelled else "message"
@@ -143,12 +143,12 @@ def _find_kind(lines: Sequence[str], name: str, options: ReadOptions, *, labelle
 
 
 def split_row(line: str) -> list[str]:
-    """The cells of a line by the delimiter that fits it."""
+    """The cells of a line by the best delimiter."""
     return next(csv.reader([line.strip("\r\n")], delimiter=find_delimiter([line])), [])
 
 
 def _is_header(cells: Sequence[str], expected: Sequence[str]) -> bool:
-    """Whether a first line is a header: it has a name that is expected, or a usual name of a text column."""
+    """Whether a first line is a header: it has an expected name, or a usual name of a text column."""
     names = [cell.strip().casefold() for cell in cells]
     wanted = {name.strip().casefold() for name in expected if not name.isdecimal()}
     if wanted & set(names):

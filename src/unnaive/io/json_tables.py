@@ -17,15 +17,15 @@ from unnaive.io.sources import Lines, read_lines
 from unnaive.io.tables import SAMPLE_ROWS, Table, TableSample, split_into_batches
 from unnaive.text.sections import field_kinds
 
-DEEPEST_KEY = 6  # of nested keys that can be named with dots
-WHOLE_ARRAY = 16  # times the longest line: what an array, which is read whole, may have
-LABELS = "labels"  # the column that an annotation tool's records get
-ANNOTATION_KEYS = ("annotations", "completions", "answer", "cats")  # by one of which such a record is known
+DEEPEST_KEY = 6  # maximum depth of keys with dots
+WHOLE_ARRAY = 16  # times the maximum line: the limit of an array, which is read whole
+LABELS = "labels"  # the column of labels in records of an annotation tool
+ANNOTATION_KEYS = ("annotations", "completions", "answer", "cats")  # keys by which such a record is recognised
 ABSENT_KEY = object()
 
 
 class JsonTable(Table):
-    """One JSON object a line; a file that is one JSON array of objects is read whole."""
+    """One JSON object per line; a file that is one JSON array of objects is read whole."""
 
     def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
         self.path, self.options, self.is_file = path, options, lines is None
@@ -95,7 +95,7 @@ class JsonTable(Table):
         return {name: [None if value is ABSENT_KEY else value for value in column] for name, column in values.items()}
 
     def kept_names(self) -> tuple[str, ...]:
-        """The keys at the top; those that a record lacks are None in it."""
+        """The top-level keys; None for those that a record lacks."""
         self._optional = tuple(dict.fromkeys(name for record in self.records for name in record))
         return self._optional
 
@@ -119,7 +119,7 @@ class JsonTable(Table):
 
 
 def _options_for(path: str, options: ReadOptions) -> ReadOptions:
-    """A file that is one array may be one line; such a line is longer than one of JSON lines may be."""
+    """The maximum length of the first line: a file that is one array may be one long line."""
     from dataclasses import replace
 
     return replace(options, max_line=WHOLE_ARRAY * options.max_line) if split_ending(path)[0] == ".json" else options
@@ -162,7 +162,7 @@ def encode_json_record(record: Any, fields: Sequence[str]) -> str:
 
 
 def describe_json_error(problem: Exception) -> str:
-    """What is wrong in a line, without the line number that the library counts from the line itself."""
+    """The error of a line, without the line number of the library, which counts from this line."""
     if isinstance(problem, RecursionError):
         return "its brackets are nested too deeply"
     return f"{problem.msg}, column {problem.colno}" if isinstance(problem, json.JSONDecodeError) else str(problem)
@@ -173,10 +173,10 @@ def _measure(row: list[Any]) -> int:
 
 
 def convert_annotation(record: RowValues) -> RowValues | None:
-    """A record of an annotation tool with its labels as a list under `labels`; others as they are, None to leave out.
+    """A record of an annotation tool with its labels as a list under `labels`; None to skip it; others unchanged.
 
-    Label Studio: the choices of the first annotation that was not cancelled. Prodigy: what was accepted; tasks that
-    were ignored are left out. spaCy: categories of a half or more.
+    Label Studio: the choices of the first annotation that was not cancelled. Prodigy: accepted tasks; ignored ones are
+    skipped. spaCy: categories with a score of at least 0.5.
 
     >>> convert_annotation({"text": "hi", "label": "POS", "answer": "reject"})["labels"]
     []

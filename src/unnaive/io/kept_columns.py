@@ -1,4 +1,4 @@
-"""Columns of a table that are handed on as they are: bytes in memory, Python values where somebody asks for them."""
+"""Columns of a table that are passed through: bytes in memory, Python values on demand."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Labels that are hardly meant as classes, each with the sentence that says so and the option that mends it.
+"""Labels that are probably not classes, each with a message and the option that corrects it.
 
-Missing values, one class in several spellings, fastText's prefix, classes of a single document. Reading warns of them
-and `unnaive audit` lists them; nothing is changed before somebody says so.
+Missing values, one class in several spellings, fastText's prefix, classes of a single document. Readers warn about them
+and `unnaive audit` lists them; nothing is changed without an option.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ MISSING = frozenset(
     ("nan", "none", "null", "n/a", "#n/a", "na", "<na>", "nil", "nat", "undefined", "missing", "-", "?")
 )
 PREFIX = "__label__"  # fastText's
-LARGE = 10  # documents of the largest class, from which on a class of one is worth a word
-SHOWN = 5  # labels in a sentence
-MOST_OPTIONS = 16  # --ignore-label in a sentence that is to be copied
+LARGE = 10  # documents of the largest class, from which a class of one document is reported
+SHOWN = 5  # labels in a message
+MOST_OPTIONS = 16  # maximum number of --ignore-label options in a message
 
 
 @dataclass(frozen=True)
 class LabelSpelling:
-    """How labels are read beyond what stands in the cell.
+    """How labels are normalised.
 
-    ignored  labels that stand for no label, as they are spelt in the file
-    prefix   taken off where a label begins with it
-    lower    whether labels are read in lower case, with single spaces
+    ignored  labels that mean no label, as spelt in the file
+    prefix   removed from the start of labels
+    lower    whether labels are converted to lower case, with single spaces
     """
 
     ignored: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class LabelSpelling:
         return bool(self.ignored or self.prefix or self.lower)
 
     def apply(self, labels: tuple[str, ...]) -> tuple[str, ...]:
-        """The labels of one document as they are meant, each once.
+        """The labels of one document after normalisation, each once.
 
         >>> LabelSpelling(("N/A",), "__label__", lower=True).apply(("N/A", "__label__Sport", "sport"))
         ('sport',)
@@ -56,7 +56,7 @@ class LabelSpelling:
 
 
 def fold_label(label: str) -> str:
-    """A label in lower case with single spaces; accents as one character, the dot of İ without a mark of its own.
+    """A label in lower case with single spaces; accents as one character, İ as i.
 
     >>> fold_label("Log  In"), fold_label("GİRİŞ"), len(fold_label("cafe\u0301"))
     ('log in', 'giriş', 4)
@@ -65,7 +65,7 @@ def fold_label(label: str) -> str:
 
 
 def is_missing_value(cell: str) -> bool:
-    """Whether a cell holds nothing but what programs write for a value that is not there.
+    """Whether a cell contains only a marker of a missing value.
 
     >>> is_missing_value("NaN"), is_missing_value("none of these")
     (True, False)
@@ -74,7 +74,7 @@ def is_missing_value(cell: str) -> bool:
 
 
 def missing_labels(sizes: Mapping[str, int]) -> list[str]:
-    """Labels that programs write for a value that is not there.
+    """Labels that are markers of missing values.
 
     >>> missing_labels({"sport": 9, "NaN": 2, "N/A": 1})
     ['NaN', 'N/A']
@@ -83,7 +83,7 @@ def missing_labels(sizes: Mapping[str, int]) -> list[str]:
 
 
 def alike_labels(sizes: Mapping[str, int]) -> list[list[str]]:
-    """Groups of labels that differ in case and spaces alone, each with its largest first; missing values are none.
+    """Groups of labels that differ only in case and spaces, the largest first; without missing values.
 
     >>> alike_labels({"Politics": 2, "sport": 3, "politics": 9})
     [['politics', 'Politics']]
@@ -105,7 +105,7 @@ def prefixed_labels(sizes: Mapping[str, int]) -> list[str]:
 
 
 def labels_of_one_document(sizes: Mapping[str, int]) -> list[str]:
-    """Classes of one document beside a class of ten or more; of those that are missing values, nothing is said.
+    """Classes of one document if there is a class of ten or more; without missing values.
 
     >>> labels_of_one_document({"sport": 12, "cricket": 1}), labels_of_one_document({"sport": 2, "cricket": 1})
     (['cricket'], [])
@@ -116,7 +116,7 @@ def labels_of_one_document(sizes: Mapping[str, int]) -> list[str]:
 
 
 def label_sentences(sizes: Mapping[str, int]) -> list[str]:
-    """One sentence for each thing that is odd about the labels, documents of each given in `sizes`.
+    """One sentence for each problem of the labels, with `sizes` in documents.
 
     >>> for sentence in label_sentences({"sport": 12, "Sport": 2, "NaN": 1, "cricket": 1}): print(sentence)
     the label NaN (1 document) looks like a missing value; to leave it out say --ignore-label NaN
@@ -157,7 +157,7 @@ def label_sentences(sizes: Mapping[str, int]) -> list[str]:
 
 
 def warn_about_odd_labels(name: str, sizes: Mapping[str, int]) -> None:
-    """Say what is odd about the labels of a file, one warning each."""
+    """Warn about each problem of the labels of a file."""
     for sentence in label_sentences(sizes):
         warnings.warn(f"{name}: {sentence}", UnnaiveWarning, stacklevel=4)
 

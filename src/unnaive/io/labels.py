@@ -1,4 +1,4 @@
-"""The labels of a document from what a file has: a word, several with a separator, a list, an object, flags."""
+"""The labels of a document from a file: a word, several with a separator, a list, an object, or flags."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unnaive.base.errors import BadData, UnnaiveWarning
 from unnaive.io.corpus import Corpus, Labels
 from unnaive.io.profiles import is_list_text
 
-LISTS = "list"  # as a separator: the cells are lists as JSON or Python writes them
+LISTS = "list"  # as a separator: the cells are lists in JSON or Python syntax
 YES = frozenset(("1", "1.0", "true", "t", "yes", "y", "x"))
 NO = frozenset(("", "0", "0.0", "false", "f", "no", "n", "none", "nan"))
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
@@ -33,7 +33,7 @@ def parse_labels(value: Any, separator: str | None = None) -> Labels:
     elif isinstance(value, dict):
         names = _parse_object(value)
     else:
-        names = () if value is None or value != value else (value,)  # NaN is no label
+        names = () if value is None or value != value else (value,)  # NaN is not a label
     return tuple(dict.fromkeys(name for name in map(_spell, names) if name))
 
 
@@ -44,7 +44,7 @@ def _split(value: str, separator: str | None) -> Sequence[str]:
 
 
 def parse_list(text: str) -> list[str]:
-    """The items of a list as JSON, Python or numpy writes it.
+    """The items of a list in JSON, Python or numpy syntax.
 
     >>> parse_list('["a", "b"]'), parse_list("['a' 'b']"), parse_list("[a, b]"), parse_list("[]")
     (['a', 'b'], ['a', 'b'], ['a', 'b'], [])
@@ -57,7 +57,7 @@ def parse_list(text: str) -> list[str]:
 
 
 def _parse_object(value: dict[Any, Any]) -> Sequence[Any]:
-    """Scores by label, as spaCy's `cats`: those of a half or more; or Label Studio's choices."""
+    """Scores by label, as in spaCy's `cats`: those of at least 0.5; or Label Studio's choices."""
     if list(value) == ["choices"] and isinstance(value["choices"], list):
         return value["choices"]
     if not value or not all(isinstance(score, (int, float)) for score in value.values()):
@@ -80,7 +80,7 @@ def describe_kind(value: Any) -> str:
 
 
 def name_flags(columns: Sequence[str], patterns: Sequence[str] = ()) -> list[str]:
-    """The label of each column of zeros and ones: what the star of the pattern stands for, else its name.
+    """The label of each column of zeros and ones: what the star of the pattern matches, else its name.
 
     >>> name_flags(["tag_bug", "tag_login", "urgent"], ["tag_*", "urgent"])
     ['bug', 'login', 'urgent']
@@ -117,7 +117,7 @@ def holds_lists(values: Sequence[Any]) -> bool:
 
 
 def suggest_separator(corpus: Corpus) -> None:
-    """A hint where cells look multilabel: their parts are labels by themselves, or of other cells too."""
+    """Warn if cells look multilabel: their parts are labels by themselves, or of other cells too."""
     cells = [names[0] for names in corpus.labels if len(names) == 1]
     classes = set(cells)
     for separator in (";", "|", ","):
@@ -130,7 +130,7 @@ def suggest_separator(corpus: Corpus) -> None:
 
 
 def _find_joined(joined: list[str], classes: set[str], separator: str) -> str | None:
-    """A cell whose parts are labels elsewhere; a comma is common inside one label, so there most parts must be."""
+    """A cell whose parts are labels elsewhere; a comma is common inside a label, so most parts must be labels then."""
     parts = {name: parse_labels(name, separator) for name in joined}
     uses = Counter(part for name in joined for part in parts[name])
     known = classes | ({part for part, count in uses.items() if count > 1} if len(joined) > 2 else set())

@@ -1,8 +1,8 @@
-"""Mailboxes as tables of messages: a file in mbox, packed or not, and a Maildir.
+"""Mailboxes as tables of messages: an mbox file, compressed or not, and a Maildir.
 
-Each message is a row: its text is the message as it was sent, and its header fields are columns, by which labels may be
-named: --label x-gmail-labels. `folder` is the mailbox that it lies in. Which parts of a message are read is said when
-terms are counted, or by the source (io/datafiles.py).
+Each message is a row: its text is the message as sent, and its header fields are columns, which may have the labels:
+--label x-gmail-labels. `folder` is its mailbox. The parts of a message to read are set when terms are counted, or by
+the source (io/datafiles.py).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from unnaive.io.sources import CODE_PAGES, WESTERN, Lines, decode_code_page, ope
 from unnaive.io.tables import Table, TableSample, split_into_batches
 from unnaive.text.messages import header_fields
 
-SHOWN = ("id", "from", "to", "date", "subject")  # columns that predictions are written beside
-SAMPLE_MESSAGES = 50  # of which the header fields become columns
-# fields of transport, which are no columns
+SHOWN = ("id", "from", "to", "date", "subject")  # columns to write before predictions
+SAMPLE_MESSAGES = 50  # messages whose header fields become columns
+# transport fields, which are not columns
 _TRANSPORT = re.compile(
     r"received|return-path|delivered-to|message-id|mime-version|content-.*|dkim-.*|arc-.*|authentication-results|"
     r"references|in-reply-to|x-received|x-google-.*|x-gm-.*|from|to|date|subject|path|lines|xref|status|x-status|x-uid"
@@ -33,7 +33,7 @@ _CHARSET = re.compile(
 
 
 class MailTable(Table):
-    """Messages as rows; a subclass has `_messages`, which gives (folder, raw message) of each."""
+    """Messages as rows; a subclass has `_messages`, which yields (folder, raw message)."""
 
     header = "each message a document"
 
@@ -58,16 +58,16 @@ class MailTable(Table):
             yield {**fields, "id": name, "folder": folder, "text": text}
 
     def kept_names(self) -> tuple[str, ...]:
-        """Who, when and what about; never the message itself."""
+        """Sender, date and subject, without the message."""
         return SHOWN
 
     def accept_name(self, name: str) -> None:
-        """Let a header field be called as it is written in the message, X-Label for instance."""
+        """Allow a header field to be named as in the message, such as X-Label."""
         if name not in self.names:
             self.names = tuple(name if column == name.lower() else column for column in self.names)
 
     def sample(self) -> TableSample:
-        """The first message: header fields are taken for labels only if somebody names them."""
+        """The first message: header fields are labels only if the user names them."""
         return {name: [row.get(name.lower(), "") for row in self._start[:1]] for name in self.names}
 
     def sample_texts(self) -> list[str]:
@@ -82,7 +82,7 @@ class MailTable(Table):
 
 
 class MboxTable(MailTable):
-    """A file of messages, each behind a line that begins with "From ", as Thunderbird and Gmail's Takeout write it."""
+    """A file of messages, each after a line that begins with "From ", as Thunderbird and Gmail's Takeout write it."""
 
     def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
         self._given = lines
@@ -101,7 +101,7 @@ class MboxTable(MailTable):
 
 
 class MessageTable(MailTable):
-    """One message, as a mail server hands it to a program."""
+    """One message, as a mail server passes it to a program."""
 
     def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
         self._lines = lines
@@ -113,7 +113,7 @@ class MessageTable(MailTable):
 
 
 class MessageFolderTable(MailTable):
-    """A folder of .eml files, each a message, whose id is the name of its file."""
+    """A folder of .eml files, each a message with the file name as id."""
 
     def _messages(self) -> Iterator[tuple[str, bytes]]:
         for path in self._files():
@@ -147,7 +147,7 @@ class MaildirTable(MailTable):
 
 
 def maildir_folders(root: Path) -> list[tuple[str, Path]]:
-    """(its name, its path) of a Maildir, called INBOX, and of those inside of it."""
+    """(name, path) of a Maildir, called INBOX, and of those inside it."""
     inside = sorted(one for one in root.iterdir() if one.name.startswith(".") and is_maildir(one))
     return [("INBOX", root), *((one.name.removeprefix("."), one) for one in inside)]
 
@@ -195,7 +195,7 @@ def mailbox_name(path: str) -> str:
 
 
 def split_mbox(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """The messages of an mbox without their "From " lines; ">From " at the start of a line stands for "From ".
+    """The messages of an mbox without their "From " lines; ">From " at the start of a line becomes "From ".
 
     >>> lines = b"From ann Mon\\nSubject: a\\n\\n>From me\\n\\nFrom bob Tue\\n\\n".splitlines(keepends=True)
     >>> list(split_mbox(lines))
@@ -209,7 +209,7 @@ def split_mbox(lines: Iterable[bytes]) -> Iterator[bytes]:
                 yield _join_message(held)
             held = []
         elif held is None:
-            held = [b""] if line.strip() else None  # no mbox, which the caller says
+            held = [b""] if line.strip() else None  # not an mbox, which the caller reports
             if held is not None:
                 yield b""
                 return
@@ -221,12 +221,12 @@ def split_mbox(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _join_message(lines: list[bytes]) -> bytes:
-    """The lines of a message without the empty one that an mbox puts behind it."""
+    """The lines of a message without the empty line that an mbox adds."""
     return b"".join(lines[:-1] if lines and not lines[-1].strip() else lines)
 
 
 def decode_message(raw: bytes, encoding: str | None, code_page: str) -> str:
-    """A message as text: UTF-8 if it is, else in the encoding named, the charset that it states, or the code page."""
+    """A message as text: UTF-8 if valid, else in the given encoding, its stated charset, or the code page."""
     stated = _CHARSET.search(raw[: 1 << 16])
     for candidate in ("utf-8", encoding, stated[1].decode("ascii", "replace") if stated else None):
         try:

@@ -1,7 +1,7 @@
 """The native parser of CSV and JSON lines: blocks of whole rows → columns of bytes, parsed by several threads.
 
-Only what the native reader reads exactly as our own readers do is read so; anything unusual (another encoding, NULs, a
-row that does not fit) is NotPlain and left to them, which also find the words for what is wrong.
+It reads only what it reads exactly like our Python readers; anything unusual (another encoding, NULs, a ragged row) is
+NotPlain and left to them, which also report what is wrong.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ try:
 except ImportError:  # built without a compiler
     native = None
 
-BLOCK = 8 << 20  # bytes that are parsed at a time, at most
+BLOCK = 8 << 20  # maximum bytes parsed at a time
 LINES = 1 << 16  # bytes at the end of a block that are searched at a time for the end of a line
 PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff")
-MISSING, STRING = 0, 1  # kinds of cells: a key that a record lacks, a string; 2 is other JSON as it stands in the file
+MISSING, STRING = 0, 1  # kinds of cells: a key that a record lacks, a string; 2 is other JSON as it is in the file
 
 Made = TypeVar("Made")
 
@@ -46,7 +46,7 @@ class NotPlain(Exception):
 
 @dataclass(frozen=True, eq=False)
 class ColumnCells:
-    """One column of some rows: the bytes of all cells, where each starts and the last ends, and the kind of each."""
+    """One column of some rows: the bytes of all cells, their offsets, and the kind of each."""
 
     blob: Bytes
     offsets: Ids
@@ -60,13 +60,13 @@ class ColumnCells:
         return ColumnCells(self.blob, self.offsets[start : stop + 1], self.kinds[start:stop])
 
     def texts(self, *, missing: bool = False) -> TextBuffer:
-        """The cells as texts; NotPlain if one is no string, and with `missing` not missing either: then it is empty."""
+        """The cells as texts; NotPlain if one is not a string; with `missing`, missing cells are empty."""
         if not bool(((self.kinds == STRING) | (missing & (self.kinds == MISSING))).all()):
             raise NotPlain
         return TextBuffer(self.blob, self.offsets)
 
     def values(self) -> list[Any]:
-        """The cells as Python values; None for a key that is not there."""
+        """The cells as Python values; None for a missing key."""
         strings = TextBuffer(self.blob, self.offsets)
         if bool((self.kinds == STRING).all()):
             return list(strings)
@@ -82,7 +82,7 @@ class ColumnCells:
 
 
 def distinct_strings(strings: TextBuffer) -> tuple[NDArray[np.int32], list[int]]:
-    """(a code for each string, the row where each code first is); NotPlain without the native reader."""
+    """(a code for each string, the first row of each code); NotPlain without the native reader."""
     if native is None:
         raise NotPlain
     codes, firsts = native.cell_codes(strings.blob, strings.offsets)
@@ -97,7 +97,7 @@ CellBatch = dict[str, ColumnCells]
 
 
 def read_json(table: JsonTable, columns: Columns) -> Iterator[CellBatch]:
-    """The rows of a file of JSON lines; keys that are only kept may be missing in some."""
+    """The rows of a JSON lines file; columns that are only kept may be missing in some rows."""
     names = list(dict.fromkeys(columns.names))
     kept = set(columns.kept) - set(columns.names[: len(columns.names) - len(columns.kept)])
     wanted = [name for name in names if name not in kept] + [name for name in names if name in kept]
@@ -133,9 +133,9 @@ def read_csv(table: CsvTable, columns: Columns) -> Iterator[CellBatch]:
 def json_line_columns(
     data: Bytes, names: Sequence[str], longest: int
 ) -> tuple[list[ColumnCells], NDArray[np.int64]] | None:
-    """(columns of whole lines, where the line of each row starts and ends); None where Python must read them.
+    """(columns of whole lines, start and end of the line of each row); None if Python must read them.
 
-    The second has two numbers for each row: blank lines are no rows. `longest` is the most bytes of a line.
+    The second has two numbers for each row: blank lines are not rows. `longest` is the maximum bytes of a line.
 
     >>> lines = np.frombuffer(b'{"text": "a"}\\n\\n{"text": "b"}', np.uint8)
     >>> (texts,), bounds = json_line_columns(lines, ["text"], 100)
@@ -147,7 +147,7 @@ def json_line_columns(
 
 
 def lines_end(block: Bytes) -> int:
-    """Where the last whole line of a block ends: 0 where it has none."""
+    """The end of the last whole line of a block; 0 if it has none."""
     start = len(block)
     while start:
         start, end = max(0, start - LINES), start
@@ -165,11 +165,12 @@ def _parsed(
     cut: Callable[[Bytes], int],
     skipped: int = 0,
 ) -> Iterator[CellBatch]:
-    """What `parse(block, whether it is the first)` makes of each block of whole rows, in the order of the file.
+    """The results of `parse(block, whether it is the first)` for each block of whole rows, in the order of the file.
 
-    skipped  bytes at the start of the file, behind a byte-order mark, that are no rows
+    skipped  bytes at the start of the file, after a byte-order mark, that are not rows
     """
-    spare: list[Bytes] = []  # buffers whose rows have been parsed: new ones take longer to touch than to fill
+    # buffers whose rows have been parsed, for reuse: touching new memory takes longer than filling it
+    spare: list[Bytes] = []
 
     def work(numbered: tuple[int, tuple[Bytes, int]]) -> tuple[int, Any]:
         number, (buffer, size) = numbered
@@ -189,10 +190,10 @@ def _parsed(
 def _blocks(
     path: str, options: ReadOptions, cut: Callable[[Bytes], int], spare: list[Bytes], skipped: int
 ) -> Iterator[tuple[Bytes, int]]:
-    """(buffer, its bytes of whole rows) of a file without its byte-order mark: `cut` tells where the last one ends.
+    """(buffer, its bytes of whole rows) of a file without its byte-order mark: `cut` finds the end of the last row.
 
-    Buffers are taken from `spare` where it has some. NotPlain where the file is packed or UTF-16, where the options
-    ask for something else, and where a row is very long.
+    Buffers are taken from `spare` if it has some. NotPlain if the file is compressed or UTF-16, if the options ask for
+    something else, and if a row is very long.
     """
     utf8 = options.encoding is None or options.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
     if native is None or options.skip_bad or options.rows < BATCH_ROWS or not utf8 or not Path(path).is_file():
@@ -230,7 +231,7 @@ def _buffer(size: int, spare: list[Bytes]) -> Bytes:
 
 
 def map_in_order(work: Callable[[Item], Made], items: Iterable[Item], threads: int) -> Iterator[Made]:
-    """work(item) of each item, in their order, made by several threads a few items ahead of who takes them.
+    """work(item) of each item in order, computed by several threads a few items ahead.
 
     >>> list(map_in_order(lambda number: number * number, range(5), threads=2))
     [0, 1, 4, 9, 16]

@@ -1,4 +1,4 @@
-"""Results to stdout or to a file that is there whole or not at all; packed if its name ends in .gz or .zst."""
+"""Results to stdout or atomically to a file; compressed if its name ends in .gz or .zst."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from unnaive.io.endings import PACKINGS, split_ending
 
 @contextmanager
 def open_output(path: Path | None, *, binary: bool = False) -> Iterator[Any]:
-    """A file that appears when the block is done, packed if its name ends in one of PACKINGS; stdout for None or "-".
+    """A file that appears when the block is done, compressed by its ending; stdout for None or "-".
 
-    What UTF-8 cannot hold, such as half a surrogate pair, is written as an escape; to a terminal so are control
-    characters.
+    Characters that UTF-8 cannot encode, such as half a surrogate pair, are written as escapes; on a terminal, control
+    characters too.
     """
     if path is None or str(path) == "-":
         reconfigure = getattr(sys.stdout, "reconfigure", None)
@@ -32,7 +32,7 @@ def open_output(path: Path | None, *, binary: bool = False) -> Iterator[Any]:
     packing = PACKINGS.get(split_ending(path)[1])
     options: dict[str, Any] = {"encoding": "utf-8", "newline": "", "errors": "backslashreplace"}
     try:
-        if path.exists() and not path.is_file():  # a device or a pipe: nothing to rename
+        if path.exists() and not path.is_file():  # a device or a pipe: there is nothing to rename
             with _open_device(path, binary, options) as file:
                 yield VisibleStream(cast(TextIO, file)) if file.isatty() and not binary else file
         elif binary or packing:
@@ -52,21 +52,21 @@ def open_output(path: Path | None, *, binary: bool = False) -> Iterator[Any]:
 
 
 class VisibleStream(io.TextIOBase):
-    """A terminal that control characters reach as escapes."""
+    """A terminal that shows control characters as escapes."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
 
     def write(self, text: str) -> int:
-        """Write it, made visible."""
+        """Write the text with visible control characters."""
         return self._file.write(visible(text))
 
     def flush(self) -> None:
-        """Write what is held back."""
+        """Flush the terminal."""
         self._file.flush()
 
     def isatty(self) -> bool:
-        """It is."""
+        """True: it is a terminal."""
         return True
 
 
@@ -75,7 +75,7 @@ def _open_device(path: Path, binary: bool, options: dict[str, Any]) -> IO[Any]:
 
 
 def _open_packed(raw: Any, packing: str | None, options: dict[str, Any]) -> IO[Any]:
-    """A stream of text that is packed into `raw`, which stays open."""
+    """A text stream that compresses into `raw`, which stays open."""
     if packing == "gzip":
         import gzip
 
@@ -89,15 +89,15 @@ def _open_packed(raw: Any, packing: str | None, options: dict[str, Any]) -> IO[A
 
 
 class _Unclosed(io.RawIOBase):
-    """A file that whoever packs into it may close; only its owner closes it."""
+    """A file that compressors may close without effect; only its owner closes it."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
 
     def writable(self) -> bool:
-        """Always: it exists to be written."""
+        """True: it is for writing."""
         return True
 
     def write(self, data: Any) -> int:
-        """Hand on what is written."""
+        """Pass the bytes on."""
         return self._file.write(data)

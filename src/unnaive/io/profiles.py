@@ -1,4 +1,4 @@
-"""What the values of a column look like, and whether a first row is a header; columns.py and csv_tables.py ask."""
+"""The kinds of values in a column, and whether a first row is a header; for columns.py and csv_tables.py."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# Names that settle it, then names that do where no better one is there.
+# Names that decide, then names that decide if there is no better one.
 TEXT_NAMES = (
     ("text", "texts", "body", "message", "content", "document", "doc"),
     ("description", "comment", "review", "sentence", "abstract", "tweet", "post", "article", "ticket", "question",
@@ -19,7 +19,7 @@ LABEL_NAMES = (
 )
 KNOWN_NAMES = frozenset(name for group in (*TEXT_NAMES, *LABEL_NAMES) for name in group)
 
-ENOUGH = 20  # values, to judge a column by how many of them differ
+ENOUGH = 20  # values, to judge a column by the number of distinct ones
 
 _DATE = re.compile(
     r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}"
@@ -35,7 +35,7 @@ _LIST = re.compile(r"\s*(?:\[.*\]|\{\s*['\"].*\}|\(\s*['\"].*\))\s*", re.DOTALL)
 
 @dataclass(frozen=True)
 class Profile:
-    """The kind of a column's values, as an error would call it, and three of them."""
+    """The kind of a column's values in words, and three of them."""
 
     kind: str
     examples: tuple[str, ...]
@@ -48,7 +48,7 @@ class Profile:
 
 
 def profile_column(name: str, values: Sequence[Any]) -> Profile:
-    """What a sample of a column looks like.
+    """Summarise a sample of a column.
 
     >>> profile_column("when", ["2024-01-03", "2024-02-01"]).kind, profile_column("queue", ["billing", "bug"]).kind
     ('dates', 'labels')
@@ -94,7 +94,7 @@ def _kind_of_numbers(name: str, words: list[str], distinct: int) -> str:
 
 
 def _is_free_text(words: list[str], distinct: int) -> bool:
-    """Long values, or values of a few words that hardly ever come back."""
+    """Long values, or values of a few words that hardly ever repeat."""
     length = sum(len(word.split()) for word in words) / len(words)
     size = sum(map(len, words)) / len(words)
     if len(words) >= ENOUGH and distinct <= len(words) / 2:
@@ -103,7 +103,7 @@ def _is_free_text(words: list[str], distinct: int) -> bool:
 
 
 def is_list_text(value: Any) -> bool:
-    """Whether a string is a list as JSON or Python writes it: ["a", "b"], ['a', 'b'], {'a'}."""
+    """Whether a string is a list in JSON or Python syntax: ["a", "b"], ['a', 'b'], {'a'}."""
     return isinstance(value, str) and _LIST.fullmatch(value) is not None
 
 
@@ -118,7 +118,7 @@ def names_a_column(cell: str) -> bool:
 
 
 def looks_like_data(first: Sequence[str], below: Sequence[Sequence[str]], expected: Sequence[str] = ()) -> bool:
-    """Whether a first row is a document rather than the names of columns.
+    """Whether a first row is a document rather than a header.
 
     >>> looks_like_data(["ham", "See you at five."], [["ham", "ok"], ["spam", "WIN a prize"]])
     True
@@ -146,12 +146,12 @@ def _pandas_names(width: int) -> list[list[str]]:
 
 
 def _is_value(cell: str) -> bool:
-    """A cell that is hardly the name of a column: a number, a date, a sentence."""
+    """Whether a cell is unlikely to be the name of a column: a number, a date, a sentence."""
     words = len(cell.split())
     sentence = words >= 5 or len(cell) > 60 or "\n" in cell or (words >= 3 and cell.endswith((".", "!", "?")))
     return bool(sentence or _NUMBER.fullmatch(cell) or _DATE.fullmatch(cell))
 
 
 def _are_phrases(values: Sequence[str]) -> bool:
-    """Whether most values have several words, so that a single word above them is a name; also if there are none."""
+    """Whether most values have several words, so that a single word above them is a name; also without values."""
     return not values or sum(" " in value.strip() for value in values) > len(values) / 2

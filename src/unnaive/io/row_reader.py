@@ -1,4 +1,4 @@
-"""Rows of a table → batches of documents: texts joined, labels parsed, ids given; datafiles.py reads tables by it."""
+"""Rows of a table → batches of documents: texts joined, labels parsed, ids assigned; datafiles.py uses it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from unnaive.io.tables import Table
 
 @dataclass(frozen=True)
 class Batch:
-    """Some documents of a data file; `ids` are what the file calls them, else their numbers from 1 on.
+    """Some documents of a data file; `ids` are those of the file, else row numbers from 1.
 
-    `kept` are the columns of the table that they are rows of, by name, if they were asked for; `types` are Arrow's
-    types of them, where the file has such.
+    `kept` has the columns of the table by name, if requested; `types` their Arrow types, if the file has
+    types.
     """
 
     texts: Sequence[str]
@@ -35,11 +35,11 @@ class Batch:
 
 
 class RowSource(Protocol):
-    """What a RowReader asks the data file that a table belongs to."""
+    """What a RowReader needs to know about its data file."""
 
     @property
     def separator(self) -> str | None:
-        """What stands between the labels of one cell."""
+        """The separator of the labels in a cell."""
 
     @property
     def options(self) -> ReadOptions:
@@ -47,15 +47,15 @@ class RowSource(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The name in messages."""
 
     @property
     def spelling(self) -> LabelSpelling:
-        """How labels are read beyond what stands in their cells."""
+        """How labels are read from their cells."""
 
 
 class RowReader:
-    """Values of a table's columns to documents: texts joined, labels parsed, ids given."""
+    """Values of columns → documents: texts joined, labels parsed, ids assigned."""
 
     def __init__(self, source: RowSource, table: Table, columns: Columns) -> None:
         self.name, self.table, self.columns = source.name, table, columns
@@ -68,7 +68,7 @@ class RowReader:
                               "label sets", UnnaiveWarning, stacklevel=4)  # fmt: skip
 
     def read_batches(self, seen: int) -> Iterator[Batch]:
-        """The rows in batches, `seen` before them: without a string for each as far as that gives the very same."""
+        """The rows in batches, after `seen` earlier ones; without a string for each text if the result is the same."""
         if isinstance(self.table, FilesTable) and self.columns.label is not None:
             for texts, labels, ids in self.table.documents():
                 yield Batch(texts, [self.parse_label(label) for label in labels], list(ids))
@@ -96,7 +96,7 @@ class RowReader:
             at += size
 
     def make_batch(self, values: list[list[Any]], seen: int) -> Batch:
-        """The documents of one batch, of which `seen` came before."""
+        """The documents of one batch, after `seen` earlier ones."""
         columns = self.columns
         values = self.without_headers(values)
         n_inputs = len(columns.inputs)
@@ -113,7 +113,7 @@ class RowReader:
         return Batch(texts, labels, ids, dict(zip(columns.kept, values[at:], strict=True)), self.table.types)
 
     def read_texts(self, values: list[list[Any]]) -> list[str]:
-        """The texts of the columns that documents are made of: joined, or records with fields."""
+        """The texts of the columns that documents consist of: joined, or records with fields."""
         if self.columns.fields:
             named = dict(zip(self.columns.inputs, values, strict=True))
             return encode_records(named, self.columns.fields, f"the rows of {self.name}")
@@ -121,7 +121,7 @@ class RowReader:
         return parts[0] if len(parts) == 1 else ["\n".join(row) for row in zip(*parts, strict=True)]
 
     def without_headers(self, values: list[list[Any]]) -> list[list[Any]]:
-        """The columns of a labelled batch without the rows that are the header once more, as joined files have them."""
+        """The columns of a labelled batch without repeated header rows, which concatenated files have."""
         names = self.columns.names[: len(values) - len(self.columns.kept)]
         labelled = self.columns.label is not None or self.columns.label_columns
         if not labelled or self.table.numbered or names[0] not in values[0]:
@@ -139,7 +139,7 @@ class RowReader:
 
 
 def parse_text(value: Any, name: str) -> str:
-    """The text in one cell of the table called `name`; nothing is an empty text, a number is its digits."""
+    """The text in a cell of the table called `name`; None is an empty text, a number is its digits."""
     if isinstance(value, str):
         return value
     if value is None:

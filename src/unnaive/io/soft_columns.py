@@ -1,4 +1,4 @@
-"""Columns of probabilities of a table, one for each label: what soft labels are read from."""
+"""Columns of probabilities, one for each label, from which soft labels are read."""
 
 from __future__ import annotations
 

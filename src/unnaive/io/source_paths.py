@@ -1,4 +1,4 @@
-"""Which files a path stands for: patterns, folders of mailboxes, and plain texts that are a document each."""
+"""The files of a path: patterns, folders of mailboxes, and plain texts that are one document each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unnaive.io.sources import STDIN, path_mode
 
 
 def expand_pattern(path: str) -> list[str]:
-    """The files that a pattern stands for, sorted; a path that is no pattern, or is a file, stands for itself."""
+    """The files that match a pattern, sorted; a path that is not a pattern, or is a file, is returned."""
     plain = path == STDIN or path.startswith(SQLITE) or "://" in path or not glob.has_magic(path)
     if plain or path_mode(path) is not None:
         return [path]
@@ -26,7 +26,7 @@ def expand_pattern(path: str) -> list[str]:
 
 
 def expand_mailboxes(path: str) -> list[str]:
-    """The files of a folder that holds nothing but files in mbox; any other path stands for itself."""
+    """The files of a folder that contains only mbox files; any other path is returned."""
     if path == STDIN or not stat.S_ISDIR(path_mode(path) or 0):
         return [path]
     inside = sorted(one for one in Path(path).iterdir() if not one.name.startswith("."))
@@ -35,5 +35,5 @@ def expand_mailboxes(path: str) -> list[str]:
 
 
 def are_documents(files: Sequence[str]) -> bool:
-    """Whether several files are plain texts, of which each is a document rather than each line."""
+    """Whether several files are plain texts, each of which is one document."""
     return len(files) > 1 and all(find_format(path) in ("lines", "files") for path in files)

@@ -1,7 +1,7 @@
-"""Bytes of a file or of stdin, unpacked, as lines of text in the right encoding; csv_tables.py makes rows of them.
+"""Bytes of a file or of stdin, decompressed, as lines of text in the right encoding; csv_tables.py makes rows of them.
 
-Nothing here holds more than one line: a line may have `max_line` bytes, and a packed file may not grow beyond all
-measure, so that a file made to fill the memory stops with a sentence.
+Memory is bounded by one line of at most `max_line` bytes, and the compression ratio is limited, so that a malicious
+file ends with an error instead of filling the memory.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Lines = Iterator[tuple[int, str]]  # numbered from 1
 STDIN = "-"
 STDIN_NAME = "stdin"
 BLOCK = 1 << 18
-UNPACKED_FREELY = 64 << 20  # bytes of a packed file before its ratio is looked at
-PIPE_PATIENCE = 5.0  # seconds until someone must write to a named pipe
+UNPACKED_FREELY = 64 << 20  # bytes of a compressed file before its ratio is checked
+PIPE_PATIENCE = 5.0  # seconds until somebody must write to a named pipe
 
-# What a file that is not UTF-8 most likely is: the Windows code page of the language, Western where none is named.
+# The likely encoding of a file that is not UTF-8: the Windows code page of the language, Western by default.
 CODE_PAGES = {
     "tr": "cp1254", "ru": "cp1251", "uk": "cp1251", "bg": "cp1251", "el": "cp1253", "he": "cp1255", "ar": "cp1256",
     "pl": "cp1250", "cs": "cp1250", "sk": "cp1250", "hu": "cp1250", "ro": "cp1250", "lt": "cp1257", "lv": "cp1257",
@@ -58,18 +58,18 @@ FOREIGN_FORMATS = {
 
 
 class WatchedStream(io.RawIOBase):
-    """A binary stream that counts what is read from it, and tells a progress bar."""
+    """A binary stream that counts the bytes read, for a progress bar."""
 
     def __init__(self, stream: IO[bytes], on_read: OnRead | None = None, first: bytes = b"") -> None:
         self._stream, self._on_read, self._first = stream, on_read, first
         self.count = 0
 
     def readable(self) -> bool:
-        """Always: it exists to be read."""
+        """True: it is for reading."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill `buffer` from the stream and report how much came."""
+        """Fill `buffer` from the stream and report the number of bytes."""
         if self._first:
             size = len(self._first)
             buffer[:size], self._first = self._first, b""
@@ -81,20 +81,20 @@ class WatchedStream(io.RawIOBase):
         return size
 
     def close(self) -> None:
-        """Close the stream below as well."""
+        """Also close the stream below."""
         self._stream.close()
         super().close()
 
 
 class UnpackedStream(io.RawIOBase):
-    """What a packed file unpacks to, unless that is beyond all measure."""
+    """The decompressed bytes of a file, with a limit on the compression ratio."""
 
     def __init__(self, unpacked: Any, packed: WatchedStream, name: str, max_ratio: int) -> None:
         self._unpacked, self._packed, self._name, self._max_ratio = unpacked, packed, name, max_ratio
         self._count = 0
 
     def readable(self) -> bool:
-        """Always: it exists to be read."""
+        """True: it is for reading."""
         return True
 
     def readinto(self, buffer: Any) -> int:
@@ -110,7 +110,7 @@ class UnpackedStream(io.RawIOBase):
         return len(data)
 
     def close(self) -> None:
-        """Close the packed file as well."""
+        """Also close the compressed file."""
         self._unpacked.close()
         self._packed.close()
         super().close()
@@ -125,7 +125,7 @@ def hash_file(path: str | Path) -> str:
 
 
 def check_exists(path: str | Path) -> Path:
-    """The path, if something is there; otherwise an error that suggests the nearest name in its folder.
+    """The path, if it exists; otherwise an error that suggests the nearest name in its folder.
 
     >>> check_exists("no-such-file.csv")
     Traceback (most recent call last):
@@ -138,15 +138,15 @@ def check_exists(path: str | Path) -> Path:
         return path
     hint = _find_nearest_name(path)
     advice = f"did you mean {hint}?" if hint else "check the spelling and the folder you are in"
-    if str(path) == "tickets":  # the built-in collection, whose name compare and audit know
+    if str(path) == "tickets":  # the built-in collection, which compare and audit know by name
         advice = "to have the built-in tickets as files, run: unnaive demo --keep tickets"
     raise BadData(f"no file or folder called {_shorten(str(path))}; {advice}")
 
 
 def path_mode(path: str | Path) -> int | None:
-    """The kind of what is at a path, as `stat` gives it; None if nothing is.
+    """The kind of a path, as `stat` gives it; None if it does not exist.
 
-    A name too long for the file system, or with a NUL, is that of no file either.
+    A name too long for the file system, or with a NUL, does not exist either.
     """
     try:
         return Path(path).stat().st_mode
@@ -155,7 +155,7 @@ def path_mode(path: str | Path) -> int | None:
 
 
 def _shorten(path: str) -> str:
-    """A path of any sensible length as it is; a whole text handed in as a path cut short."""
+    """A path of reasonable length, or the beginning of a whole text that was passed as a path."""
     return path if len(path) <= 400 else path[:77] + "..."
 
 
@@ -169,10 +169,10 @@ def _find_nearest_name(path: Path) -> str | None:
 
 
 def open_bytes(path: str | Path, on_read: OnRead | None = None, max_ratio: int = MAX_RATIO) -> IO[bytes]:
-    """The unpacked bytes of a file, or of stdin for "-"; gzip and zstd are known by their first bytes."""
+    """The decompressed bytes of a file, or of stdin for "-"; gzip and zstd are recognised by their first bytes."""
     first = b""
     if str(path) == STDIN:
-        # unbuffered, so that a line is there when it was typed and not when a block is full
+        # unbuffered, so that a line arrives when it was typed, not when a block is full
         raw: IO[bytes] = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
     else:
         try:
@@ -184,7 +184,7 @@ def open_bytes(path: str | Path, on_read: OnRead | None = None, max_ratio: int =
 
 
 def _open_raw(path: Path) -> tuple[IO[bytes], bytes]:
-    """(the file, the bytes already read from it); an error for a named pipe that nobody writes to."""
+    """(the file, the bytes already read from it); an error for a FIFO without a writer."""
     if not stat.S_ISFIFO(path.stat().st_mode):
         return path.open("rb", buffering=0), b""
     pipe = os.open(path, os.O_RDONLY | PLAIN | NO_WAIT)
@@ -238,10 +238,10 @@ def read_lines(path: str, options: ReadOptions) -> Lines:
 def decode_lines(
     stream: IO[bytes], name: str, *, encoding: str | None = None, language: str = "en", max_line: int = MAX_LINE
 ) -> Lines:
-    """Numbered lines with their ends, decoded; a lone carriage return ends a line too.
+    """Numbered lines with their ends, decoded; a lone carriage return also ends a line.
 
-    The encoding is the one named, or what a byte-order mark says, or UTF-8; a file that turns out not to be UTF-8 is
-    read as the code page of `language`, and a warning names it. Packed files that break off give a sentence.
+    The encoding is the one given, or that of a byte-order mark, or UTF-8; lines that are not UTF-8 are read in the code
+    page of `language`, with a warning. A truncated compressed file is an error.
 
     >>> list(decode_lines(io.BytesIO("çay\\r\\nköfte".encode()), "menu"))
     [(1, 'çay\\r\\n'), (2, 'köfte')]
@@ -312,7 +312,7 @@ def _describe_unicode_error(problem: UnicodeError) -> str:
 
 
 def _decode_utf8_or_code_page(stream: IO[bytes], name: str, code_page: str, max_line: int) -> Iterator[str]:
-    """Each line as UTF-8 if it is, else as the code page: text in a code page is hardly ever valid UTF-8 by chance."""
+    """Decode each line as UTF-8 if it is valid, else by the code page, whose text is hardly ever valid UTF-8."""
     told = False
     for number, raw in enumerate(_bounded_lines(stream, name, max_line), start=1):
         try:
@@ -333,7 +333,7 @@ def _warn_about_code_page(name: str, where: str, code_page: str) -> bool:
 
 
 def decode_code_page(raw: bytes, code_page: str) -> str:
-    """The bytes as text; the few that a Windows code page leaves open are control characters, as browsers read them.
+    """The bytes as text; bytes that a Windows code page does not define are control characters, as in browsers.
 
     >>> decode_code_page(b"caf\\xe9\\x81", "cp1252")
     'café\\x81'
@@ -351,7 +351,7 @@ codecs.register_error("unnaive-control", _keep_control_bytes)
 
 
 def _guess_byte_order(piece: str) -> str:
-    """The encoding of a line of UTF-16 without a byte-order mark: which of each two bytes is the NUL.
+    """The encoding of a UTF-16 line without a byte-order mark: by which byte of each two is NUL.
 
     >>> _guess_byte_order("t\\0e\\0x\\0t\\0"), _guess_byte_order("\\0t\\0e\\0x\\0t")
     ('--encoding utf-16-le', '--encoding utf-16-be')

@@ -1,9 +1,9 @@
-"""The one writer of tables: rows to CSV, TSV, JSON lines or Parquet, to a file that is there whole or not at all.
+"""The writer of tables: rows to CSV, TSV, JSON lines or Parquet, atomically.
 
     with open_table_writer(Path("labelled.csv"), "csv") as write:
         write([{"id": "1", "label": "spam"}])
 
-endings.py tells the format of a name; csv_writer.py spells CSV.
+endings.py maps names to formats; csv_writer.py formats CSV.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ ColumnTypes = Callable[
 def open_table_writer(
     path: Path | None, format: str, *, excel_safe: bool = False, types: ColumnTypes = dict
 ) -> Iterator[Write]:
-    """A function that writes some rows to a file that appears when the block is done; stdout without a path.
+    """A function that writes rows to a file, which appears when the block is done; to stdout without a path.
 
-    All rows have the same columns in the same order, but JSON lines, where each is an object of its own.
+    All rows have the same columns in the same order, except in JSON lines.
 
-    excel_safe  CSV and TSV without cells that a spreadsheet takes for a formula
-    types       of columns in Parquet; those that it does not tell are the types of the first rows
+    excel_safe  escape cells of CSV and TSV that a spreadsheet would run as a formula
+    types       types of columns in Parquet; others are found from the first rows
     """
     path = None if path is not None and str(path) == "-" else path
     if format == "parquet" and path is not None:
@@ -59,7 +59,7 @@ def open_table_writer(
 
 
 def write_table(path: Path, rows: Sequence[RowValues], columns: Sequence[str], *, excel_safe: bool = False) -> None:
-    """Write a whole table in the format of its name; `columns` are its names where there is no row."""
+    """Write a whole table in the format of its name; `columns` has the names if there are no rows."""
     format = written_format(path)
     with open_table_writer(path, format, excel_safe=excel_safe, types=lambda: _string_types(columns, rows)) as write:
         if not rows and format in DELIMITERS:
@@ -68,16 +68,16 @@ def write_table(path: Path, rows: Sequence[RowValues], columns: Sequence[str], *
 
 
 def _string_types(columns: Sequence[str], rows: Sequence[RowValues]) -> dict[str, Any]:
-    """Columns of strings alone, which an empty first batch would not tell."""
+    """String columns, whose type an empty first batch would not show."""
     import pyarrow
 
     return {} if rows else dict.fromkeys(columns, pyarrow.string())
 
 
 class WritingBehind:
-    """A CsvWriter whose columns are spelt and written in a thread of their own, while the next documents are read.
+    """A CsvWriter that formats and writes columns in a separate thread, while the next documents are read.
 
-    What goes wrong there is raised where the next columns come, or at the end.
+    Errors of the thread are raised at the next columns, or at the end.
     """
 
     def __init__(self, writer: CsvWriter, pool: Executor) -> None:
@@ -86,33 +86,33 @@ class WritingBehind:
 
     @property
     def takes_columns(self) -> bool:
-        """Whether `write_columns` writes what rows would give."""
+        """Whether `write_columns` writes the same as rows would."""
         return self._writer.takes_columns
 
     def __call__(self, rows: Sequence[RowValues]) -> None:
-        """Write some rows, after all columns that came before."""
+        """Write some rows, after all earlier columns."""
         self.wait(0)
         self._writer(rows)
 
     def write_header(self, names: Sequence[str]) -> None:
-        """Write the names of the columns, unless they are written already."""
+        """Write the header, unless it is written already."""
         self.wait(0)
         self._writer.write_header(names)
 
     def write_columns(self, make: Callable[[], Mapping[str, TextBuffer]]) -> None:
-        """Make and write columns in the thread, as soon as those before them are written."""
+        """Compute and write columns in the thread, after the earlier ones."""
         self.wait(1)
         self._ahead.append(self._pool.submit(self._writer.write_columns, make))
 
     def wait(self, most: int) -> None:
-        """Until at most so many columns are still to be written."""
+        """Wait until at most this number of columns is still to be written."""
         while len(self._ahead) > most:
             self._ahead.popleft().result()
 
 
 @contextmanager
 def writing_behind(writer: CsvWriter) -> Iterator[WritingBehind]:
-    """The writer with a thread; all is written when the block ends well."""
+    """The writer with a thread; everything is written when the block ends without an error."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as pool:
@@ -123,7 +123,7 @@ def writing_behind(writer: CsvWriter) -> Iterator[WritingBehind]:
 
 @contextmanager
 def _open_parquet(path: Path, types: ColumnTypes) -> Iterator[Write]:
-    """Row groups as they come; the types are those that are known, or those of the first rows."""
+    """Write row groups as they come; types are those given, or those of the first rows."""
     import pyarrow
     import pyarrow.parquet
 

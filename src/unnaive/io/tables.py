@@ -1,4 +1,4 @@
-"""A table: named columns, and rows in batches of bounded size; every format that is read is one."""
+"""A table: named columns, and rows in batches of bounded size; every format is read as one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from unnaive.base.errors import BadData
 
-BATCH_CHARACTERS = 1 << 23  # before a batch is handed on
-SAMPLE_ROWS = 200  # looked at to find the delimiter, the header and the columns
-MOST_COLUMNS = 1 << 14  # of a table, as in a spreadsheet
+BATCH_CHARACTERS = 1 << 23  # maximum size of a batch
+SAMPLE_ROWS = 200  # inspected to find the delimiter, the header and the columns
+MOST_COLUMNS = 1 << 14  # maximum, as in a spreadsheet
 
 TableSample = dict[str, list[Any]]
 
@@ -18,9 +18,9 @@ TableSample = dict[str, list[Any]]
 class Table:
     """Named columns and rows in batches.
 
-    `known` gives the roles that the format itself assigns: {"text": …, "label": …, "id": …} by column name.
-    `header` says in words where the names come from. `numbered` tells that they are 1, 2, 3, …. `types` are those of
-    Arrow, where the format has them. `repeated_names` is known once a column was called by a number.
+    `known` has the roles that the format itself assigns: {"text": …, "label": …, "id": …} by column name.
+    `header` says in words where the names come from. `numbered` says that they are 1, 2, 3, …. `types` are Arrow types,
+    if the format has them. `repeated_names` is known once a column was named by a number.
     """
 
     names: tuple[str, ...] = ()
@@ -31,16 +31,16 @@ class Table:
     types: Mapping[str, Any] = {}
 
     def sample(self) -> TableSample:
-        """The first values of every column, to judge it by; they come again in `batches`."""
+        """The first values of every column, for inspection; `batches` returns them again."""
         return {}
 
     def kept_names(self) -> tuple[str, ...]:
-        """The columns that predictions are written beside; none where documents are no rows of a table."""
+        """The columns to write before predictions; none if documents are not rows of a table."""
         times = Counter(self.names)
         return tuple(name for name in self.names if times[name] == 1)
 
     def accept_name(self, name: str) -> None:
-        """Let a column be called by its number, from 1 on, where names are repeated; nothing for other names."""
+        """Allow a column to be named by its number, from 1, if names are repeated; otherwise do nothing."""
         if self.repeated_names is None:
             self.repeated_names = len(set(self.names)) < len(self.names)
         place = int(name) - 1 if name.isdecimal() and len(name) < 6 and name not in self.names else -1
@@ -48,17 +48,17 @@ class Table:
             self.names = (*self.names[:place], name, *self.names[place + 1 :])
 
     def find_places(self, wanted: Sequence[str]) -> list[int]:
-        """Where each wanted column is among the names; the first of those called alike."""
+        """The index of each wanted column; the first of several with the same name."""
         places = {name: place for place, name in reversed(list(enumerate(self.names)))}
         return [places[name] for name in wanted]
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
-        """For each wanted column a list of values, a batch at a time."""
+        """For each wanted column a list of values, in batches."""
         raise NotImplementedError
 
 
 def check_width(path: str, n_columns: int) -> None:
-    """An error for a table of more columns than are read: each costs time for every row."""
+    """Raise an error for a table with too many columns: each costs time for every row."""
     if n_columns > MOST_COLUMNS:
         raise BadData(
             f"{path} has {n_columns:,} columns, and a table may have {MOST_COLUMNS:,}; keep those that are needed, or "
@@ -67,7 +67,7 @@ def check_width(path: str, n_columns: int) -> None:
 
 
 def split_into_batches(items: Iterable[Any], rows: int, size: Callable[[Any], int]) -> Iterator[list[Any]]:
-    """Lists of at most `rows` items, cut once they hold BATCH_CHARACTERS, so that memory stays constant.
+    """Lists of at most `rows` items and about BATCH_CHARACTERS, so that memory stays constant.
 
     >>> [len(batch) for batch in split_into_batches(["x" * (1 << 22)] * 5, 8192, size=len)]
     [2, 2, 1]

@@ -15,7 +15,7 @@ from unnaive.base.errors import BadData
 from unnaive.base.types import Singles
 from unnaive.io.sources import check_exists, open_bytes
 
-LONGEST_LINE = 1 << 20  # bytes: a vector of 65,536 numbers has fewer
+LONGEST_LINE = 1 << 20  # bytes; enough for a vector of 65,536 numbers
 LARGEST_DIM = 1 << 16
 SHOWN = 40  # characters of a line in messages
 BLOCK = 1 << 22
@@ -24,9 +24,9 @@ NamedVectors = tuple[list[str], Singles]  # words, and their vectors (n_words, n
 
 
 def read_named_vectors(path: str | Path, limit: int | None = None) -> NamedVectors:
-    """The first words of a file, at most `limit`, and their vectors; the format is known by the first bytes.
+    """The first words of a file, at most `limit`, and their vectors; the format is recognised by the first bytes.
 
-    Gzip and zstd are unpacked. A word that is no UTF-8 is left out, and so is a word with a space in it.
+    Gzip and zstd are decompressed. Words that are not UTF-8 or contain a space are left out.
     """
     place = check_exists(path)
     if place.is_dir():
@@ -63,7 +63,7 @@ def _read_line(stream: IO[bytes], path: str | Path) -> bytes:
 
 
 def _find_header(line: bytes) -> tuple[int, int] | None:
-    """The numbers of words and of dimensions that word2vec and fastText begin with; None for any other line.
+    """The numbers of words and dimensions in the header of word2vec and fastText; None for any other line.
 
     >>> _find_header(b"400000 300\\n"), _find_header(b"the 0.1 0.2\\n")
     ((400000, 300), None)
@@ -75,7 +75,7 @@ def _find_header(line: bytes) -> tuple[int, int] | None:
 
 
 def _count_numbers(line: bytes, path: str | Path) -> int:
-    """How many numbers stand behind the word of a line of text."""
+    """The number of values after the word of a line."""
     parts = line.split()
     n_dims = len(parts) - 1
     if n_dims < 1 or not _are_numbers(parts[-1:]) or n_dims > LARGEST_DIM:
@@ -91,7 +91,7 @@ def _are_numbers(parts: list[bytes]) -> bool:
 
 
 def _is_text(start: bytes, n_dims: int) -> bool:
-    """Whether the line behind a header is a word and numbers in text; a binary file has bytes of numbers there."""
+    """Whether the line after a header is a word and numbers in text; a binary file has other bytes there."""
     parts = start[: start.find(b"\n") if b"\n" in start else None].split()
     return len(parts) > min(n_dims, 1) and _are_numbers(parts[1:2]) and _are_numbers(parts[-1:])
 
@@ -119,7 +119,7 @@ def _read_text(stream: IO[bytes], path: str | Path, first: bytes, n_dims: int, l
 
 
 def _line_blocks(stream: IO[bytes], first: bytes, path: str | Path) -> Iterator[bytes]:
-    """The bytes from `first` on, in blocks that end with a line."""
+    """The bytes from `first`, in blocks of whole lines."""
     rest = first
     while block := stream.read(BLOCK):
         block = rest + block
@@ -134,7 +134,7 @@ def _line_blocks(stream: IO[bytes], first: bytes, path: str | Path) -> Iterator[
 
 
 def _parse_lines(block: bytes, n_dims: int) -> NamedVectors:
-    """The lines that are a word and so many numbers."""
+    """The lines with a word and this number of values."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -163,7 +163,7 @@ def _parse_lines(block: bytes, n_dims: int) -> NamedVectors:
 
 
 def _parse_slowly(block: bytes, n_dims: int) -> NamedVectors:
-    """The same line by line, where some line is no word with numbers."""
+    """The same line by line, if some line is invalid."""
     words: list[bytes] = []
     rows: list[NDArray[np.float32]] = []
     for line in block.split(b"\n"):
@@ -179,7 +179,7 @@ def _parse_slowly(block: bytes, n_dims: int) -> NamedVectors:
 
 
 def _with_text(words: list[bytes], vectors: Singles) -> NamedVectors:
-    """Words in UTF-8 that have a finite vector."""
+    """The UTF-8 words with a finite vector."""
     kept = np.asarray(np.isfinite(vectors).all(axis=1))
     found = []
     for place, word in enumerate(words):

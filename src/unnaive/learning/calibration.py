@@ -29,7 +29,7 @@ class Calibration(Protocol):
 
     @property
     def n_classes(self) -> int | None:
-        """How many classes it was fitted for; None where it takes any number."""
+        """The number of classes it was fitted for; None if it takes any number."""
 
     def log_probabilities(self, link: str, scores: Floats) -> Floats:
         """log p of each class for each document (n_docs, n_classes)."""
@@ -38,7 +38,10 @@ class Calibration(Protocol):
         """p of each class for each document (n_docs, n_classes)."""
 
     def clear_lead(self, link: str, n_classes: int, p: float) -> float:
-        """How far the best score must lead every other for its probability to be at least p; ∞ where no lead tells."""
+        """The lead of the best score over every other that guarantees a probability of at least p.
+
+        ∞ if no lead does.
+        """
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON from which `calibration_from_dict` makes an equal value."""
@@ -48,8 +51,8 @@ class Calibration(Protocol):
 class Temperature:
     """p = softmax(ℓ/T) for classes that exclude each other, else p = 1 / (1 + e^−(ℓ/T + offset)) for each class.
 
-    ℓ is the link's log-odds of the score, or the score itself where a link has none (cosine, margin). T > 1 tames
-    the over-confidence of naive Bayes; the order of classes and documents is left alone.
+    ℓ is the log-odds of the score by its link, or the score itself if the link has none (cosine, margin). T > 1 reduces
+    the overconfidence of naive Bayes; the order of classes and of documents does not change.
 
     >>> Temperature(2.0).probabilities("log-odds", np.array([[0.0, 2 * np.log(3)]]))
     array([[0.25, 0.75]])
@@ -83,7 +86,7 @@ class Temperature:
         return np.exp(self.log_probabilities(link, scores))
 
     def clear_lead(self, link: str, n_classes: int, p: float) -> float:
-        """T times as far as without it."""
+        """T times the lead without a temperature."""
         return self.value * clear_lead(link, n_classes, p) if self.exclusive else np.inf
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,7 +95,7 @@ class Temperature:
 
     @classmethod
     def from_dict(cls, stored: Any) -> Temperature:
-        """The inverse of `to_dict`; trusts nothing, since models come from files.
+        """The inverse of `to_dict`; every value is checked, since models come from files.
 
         >>> Temperature.from_dict(Temperature(1.5).to_dict())
         Temperature(value=1.5, offset=0.0, exclusive=True)
@@ -100,14 +103,14 @@ class Temperature:
         try:
             value, offset, exclusive = (stored[name] for name in ("value", "offset", "exclusive"))
             if not (is_number(value) and is_number(offset) and isinstance(exclusive, bool)):
-                raise ValueError("its temperature is no number")
+                raise ValueError("its temperature is not a number")
             return cls(float(value), float(offset), exclusive)
         except (KeyError, TypeError, ValueError, OverflowError) as problem:
             raise BadModel(f"the calibration in this model is damaged ({problem}); train it again") from problem
 
 
 class _OneVsRest:
-    """What calibrations of each class by itself share: p_c of its own log-odds, divided by their sum if exclusive."""
+    """Base of calibrations of each class against the rest: p_c from its log-odds, divided by the sum if exclusive."""
 
     exclusive: bool
 
@@ -115,7 +118,7 @@ class _OneVsRest:
         raise NotImplementedError
 
     def probabilities(self, link: str, scores: Floats) -> Floats:
-        """p of each class for each document (n_docs, n_classes); all alike where every class gets 0."""
+        """p of each class for each document (n_docs, n_classes); equal values if every class gets 0."""
         p = self._alone(class_log_odds(link, scores))
         if not self.exclusive:
             return p
@@ -129,7 +132,7 @@ class _OneVsRest:
             return np.log(self.probabilities(link, scores))
 
     def clear_lead(self, link: str, n_classes: int, p: float) -> float:
-        """No lead tells how probable each class is by itself."""
+        """No lead guarantees a probability, since each class is calibrated separately."""
         return np.inf
 
 
@@ -172,13 +175,13 @@ class Platt(_OneVsRest):
 
     @classmethod
     def from_dict(cls, stored: Any) -> Self:
-        """The inverse of `to_dict`; trusts nothing."""
+        """The inverse of `to_dict`; every value is checked."""
         return cls(_numbers(stored["slopes"]), _numbers(stored["offsets"]), _truth_value(stored["exclusive"]))
 
 
 @dataclass(frozen=True)
 class Isotonic(_OneVsRest):
-    """For each class against the rest, a rising line through knots (log-odds, p), flat beyond them; rows sum to one.
+    """For each class against the rest, an increasing line through knots (log-odds, p); rows sum to 1.
 
     curves  for each class its knots: log-odds that rise, and p from 0 to 1 that never falls
 
@@ -213,7 +216,7 @@ class Isotonic(_OneVsRest):
 
     @classmethod
     def from_dict(cls, stored: Any) -> Self:
-        """The inverse of `to_dict`; trusts nothing."""
+        """The inverse of `to_dict`; every value is checked."""
         curves = tuple((_numbers(odds), _numbers(p)) for odds, p in stored["curves"])
         return cls(curves, _truth_value(stored["exclusive"]))
 
@@ -234,13 +237,14 @@ KINDS: dict[str, Any] = {kind.kind: kind for kind in (Temperature, Platt, Isoton
 
 
 def calibration_from_dict(stored: Any) -> Calibration:
-    """The calibration that `to_dict` wrote; trusts nothing, since models come from files.
+    """The calibration that `to_dict` wrote; every value is checked, since models come from files.
 
     >>> calibration_from_dict(Platt((1.0,), (0.5,), False).to_dict())
     Platt(slopes=(1.0,), offsets=(0.5,), exclusive=False)
     """
     try:
-        kind = choose(list(KINDS), stored.get("kind", "temperature"), "calibration")  # once there was but one kind
+        # files before Platt and isotonic calibration have no kind
+        kind = choose(list(KINDS), stored.get("kind", "temperature"), "calibration")
         found: Calibration = KINDS[kind].from_dict(stored)
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as problem:
         if isinstance(problem, BadModel):
@@ -250,11 +254,11 @@ def calibration_from_dict(stored: Any) -> Calibration:
 
 
 def class_log_odds(link: str, scores: Floats) -> Floats:
-    """Log-odds of each class against the rest, which can be compared over documents."""
+    """Log-odds of each class against the rest, comparable across documents."""
     return comparable_scores(link, scores) if LINKS[link].exclusive else link_logits(link, scores)
 
 
 def link_logits(link: str, scores: Floats) -> Floats:
-    """The scores as logits: themselves, or their log-odds where the link has such."""
+    """The scores as logits: unchanged, or their log-odds if the link has log-odds."""
     log_odds = LINKS[link].log_odds
     return scores if log_odds is None else log_odds(scores)

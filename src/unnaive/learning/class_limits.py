@@ -1,7 +1,7 @@
-"""How many classes a model can take: what training would hold and go through, reckoned from sizes before it begins.
+"""Limits on the number of classes of a model: memory and work of training, estimated before it begins.
 
-Counts and what is stored grow with the documents. Some models also hold numbers for every class, or learn class by
-class; they declare what that takes (`class_cost`), and here are the limits and the one sentence of the refusal.
+Counts and stored documents grow with the data. Some models also need memory for every class, or train class by class;
+they declare this cost (`class_cost`). This module has the limits and the error message.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from unnaive.base.errors import BadData
 if TYPE_CHECKING:
     from unnaive.learning.learner import Learner
 
-MOST_NUMBERS = 1 << 30  # held at once for all classes: 8 GB
-MOST_STEPS = 10**12  # for all classes, about a nanosecond each: a quarter of an hour and more
-MANY_CLASSES = 10_000  # up to here a model may take as long as it takes
-INSTEAD = ("label-tree", "multinomial")  # models whose memory and work follow what is stored
+MOST_NUMBERS = 1 << 30  # numbers in memory at once for all classes: 8 GB
+MOST_STEPS = 10**12  # for all classes, about a nanosecond each: a quarter of an hour or more
+MANY_CLASSES = 10_000  # up to here training may take any time
+INSTEAD = ("label-tree", "multinomial")  # models whose memory and work follow the stored documents
 
 
 class DataSize(NamedTuple):
-    """How large training data is: X has `documents` rows, `terms` columns and `cells` nonzero cells."""
+    """The size of training data: X has `documents` rows, `terms` columns and `cells` nonzero cells."""
 
     documents: int
     terms: int
@@ -29,9 +29,9 @@ class DataSize(NamedTuple):
 
 
 class ClassCost(NamedTuple):
-    """What a model takes for each class, to the order of magnitude.
+    """The cost of a class, as an order of magnitude.
 
-    held   numbers that are held at once
+    held   numbers in memory at once
     steps  nanoseconds of work
     """
 
@@ -40,7 +40,7 @@ class ClassCost(NamedTuple):
 
 
 def most_classes(cost: ClassCost) -> float:
-    """How many classes a model of this cost takes at most; infinity for any number.
+    """The maximum number of classes for a model of this cost; infinity for any number.
 
     >>> most_classes(ClassCost(held=1 << 20)), most_classes(ClassCost(steps=1e6)), most_classes(ClassCost())
     (1024.0, 1000000.0, inf)
@@ -51,7 +51,7 @@ def most_classes(cost: ClassCost) -> float:
 
 
 def check_class_limit(model: Learner, size: DataSize, *, exclusive: bool) -> None:
-    """An error of one sentence if there are more classes than the model can take of data of this size."""
+    """Raise BadData if there are more classes than the model can handle with data of this size."""
     most = most_classes(model.class_cost(size, exclusive=exclusive))
     if size.classes > most:
         raise BadData(

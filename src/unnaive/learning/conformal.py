@@ -1,10 +1,10 @@
-"""Conformal sets: the labels of a document that hold the right one with a given confidence.
+"""Conformal prediction sets: sets of labels that contain the right label with a given confidence.
 
-A set holds every class whose nonconformity −log p stays below what a share of held-out documents had for their true
-class. That promises coverage for documents drawn like those of training, whatever the model; where new documents
-differ from training, nobody can promise it. By class, it promises so for every class by itself; classes with too few
-held-out documents for a promise of their own are covered together. Sadinle, Lei and Wasserman (2019) call such sets
-least ambiguous: of all with that coverage they are the smallest on average.
+A set contains every class whose nonconformity −log p is below the quantile of held-out documents for their true class.
+This guarantees coverage for documents from the distribution of the training data, for any model; it does not hold if
+new documents differ. `by_class` guarantees the coverage of every class separately; classes with too few held-out
+documents are covered together. Sadinle, Lei and Wasserman (2019) call such sets least ambiguous: they are the smallest
+on average among all sets with that coverage.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from unnaive.base.sparse import csc_array, csr_array
 from unnaive.base.types import Arrays, Floats, Ids, Label
 from unnaive.data.arrays import is_number
 
-RANKS_ABOVE = 2  # ranks that a class of its own needs above the threshold: with one, a single document would decide
-MOST, MOST_BY_CLASS = 1000, 200  # scores kept, overall and of each class: coverage is exact to a share of 1 in so many
+# ranks above the threshold that a class needs for its own guarantee: with one, a single document would decide
+RANKS_ABOVE = 2
+MOST, MOST_BY_CLASS = 1000, 200  # scores kept, overall and per class; coverage is exact to 1 in this number
 
 
 def kept_ranks(n: int, most: int) -> Ids:
-    """The ranks, from 1 to n, whose scores are kept: all of them, or `most` that are evenly spaced and end with n.
+    """The ranks, from 1 to n, whose scores are kept: all, or `most` evenly spaced ones that end with n.
 
     >>> kept_ranks(3, 5), kept_ranks(10, 4)
     (array([1, 2, 3]), array([ 3,  5,  8, 10]))
@@ -51,21 +52,21 @@ class Ladder:
         return cls(len(scores), np.where(small < ordered, up, small).astype(np.float64))
 
     def share_below(self, scores: Floats, most: int) -> Floats:
-        """About the share of the n scores that are smaller than each of these, from 0 to below 1, rising with them.
+        """The approximate share of the n scores that are smaller than each of these, from 0 to below 1.
 
-        rank/(n + 1), between two of those kept by a straight line; beyond the largest it nears 1.
+        This is rank/(n + 1), interpolated linearly between kept ranks; beyond the largest it approaches 1.
 
         >>> Ladder.of(np.arange(1.0, 10.0), 1000).share_below(np.array([0.0, 5.0, 5.5, 9.0, 18.0]), 1000)
         array([0.  , 0.5 , 0.55, 0.9 , 0.95])
         """
         values, last = np.unique(self.values[::-1], return_index=True)
-        ranks = kept_ranks(self.n, most)[::-1][last]  # of equal values the highest
+        ranks = kept_ranks(self.n, most)[::-1][last]  # the highest of equal values
         points, at = np.concatenate([[0.0], values]), np.concatenate([[0], ranks])
         beyond = np.maximum(1.0, scores / max(points[-1], np.finfo(np.float64).tiny))
         return np.asarray((np.interp(scores, points, at) + (1 - 1 / beyond)) / (self.n + 1))
 
     def threshold(self, confidence: float, most: int) -> float:
-        """The ⌈(n+1)·confidence⌉-th smallest score, or the next one kept; infinite where n is too small for that.
+        """The ⌈(n+1)·confidence⌉-th smallest score, or the next one kept; infinite if n is too small.
 
         >>> scores = Ladder.of(np.arange(1.0, 10.0), 1000)             # 1, …, 9: rank ⌈10 · .9⌉ = 9; ⌈10 · .95⌉ = 10
         >>> scores.threshold(0.9, 1000), scores.threshold(0.95, 1000)
@@ -81,13 +82,13 @@ class Ladder:
 class ConformalScores:
     """Nonconformity of held-out documents, overall and by class, as a model file keeps them.
 
-    overall   of documents with one label, −log p of it
-    by_class  of every document with the class, −log p of the class
-    several   of multilabel documents with more than one label, the largest −log p of them, so that a set holds all;
-              None for documents that have one label each, and in files in which `overall` is of all documents
-    novelty   of every document, how unlike all classes it is (novelty.py); None where that cannot be told
-    mean_p    the mean of p of each class over all documents (n_classes,), which new documents have if nothing changed;
-              None for multilabel documents, and in files from before it was kept
+    overall   −log p of the label, for documents with one label
+    by_class  −log p of the class, for every document with the class
+    several   the largest −log p of the labels, for documents with more than one label, so that a set contains all of
+              them; None for single-label data, and in files in which `overall` covers all documents
+    novelty   how unlike all classes each document is (novelty.py); None if the model cannot say
+    mean_p    the mean of p of each class over all documents (n_classes,), expected for new documents too;
+              None for multilabel data, and in older files
 
     In multilabel data, documents with more than one label have larger scores and are rarer. Sets from the scores of all
     documents would contain all labels of 9 in 10 documents, but only of 6 or 7 in 10 of those with more than one label.
@@ -102,7 +103,7 @@ class ConformalScores:
 
     @property
     def n_documents(self) -> int:
-        """How many documents were held out; those without a label tell nothing, and are left out."""
+        """The number of held-out documents with a label."""
         return self.overall.n + (0 if self.several is None else self.several.n)
 
     @classmethod
@@ -128,20 +129,20 @@ class ConformalScores:
         return cls(Ladder.of(worst[n_labels == 1] if multilabel else worst, MOST), tuple(each), several, unlike, mean)
 
     def accepted(self, log_p: Floats, confidence: float, *, by_class: bool = False) -> Any:
-        """Which classes are in the set of each document, bool (n_docs, n_classes); none may be.
+        """The classes in the set of each document, bool (n_docs, n_classes); a set may be empty.
 
-        by_class  every class by itself is covered with that confidence, and together those of `pooled_classes`; sets
-                  get larger
+        by_class  guarantee the confidence for every class separately, and for `pooled_classes` together; sets
+                  are larger
         """
         return -log_p <= self.limits(confidence, log_p.shape[1], by_class=by_class)
 
     def limits(self, confidence: float, n_classes: int, *, by_class: bool = False) -> Floats:
-        """The largest nonconformity −log p of each class that is in a set (n_classes,)."""
+        """The maximum nonconformity −log p of each class in a set (n_classes,)."""
         check_confidence(confidence)
         return self._limits_by_class(confidence) if by_class else np.full(n_classes, self._limit(confidence))
 
     def _limit(self, confidence: float) -> float:
-        """The largest nonconformity in a set."""
+        """The maximum nonconformity in a set."""
         if self.several is None:
             return self.overall.threshold(confidence, MOST)
         enough = [one.threshold(confidence, MOST) for one in (self.overall, self.several)]
@@ -149,7 +150,7 @@ class ConformalScores:
         return max(finite) if finite else float("inf")
 
     def covers_several(self, confidence: float) -> bool:
-        """Whether enough documents with more than one label were held out for a guarantee of their own."""
+        """Whether enough documents with more than one label were held out for a separate guarantee."""
         return self.several is not None and bool(np.isfinite(self.several.threshold(confidence, MOST)))
 
     def _limits_by_class(self, confidence: float) -> Floats:
@@ -160,11 +161,11 @@ class ConformalScores:
         return limits
 
     def pooled_classes(self, confidence: float) -> Ids:
-        """The classes, by their place, whose held-out documents are too few for a promise of their own.
+        """Indices of the classes with too few held-out documents for a separate guarantee.
 
-        That takes RANKS_ABOVE documents, or more, above the threshold: of 19 documents 90 % are 18 of the 20 ranks. If
-        the rare ones together have too few as well, the next larger classes join them. With these, documents of all
-        pooled classes together are covered; of one of them alone, nothing is promised.
+        A guarantee needs at least RANKS_ABOVE documents above the threshold: with 19 documents, 90 % are 18 of the 20
+        ranks. If the rare classes together have too few as well, the next larger classes join them. The guarantee then
+        holds for the documents of all pooled classes together, and not for a single one of them.
 
         >>> one, few = Ladder.of(np.arange(1.0, 31.0), MOST_BY_CLASS), Ladder.of(np.arange(1.0, 16.0), MOST_BY_CLASS)
         >>> ConformalScores(one, (one, few, few)).pooled_classes(0.9)
@@ -195,7 +196,7 @@ class ConformalScores:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, settings: dict[str, Any], n_classes: int) -> ConformalScores:
-        """The inverse of `to_arrays`; trusts nothing, since models come from files."""
+        """The inverse of `to_arrays`; every value is checked, since models come from files."""
         sizes = settings["class_documents"]
         if len(sizes) != n_classes or any((name in settings) != (name in arrays) for name in ("several", "novelty")):
             raise ValueError("its held-out scores have sizes that do not fit its classes")

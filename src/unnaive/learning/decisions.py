@@ -1,7 +1,7 @@
 """Decisions turn scores into label sets, for every classifier alike; they are stored with the model.
 
-Scores come from a Scorer, label sets go to the measures and to the user as a sparse 0/1 matrix. Calibrated
-probabilities, which are another matter, are made in calibration.py.
+Scores come from a Scorer; label sets go to the measures and to the user as a sparse 0/1 matrix. Calibrated
+probabilities are computed in calibration.py.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Decision(Protocol):
     """A frozen value: scores (n_docs, n_classes) in, labels (n_docs, n_classes) out.
 
     exclusive  whether every document gets exactly one label
-    per_batch  whether it decides about all documents together, so that they cannot be taken in parts
+    per_batch  whether it decides about all documents together, so that they cannot be split into batches
     """
 
     kind: ClassVar[str]
@@ -33,7 +33,7 @@ class Decision(Protocol):
 
     @property
     def on_probabilities(self) -> bool:
-        """Whether `decide` must be handed probabilities in the place of scores."""
+        """Whether `decide` needs probabilities instead of scores."""
 
     def decide(self, scores: Floats) -> Sparse:
         """The label sets as a 0/1 csr_array (n_docs, n_classes)."""
@@ -43,7 +43,7 @@ class Decision(Protocol):
 
 
 class _Stored:
-    """What most decisions share, and to_dict for frozen dataclasses of plain values."""
+    """Base of most decisions, with to_dict for frozen dataclasses of plain values."""
 
     kind: ClassVar[str]
     exclusive: ClassVar[bool] = False
@@ -51,7 +51,7 @@ class _Stored:
 
     @property
     def on_probabilities(self) -> bool:
-        """Whether `decide` must be handed probabilities in the place of scores."""
+        """Whether `decide` needs probabilities instead of scores."""
         return False
 
     def to_dict(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class _Stored:
 
 @dataclass(frozen=True)
 class Argmax(_Stored):
-    """The class with the highest score, and no other; ties go to the lowest class index.
+    """The class with the highest score only; ties go to the lowest class index.
 
     >>> Argmax().decide(np.array([[0.2, 0.7, 0.1]])).toarray()
     array([[0, 1, 0]])
@@ -77,9 +77,9 @@ class Argmax(_Stored):
 
 @dataclass(frozen=True)
 class WeightedArgmax(_Stored):
-    """The class with the highest weights[c] · p[d, c], and no other; it must be handed probabilities.
+    """The class with the highest weights[c] · p[d, c]; needs probabilities.
 
-    Weights above 1 give rare classes their due; optimise.py tunes them for macro F1.
+    Weights above 1 favour rare classes; optimise.py tunes them for macro F1.
 
     >>> WeightedArgmax((1.0, 3.0)).decide(np.array([[0.7, 0.3], [0.8, 0.2]])).toarray()
     array([[0, 1],
@@ -105,9 +105,9 @@ class WeightedArgmax(_Stored):
 
 @dataclass(frozen=True)
 class LeastCost(_Stored):
-    """The class with the least expected cost Σ_t p[d, t] · costs[t][c], and no other; it must be handed probabilities.
+    """The class with the lowest expected cost Σ_t p[d, t] · costs[t][c]; needs probabilities.
 
-    costs  for each true class the cost of giving each class (n_classes × n_classes), lowest index on ties
+    costs  the cost of predicting each class for each true class (n_classes × n_classes); ties go to the lowest index
 
     >>> LeastCost(((0.0, 1.0), (5.0, 0.0))).decide(np.array([[0.8, 0.2], [0.9, 0.1]])).toarray()   # 1 against .8, .5
     array([[0, 1],
@@ -164,9 +164,9 @@ SCALES: dict[str, Callable[[Floats], Floats]] = {
 class Thresholds(_Stored):
     """Every class whose score reaches its threshold: score[d, c] ≥ values[c].
 
-    on             what the values are thresholds of: "scores"; "probabilities", and then `decide` must be handed
-                   probabilities; or "relative", scores over the document's maximum, which `decide` computes
-    at_least_one   a document that reaches no threshold gets the class that misses its own by least
+    on             what the values are thresholds of: "scores"; "probabilities", and then `decide` needs
+                   probabilities; or "relative", scores divided by the maximum of the document
+    at_least_one   a document that reaches no threshold gets the class that is closest to its threshold
 
     >>> Thresholds((0.5, 0.1)).decide(np.array([[0.4, 0.3], [0.4, 0.0]])).toarray()
     array([[0, 1],
@@ -202,7 +202,7 @@ class Thresholds(_Stored):
 class Proportional(_Stored):
     """PCut: class c goes to the round(rates[c] · n_docs) documents with its highest scores; ties to the first.
 
-    It decides about a batch as a whole, so a document's labels depend on those decided with it: for reports on a
+    It decides about a batch as a whole, so the labels of a document depend on the other documents: for reports on a
     test set, not for a stream.
 
     >>> Proportional((0.5, 0.0)).decide(np.array([[0.1, 0.9], [0.3, 0.2]])).toarray()
@@ -221,7 +221,7 @@ class Proportional(_Stored):
             raise BadData(f"a rate is {min(self.rates)}; a share of the documents cannot be negative")
 
     def decide(self, scores: Floats) -> Sparse:
-        """As many labels in all as the rates ask for."""
+        """As many labels in total as the rates ask for."""
         _check_width(scores, self.rates, "rates")
         sizes = np.minimum(np.rint(np.asarray(self.rates) * len(scores)), len(scores)).astype(np.int64)
         columns = [np.argsort(-scores[:, c], kind="stable")[:size] for c, size in enumerate(sizes)]
@@ -235,7 +235,7 @@ DECISIONS: dict[str, Callable[..., Any]] = {
 
 
 def decision_from_dict(stored: Any) -> Decision:
-    """The decision that `to_dict` wrote; trusts nothing, since models come from files.
+    """The decision that `to_dict` wrote; every value is checked, since models come from files.
 
     >>> decision_from_dict(TopK(3).to_dict())
     TopK(k=3)
@@ -251,12 +251,12 @@ def decision_from_dict(stored: Any) -> Decision:
 
 
 def _check_stored_kinds(settings: dict[str, Any]) -> None:
-    """An error unless thresholds, rates, weights and costs are lists of numbers, and switches are true or false."""
+    """Raise ValueError unless thresholds, rates, weights and costs are lists of numbers, and switches are booleans."""
     for name in ("values", "rates", "weights"):
         if name in settings and not _is_list_of_numbers(settings[name]):
-            raise ValueError(f"its {name} are no list of finite numbers")
+            raise ValueError(f"its {name} are not a list of finite numbers")
     if not all(map(_is_list_of_numbers, settings.get("costs", ()))):
-        raise ValueError("its costs are no lists of finite numbers")
+        raise ValueError("its costs are not lists of finite numbers")
     if not isinstance(settings.get("at_least_one", False), bool):
         raise ValueError("at_least_one is neither true nor false")
 
@@ -266,11 +266,11 @@ def _is_list_of_numbers(stored: Any) -> bool:
 
 
 def default_decision(target_type: str, link: str, n_classes: int) -> Decision:
-    """The decision that needs no held-out scores: the best class, or for multilabel targets thresholds.
+    """The decision that needs no held-out scores: argmax, or thresholds for multilabel targets.
 
-    A multilabel document gets every class above even odds or, where scores have no odds, above 0. Where the link has a
-    `share`, it gets those that come so close to the document's best score. Even odds are not enough, so that a document
-    which says nothing does not get every label.
+    A multilabel document gets every class with odds above even or, if scores are not odds, above 0. If the link has a
+    `share`, it gets the classes within that share of the document's best score. A document without evidence gets no
+    label from even odds.
 
     >>> default_decision("single", "softmax", 2), default_decision("sets", "noisy-or", 2)
     (Argmax(), Thresholds(values=(0.9, 0.9), on='relative', at_least_one=False))

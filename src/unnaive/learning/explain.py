@@ -1,4 +1,4 @@
-"""Which terms spoke for and against a class: one explanation for every model, as a value, text, HTML and JSON.
+"""Evidence for and against a class by term: one explanation for every model, as a value, text, HTML and JSON.
 
 The score of a linear model is a sum over the terms of the document, so the explanation is that sum, term by term.
 """
@@ -24,19 +24,19 @@ from unnaive.text.tokens import GRAM, Span, word_pattern
 if TYPE_CHECKING:
     from unnaive.learning.fitted import FittedModel
 
-Names = Sequence[str] | Mapping[int, str]  # of the columns of a row
-SHOWN = 10  # terms for and terms against, at most
+Names = Sequence[str] | Mapping[int, str]  # names of the columns of a row
+SHOWN = 10  # maximum number of terms for, and of terms against
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """One term of the text: how often it is there, where, and what it adds to the score.
+    """One term of the text: its count, its places, and what it adds to the score.
 
     For the noisy-OR of a network also `alone`, the probability that the term forces the class by itself, and `without`,
-    what the class's probability would be if the term were not there.
+    the probability of the class without the term.
 
-    For higher-order smoothing, of a term that never occurred in the class: `paths`, the weight of the second-order
-    paths that lead there, and the terms in their `middles`, those with most paths first.
+    For higher-order smoothing, and a term that never occurred in the class: `paths`, the weight of the second-order
+    paths from the class to the term, and the terms in their `middles`, those with most paths first.
     """
 
     term: str
@@ -53,12 +53,12 @@ class Evidence:
 class Explanation:
     """Why a text got a class: `base` + Σ evidence = `score`.
 
-    against   the rival that `score` is measured against; None: the mean of all classes where they exclude each other,
-              else nothing
-    base      what does not depend on the terms: the prior. For a model that is not linear, evidence is what taking a
-              term away would change, and `base` is all the rest.
+    against   the class that `score` is compared with; None: the mean of all classes if they are exclusive, else
+              nothing
+    base      the part that does not depend on the terms: the prior. For a model that is not linear, the evidence of a
+              term is the change when it is removed, and `base` is the rest.
     evidence  the known terms of the text, the strongest first
-    by_field  of a record, what each of its fields adds, the strongest first
+    by_field  for a record, what each field adds, the strongest first
     """
 
     text: str
@@ -74,21 +74,21 @@ class Explanation:
 
     @property
     def title(self) -> str:
-        """What is explained, in a line."""
+        """The class and its reference, in a line."""
         p = "" if self.probability is None else f" ({percent(self.probability)})"
         return f"{self.label}{p}: {self._shown(self.score)} {self.reference}"
 
     def _shown(self, value: float) -> str:
-        """A number with its sign and two digits that matter beside the largest of the evidence."""
+        """A number with its sign, rounded to two digits of the largest evidence."""
         largest = max((abs(one.value) for one in self.evidence), default=1.0) or 1.0
         return f"{value:+.{max(2, 1 - floor(log10(largest)))}f}"
 
     def strongest(self, sign: int, limit: int = SHOWN) -> list[Evidence]:
-        """The terms that spoke for (sign 1) or against (sign −1), the strongest first."""
+        """The terms for (sign 1) or against (sign −1) the class, the strongest first."""
         return [one for one in self.evidence if one.value * sign > 0][:limit]
 
     def marked(self) -> Iterator[tuple[str, float]]:
-        """The text in stretches, each with the evidence of the terms that cover it; 0 where none does.
+        """The text in segments, each with the evidence of the terms that cover it, or 0.
 
         >>> one = Explanation("so good", "yes", None, "", 2.0, 0.0, None, (Evidence("good", 1, 2.0, ((3, 7),)),))
         >>> list(one.marked())
@@ -134,13 +134,13 @@ class Explanation:
         return "\n".join([*rows, *self._field_line()])
 
     def _field_line(self) -> list[str]:
-        """What each field adds, in a line, where there are fields."""
+        """What each field adds, in a line, if there are fields."""
         sums = ", ".join(f"{name} {self._shown(value)}" for name, value in self.by_field.items())
         return [f"by field: {sums}"] if sums else []
 
     @property
     def base_name(self) -> str:
-        """What `base` stands for."""
+        """The name of `base`."""
         return "prior" if self.exact else "what no single term changes"
 
     def __rich__(self) -> Any:
@@ -158,7 +158,7 @@ class Explanation:
         return Group(Text(self.title, style="bold"), Text(), text, Text(), below, *map(Text, self._field_line()))
 
     def highlighted(self) -> Any:
-        """The text for a terminal, its terms coloured by their evidence: a rich Text."""
+        """The text for a terminal, with terms coloured by their evidence: a rich Text."""
         from rich.text import Text
 
         text, largest = Text(), self._largest()
@@ -167,7 +167,7 @@ class Explanation:
         return text
 
     def _paired(self) -> list[tuple[str, str, str, str]]:
-        """Rows of the table: value and term for, value and term against; the base is among them."""
+        """Rows of the table: value and term for, value and term against, including the base."""
         sides = []
         for sign, colour in ((1, "green"), (-1, "red")):
             side = [(one.value, _escaped(_times(one))) for one in self.strongest(sign)]
@@ -198,7 +198,7 @@ class Explanation:
 
 
 def percent(share: float) -> str:
-    """A share in per cent; no model is certain, so neither 100 nor 0 is ever shown.
+    """A share in per cent; never 100 or 0, since no model is certain.
 
     >>> percent(0.934), percent(0.9912), percent(1.0), percent(0.0001)
     ('93 %', '99.1 %', '>99.9 %', '<0.1 %')
@@ -219,7 +219,7 @@ def _times(one: Evidence) -> str:
 
 
 def _traced(one: Evidence) -> str:
-    """The paths that lead to a class from a term that it never had."""
+    """Describe the paths from a class to a term that never occurred in it."""
     if not one.middles:
         return "no path leads there"
     through = ", ".join(f"{term} {_counted(paths)}" for term, paths in one.middles)
@@ -227,7 +227,7 @@ def _traced(one: Evidence) -> str:
 
 
 def _counted(paths: float) -> str:
-    """A number of paths, which weights may make a fraction."""
+    """A number of paths; with weights it may be a fraction."""
     return f"{paths:,.0f}" if paths >= 1000 else f"{paths:.4g}"
 
 
@@ -240,7 +240,7 @@ def _style(share: float) -> str:
 
 
 def _escape(text: str) -> str:
-    from html import escape  # it loads a table of all entities, which most programs never need
+    from html import escape  # imports a table of all entities, which most programs never need
 
     return escape(text)
 
@@ -261,11 +261,11 @@ def _escaped(term: str) -> str:
 def explain_document(
     fitted: FittedModel, document: Any, label: Label | None = None, *, against: Label | None = None
 ) -> Explanation:
-    """What each term of a document adds to the score of `label`, by default the first that `predict` gives.
+    """What each term of a document adds to the score of `label`, by default the first label that `predict` returns.
 
-    The reference is the class `against`, else the mean over the classes where they exclude each other, else zero:
-    log-odds, cosines and margins mean something by themselves. Of a text of more than 50,000 characters the evidence
-    is that of all of it, and the text and the places of terms are those of its beginning.
+    The reference is the class `against`, else the mean over exclusive classes, else zero: log-odds, cosines and margins
+    have a meaning by themselves. For a text of more than 50,000 characters, the evidence is that of the whole text, but
+    `text` and the places of terms are those of its beginning.
 
     >>> from unnaive import TextClassifier
     >>> model = TextClassifier("multinomial").fit(["good ball", "fair vote"], ["sport", "politics"])
@@ -278,7 +278,7 @@ def explain_document(
     if fitted.token_rule is not None:
         document = one_document(document, fitted.token_rule.fields)
     row, found, names = fitted.reader.read_one(document)
-    # as `predict` scores: the kernel adds in another order than a product of matrices, and rounding breaks ties
+    # scored like `predict`: the kernel adds in another order than a matrix product, and rounding breaks ties
     scores = fitted.scores(row if fitted.token_rule is None else [document])
     chosen = int(fitted.first_labels(scores)[0]) if label is None else fitted.class_index(label)
     rival = None if against is None else fitted.class_index(against)
@@ -318,7 +318,7 @@ def _evidence(
     details: dict[int, dict[str, Any]],
     text: str,
 ) -> tuple[Evidence, ...]:
-    """The known terms of the document with their places in the text, the strongest first."""
+    """The known terms of the document with their positions in the text, the strongest first."""
     places: dict[str, list[tuple[int, int]]] = {}
     for start, end, term in found:
         places.setdefault(term, []).append((start, end))
@@ -332,11 +332,11 @@ def _evidence(
 
 
 def _sum_over_words(evidence: list[Evidence], found: list[Span], text: str) -> list[Evidence]:
-    """The evidence of character grams added to that of the word in which they lie; the sum stays the same.
+    """Add the evidence of character n-grams to the words that contain them; the sum stays the same.
 
-    A gram that occurs several times gives each of its places a like part, and one over several words, as in scripts
-    without spaces, gives each by the characters that they have of it. A word that is no term by itself is named by
-    its letters, where the model knows grams of it; punctuation belongs to the word that it touches.
+    The evidence of an n-gram is split equally among its occurrences, and among several words, as in scripts without
+    spaces, by the number of characters. A word that is not a term is shown by its letters if the model knows n-grams of
+    it; punctuation belongs to the word that it touches.
     """
     known = {(start, end): term for start, end, term in found if not term.startswith(GRAM) and " " not in term}
     runs = _covered((start, end) for start, end, term in found if term.startswith(GRAM))
@@ -361,7 +361,7 @@ def _sum_over_words(evidence: list[Evidence], found: list[Span], text: str) -> l
 
 
 def _shares(gram: tuple[int, int], words: list[tuple[int, int]]) -> list[tuple[tuple[int, int], float]]:
-    """The words that a gram lies over, each with its share of the gram; where it lies over none, the nearest one.
+    """The words that an n-gram overlaps with their shares of it; the nearest word if it overlaps none.
 
     >>> _shares((0, 3), [(0, 1), (1, 3), (3, 4)])
     [((0, 1), 0.333...), ((1, 3), 0.666...)]
@@ -374,7 +374,7 @@ def _shares(gram: tuple[int, int], words: list[tuple[int, int]]) -> list[tuple[t
 
 
 def _covered(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The stretches that spans cover without a gap; one that is empty, such as a border by itself, covers nothing.
+    """The maximal segments that the spans cover without a gap; empty spans cover nothing.
 
     >>> _covered([(0, 2), (5, 7), (1, 3), (7, 8)])
     [(0, 3), (5, 7), (7, 8)]
@@ -389,7 +389,7 @@ def _covered(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _shortest(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The spans, sorted, that hold no other one: characters where there are also pairs of them, else all.
+    """The sorted spans that contain no other span: characters rather than pairs of them.
 
     >>> _shortest([(0, 1), (0, 2), (1, 2), (1, 3), (5, 8)])
     [(0, 1), (1, 2), (5, 8)]
@@ -402,7 +402,7 @@ def _shortest(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _parts(text: str, word: tuple[int, int]) -> list[tuple[int, int]]:
-    """The characters of stretches in a script without spaces, and what lies between such stretches."""
+    """The characters of runs in a script without spaces, and the text between these runs."""
     found, at = [], word[0]
     for run in run_pattern().finditer(text, *word):
         found += [(at, run.start())] if at < run.start() else []
@@ -412,9 +412,9 @@ def _parts(text: str, word: tuple[int, int]) -> list[tuple[int, int]]:
 
 
 def _words_in_runs(runs: list[tuple[int, int]], known: list[tuple[int, int]], text: str) -> list[list[tuple[int, int]]]:
-    """Where the words of each run lie: terms, and words that are none; a run without any is one itself.
+    """The positions of the words of each run: terms and other words; a run without words is one word.
 
-    In scripts without spaces a word is a character, or the shortest terms that there are.
+    In scripts without spaces, a word is a character or the shortest terms.
 
     >>> _words_in_runs([(0, 6), (7, 9)], [(1, 2)], "(I'm), :)")
     [[(1, 2), (3, 4)], [(7, 9)]]
@@ -434,7 +434,7 @@ def _words_in_runs(runs: list[tuple[int, int]], known: list[tuple[int, int]], te
 
 
 def _details(fitted: FittedModel, row: Sparse, chosen: int, names: Names) -> dict[int, dict[str, Any]]:
-    """What the scorer says besides values: of a noisy-OR what each term forces, of paths what they pass through."""
+    """Details of the scorer: for a noisy-OR, what each term forces; for paths, the terms in the middle."""
     details = fitted.scorer.evidence_details(row, chosen)
     without = fitted.scorer.scores_without(row)
     for place, column in enumerate(row.indices.tolist()):

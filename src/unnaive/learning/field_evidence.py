@@ -1,4 +1,4 @@
-"""Evidence of records by field: terms named for people, the parts of a number in one, and what each field adds."""
+"""Evidence by field for records: readable names of terms, one entry for a number or date, and the sum of each field."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def interval_width(unit: str) -> float | None:
 def sum_by_field(
     record: str, evidence: Sequence[Evidence], found: Sequence[Span], fields: tuple[str, ...]
 ) -> dict[str, float]:
-    """What each field adds to the score, the strongest first; a shared term gives each of its places a like part."""
+    """The evidence of each field, the strongest first; a shared term is split equally among its occurrences."""
     bounds = [(one.start, one.start + len(one.text), one.key or TEXT_BEFORE) for one in sections(record, fields)]
     keys: dict[str, list[str]] = {}
     for start, _, term in found:

@@ -1,4 +1,4 @@
-"""How a calibration is fitted to held-out scores: temperature, Platt's lines, isotonic regression."""
+"""Fit a calibration to held-out scores: temperature, Platt's lines, isotonic regression."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ CLOSE = 1e-9  # a step beside the factor that it changes
 def fit_temperature(link: str, scores: Floats, Y: Any, *, exclusive: bool) -> Temperature:
     """The temperature with the least log-loss on held-out scores (n_docs, n_classes) and labels Y.
 
-    As if one more document had been seen, of any of the classes; without it, held-out documents that are all right
-    would make T = 0 and every new document certain. Of thousands nobody notices.
+    One pseudo-document of any class is added; without it, held-out documents that are all right would give T = 0 and
+    make every new document certain. With thousands of documents it has no visible effect.
 
-    Convex in 1/T (and the offset), so one minimum. Documents whose right class has no evidence at all (ℓ = −∞) are
-    left out, since no temperature mends them. Guo et al. (2017), On calibration of modern neural networks.
+    The loss is convex in 1/T (and the offset), so it has one minimum. Documents whose right class has no evidence (ℓ =
+    −∞) are left out, since no temperature changes them. Guo et al. (2017), On calibration of modern neural networks.
 
     >>> scores = np.array([[0.0, 5.0], [0.0, 5.0], [0.0, 5.0], [0.0, 5.0]])   # "certain", right in three of four
     >>> warm = fit_temperature("log-odds", scores, np.array([[0, 1], [0, 1], [0, 1], [1, 0]]), exclusive=True)
@@ -44,8 +44,9 @@ def fit_temperature(link: str, scores: Floats, Y: Any, *, exclusive: bool) -> Te
 def fit_platt(link: str, scores: Floats, Y: Any, *, exclusive: bool) -> Platt:
     """For each class the logistic line with the least log-loss on held-out scores (n_docs, n_classes) and labels Y.
 
-    Of a class with n₁ documents and n₀ others, targets are (n₁+1)/(n₁+2) and 1/(n₀+2) in the place of 1 and 0, so that
-    a class of few documents is not made certain. Slopes are positive: a class whose scores mislead gets its share.
+    For a class with n₁ documents and n₀ others, targets are (n₁+1)/(n₁+2) and 1/(n₀+2) instead of 1 and 0, so that
+    classes with few documents do not become certain. Slopes are positive: a class with misleading scores gets its
+    share.
 
     >>> scores = np.array([[2.0], [1.0], [-1.0], [-2.0]])
     >>> fit_platt("margin", scores, np.array([[1], [1], [0], [0]]), exclusive=False).probabilities("margin", scores)[0]
@@ -57,9 +58,9 @@ def fit_platt(link: str, scores: Floats, Y: Any, *, exclusive: bool) -> Platt:
 
 
 def fit_isotonic(link: str, scores: Floats, Y: Any, *, exclusive: bool) -> Isotonic:
-    """For each class the rising function with the least squared error on held-out scores and labels Y.
+    """For each class the increasing function with the least squared error on held-out scores and labels Y.
 
-    Equal scores are taken together; the knots are the ends of the flat parts. Zadrozny and Elkan (2002).
+    Equal scores are pooled; the knots are the ends of the constant parts. Zadrozny and Elkan (2002).
 
     >>> scores = np.array([[1.0], [2.0], [3.0], [4.0]])
     >>> fit_isotonic("margin", scores, np.array([[0], [1], [0], [1]]), exclusive=False).curves
@@ -86,7 +87,7 @@ def _known(odds: Floats, column: Any) -> tuple[Floats, NDArray[np.bool_]]:
 
 
 def soft_targets(truth: NDArray[np.bool_]) -> Floats:
-    """(n₁+1)/(n₁+2) in the place of 1 and 1/(n₀+2) in that of 0, for n₁ ones and n₀ zeros, of any shape. Platt (1999).
+    """(n₁+1)/(n₁+2) instead of 1 and 1/(n₀+2) instead of 0, for n₁ ones and n₀ zeros, of any shape. Platt (1999).
 
     >>> soft_targets(np.array([True, False, False]))
     array([0.66666667, 0.25      , 0.25      ])
@@ -108,7 +109,7 @@ def _isotonic_curve(odds: Floats, truth: NDArray[np.bool_]) -> tuple[tuple[float
     share = np.bincount(place, weights=truth) / size
     p = np.clip(isotonic_regression(share, weights=size).x, 0.0, 1.0)
     inner = np.ones(len(p), np.bool_)
-    inner[1:-1] = (p[1:-1] != p[:-2]) | (p[1:-1] != p[2:])  # the middle of a flat part says nothing
+    inner[1:-1] = (p[1:-1] != p[:-2]) | (p[1:-1] != p[2:])  # the middle of a constant part is redundant
     return tuple(knots[inner].tolist()), tuple(p[inner].tolist())
 
 
@@ -162,10 +163,10 @@ def least_loss_scale(scores: Floats, reached: float, *, start: float, largest_lo
 
 
 def _logistic_line(logits: Floats, truth: NDArray[Any]) -> tuple[float, float]:
-    """Slope > 0 and offset of the logistic regression of truth, 0 to 1, on logits.
+    """Slope > 0 and offset of the logistic regression of truth (0 to 1) on logits.
 
-    Newton's method in two unknowns, halving steps that do not help; the slope is kept above a millionth, and where it
-    stays there the offset alone is fitted.
+    Newton's method in two unknowns with step halving. The slope is kept above 1e-6; if it stays there, only the offset
+    is fitted.
     """
     if not len(logits):
         return 1.0, 0.0
@@ -203,7 +204,7 @@ def _logistic_loss(unit: Floats, truth: NDArray[Any], line: Floats) -> float:
 
 
 def _solve(table: Floats, right: Floats) -> Floats:
-    """The solution of two equations; by hand, since a library for large ones wakes its threads."""
+    """Solve two linear equations; done by hand, since a BLAS call would start threads."""
     (a, b), (c, d) = table
     solution: Floats = np.array([d * right[0] - b * right[1], a * right[1] - c * right[0]]) / (a * d - b * c)
     return solution

@@ -1,4 +1,7 @@
-"""FittedModel is all that was learnt, one immutable value: every entrance predicts and explains through it."""
+"""FittedModel is the fitted state, one immutable value.
+
+TextClassifier and the estimators predict and explain through it.
+"""
 
 from __future__ import annotations
 
@@ -39,30 +42,31 @@ from unnaive.text.vocabulary import Vocabulary
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """What was learnt, and every method that predicts.
+    """The fitted state of a model, and every method that predicts.
 
-    TextClassifier, the estimators and the service each hold one and replace it whole, by one assignment; a method
-    that reads it once sees one version of the model, whatever other threads do meanwhile. All arrays inside it are
-    read-only from the moment that it is made (base/read_only.py); what needs to write into one copies it first.
+    TextClassifier, the estimators and the service each hold one and replace it by one assignment; a method that reads
+    it once sees one version of the model, whatever other threads do. All its arrays are read-only (base/read_only.py);
+    copy an array before you write to it.
 
     spec           the model with its settings, and how it was trained
     classes        the labels, sorted
-    target_type    the form in which labels came: "single", "sets", "indicator" or "sparse"; predictions leave in it
+    target_type    the type of the labels in training: "single", "sets", "indicator" or "sparse"; predictions have the
+                   same
     scorer         documents to scores
     decision       scores to labels
     calibration    scores to calibrated probabilities; None: probabilities are those of the scorer's link
-    token_rule     how texts become terms; None where documents come as rows of counts
-    vocabulary     the terms in use, the columns of the scorer; None with token_rule
-    feature_names  of columns, where rows of counts had names
-    counts         the sums that it was made of, for the whole vocabulary; None where they were not kept
-    documents      the counted documents that it was made of, of models that learn from them or were tuned on some that
-                   were held out; None where not kept
-    columns        of the file that it was trained on: a convenience for reading the next one
-    register       hashes of the documents learnt, where that was asked for
-    text_hashes    of the texts learnt, short ones, where `unnaive train` kept them
-    n_jobs         threads that read texts; None for all cores. Not stored
-    conformal      how held-out documents scored, for sets of labels with a confidence; None where none were held out
-    file           whose pages its arrays are, where it was mapped; every use looks whether somebody wrote into it
+    token_rule     how texts become terms; None if documents are rows of counts
+    vocabulary     the terms in use, the columns of the scorer; None if token_rule is None
+    feature_names  names of the columns, if rows of counts had names
+    counts         the sums it was computed from, for the whole vocabulary; None if they were not kept
+    documents      the counted documents it was trained on, for models that learn from documents or were tuned on
+                   held-out documents; None if they were not kept
+    columns        the columns of the training file, used as defaults for the next file
+    register       hashes of the learnt documents, if requested
+    text_hashes    short hashes of the learnt texts, if `unnaive train` kept them
+    n_jobs         number of threads that read texts; None for all cores. Not stored
+    conformal      scores of held-out documents, for prediction sets; None if no documents were held out
+    file           the mapped file that contains its arrays; every use checks whether the file was changed
     """
 
     spec: TrainingSpec
@@ -93,34 +97,34 @@ class FittedModel:
 
     @property
     def takes_best_score(self) -> bool:
-        """Whether each document gets the class with the highest score, and no other: scores need not be kept."""
+        """Whether each document gets only the class with the highest score, so that scores need not be kept."""
         return isinstance(self.decision, Argmax) and not self.multilabel
 
     @property
     def probabilistic(self) -> bool:
-        """Whether there are probabilities: from the scorer itself, or because it was calibrated."""
+        """Whether the model has probabilities: from the scorer itself, or from a calibration."""
         return self.calibration is not None or self.scorer.probabilistic
 
     @property
     def value_name(self) -> str:
-        """What a class is shown with: "probability" if the model has probabilities, else "score"."""
+        """The name of the value of a class: "probability" if the model has probabilities, else "score"."""
         return "probability" if self.probabilistic else "score"
 
     @property
     def statistic(self) -> NamedCounts | KeptDocuments | PackedDocuments | None:
-        """What it was made of, where that was kept: it can then learn more and forget."""
+        """The kept counts or documents, with which it can learn more and forget; None if nothing was kept."""
         if self.file is not None:
             self.file.check()
         return self.documents if self.documents is not None else self.counts
 
     @property
     def choice_kept(self) -> bool:
-        """Whether it was trained with what was selected for other documents, without a search (`keep_choice`)."""
+        """Whether it was trained with a selection made on other documents, without a new search (`keep_choice`)."""
         return bool(getattr(self.scorer, "choice_kept", False))
 
     @property
     def chosen_on(self) -> int | None:
-        """How many documents a choice that was kept was made on; None where nothing was kept or chosen."""
+        """The number of documents that a kept selection was made on; None if nothing was kept or selected."""
         return getattr(self.scorer, "chosen_on", None)
 
     @property
@@ -130,7 +134,7 @@ class FittedModel:
 
     @property
     def reading(self) -> dict[str, Any]:
-        """How texts are read, by option; empty for rows of counts."""
+        """The options of reading texts; empty for rows of counts."""
         if self.token_rule is None:
             return {}
         return self.scorer.reading() or self.token_rule.to_dict()
@@ -142,7 +146,7 @@ class FittedModel:
 
     @property
     def reader(self) -> DocumentReader:
-        """How documents become scores."""
+        """The object that turns documents into scores."""
         if self.file is not None:
             self.file.check()
         return self._reader
@@ -155,27 +159,30 @@ class FittedModel:
         return own or TextDocuments(self.scorer, self.token_rule, self.vocabulary, self.n_jobs)
 
     def scores(self, documents: Any) -> Floats:
-        """Raw scores of every class (n_docs, n_classes), also of two; `scorer.link` tells what they mean."""
+        """Raw scores of every class (n_docs, n_classes), also for two classes; `scorer.link` says what they mean."""
         return self._collect(documents, lambda scores: scores)
 
     def known_terms(self, documents: Any) -> NDArray[np.int64]:
-        """How many mentions of words, or pairs of words, that the model knows each document has (n_docs,).
+        """The number of known words and pairs of words in each document (n_docs,), with repetitions.
 
-        With none of them a prediction is a guess by the prior, or by pieces of words. Those count only where a model
-        has no other terms.
+        With none of them, a prediction is a guess by the prior or by character n-grams, which count only if a model has
+        no other terms.
         """
         return self.reader.known_terms(documents)
 
     def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
-        """What `scores` and `known_terms` give, of documents few enough to be held at once: they are read once.
+        """`scores` and `known_terms` of documents that fit in memory, in one reading.
 
-        Where the best class leads every other by more than `clear`, it may get 0 and the others −∞: sooner found, and
-        enough for who asked `clear_lead`.
+        If the best class leads every other by more than `clear`, its score may be 0 and the others −∞: this is faster,
+        and enough for callers of `clear_lead`.
         """
         return self.reader.scores_and_known(documents, clear)
 
     def clear_lead(self, p: float) -> float:
-        """How far the best score must lead every other for a probability of at least p; ∞ where leads do not tell."""
+        """The lead of the best score over every other that guarantees a probability of at least p.
+
+        ∞ if no lead does.
+        """
         if self.multilabel:
             return np.inf
         if self.calibration is not None:
@@ -183,10 +190,10 @@ class FittedModel:
         return clear_lead(self.scorer.link, len(self.classes), p)
 
     def predict(self, documents: Any, *, unknown_rate: float | None = None) -> Any:
-        """The labels of each document in the form in which labels came; label sets by score, the highest first.
+        """The labels of each document in the type of the training labels; label sets are sorted by score.
 
-        With `unknown_rate`, documents that are more unlike all classes than all but this share of held-out documents
-        get the label "unknown".
+        With `unknown_rate`, novel documents get the label "unknown": those less like the classes than all but this
+        share of the held-out documents.
         """
         if unknown_rate is not None:
             return self._predict_or_unknown(documents, unknown_rate)
@@ -204,7 +211,7 @@ class FittedModel:
         return self._labels(self.reader.score_chunks(documents))
 
     def top_labels(self, documents: Any, k: int = 1) -> TopLabels | None:
-        """What is said of documents by their k best classes, without the scores of all; None where that cannot be."""
+        """The k best classes of each document, computed without the scores of all; None if the model cannot do that."""
         return find_top_labels(self, documents, k)
 
     def predict_proba(self, documents: Any) -> Floats:
@@ -218,13 +225,13 @@ class FittedModel:
     def predict_set(
         self, documents: Any, confidence: float = 0.9, *, by_class: bool = False, at_least_one: bool = False
     ) -> list[tuple[Label, ...]]:
-        """The labels of each document that hold the right one with this confidence, the most probable first.
+        """For each document, a set of labels that contains the right one with this confidence, the most probable first.
 
-        Of documents drawn like those of training, that share has its label in the set. Of multilabel documents, that
-        share has all its labels in the set, of those with one label and of those with several alike. `by_class` holds
-        for every class by itself; rare ones are covered together (`conformal.describe_sets` names them). A set may be
-        empty: where the model is right more often than the confidence asks, those it is least sure of get none. With
-        `at_least_one` a set always holds the first label that `predict` gives.
+        For documents from the distribution of the training data, this share has its label in the set. For multilabel
+        documents, this share has all its labels in the set, separately for documents with one and with several labels.
+        `by_class` guarantees it for every class; rare classes are covered together (`conformal.describe_sets` names
+        them). A set may be empty: if the model is right more often than the confidence asks, the least certain
+        documents get none. With `at_least_one`, a set always contains the first label that `predict` returns.
         """
         found: list[tuple[Label, ...]] = []
         for scores in self.reader.score_chunks(documents):
@@ -234,7 +241,7 @@ class FittedModel:
     def sets_of(
         self, scores: Floats, confidence: float, *, by_class: bool = False, at_least_one: bool = False
     ) -> list[tuple[Label, ...]]:
-        """What `scores` gave, as the sets that `predict_set` gives."""
+        """The sets of `predict_set` from the result of `scores`."""
         log_p = self.log_probabilities(scores)
         inside = self.conformal_scores().accepted(log_p, confidence, by_class=by_class)
         if at_least_one:
@@ -243,7 +250,7 @@ class FittedModel:
         return [tuple(self.classes[c] for c in row if chosen[c]) for row, chosen in zip(order, inside, strict=True)]
 
     def conformal_scores(self) -> ConformalScores:
-        """How held-out documents scored, or an error that says how to get them."""
+        """The scores of held-out documents, or an error that says how to get them."""
         if self.conformal is None:
             more = "calibrate='temperature' (--calibrate temperature)"
             if self.spec.model.keeps_choice:
@@ -255,37 +262,40 @@ class FittedModel:
         return self.conformal
 
     def novelty(self, documents: Any) -> Floats:
-        """How unlike all classes each document is, from 0 to 1 (n_docs,): the share of held-out documents less so.
+        """How unlike all classes each document is (n_docs,): the share of held-out documents that are less unlike.
 
-        Of documents like those of training, 5 % are above 0.95; texts of no class are mostly near 1.
+        Of documents like those of training, 5 % are above 0.95; out-of-scope texts are mostly near 1.
         """
         chunks = [self.novelty_shares(scores) for scores in self.reader.score_chunks(documents)]
         return np.concatenate([np.zeros(0), *chunks])
 
     def novelty_shares(self, scores: Floats) -> Floats:
-        """What `scores` gave, as `novelty`."""
+        """`novelty` from the result of `scores`."""
         return self._novelty_ladder().share_below(self.novelty_of(scores), MOST)
 
     def novelty_of(self, scores: Floats) -> Floats:
-        """What `scores` gave, as the score from 0 on that novelty is ranked by; an error where nobody can tell."""
+        """The nonnegative score that novelty is ranked by, from the result of `scores`.
+
+        An error if the model has none.
+        """
         found = novelty_scores(self, scores)
         if found is None:
             raise explain_absence(self)
         return found
 
     def unknown_rows(self, scores: Floats, rate: float) -> NDArray[np.bool_]:
-        """Which documents are of no class (n_docs,), where no more than this share of held-out documents would be."""
+        """Which documents are out of scope (n_docs,), at this rate of false alarms on held-out documents."""
         check_unknown_rate(rate)
         return np.asarray(self.novelty_of(scores) > self._novelty_ladder().threshold(1 - rate, MOST))
 
     def check_tells_novelty(self, rate: float) -> None:
-        """An error, before any document is read, if `unknown_rows` cannot be told with this rate."""
+        """Raise an error, before any document is read, if `unknown_rows` is not possible with this rate."""
         check_unknown_rate(rate)
         self._novelty_ladder()
 
     @property
     def tells_novelty(self) -> bool:
-        """Whether `novelty` and `unknown_rate` can be asked of it."""
+        """Whether the model supports `novelty` and `unknown_rate`."""
         return self.conformal is not None and self.conformal.novelty is not None
 
     def _novelty_ladder(self) -> Ladder:
@@ -305,43 +315,46 @@ class FittedModel:
 
     @property
     def calibrated(self) -> bool:
-        """Whether probabilities were fitted to held-out documents, by a calibration or by a model that chooses."""
+        """Whether probabilities were fitted to held-out documents, by a calibration or by a model that selects."""
         return self.calibration is not None or (self.spec.model.keeps_choice and self.conformal is not None)
 
     def predict_joint_log_proba(self, documents: Any) -> Floats:
-        """log p(c, d) up to a constant of the document, of exclusive classes; else log p of each class by itself."""
+        """log p(c, d) up to a constant per document for exclusive classes; else log p of each class."""
         if self.multilabel:
             return self.predict_log_proba(documents)
         return self._collect(documents, lambda scores: joint_log_probabilities(self.scorer.link, scores))
 
     def decision_function(self, documents: Any) -> Floats:
-        """Scores (n_docs, n_classes); of two exclusive classes the lead of the second (n_docs,), as in scikit-learn."""
+        """Scores (n_docs, n_classes).
+
+        For two exclusive classes the lead of the second (n_docs,), as in scikit-learn.
+        """
         scores = self.scores(documents)
         if self.multilabel or len(self.classes) != 2:
             return scores
         return np.asarray(scores[:, 1] - scores[:, 0])
 
     def probabilities(self, scores: Floats) -> Floats:
-        """What `scores` gave, as probabilities."""
+        """Probabilities from the result of `scores`."""
         if self.calibration is not None:
             return self.calibration.probabilities(self.scorer.link, scores)
         return probabilities(self.scorer.link, scores, exclusive=not self.multilabel)
 
     def log_probabilities(self, scores: Floats) -> Floats:
-        """What `scores` gave, as logarithms of probabilities."""
+        """Log-probabilities from the result of `scores`."""
         if self.calibration is not None:
             return self.calibration.log_probabilities(self.scorer.link, scores)
         return log_probabilities(self.scorer.link, scores, exclusive=not self.multilabel)
 
     def decide(self, scores: Floats) -> Sparse:
-        """What `scores` gave, as a 0/1 matrix (n_docs, n_classes)."""
+        """Predicted labels as a 0/1 matrix (n_docs, n_classes), from the result of `scores`."""
         return self.decision.decide(self.probabilities(scores) if self.decision.on_probabilities else scores)
 
     def first_labels(self, scores: Floats) -> Ids:
-        """The class that stands for each document (n_docs,): the first that `predict` gives, by its place.
+        """The index of the first label that `predict` returns for each document (n_docs,).
 
-        Of the labels that are decided it is the one with the highest score, and where none is decided, the class with
-        the highest score of all.
+        This is the predicted label with the highest score or, if no label is predicted, the class with the highest
+        score.
         """
         if isinstance(self.decision, Argmax):
             return np.asarray(scores.argmax(axis=1))
@@ -350,10 +363,10 @@ class FittedModel:
         return np.asarray(order[np.arange(len(order)), decided.argmax(axis=1)])
 
     def best_classes(self, scores: Floats, values: Floats, limit: int) -> Ids:
-        """The places of at most `limit` classes of each document, the first of `first_labels` and then by value.
+        """Indices of at most `limit` classes of each document: the first of `first_labels`, then by value.
 
-        scores  what `scores` gave (n_docs, n_classes)
-        values  what classes are ranked by: the same, or probabilities
+        scores  the result of `scores` (n_docs, n_classes)
+        values  the values to rank by: scores or probabilities
         """
         first = self.first_labels(scores)[:, None]
         if limit == 1:
@@ -366,17 +379,17 @@ class FittedModel:
         return np.argsort(-ranked, axis=1, kind="stable")[:, :limit]
 
     def label_sets_of(self, scores: Floats) -> list[tuple[Label, ...]]:
-        """What `scores` gave, as the labels of each document in the order of the classes."""
+        """The labels of each document in the order of the classes, from the result of `scores`."""
         if isinstance(self.decision, Argmax):
             return [(self.classes[best],) for best in scores.argmax(axis=1).tolist()]
         return label_sets(self.decide(scores), self.classes)
 
     def labels_of(self, scores: Floats) -> Any:
-        """What `scores` gave, as the labels that `predict` gives."""
+        """The labels that `predict` returns, from the result of `scores`."""
         return self._labels(iter([scores]))
 
     def subset_accuracy(self, documents: Any, labels: Any, n_docs: int, sample_weight: Any = None) -> float:
-        """The share of the `n_docs` documents whose labels are all right, weighted."""
+        """The weighted share of the `n_docs` documents whose labels are all right."""
         truth, given = (
             label_sets(targets.Y, targets.classes)
             for targets in (
@@ -388,22 +401,22 @@ class FittedModel:
         return float(np.average(right, weights=check_sample_weight(sample_weight, n_docs)))
 
     def explain(self, document: Any, label: Label | None = None, *, against: Label | None = None) -> Explanation:
-        """Which terms spoke for and against a class, by default the first that `predict` gives."""
+        """Evidence for and against a class by term, by default for the first label that `predict` returns."""
         return explain_document(self, document, label, against=against)
 
     def strongest_terms(self, label: Label, limit: int = 10) -> list[tuple[str, float]]:
-        """The terms that speak most for a class, with what a mention adds to its score; empty where nobody can tell."""
+        """The strongest terms of a class, with what one occurrence adds to its score; empty if the model cannot say."""
         chosen = self.class_index(label)
         names = self.reader.term_names
         found = self.scorer.strongest_terms(chosen, self._mentions(chosen), limit)
         return [(names[column], value) for column, value in found]
 
     def class_index(self, label: Label) -> int:
-        """The place of a class, or an error that lists the classes."""
+        """The index of a class, or an error that lists the classes."""
         return int(class_codes([label], self.classes)[0])
 
     def _mentions(self, chosen: int) -> Floats | None:
-        """Mentions of each term in use in a document of the class (n_terms,); None where counts were not kept."""
+        """Occurrences of each term in use per document of the class (n_terms,); None if counts were not kept."""
         if self.counts is None or not self.counts.counts.class_docs[chosen]:
             return None
         row = csr_array(self.counts.counts.class_terms[[chosen], :]).toarray()[0]
@@ -416,7 +429,7 @@ class FittedModel:
         return np.concatenate([np.zeros((0, len(self.classes))), *chunks])
 
     def _labels(self, chunks: Iterator[Floats]) -> Any:
-        """What is decided of scores (n_docs, n_classes), in the form in which labels came."""
+        """The decision on scores (n_docs, n_classes), in the type of the training labels."""
         if self._gives_sets:
             parts = (label_sets(self.decide(scores), self.classes, scores) for scores in chunks)
             return [names for part in parts for names in part]
@@ -429,7 +442,7 @@ class FittedModel:
         return self.target_type == "sets" or not (self.multilabel or self.decision.exclusive)
 
     def _shaped(self, Y: Sparse, sets: Callable[[], list[tuple[Label, ...]]] | None = None) -> Any:
-        """Labels Y (n_docs, n_classes) in the form in which labels came; `sets` makes label sets where that is it."""
+        """Labels Y (n_docs, n_classes) in the type of the training labels; `sets` builds label sets."""
         if sets is not None and self._gives_sets:
             return sets()
         if not self.multilabel:
@@ -437,19 +450,19 @@ class FittedModel:
         return Y.toarray() if self.target_type == "indicator" else Y
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: the fields, not what was derived from them."""
+        """The fields to pickle, without derived values."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """What is unpickled or copied: arrays come back writeable, and are protected again."""
+        """Restore from a pickle or copy; arrays come back writeable and are made read-only again."""
         self.__dict__.update(state)
         read_only(self)
 
 
 def top_terms(model: Any, label: Label, limit: int = 10) -> list[tuple[str, float]]:
-    """The terms that speak most for a class, with what a mention adds to its score.
+    """The strongest terms of a class, with what one occurrence adds to its score.
 
-    `model` is a fitted TextClassifier, estimator or FittedModel. Empty for models that cannot tell.
+    `model` is a fitted TextClassifier, estimator or FittedModel. Empty for models that cannot say.
 
     >>> from unnaive import TextClassifier
     >>> classifier = TextClassifier("multinomial").fit(["ball ball goal", "vote law"], ["sport", "politics"])

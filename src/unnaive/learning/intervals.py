@@ -1,4 +1,4 @@
-"""The interval of a share that was counted."""
+"""The confidence interval of a share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Z95 = 1.959963984540054  # the normal distribution has 95 % of its mass between 
 
 
 def wilson_interval(hits: float, total: float, z: float = Z95) -> tuple[float, float]:
-    """The 95 % interval of the share p = hits / total by Wilson's score (1927); (0, 1) where nothing was counted.
+    """The 95 % interval of the share p = hits / total by Wilson's score (1927); (0, 1) if total is 0.
 
     (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n),  n = total
 

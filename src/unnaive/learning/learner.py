@@ -1,4 +1,4 @@
-"""What training needs of a model, and how it is to be trained: a value that travels with what was learnt."""
+"""The interface of models that can be trained, and TrainingSpec: how to train one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from unnaive.text.token_rule import TokenRule
 
 
 class Learner(Protocol):
-    """A model with its settings; `statistic` says which of the two ways it learns."""
+    """A model with its settings; `statistic` says whether it learns from counts or from documents."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -32,7 +32,7 @@ class Learner(Protocol):
     scorer_kinds: ClassVar[tuple[str, ...]]
 
     def check_settings(self) -> None:
-        """An error of one sentence if a setting is of the wrong type or out of range."""
+        """Raise an error if a setting has the wrong type or is out of range."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The settings by name."""
@@ -41,31 +41,32 @@ class Learner(Protocol):
         """The settings that differ from their defaults."""
 
     def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
-        """What training takes for each class, beyond what is stored; see learning/class_limits.py."""
+        """The cost of training per class, beyond what is stored; see learning/class_limits.py."""
 
     def expected_work(self, size: DataSize, token_rule: TokenRule | None) -> tuple[float, float]:
         """Seconds of putting documents in order, and of all that learning takes; 0 where that is not known."""
 
     def rule(self, counts: Counts, *, exclusive: bool = True) -> Scorer:
-        """Of models that learn from counts: the scorer made of sums over documents."""
+        """For models that learn from counts: compute the scorer from sums over documents."""
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
     ) -> Scorer:  # fmt: skip
-        """Of models that learn from documents: the scorer made of X (n_docs, n_terms) and Y (n_docs, n_classes).
+        """For models that learn from documents: fit the scorer to X (n_docs, n_terms) and Y (n_docs, n_classes).
 
-        A model that held documents out while it learnt hands on their rows and scores in the field `held_out` of its
-        scorer (a HeldOut): calibration, decisions and conformal sets then need no further fits. Training takes it off.
+        A model that holds documents out while it learns returns their rows and scores in the field `held_out` of its
+        scorer (a HeldOut), so that calibration, decisions and conformal sets need no further fits. Training then
+        removes the field.
         """
 
     def relearn(
         self, before: Scorer, places: NDArray[np.int64], X: Sparse, Y: Sparse, *, chosen_on: int | None = None,
         **same: Any,
     ) -> Scorer:  # fmt: skip
-        """The scorer that what was chosen for `before`, on `chosen_on` documents, gives on these; `same` as in `learn`.
+        """Fit the models selected for `before`, on `chosen_on` documents, to these documents; `same` as in `learn`.
 
-        Class i of `before` is column places[i] of Y now, −1 where it is gone.
+        Class i of `before` is column places[i] of Y, −1 if it is gone.
         """
 
     def adjust(
@@ -75,9 +76,9 @@ class Learner(Protocol):
 
 
 class HeldOutScores(NamedTuple):
-    """Scores of documents by models that had not learnt from them.
+    """Scores of documents by models that were not trained on them.
 
-    rows    which of the documents, by their place in X (n_rows,)
+    rows    indices of the documents in X (n_rows,)
     scores  on the scale of the scorer (n_rows, n_classes)
     """
 
@@ -87,14 +88,14 @@ class HeldOutScores(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TrainingSpec:
-    """How a model is trained: everything that is chosen before the data is seen.
+    """How to train a model: everything that is set before the data is seen.
 
     model         the model with its settings
-    min_df        leave out terms of fewer documents
+    min_df        minimum number of documents that a term occurs in
     select        keep the best terms: a number, by information gain, or a pair (measure, number)
     decision      "argmax", "best", "scut", "rcut", "pcut", a Decision, or None for the default of the target type
     calibrate     "temperature" (or True), "platt", "isotonic": fitted on held-out scores; "none" (or False); None: a
-                  temperature where `optimise` needs probabilities, else none
+                  temperature if `optimise` needs probabilities, else none
     class_weight  None, "balanced", or a dict from class to weight
     random_state  seed of the folds for tuning
     optimise      "accuracy" or None, "macro-f1", or costs: a dict from true class to a dict from given class to cost

@@ -1,8 +1,8 @@
-"""Novelty: how unlike all classes a document is, judged by how unlike them held-out documents of the classes were.
+"""Novelty: how unlike all classes a document is, compared with held-out documents of the classes.
 
-A probability that is divided by the sum over the classes cannot say that none of them fits. Scores of each class
-against the rest can: their odds summed are the odds that it is any of the classes. Where scores tell classes only from
-each other, as those of naive Bayes do, the largest probability is all there is.
+Probabilities normalised over the classes cannot say that no class fits. Scores of each class against the rest can: the
+sum of their odds is the odds that the document belongs to any class. If scores only distinguish between classes, as
+those of naive Bayes do, the largest probability is used.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from unnaive.data.arrays import is_number
 if TYPE_CHECKING:
     from unnaive.learning.fitted import FittedModel
 
-UNKNOWN = "unknown"  # the label of documents that are of no class
-FEWEST_CLASSES = 3  # with two, evidence against one is evidence for the other, and all these scores rank alike
+UNKNOWN = "unknown"  # the label of out-of-scope documents
+FEWEST_CLASSES = 3  # with two classes, evidence against one is evidence for the other, and all these scores rank alike
 
 
 def no_class_score(fitted: FittedModel, scores: Floats) -> Floats:
-    """−log p that a document is of any class (n_docs,), where p/(1−p) is the sum of the odds of all classes.
+    """−log p that a document belongs to any class (n_docs,), where p/(1−p) is the sum of the odds of all classes.
 
-    log(1 + 1/Σ_c e^s_c): falls with the log-sum-exp of the scores s_c, log-odds of each class against the rest.
+    log(1 + 1/Σ_c e^s_c) decreases with the log-sum-exp of the scores s_c, the log-odds of each class against the rest.
     """
     return np.asarray(np.logaddexp(0.0, -np.logaddexp.reduce(scores, axis=1)))
 
@@ -43,7 +43,7 @@ def entropy_score(fitted: FittedModel, scores: Floats) -> Floats:
 
 
 def largest_score(fitted: FittedModel, scores: Floats) -> Floats:
-    """log(1 + e^−s) of the largest score s (n_docs,): −log p of the class that fits best, by itself."""
+    """log(1 + e^−s) of the largest score s (n_docs,): −log p of the best class against the rest."""
     return np.asarray(np.logaddexp(0.0, -scores.max(axis=1)))
 
 
@@ -56,9 +56,9 @@ NOVELTY_SCORES: dict[str, Callable[[FittedModel, Floats], Floats]] = {
 
 
 def novelty_scores(fitted: FittedModel, scores: Floats) -> Floats | None:
-    """How unlike all classes documents of these scores (n_docs, n_classes) are, from 0 on; None where nobody can tell.
+    """How unlike all classes documents with these scores (n_docs, n_classes) are, at least 0; None if unknown.
 
-    Nobody can tell of multilabel documents, of which none is a usual answer, and of two classes.
+    It cannot be said for multilabel data, where a document may have no label, and for two classes.
     """
     if fitted.multilabel or len(fitted.classes) < FEWEST_CLASSES or not fitted.probabilistic:
         return None
@@ -67,13 +67,13 @@ def novelty_scores(fitted: FittedModel, scores: Floats) -> Floats | None:
 
 
 def check_unknown_rate(rate: float) -> None:
-    """An error unless the rate is between 0 and 1."""
+    """Raise BadData unless the rate is between 0 and 1."""
     if not is_number(rate) or not 0 < rate < 1:
         raise BadData(f"an unknown rate of {rate}; give the share of texts of the classes to reject, such as 0.05")
 
 
 def explain_absence(fitted: FittedModel) -> UnnaiveError:
-    """The error of a model that cannot tell texts of no class, with the reason."""
+    """The error of a model that cannot detect out-of-scope texts, with the reason."""
     if fitted.multilabel:
         reason = "its documents may have no label; a text of no class is one without labels"
     elif len(fitted.classes) < FEWEST_CLASSES:

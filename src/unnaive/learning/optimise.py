@@ -1,7 +1,7 @@
-"""Decisions for what mistakes cost: weights of the classes tuned for macro F1, and the least expected cost.
+"""Decisions by the cost of mistakes: class weights tuned for macro F1, and the lowest expected cost.
 
-Both are for documents with one label each and stand on calibrated probabilities. `decisions.py` has the decisions
-themselves; here are the tuning, and the checks of a cost matrix that a person wrote.
+Both need documents with one label each and calibrated probabilities. `decisions.py` has the decisions; this module
+tunes them and checks cost matrices.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from unnaive.learning.decisions import LeastCost, WeightedArgmax
 
 NAMED = ("accuracy", "macro-f1")
 MOST_ROUNDS = 10
-DRAWN_BY = 5  # documents that a weight of 1 is worth, as for thresholds
-TINY = 1e-300  # a probability that underflowed: its logarithm is finite and no weight lifts it
+DRAWN_BY = 5  # documents that a prior weight of 1 is worth, as for thresholds
+TINY = 1e-300  # for a probability that underflowed: its logarithm is finite and no weight raises it
 
 Costs = dict[str, dict[str, float]]
 
 
 def read_optimise(value: Any) -> Any:
-    """What `optimise` asks for as a plain value: None, a name, or costs by true and given class.
+    """`optimise` as a plain value: None, a name, or costs by true and predicted class.
 
     value  None, "accuracy", "macro-f1", the path of a CSV file of costs, or a mapping of mappings
 
@@ -53,7 +53,7 @@ def read_optimise(value: Any) -> Any:
 
 
 def read_costs(path: Path) -> Costs:
-    """The costs in a CSV file: a row for each true class, a column for each class that may be given.
+    """The costs in a CSV file: a row for each true class, a column for each predicted class.
 
     true,ham,spam
     ham,0,9
@@ -100,7 +100,7 @@ def _cost_row(true: str, pairs: Any, where: str = "") -> dict[str, float]:
 
 
 def least_cost(costs: Costs, classes: Sequence[Label]) -> LeastCost:
-    """The decision with the least expected cost; an error unless the costs name exactly these classes.
+    """The decision with the lowest expected cost; an error unless the costs name exactly these classes.
 
     >>> least_cost({"ham": {"ham": 0, "spam": 9}, "spam": {"ham": 1, "spam": 0}}, ("ham", "spam")).costs
     ((0.0, 9.0), (1.0, 0.0))
@@ -130,11 +130,11 @@ def _check_names(named: list[str], classes: list[str], what: str) -> None:
 
 
 def tune_macro_f1(probabilities: Floats, Y: Any) -> WeightedArgmax:
-    """Weights of the classes with a high macro F1 on held-out probabilities (n_docs, n_classes) and labels Y.
+    """Class weights with a high macro F1 on held-out probabilities (n_docs, n_classes) and labels Y.
 
-    One class at a time, its weight is set to the best of all values that change a label, while the others stand; rounds
-    end when none gains. The logarithms are then drawn toward 0 by n/(n+5), n the documents of the class, since the best
-    weight of a class with few documents is mostly chance.
+    Coordinate ascent: the weight of one class at a time is set to the best of all values that change a label, until no
+    class gains. The logarithms are then shrunk towards 0 by n/(n+5), n the number of documents of the class, since the
+    best weight of a class with few documents is mostly chance.
 
     >>> p = np.array([[0.9, 0.1], [0.8, 0.2], [0.6, 0.4], [0.7, 0.3]] * 20)      # argmax never gives the second class
     >>> tuned = tune_macro_f1(p, np.array([[1, 0], [1, 0], [0, 1], [0, 1]] * 20))
@@ -167,21 +167,21 @@ def _macro_f1(truth: Ids, given: Ids, n_classes: int) -> float:
 
 
 def _best_offset(scores: Floats, truth: Ids, c: int) -> tuple[float, float]:
-    """What to add to the scores of class c for the highest macro F1, and that F1.
+    """The offset of the scores of class c with the highest macro F1, and that F1.
 
-    As the offset rises, documents go over to c one after the other, in the order of what they lack. Each leaves the
-    class that was best without c, so F1 changes by two summands at a time, which are added up.
+    As the offset rises, documents change to class c one after the other, in the order of their gap. Each leaves the
+    class that was best without c, so two terms of F1 change at a time, and the changes are summed.
     """
     n_docs, n_classes = scores.shape
     others = scores.copy()
     others[:, c] = -np.inf
     rival = np.argmax(others, axis=1)
-    lack = others[np.arange(n_docs), rival] - scores[:, c]  # c takes the document at any greater offset
+    lack = others[np.arange(n_docs), rival] - scores[:, c]  # c gets the document at any greater offset
     order = np.argsort(lack, kind="stable")
     sizes = np.bincount(truth, minlength=n_classes)
     taken = np.arange(1, n_docs + 1)
     own = 2 * np.cumsum(truth[order] == c) / (taken + sizes[c])
-    # what the rivals lose: within each rival's documents, in the order in which they leave
+    # the loss of the rivals: within each rival's documents, in the order in which they leave
     by_rival = np.lexsort((np.argsort(order), rival))
     group = rival[by_rival]
     start = np.searchsorted(group, group)
@@ -200,7 +200,7 @@ def _best_offset(scores: Floats, truth: Ids, c: int) -> tuple[float, float]:
         / np.maximum(np.bincount(rival, minlength=n_classes) + sizes, 1)
     )
     total = without.sum() - without[c] + np.cumsum(change[order]) + own
-    last = np.append(lack[order][:-1] < lack[order][1:], True)  # no offset parts documents that lack the same
+    last = np.append(lack[order][:-1] < lack[order][1:], True)  # no offset separates documents with the same gap
     total = np.where(last, total, -np.inf)
     at = int(np.argmax(total))
     here = lack[order][at]

@@ -1,4 +1,4 @@
-"""What a model says of documents by their best classes alone, for models that need not score all of thousands."""
+"""Predictions from the best classes of documents only, for models that need not score thousands of classes."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class TopLabels:
-    """The best classes of documents, and which of them the decision gives: the same as by the scores of all classes.
+    """The best classes of documents and the predicted ones among them: the same as from the scores of all classes.
 
-    classes  how many there are
+    classes  the number of classes
     top      the cells: classes with their scores, the best of each document first
-    values   what is shown of each cell: a probability where the model has them, else the score (n_cells,)
-    given    whether the decision gives the cell's class to its document (n_cells,)
-    known    mentions of terms that the model knows (n_docs,)
+    values   the value of each cell: a probability if the model has them, else the score (n_cells,)
+    given    whether the class of the cell is predicted for its document (n_cells,)
+    known    number of known terms in the document (n_docs,)
     """
 
     n_classes: int
@@ -42,7 +42,7 @@ class TopLabels:
         return len(self.top)
 
     def decisions(self) -> Sparse:
-        """The labels that are given, as a 0/1 csr_array (n_docs, n_classes)."""
+        """The predicted labels as a 0/1 csr_array (n_docs, n_classes)."""
         documents, classes = self.top.documents[self.given], self.top.classes[self.given]
         ones = np.ones(len(classes), np.int64)
         table = csr_array((ones, (documents, classes)), shape=(len(self), self.n_classes))
@@ -50,14 +50,14 @@ class TopLabels:
         return table
 
     def label_sets(self, classes: Sequence[Label]) -> list[tuple[Label, ...]]:
-        """The labels that are given to each document, the one with the highest score first."""
+        """The predicted labels of each document, the one with the highest score first."""
         sizes = np.bincount(self.top.documents[self.given], minlength=len(self))
         names = [classes[c] for c in self.top.classes[self.given].tolist()]
         ends = np.cumsum(sizes).tolist()
         return [tuple(names[end - size : end]) for end, size in zip(ends, sizes.tolist(), strict=True)]
 
     def first_cells(self) -> Ids:
-        """The cell that stands for each document (n_docs,): the best that is given or, where none is, the best."""
+        """The first cell of each document (n_docs,): the best predicted one or, if none is predicted, the best."""
         cells = np.flatnonzero(self.given)
         first = self.top.starts[:-1].copy()
         documents, at = np.unique(self.top.documents[cells], return_index=True)
@@ -74,7 +74,7 @@ class TopLabels:
 
 
 def find_top_labels(fitted: FittedModel, documents: Any, k: int) -> TopLabels | None:
-    """The k best classes of documents, and those that are given; None where that takes the scores of all classes."""
+    """The k best classes of documents and the predicted ones; None if that needs the scores of all classes."""
     if not tells_by_best(fitted):
         return None
     decision, scale = fitted.decision, _exclusive_scale(fitted)
@@ -88,14 +88,14 @@ def find_top_labels(fitted: FittedModel, documents: Any, k: int) -> TopLabels | 
 
 
 def decided_cells(decision: Decision, top: TopScores) -> NDArray[np.bool_]:
-    """Which cells the decision gives (n_cells,), of one that looks at single scores or at the best."""
+    """Which cells are predicted (n_cells,), for a decision that uses single scores or the best."""
     if isinstance(decision, Thresholds):
         return np.asarray(top.scores >= np.asarray(decision.values)[top.classes])
     return np.asarray(top.ranks < (decision.k if isinstance(decision, TopK) else 1))
 
 
 def tells_by_best(fitted: FittedModel) -> bool:
-    """Whether labels and their probabilities can be told without the scores of all classes."""
+    """Whether labels and probabilities can be computed without the scores of all classes."""
     if type(fitted.scorer).top_scores is Scorer.top_scores or np.isnan(_exclusive_scale(fitted)):
         return False
     decision = fitted.decision
@@ -105,7 +105,7 @@ def tells_by_best(fitted: FittedModel) -> bool:
 
 
 def _exclusive_scale(fitted: FittedModel) -> float:
-    """What scores are multiplied by before p = e^s / Σ e^s; 0 where there is no sum, NaN where p needs all classes."""
+    """The factor of scores in p = e^s / Σ e^s; 0 if there is no sum, NaN if p needs all classes."""
     if not fitted.probabilistic:
         return 0.0
     if fitted.scorer.link not in ("softmax", "log-odds"):

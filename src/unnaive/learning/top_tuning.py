@@ -1,7 +1,7 @@
-"""Decisions tuned on the best classes of held-out documents, where the scores of all classes would not fit.
+"""Decisions tuned on the best classes of held-out documents, if the scores of all classes do not fit in memory.
 
-The same rules as in tuning.py. A class that is not among the TOP best of a document counts as never given to it, and
-what a document has of such classes as missed.
+The rules are those of tuning.py. A class that is not among the TOP best of a document counts as never predicted for
+it, and the document's labels of such classes count as missed.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from unnaive.learning.tuning import SIZES, ClassCells, pcut, shrunk_thresholds
 from unnaive.linear.scorer import Scorer
 from unnaive.linear.top_scores import TopScores
 
-MOST_CELLS = 1 << 25  # held-out scores of all classes that are held at once: 256 MB
-TOP = 100  # classes of a held-out document, the best
+MOST_CELLS = 1 << 25  # held-out scores of all classes in memory at once: 256 MB
+TOP = 100  # best classes kept for a held-out document
 
 
 def needs_top_scores(scorer: Scorer, n_docs: int) -> bool:
-    """Whether held-out scores of all classes are too many, and the scorer can tell the best without them."""
+    """Whether held-out scores of all classes are too many, and the scorer can find the best without them."""
     return type(scorer).top_scores is not Scorer.top_scores and n_docs * scorer.n_classes > MOST_CELLS
 
 
@@ -39,12 +39,12 @@ def refuse_calibration(n_docs: int, n_classes: int) -> BadData:
 
 
 def tune_top(tuning: str, top: TopScores, Y: Sparse) -> Decision:
-    """The decision that the best classes of held-out documents with labels Y (n_docs, n_classes) give."""
+    """The decision tuned on the best classes of held-out documents with labels Y (n_docs, n_classes)."""
     return TOP_TUNINGS[tuning](top, csr_array(Y))
 
 
 def scut_top(top: TopScores, Y: Sparse) -> Thresholds:
-    """Thresholds by `tuning.scut`, of what is among the best classes.
+    """Thresholds by `tuning.scut`, from the best classes.
 
     >>> top = TopScores.of(np.array([[9.0], [8.0], [4.0], [1.0]]), 1)
     >>> scut_top(top, csr_array([[1], [1], [1], [0]])).values
@@ -66,7 +66,7 @@ def scut_top(top: TopScores, Y: Sparse) -> Thresholds:
 
 
 def rcut_top(top: TopScores, Y: Sparse) -> TopK:
-    """The number of labels by `tuning.rcut`, at most as many as there are best classes.
+    """The number of labels by `tuning.rcut`, at most the number of best classes.
 
     >>> rcut_top(TopScores.of(np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]), 3), csr_array([[1, 1, 0], [0, 1, 1]]))
     TopK(k=2)
@@ -77,7 +77,7 @@ def rcut_top(top: TopScores, Y: Sparse) -> TopK:
 
 
 def scut_or_rcut_top(top: TopScores, Y: Sparse) -> Decision:
-    """The better of the two by `tuning.scut_or_rcut`, each judged on documents that it was not tuned on."""
+    """The better of the two by `tuning.scut_or_rcut`, each evaluated on documents that it was not tuned on."""
     fold = folds(Y, min(5, Y.shape[0]))
 
     def mean_f1(tune: Callable[[TopScores, Sparse], Decision]) -> float:

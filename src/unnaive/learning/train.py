@@ -1,4 +1,4 @@
-"""TrainingData → FittedModel: the one way in which anything is trained, from a list of texts to a cluster."""
+"""TrainingData → FittedModel: the one function that trains, from a list of texts to a cluster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning, choose
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
-from unnaive.data.field_vectors import FieldVectors, columns_of_words, missing_power_terms, vector_keys
+from unnaive.data.field_vectors import FieldVectors, columns_of_words
 from unnaive.data.folds import block_folds, fold_strata, folds, out_of_fold, shuffle_blocks, split_folds
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
@@ -35,18 +35,17 @@ from unnaive.learning.top_tuning import TOP, needs_top_scores, refuse_calibratio
 from unnaive.learning.training_options import TrainingOptions
 from unnaive.learning.tuned_models import N_FOLDS, find_tuning, keeps_documents, tune_choice, tune_model
 from unnaive.learning.tuning import TUNINGS
+from unnaive.learning.vectors import TAKERS, check_vectors, find_field_vectors, has_vectors, with_vector_words
 from unnaive.linear.scorer import Scorer
 from unnaive.linear.selection import check_select, min_df_for_full_table, select_terms
-from unnaive.text.token_rule import TokenRule
-from unnaive.text.vocabulary import Vocabulary
 
-TAKERS = "auto, maxent, nbsvm and svm"  # the models that weigh vectors
 DECISIONS = ("argmax", "untuned", *TUNINGS)
-FEWEST_HELD_OUT, FEW, SOME = 10, 1_500, 4_500  # documents: from which on any, fewer and one part are held out
+# minimum number of documents to hold out any, then for fewer folds, then for a single part
+FEWEST_HELD_OUT, FEW, SOME = 10, 1_500, 4_500
 
 
 def check_spec(spec: TrainingSpec) -> None:
-    """An error of one sentence if anything about the model or its training cannot be."""
+    """Raise an error if a setting of the model or of its training is not possible."""
     spec.model.check_settings()
     limit = spec.documents_limit
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
@@ -72,15 +71,14 @@ def train(
     before: FittedModel | None = None,
     progress: ProgressCallback | None = None,
 ) -> FittedModel:
-    """The model of these documents, whatever holds them: the same documents give the same model, bit for bit.
+    """Train a model on these documents, wherever they are stored: the same documents give the same model, bit for bit.
 
-    Terms are in order, and documents too where a model learns from them, so nothing depends on the order in which they
-    came, on how they were cut into batches, files, runs or partitions, or on what was learnt and forgotten in between.
+    Terms are sorted, and documents too if the model learns from them. So the result does not depend on the order of
+    documents, on batches, files, runs or partitions, or on what was learnt and forgotten in between.
 
-    Calibrations, decisions and conformal sets are tuned on these documents, held out part by part; of sums alone
-    nothing can be held out, and there are none. With `before`, a model that selects among candidates (`keeps_choice`)
-    is trained with what was selected for `before`, without a search; what is tuned is tuned on these documents all the
-    same.
+    Calibration, decisions and conformal sets are tuned on these documents by cross-fitting; with sums alone, no
+    documents can be held out, and nothing is tuned. With `before`, a model that selects among candidates
+    (`keeps_choice`) is trained with the selection of `before`, without a search; tuning still uses these documents.
 
     >>> from scipy.sparse import csr_array
     >>> from unnaive.data.targets import read_targets
@@ -92,7 +90,7 @@ def train(
     check_spec(spec)
     if isinstance(spec.optimise, dict):
         _check_costs(spec.optimise, data)
-    _check_vectors(data, spec)
+    check_vectors(data.token_rule, spec)
     if spec.model.statistic == "counts":
         return _learn_from_counts(data, spec, progress)
     if data.passes is not None:
@@ -120,23 +118,16 @@ def _announce(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback
         progress(spec.model.name, details)
 
 
-def _check_vectors(data: TrainingData, spec: TrainingSpec) -> None:
-    """An error where documents have vectors that the model cannot weigh."""
-    keys = vector_keys(None if data.token_rule is None else data.token_rule.fields)
-    if keys and not spec.model.takes_vectors:
-        raise UnnaiveError(f"{spec.model.title} cannot weigh the vectors of {keys[0][0]!r}; {TAKERS} can")
-
-
 def _learn_from_counts(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback | None) -> FittedModel:
-    """The model of the sums over documents, which it keeps as they are: weights of classes depend on all documents.
+    """Train from sums over documents and keep the sums unweighted: class weights depend on all documents.
 
-    So they are applied to the sums of the documents that there are at the time, after an update as at first. Where
-    something is tuned on held-out documents, the documents are kept too: after an update it is tuned on those then.
+    Class weights are applied to the current sums, also after an update. If something is tuned on held-out documents,
+    the documents are kept too, so that it is tuned again after an update.
     """
     if spec.class_weight is not None and data.multilabel:
         raise several_labels_refused()
     kept: dict[str, Any] = {}
-    rows = data.rows  # these keep their columns, which only the folds of tuning still need
+    rows = data.rows  # these keep their columns, which only the folds of tuning need
     if data.sums is None and keeps_documents(spec, multilabel=data.multilabel, texts=data.token_rule is not None):
         kept["documents"] = documents = data.documents()
         used = weighted_documents(documents, spec.class_weight, data.target_type)
@@ -151,7 +142,7 @@ def _learn_from_counts(data: TrainingData, spec: TrainingSpec, progress: Progres
 
 
 def weighted_documents(documents: KeptDocuments, class_weight: Any, target_type: str) -> KeptDocuments:
-    """The documents without those of classes with weight 0, in the order that they have where these never were."""
+    """The documents without those of classes with weight 0, in the order they would have without those."""
     if class_weight is None or isinstance(class_weight, str):  # "balanced" has no weights of 0
         return documents
     weight = class_sample_weight(class_weight, documents.targets(target_type), documents.weight)
@@ -162,13 +153,13 @@ def weighted_documents(documents: KeptDocuments, class_weight: Any, target_type:
 
 
 def kept_rows(documents: KeptDocuments, target_type: str, threads: int = 1) -> DocumentRows:
-    """Documents that a model keeps, as rows with the terms in order."""
+    """The documents of a model as rows with sorted terms."""
     vocabulary, X = documents.joined(threads)
     return DocumentRows(X, documents.targets(target_type), vocabulary, documents.weight)
 
 
 def _check_costs(costs: dict[Any, Any], data: TrainingData) -> None:
-    """An error before anything is learnt if the costs do not fit the labels."""
+    """Raise an error before training if the costs do not fit the labels."""
     if data.multilabel:
         raise UnnaiveError("costs are for documents with one label each; these are multilabel, so optimise macro-f1")
     least_cost(costs, data.classes)
@@ -183,9 +174,9 @@ def _learn(
     progress: ProgressCallback | None,
     kept: dict[str, Any],
 ) -> FittedModel:
-    """The model of `named` and, where they are at hand, of the documents `rows`; `kept` is what it keeps of them.
+    """Train on the sums `named` and, if available, the documents `rows`; `kept` is what the model keeps of them.
 
-    With `before`, its choice is held to.
+    With `before`, its selection is kept.
     """
     check_some_labels(len(named.classes))
     inner = spec
@@ -215,7 +206,7 @@ def _learn(
 
 
 def _learn_in_passes(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback | None) -> FittedModel:
-    """The model whose learner passes over documents that lie on a cluster; it keeps none of them."""
+    """Train a model that passes over documents on a cluster; it keeps none of them."""
     if data.passes is None:
         raise RuntimeError("documents that cannot be passed over")
     named = data.counts()
@@ -238,7 +229,7 @@ def _hold_out(spec: TrainingSpec, rows: DocumentRows, progress: ProgressCallback
 
 
 def _with_terms_in_order(rows: DocumentRows) -> DocumentRows:
-    """The documents as a classifier of the texts of a fold has them."""
+    """The documents with the columns that a classifier of the texts of a fold has."""
     order = None if rows.vocabulary is None else rows.vocabulary.order()
     if order is None or rows.vocabulary is None:  # they have no names, or are in order
         return rows
@@ -253,10 +244,10 @@ def tune_by_part(
     change: Callable[[Scorer], tuple[Scorer, Ids]] | None = None,
     progress: ProgressCallback | None = None,
 ) -> FittedModel:
-    """The model with the decision that the best classes of a held-out part of the documents give, one of N_FOLDS.
+    """Tune the decision on the best classes of one of N_FOLDS held-out parts of the documents.
 
-    Of so many classes that the scores of all would not fit. `change` makes of the scorer of the rest what became of the
-    model's: another one, and which of its columns that one reads.
+    Used if the scores of all classes would not fit in memory. `change` applies to the scorer of the rest what was done
+    to the scorer of the model: it returns another scorer and the columns that it reads.
     """
     spec, (n_docs, _) = fitted.spec, rows.X.shape
     if spec.calibration is not None:
@@ -287,13 +278,13 @@ def hold_out_parts(
     change: Callable[[Scorer, DocumentRows], tuple[Scorer, Ids]] | None = None,
     progress: ProgressCallback | None = None,
 ) -> HeldOutScores | None:
-    """Scores of held-out documents by models of the others; None where no class has two documents.
+    """Scores of held-out documents by models trained on the others; None if no class has two documents.
 
-    Five folds, or three of many documents, and from SOME documents on one part of four.
+    There are five folds, three for many documents, and one held-out part of four from SOME documents.
 
-    before  a model whose choice is held to
-    change  what becomes of each scorer, given the documents it was made of over its own columns: another one, and which
-            of these columns it reads
+    before  a model whose selection is kept
+    change  applied to each scorer with the documents of its columns; returns another scorer, and which of these columns
+            it reads
     """
     targets, n_docs = rows.targets, rows.X.shape[0]
     if n_docs < FEWEST_HELD_OUT or not bool((targets.Y.sum(axis=0) > 1).any()):
@@ -308,7 +299,7 @@ def hold_out_parts(
             progress("tuning", {"fold": number, "folds": 1 if n_docs >= SOME else n_folds})
         part = rows.take(inside)
         known = np.asarray(part.targets.Y.sum(axis=0)).ravel() > 0
-        if not targets.multilabel:  # of a class that training lacks nothing can be said
+        if not targets.multilabel:  # nothing can be said about a class that training lacks
             aside = aside[known[targets.Y.indices[targets.Y.indptr[aside]]]]
         if not len(aside) or (not targets.multilabel and known.sum() < 2):
             continue
@@ -323,7 +314,7 @@ def hold_out_parts(
 
 
 def _check_some_can_be_held_out(targets: Targets) -> None:
-    """An error where a held-out document would always be one of a class that was not learnt."""
+    """Raise an error if every held-out document would belong to a class that was not learnt."""
     if not targets.multilabel and not bool((targets.Y.sum(axis=0) > 1).any()):
         raise UnnaiveError(
             "no class has two documents, so none can be held out to calibrate or to tune decisions by; give more "
@@ -340,12 +331,12 @@ def make_scorer(
     progress: ProgressCallback | None = None,
     before: FittedModel | None = None,
 ) -> tuple[Scorer, Ids | None]:
-    """The scorer, and the columns of the terms that it uses: None for all of them.
+    """The scorer, and the columns of its terms; None for all columns.
 
     named      the sums over the documents
     rows       the documents, for models that learn from them; columns as in `named`
     exclusive  whether every document has exactly one label
-    before     what was chosen for this model is trained without choosing again
+    before     a model whose selection is kept
     """
     model, dense = spec.model, find_field_vectors(spec, named.vocabulary)
     active = _active_terms(spec, named, dense)
@@ -386,40 +377,6 @@ def make_scorer(
     if used is None:
         return scorer, active
     return scorer.take_terms(used), used if active is None else active[used]
-
-
-def with_vector_words(
-    spec: TrainingSpec, rows: DocumentRows, rule: TokenRule | None
-) -> tuple[TrainingSpec, DocumentRows]:
-    """The documents with a column, empty or not, for every word with a vector; `spec` with vectors of these terms.
-
-    So words of new texts count, though no training document has them, and numbers of vector fields larger than those of
-    training do.
-    """
-    if rows.vocabulary is None or rule is None:
-        return replace(spec, vectors=None), rows
-    vectors, vocabulary = spec.vectors, rows.vocabulary
-    if vectors is not None:
-        vectors = vectors.as_terms(rule)
-        vocabulary, _ = vocabulary.union(vectors.words)
-    keys = vector_keys(rule.fields)
-    vocabulary, _ = vocabulary.union(missing_power_terms(rows.vocabulary, keys))
-    parts = rows.X.data, rows.X.indices, rows.X.indptr
-    X = csr_array(parts, shape=(rows.X.shape[0], len(vocabulary)))
-    return replace(spec, vectors=vectors, vector_keys=keys), replace(rows, X=X, vocabulary=vocabulary)
-
-
-def has_vectors(spec: TrainingSpec, rule: TokenRule | None) -> bool:
-    """Whether words have vectors, or documents that the rule reads."""
-    return spec.vectors is not None or bool(rule is not None and vector_keys(rule.fields))
-
-
-def find_field_vectors(spec: TrainingSpec, vocabulary: Vocabulary | None) -> list[FieldVectors]:
-    """The columns of the numbers of each vector field, of which `spec` names them."""
-    if vocabulary is None:
-        return []
-    found = (FieldVectors.over(vocabulary, key, n_dims) for key, n_dims in spec.vector_keys)
-    return [one for one in found if one is not None]
 
 
 def _selection(
@@ -473,7 +430,7 @@ def _make_fitted(
     active: Ids | None,
     kept: dict[str, Any],
 ) -> FittedModel:
-    """The model around a scorer of the `active` terms, with the decision that needs no held-out scores."""
+    """The model of a scorer of the `active` terms, with the decision that needs no held-out scores."""
     vocabulary = named.vocabulary
     if vocabulary is not None and active is not None:
         vocabulary = vocabulary.take(active)
@@ -500,13 +457,13 @@ def untuned_decision(spec: TrainingSpec, target_type: str, scorer: Scorer) -> De
 def out_of_fold_scores(
     spec: TrainingSpec, rows: DocumentRows, *, n_folds: int = N_FOLDS, progress: ProgressCallback | None = None
 ) -> Floats:
-    """Scores (n_docs, n_classes) of every document by a model that has not seen it.
+    """Scores (n_docs, n_classes) of every document by a model that was not trained on it.
 
-    Models that learn from counts take the fold off the total: no document is counted twice. Terms that no training
-    document of a fold has are not there at all, as in a new document: the scores are those of a classifier that was
-    trained on the texts outside of the fold alone. Where probabilities are to
-    be believed, documents that share passages are in one fold: where messages quote each other, sets of 90 % would else
-    cover far fewer of those in new threads.
+    Models that learn from counts subtract the fold from the total, so that no document is counted twice. Terms that no
+    training document of a fold has are unknown, as in a new document: the scores equal those of a classifier trained
+    only on the texts outside the fold. If probabilities are calibrated on the scores, documents that share passages are
+    in one fold; otherwise, with messages that quote each other, sets of 90 % would cover far fewer documents of new
+    threads.
     """
     targets, fold = rows.targets, itertools.count()
     total = Counts.of(rows.X, targets.Y, rows.weight)
@@ -524,13 +481,16 @@ def out_of_fold_scores(
 def _learn_without(
     spec: TrainingSpec, rows: DocumentRows, total: Counts, train: Ids, held_out: Ids
 ) -> tuple[Scorer, Sparse]:
-    """The scorer of the documents `train`, and the rows `held_out` over its columns; `total` are the sums of both."""
+    """The scorer trained on the documents `train`, and the rows `held_out` in its columns.
+
+    `total` is the sum of both.
+    """
     X, targets, weight = rows.X, rows.targets, rows.weight
     aside = Counts.of(X[held_out], targets.Y[held_out], None if weight is None else weight[held_out])
     part = Targets(targets.classes, targets.Y[train], targets.target_type)
     rest = DocumentRows(X[train], part, rows.vocabulary, None if weight is None else weight[train])
     named, held = NamedCounts(targets.classes, rows.vocabulary, total - aside), X[held_out]
-    if rows.vocabulary is None:  # columns without names would all be used, those that no training row has too
+    if rows.vocabulary is None:  # columns without names would all be used, also those without a training row
         learnt = np.flatnonzero(named.counts.df > 0)
         named = replace(named, counts=named.counts.take_terms(learnt))
         rest, held = replace(rest, X=rest.X[:, learnt]), held[:, learnt]
@@ -541,7 +501,7 @@ def _learn_without(
 def _fold_like_new(spec: TrainingSpec, rows: DocumentRows, n_folds: int) -> Ids:
     """A fold for each document (n_docs,) whose model meets it as it meets a new one.
 
-    What quotes or copies a document is held out with it, and of a rare class what chance takes.
+    Documents that quote or copy each other are in the same fold; rare classes are spread over the folds.
     """
     strata, pooled = fold_strata(rows.targets.Y)
     X, vocabulary = rows.X, rows.vocabulary

@@ -1,7 +1,7 @@
-"""The options of training that are no settings of a model: the one declaration of type, range, default and help.
+"""The options of training other than the settings of a model: the one declaration of type, range, default and help.
 
-TextClassifier's parameters, the options of `unnaive train` and the reference pages are made from it, so this module
-imports nothing heavy.
+The parameters of TextClassifier, the options of `unnaive train` and the reference pages are generated from it, so this
+module imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from unnaive.base.settings import Settings, setting
 if TYPE_CHECKING:
     from unnaive.learning.decisions import Decision
 
-DOCUMENTS_LIMIT = 500_000_000  # bytes, packed: about 200 times the 11,314 messages of 20 Newsgroups
+DOCUMENTS_LIMIT = 500_000_000  # bytes, compressed: about 200 times the 11,314 messages of 20 Newsgroups
 
 
 class TrainingOptions(Settings):

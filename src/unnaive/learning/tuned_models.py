@@ -1,7 +1,8 @@
-"""What held-out scores give a trained model: its calibration, its decision and its sets with a confidence.
+"""What is tuned on held-out scores: calibration, decision and conformal sets.
 
-`tune_model` makes them of the scores of documents that the model did not see, after an update as at first. A model that
-keeps sums alone has no documents to hold out: whatever changes it ends what was tuned, and `warn_about_loss` says so.
+`tune_model` computes them from the scores of documents that the model was not trained on, at first and after updates.
+A model that keeps only sums has no documents to hold out: any change drops what was tuned, and `warn_about_loss` says
+so.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ from unnaive.learning.novelty import novelty_scores
 from unnaive.learning.optimise import least_cost, tune_macro_f1
 from unnaive.learning.tuning import TUNINGS
 
-TUNED_FROM = 50  # documents: with fewer, held-out scores say too little to tune thresholds by
+TUNED_FROM = 50  # documents; fewer held-out scores are not enough to tune thresholds
 N_FOLDS = 5
 
 
 def find_tuning(spec: TrainingSpec, targets: Targets, tune: bool) -> str | None:
-    """The name of the tuning that the decision asks for, None for none; with `tune`, also if it asks for nothing."""
+    """The name of the tuning for the decision, None for none; with `tune`, also if no decision was set."""
     if spec.optimise == "macro-f1" and targets.multilabel:
-        return "scut"  # a threshold for the best F1 of each class
+        return "scut"  # the threshold with the best F1 of each class
     if isinstance(spec.decision, str):
         return spec.decision if spec.decision in TUNINGS else None
     by_default = spec.decision is None and tune and targets.multilabel and targets.Y.shape[0] >= TUNED_FROM
@@ -40,9 +41,9 @@ def find_tuning(spec: TrainingSpec, targets: Targets, tune: bool) -> str | None:
 
 
 def keeps_documents(spec: TrainingSpec, *, multilabel: bool, texts: bool) -> bool:
-    """Whether a model keeps its documents: it learns from them, or something is tuned on held-out ones.
+    """Whether a model keeps its documents: it learns from them, or is tuned on held-out ones.
 
-    texts  whether it reads texts: only then are thresholds of multilabel targets tuned by default
+    texts  whether it reads texts: only then are multilabel thresholds tuned by default
     """
     if spec.model.statistic == "documents" or not spec.documents_limit:
         return spec.model.statistic == "documents"
@@ -54,10 +55,10 @@ def keeps_documents(spec: TrainingSpec, *, multilabel: bool, texts: bool) -> boo
 def tune_model(
     fitted: FittedModel, held_out: HeldOutScores | None, targets: Targets, tuning: str | None
 ) -> FittedModel:
-    """The model with the calibration, the decision and the conformal scores that held-out scores give.
+    """The model with calibration, decision and conformal scores from held-out scores.
 
-    held_out  rows of `targets` and their scores by models that did not see them; None where none were held out
-    tuning    how the decision is tuned, a name of TUNINGS; None for not at all
+    held_out  rows of `targets` and their scores by models that did not see them; None if no documents were held out
+    tuning    how the decision is tuned, a name of TUNINGS; None for none
     """
     spec, link = fitted.spec, fitted.scorer.link
     if held_out is not None and len(held_out.rows):
@@ -89,10 +90,10 @@ def tune_model(
 def tune_choice(
     fitted: FittedModel, held_out: HeldOutScores | None, targets: Targets, tuning: str | None
 ) -> FittedModel:
-    """What `tune_model` gives of a model whose choice was made for other documents or other weights.
+    """`tune_model` for a model whose selection was made on other documents or weights.
 
-    Members were scaled to probabilities while they were chosen, which is no longer true of them: unless a calibration
-    was asked for, or refused, a temperature is fitted.
+    Members were scaled to probabilities during the selection, which no longer fits: a temperature is fitted unless a
+    calibration was requested or refused.
     """
     spec = fitted.spec
     if held_out is None or spec.calibrate is not None or spec.calibration is not None or not fitted.probabilistic:
@@ -102,10 +103,10 @@ def tune_choice(
 
 
 def _cross_fitted(fitted: FittedModel, scores: Floats, Y: Sparse) -> Floats:
-    """log p of held-out documents (n_docs, n_classes), each by a calibration that was fitted without it.
+    """log p of held-out documents (n_docs, n_classes), each by a calibration fitted without it.
 
-    A calibration fits the documents that it was made of a little too well, the isotonic one more than a little: sets
-    made of such probabilities would cover less than they promise.
+    A calibration overfits the documents it was fitted on, isotonic regression most of all: sets from such probabilities
+    would cover less than they guarantee.
     """
     kind, link = fitted.spec.calibration, fitted.scorer.link
     if kind is None or len(scores) < 2 * N_FOLDS:
@@ -119,19 +120,19 @@ def _cross_fitted(fitted: FittedModel, scores: Floats, Y: Sparse) -> Floats:
 
 
 def with_tuning_of(before: FittedModel, made: FittedModel) -> FittedModel:
-    """The `made` model with the decision, the calibration and the conformal scores of `before`.
+    """The new model with the decision, calibration and conformal scores of `before`.
 
-    Only for models of the same documents and settings, of which these are still true.
+    Only valid for models of the same documents and settings.
     """
     decision = before.decision if was_tuned(made.spec, before) else made.decision
     return replace(made, decision=decision, calibration=before.calibration, conformal=before.conformal)
 
 
 def lost_tuning(before: FittedModel, made: FittedModel) -> bool:
-    """Whether a change ended what was tuned, or tuned it in another way: taking it back does not bring that back.
+    """Whether a change dropped what was tuned, or tuned it differently, so that undoing it does not restore it.
 
-    Models that keep documents tune on those that they have, and lose nothing; only a multilabel model that kept its
-    choice has thresholds from other held-out scores than those of the search.
+    Models that keep documents are tuned again and lose nothing; only a multilabel model that kept its selection has
+    thresholds from other held-out scores than those of the search.
     """
     if isinstance(before.statistic, NamedCounts):
         return bool(_lost_parts(before, made))
@@ -139,7 +140,7 @@ def lost_tuning(before: FittedModel, made: FittedModel) -> bool:
 
 
 def warn_about_loss(before: FittedModel, made: FittedModel, reason: str = "the documents have changed") -> None:
-    """A warning that names what was tuned on held-out documents, is no longer true for this reason, and is gone."""
+    """Warn that something tuned on held-out documents is no longer valid, and was dropped."""
     lost = _lost_parts(before, made)
     if lost:
         parts = f"{', '.join(lost[:-1])} and the {lost[-1]}" if len(lost) > 1 else lost[0]
@@ -152,7 +153,7 @@ def warn_about_loss(before: FittedModel, made: FittedModel, reason: str = "the d
 
 
 def _lost_parts(before: FittedModel, made: FittedModel) -> list[str]:
-    """What `before` has of held-out documents and `made` has not, in words."""
+    """The tuned parts that `before` has and `made` has not, in words."""
     lost = ["calibration"] if before.calibration is not None and made.calibration is None else []
     if was_tuned(before.spec, before) and made.decision != before.decision:
         lost.append("tuned decision")
@@ -160,7 +161,7 @@ def _lost_parts(before: FittedModel, made: FittedModel) -> list[str]:
 
 
 def was_tuned(spec: TrainingSpec, before: FittedModel) -> bool:
-    """Whether held-out scores made the decision: by name, or by default for multilabel targets."""
+    """Whether the decision was tuned on held-out scores: by name, or by default for multilabel targets."""
     if spec.decision is not None and spec.optimise in (None, "accuracy"):
         return spec.decision in tuple(TUNINGS)
     return before.decision != default_decision(before.target_type, before.scorer.link, before.scorer.n_classes)

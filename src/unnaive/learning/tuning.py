@@ -1,4 +1,4 @@
-"""Decisions that are tuned on held-out scores: thresholds for each class, labels for each document, shares."""
+"""Decisions tuned on held-out scores: thresholds per class, labels per document, shares."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from unnaive.data.folds import folds, split_folds
 from unnaive.learning.decisions import SCALES, Decision, Proportional, Thresholds, TopK
 from unnaive.linear.links import LINKS
 
-SIZES = (10, 30, 100)  # documents up to which classes are of like size
-SHRINK = 5  # documents that the cut of classes of like size is worth
-LEAST_DOCUMENTS, LEAST_TOGETHER = 3, 10  # of a class, and of classes of like size: with fewer they have no cut
-LEAST_F1 = 0.3  # nor do they if they reach less with it
+SIZES = (10, 30, 100)  # classes are grouped by number of documents, up to these
+SHRINK = 5  # documents that the threshold of the size group is worth
+LEAST_DOCUMENTS, LEAST_TOGETHER = 3, 10  # of a class, and of a size group: with fewer there is no threshold
+LEAST_F1 = 0.3  # minimum F1 at the threshold
 
 
 def scut(
     scores: Floats, Y: Any, *, on: str = "scores", at_least_one: bool = False, sizes: Sequence[int] = SIZES
 ) -> Thresholds:
-    """Thresholds for the best F1 of each class on held-out scores, shrunk toward the one best for classes of like size.
+    """Thresholds with the best F1 of each class on held-out scores, shrunk towards that of classes of similar size.
 
-    t = (n·t_c + 5·t_s) / (n + 5), n the class's documents, t_c its own best cut, t_s the cut with the best
-    micro-averaged F1 of the classes of like size (under 10 documents, 30, 100, or more; with sizes=() all are alike):
-    rare classes have lower scores out of fold than frequent ones, whose cut they would never reach. A class with n < 3,
-    or that reaches no F1 of .3 even at its own cut, takes t_s: without that fallback one bad class floods the micro
-    average. Where classes of a size have fewer than ten documents together, or reach no F1 of .3, t_s is the cut of all
-    classes. Scores must come from documents that the model has not seen (`out_of_fold`), and be probabilities if `on`
-    says so.
+    t = (n·t_c + 5·t_s) / (n + 5), n the number of documents of the class, t_c its best threshold, t_s the threshold
+    with the best micro-averaged F1 of the classes of similar size (under 10 documents, 30, 100, or more; sizes=() for
+    one group): rare classes have lower held-out scores than frequent ones, whose threshold they would never reach. A
+    class with n < 3, or with an F1 below .3 at its best threshold, gets t_s: without this fallback, one bad class
+    dominates the micro average. If the classes of a size have fewer than ten documents together, or an F1 below .3, t_s
+    is the threshold of all classes. Scores must come from documents that the model was not trained on (`out_of_fold`),
+    and be probabilities if `on` says so.
 
     Yang (2001), A study of thresholding strategies for text categorization.
 
@@ -48,11 +48,12 @@ def scut(
     return Thresholds(shrunk_thresholds(cells, truth.sum(axis=0), sizes), on, at_least_one)
 
 
-ClassCells = tuple[Floats, NDArray[Any], int]  # scores, whether each is of a true class, and true ones without a score
+# scores, whether each is of a true class, and the number of true ones without a score
+ClassCells = tuple[Floats, NDArray[Any], int]
 
 
 def shrunk_thresholds(cells: Callable[[Ids], ClassCells], n_docs: Ids, sizes: Sequence[int]) -> tuple[float, ...]:
-    """The thresholds of `scut`, of held-out documents n_docs (n_classes,); `cells` gives those of some classes."""
+    """The thresholds of `scut` (n_classes,) for n_docs held-out documents; `cells` returns those of some classes."""
     everywhere, _ = best_cut(*cells(np.arange(len(n_docs))))
     thresholds = np.full(len(n_docs), everywhere)
     kind = np.searchsorted(sizes, n_docs, side="right")
@@ -69,10 +70,10 @@ def shrunk_thresholds(cells: Callable[[Ids], ClassCells], n_docs: Ids, sizes: Se
 
 
 def best_cut(scores: Floats, truth: NDArray[Any], missed: int = 0) -> tuple[float, float]:
-    """The threshold with the best F1, halfway to the next lower score, and that F1; of equals the highest.
+    """The threshold with the best F1, halfway to the next lower score, and that F1; the highest in a tie.
 
-    scores, truth: (n,). Without any positive no cut is good, and the threshold is the highest score. `missed` positives
-    have no score, and no threshold reaches them.
+    scores, truth: (n,). Without positives, the threshold is the highest score. `missed` positives have no score, and no
+    threshold reaches them.
 
     >>> best_cut(np.array([0.9, 0.6, 0.2]), np.array([1, 1, 0]))
     (0.4, 1.0)
@@ -82,7 +83,7 @@ def best_cut(scores: Floats, truth: NDArray[Any], missed: int = 0) -> tuple[floa
     order = np.argsort(-scores, kind="stable")
     ranked, hits = scores[order], np.cumsum(truth[order] != 0)
     f1 = 2 * hits / (np.arange(1, len(hits) + 1) + hits[-1] + missed)
-    f1[:-1][ranked[:-1] == ranked[1:]] = -1.0  # no threshold parts equal scores
+    f1[:-1][ranked[:-1] == ranked[1:]] = -1.0  # no threshold separates equal scores
     last = int(np.argmax(f1))
     lower = ranked[last + 1] if last + 1 < len(ranked) else -np.inf
     middle = lower + (ranked[last] - lower) / 2 if np.isfinite(lower) else ranked[last]
@@ -90,7 +91,7 @@ def best_cut(scores: Floats, truth: NDArray[Any], missed: int = 0) -> tuple[floa
 
 
 def rcut(scores: Floats, Y: Any) -> TopK:
-    """The k with the best micro-averaged F1 on held-out scores; of equals the smallest.
+    """The k with the best micro-averaged F1 on held-out scores; the smallest in a tie.
 
     >>> rcut(np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]), np.array([[1, 1, 0], [0, 1, 1]]))
     TopK(k=2)
@@ -115,11 +116,11 @@ def pcut(Y: Any, *, factor: float = 1.0) -> Proportional:
 
 
 def scut_or_rcut(scores: Floats, Y: Any, link: str) -> Decision:
-    """The better of the two on held-out scores, by the mean of micro- and macro-averaged F1; of equals scut.
+    """The better of the two on held-out scores, by the mean of micro- and macro-averaged F1; scut in a tie.
 
-    Each is judged on parts of the documents that it was not tuned on, then tuned on all. Thresholds win where scores
-    can be compared across documents (margins, relative scores), the same number of labels for every document where they
-    grow with its length, as those of the multinomial model do.
+    Each is evaluated on parts of the documents that it was not tuned on, then tuned on all. Thresholds win if scores
+    are comparable across documents (margins, relative scores); the same number of labels for every document wins if
+    scores grow with its length, as in the multinomial model.
 
     >>> scores = np.array([[1.0, 0.0], [0.0, 1.0], [9.0, 8.0], [8.0, 9.0]] * 3)   # long documents have high scores
     >>> scut_or_rcut(scores, np.array([[1, 0], [0, 1]] * 6), "log-odds")
@@ -140,7 +141,7 @@ def scut_or_rcut(scores: Floats, Y: Any, link: str) -> Decision:
 
 TUNINGS: dict[str, Callable[[Floats, Any, str], Decision]] = {
     "best": scut_or_rcut,
-    # where scores cannot be compared across documents, thresholds are relative to the best of each
+    # if scores are not comparable across documents, thresholds are relative to the best score of each
     "scut": lambda scores, Y, link: scut(scores, Y, on="scores" if LINKS[link].share is None else "relative"),
     "rcut": lambda scores, Y, link: rcut(scores, Y),
     "pcut": lambda scores, Y, link: pcut(Y),

@@ -1,4 +1,4 @@
-"""Models take documents in, take them out and join, exactly: a FittedModel in, another out.
+"""Exact changes of models: add documents, remove documents, merge; a FittedModel in, another one out.
 
 Models that learn from counts add and subtract sums; those that learn from documents, or are tuned on held-out ones,
 keep them (data/kept_documents.py) and are trained anew on those that there are now. Either way the result is the model
@@ -33,10 +33,10 @@ from unnaive.learning.train import train
 from unnaive.learning.tuned_models import warn_about_loss, was_tuned, with_tuning_of
 from unnaive.learning.tuning import TUNINGS
 
-READING = ("token_rule", "feature_names", "columns", "n_jobs")  # fields of FittedModel that say how documents are read
+READING = ("token_rule", "feature_names", "columns", "n_jobs")  # fields of FittedModel about reading documents
 
 
-Statistic = NamedCounts | KeptDocuments  # what a model is made of: values that add, subtract, and have classes
+Statistic = NamedCounts | KeptDocuments  # what a model is computed from: values that add, subtract, and have classes
 
 
 def learn_more(
@@ -71,7 +71,7 @@ def forget_documents(fitted: FittedModel, gone: Statistic, *, approximate: bool 
 
 
 def merge_models(fitted: FittedModel, *others: FittedModel, **changes: Any) -> FittedModel:
-    """The model that saw the documents of all of them, with the settings of the first; `changes` as in `learn_more`."""
+    """The model of the documents of all models, with the settings of the first; `changes` as in `learn_more`."""
     total, register = kept_statistic(fitted, "be merged"), fitted.register
     for other in others:
         _refuse_other_reading(fitted, other)
@@ -86,7 +86,7 @@ def merge_models(fitted: FittedModel, *others: FittedModel, **changes: Any) -> F
 
 
 def _added(one: Statistic, two: Statistic, fitted: FittedModel) -> Statistic:
-    """The documents of both; where one has sums alone, the sums of both, which is an error if the model needs more."""
+    """The documents of both; if one has only sums, the sums of both, or an error if the model needs documents."""
     if isinstance(one, KeptDocuments) != isinstance(two, KeptDocuments):
         if fitted.spec.model.statistic == "documents":
             raise UnnaiveError("one of these models keeps counts and no documents; merge models that keep the same")
@@ -95,11 +95,10 @@ def _added(one: Statistic, two: Statistic, fitted: FittedModel) -> Statistic:
 
 
 def remake_model(fitted: FittedModel, spec: TrainingSpec) -> FittedModel:
-    """The model made anew with another model or other settings, from what was kept.
+    """Compute the model again with another model or other settings, from what was kept.
 
-    Choices, calibrations and decisions are made on the documents that were kept. Of counts nothing can be held out: a
-    model of the same settings keeps what was tuned, which is still true of the same documents, and others are refused
-    where they ask for it.
+    Selection, calibration and decision are tuned on the kept documents. With counts alone, no documents can be held
+    out: a model with the same settings keeps what was tuned, which is still valid, and other requests are refused.
     """
     kept = kept_statistic(fitted, "be made anew")
     data = TrainingData.of_kept(kept, fitted.target_type, register=fitted.register, **_reading(fitted))
@@ -131,7 +130,7 @@ def _same_training(spec: TrainingSpec, other: TrainingSpec) -> bool:
 
 
 def _refuse_tuning(spec: TrainingSpec) -> None:
-    """An error if a calibration or a decision is asked for that only held-out documents can give."""
+    """Raise an error if a calibration or decision is requested that needs held-out documents."""
     asked = {
         "calibrate='none'": spec.calibrate is not None and spec.calibration is not None,
         "optimise='accuracy'": spec.optimise not in (None, "accuracy"),
@@ -146,7 +145,7 @@ def _refuse_tuning(spec: TrainingSpec) -> None:
 
 
 def kept_statistic(fitted: FittedModel, purpose: str) -> Statistic:
-    """The counts or documents of the model, or an error that says why it cannot do what was asked."""
+    """The counts or documents of the model, or an error that says why it cannot do what was requested."""
     kept = fitted.statistic
     if kept is None and fitted.spec.model.imported:
         raise UnnaiveError(
@@ -161,7 +160,7 @@ def kept_statistic(fitted: FittedModel, purpose: str) -> Statistic:
 
 
 def refuse_mixed_labels(classes: Any, others: Any) -> None:
-    """An error if one list of classes has text where the other has numbers.
+    """Raise an error if one list of classes has text and the other numbers.
 
     >>> refuse_mixed_labels(["ham", "spam"], [1])
     Traceback (most recent call last):
@@ -172,7 +171,7 @@ def refuse_mixed_labels(classes: Any, others: Any) -> None:
 
 
 def over_known_classes(new: Statistic, classes: Any) -> Statistic:
-    """What was counted or kept over all of `classes`, which must be distinct and have all of theirs among them.
+    """The counts or documents with all of `classes`, which must be distinct and include those that it has.
 
     >>> over_known_classes(NamedCounts.empty(), [0, 1, 1])
     Traceback (most recent call last):
@@ -194,7 +193,7 @@ def _relearn(
     progress: ProgressCallback | None = None,
     **changes: Any,
 ) -> FittedModel:
-    """The model of other documents; of sums alone, what was tuned on held-out documents is gone, with a warning."""
+    """The model of other documents; with sums alone, what was tuned on held-out documents is dropped with a warning."""
     data = TrainingData.of_kept(statistic, fitted.target_type, **_reading(fitted) | changes)
     made = train(data, fitted.spec, before=fitted if keep_choice else None, progress=progress)
     if isinstance(statistic, NamedCounts):

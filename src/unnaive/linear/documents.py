@@ -1,4 +1,4 @@
-"""Documents → scores by any Scorer, some documents at a time: raw texts, or rows of counts."""
+"""Documents → scores by any Scorer, in batches: raw texts, or rows of counts."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from unnaive.text.scoring import TfIdfTextScorer
 from unnaive.text.tokens import Span, TokenRule, spans
 from unnaive.text.vocabulary import Vocabulary
 
-CHUNK_CELLS = 1 << 22  # scores held at a time: 32 MB of float64
+CHUNK_CELLS = 1 << 22  # scores in memory at a time: 32 MB of float64
 CHUNK_TEXTS = 1 << 14
-SHOWN_CHARS = 50_000  # of a text in which the places of terms are looked for
+SHOWN_CHARS = 50_000  # characters of a text in which terms are located
 
 
 def chunk_size(n_classes: int) -> int:
-    """How many documents are scored at a time, so that memory stays bounded with many classes."""
+    """The number of documents scored at a time, so that memory stays bounded with many classes."""
     return max(1, min(CHUNK_TEXTS, CHUNK_CELLS // max(1, n_classes)))
 
 
 class ReadDocument(NamedTuple):
-    """One document as an explanation needs it.
+    """One document, as explanations need it.
 
     row    counts of its terms (1, n_terms)
-    spans  where its terms are, if it is a text
-    names  what the columns of the row are called
+    spans  the positions of its terms, if it is a text
+    names  the names of the columns of the row
     """
 
     row: Sparse
@@ -47,7 +47,7 @@ class ReadDocument(NamedTuple):
 
 
 def shown_part(text: str) -> str:
-    """The text, or of a long one the beginning, which explanations show; cut where a word ends, if one does.
+    """The text, or the beginning of a long one, which explanations show; cut at the end of a word if possible.
 
     >>> len(shown_part("word " * SHOWN_CHARS)), shown_part("short")
     (49999, 'short')
@@ -59,34 +59,34 @@ def shown_part(text: str) -> str:
 
 
 class DocumentReader(Protocol):
-    """What documents are to a model: texts, or rows of counts."""
+    """How a model reads documents: texts, or rows of counts."""
 
     def score_chunks(self, documents: Any) -> Iterator[Floats]:
-        """Scores of the documents, some at a time."""
+        """Scores of the documents, in batches."""
 
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
-        """The class with the highest score of each document, where there is a faster way than by its scores."""
+        """The class with the highest score of each document, if there is a faster way than computing all scores."""
 
     def top_and_known(
         self, documents: Any, k: int, *, above: Floats | None = None, scale: float | None = None
     ) -> tuple[TopScores, NDArray[np.int64]] | None:
-        """What `Scorer.top_scores` gives of documents, and what `known_terms` gives of them."""
+        """The results of `Scorer.top_scores` and of `known_terms` for the documents."""
 
     def known_terms(self, documents: Any) -> NDArray[np.int64]:
-        """How many mentions of terms that the model knows each document has (n_docs,); pieces of words do not count."""
+        """The number of known terms in each document (n_docs,), with repetitions and without character n-grams."""
 
     def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
-        """Scores of documents that are few enough to be held at once, and what `known_terms` gives of them.
+        """Scores and `known_terms` of documents that fit in memory.
 
-        Where the best class leads every other by more than `clear`, it may get 0 and the others −∞.
+        If the best class leads every other by more than `clear`, its score may be 0 and the others −∞.
         """
 
     def read_one(self, document: Any) -> ReadDocument:
-        """One document as a row of counts, and where its terms are, if it is a text."""
+        """One document as a row of counts, with the positions of its terms if it is a text."""
 
     @property
     def fused(self) -> bool:
-        """Whether the kernel scores documents as it reads them, in a moment and without Python's lock."""
+        """Whether the kernel scores documents while reading them, without the GIL."""
 
     @property
     def term_names(self) -> Sequence[str]:
@@ -95,26 +95,26 @@ class DocumentReader(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CountRows:
-    """Documents that come as rows of counts (n_docs, n_terms); `names` of the columns, where they have any."""
+    """Documents as rows of counts (n_docs, n_terms); `names` of the columns, if any."""
 
     scorer: Scorer
     names: tuple[str, ...] | None = None
 
     def score_chunks(self, documents: Any) -> Iterator[Floats]:
-        """Scores of some rows at a time."""
+        """Scores of the rows, in batches."""
         step = chunk_size(self.scorer.n_classes)
         for start in range(0, documents.shape[0], step):
             yield self.scorer.scores(documents[start : start + step])
 
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
-        """By the scorer, where it need not score all classes."""
+        """By the scorer, if it need not score all classes."""
         found = self.scorer.top_scores(csr_array(documents), 1)
         return None if found is None else found.best(1)[:, 0]
 
     def top_and_known(
         self, documents: Any, k: int, *, above: Floats | None = None, scale: float | None = None
     ) -> tuple[TopScores, NDArray[np.int64]] | None:
-        """By the scorer, where it need not score all classes, and the sum of each row."""
+        """By the scorer, if it need not score all classes, and the sum of each row."""
         found = self.scorer.top_scores(csr_array(documents), k, above=above, scale=scale)
         return None if found is None else (found, self.known_terms(documents))
 
@@ -134,13 +134,13 @@ class CountRows:
                 f"the document to explain has shape {row.shape}; give one row of {self.scorer.n_terms} counts"
             )
         if not row.has_canonical_format:
-            row = row.copy()  # the caller's arrays are not rewritten
+            row = row.copy()  # the caller's arrays stay unchanged
             row.sum_duplicates()
         return ReadDocument(row, [], self.term_names)
 
     @property
     def fused(self) -> bool:
-        """Rows of counts are multiplied."""
+        """False: rows of counts are multiplied."""
         return False
 
     @property
@@ -151,7 +151,7 @@ class CountRows:
 
 @dataclass(frozen=True, eq=False)
 class TextDocuments:
-    """Documents that come as raw texts: how they are read, and the terms that are the columns of the scorer."""
+    """Documents as raw texts: how they are read, and the terms that are the columns of the scorer."""
 
     scorer: Scorer
     rule: TokenRule
@@ -159,7 +159,7 @@ class TextDocuments:
     n_jobs: int | None = None
 
     def score_chunks(self, documents: Any) -> Iterator[Floats]:
-        """Scores of some texts at a time, without a matrix where the model is linear in counts or in tf-idf."""
+        """Scores of the texts in batches; without a matrix if the model is linear in counts or in tf-idf."""
         texts = as_documents(documents, self.rule.fields)
         step = chunk_size(self.scorer.n_classes)
         fused = self._fused or self._fused_tf_idf
@@ -168,7 +168,7 @@ class TextDocuments:
             yield fused.scores(chunk) if fused else self.scorer.scores(self._counter.count(chunk))
 
     def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
-        """Scores of a few texts and how many mentions of terms each has, in one pass where it goes."""
+        """Scores and numbers of known terms of a few texts, in one pass if possible."""
         documents = as_documents(documents, self.rule.fields)
         if self._fused:
             return self._fused.scores_and_known(documents, clear)
@@ -178,7 +178,7 @@ class TextDocuments:
         return self.scorer.scores(X), self._sum_known(X)
 
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
-        """By the fused scorer, where there is one; else by the scorer, where it need not score all classes."""
+        """By the fused scorer if there is one, else by the scorer if it need not score all classes."""
         if self._fused:
             return self._fused.best(as_documents(documents, self.rule.fields))
         found = self.top_and_known(documents, 1)
@@ -187,7 +187,7 @@ class TextDocuments:
     def top_and_known(
         self, documents: Any, k: int, *, above: Floats | None = None, scale: float | None = None
     ) -> tuple[TopScores, NDArray[np.int64]] | None:
-        """By the scorer, where it need not score all classes; of many texts some at a time."""
+        """By the scorer, if it need not score all classes, in batches."""
         if type(self.scorer).top_scores is Scorer.top_scores:
             return None
         texts, parts, known = as_documents(documents, self.rule.fields), [], [np.zeros(0, np.int64)]
@@ -201,7 +201,7 @@ class TextDocuments:
         return TopScores.joined(parts), np.concatenate(known)
 
     def known_terms(self, documents: Any) -> NDArray[np.int64]:
-        """Counted by the vocabulary, which leaves out all other words."""
+        """Counts by the vocabulary, which ignores unknown words."""
         texts = as_documents(documents, self.rule.fields)
         return self._fused.known_terms(texts) if self._fused else self._count_known(texts)
 
@@ -209,9 +209,9 @@ class TextDocuments:
         return self._sum_known(self._counter.count(texts))
 
     def _sum_known(self, X: Sparse) -> NDArray[np.int64]:
-        """The sum of each row over the terms that are no character n-grams; over all where there are no others.
+        """The sum of each row over the terms that are not character n-grams; over all terms if there are no others.
 
-        Any text at all has some pieces in common with the training texts, so they do not tell whether it is known.
+        Every text shares some character n-grams with the training texts, so they do not show whether it is known.
         """
         is_gram = self._is_gram
         if is_gram is None:
@@ -220,15 +220,15 @@ class TextDocuments:
 
     @lazy_property
     def _is_gram(self) -> NDArray[np.bool_] | None:
-        """Whether each term is a character n-gram; None where none or all of them are."""
+        """Whether each term is a character n-gram; None if none or all of them are."""
         is_gram = find_kinds(self.vocabulary)[0]
         return is_gram if is_gram.any() and not is_gram.all() else None
 
     def read_one(self, document: Any) -> ReadDocument:
-        """Counts of the known terms, and the place of every term in the text, or in the `shown_part` of it."""
+        """Counts of the known terms, and the position of every term in the text, or in its `shown_part`."""
         if not isinstance(document, str):
             raise BadData(f"the text to explain is {type(document).__name__}; give one str")
-        if len(document) > SHOWN_CHARS:  # a place for every term would take fifty times the text
+        if len(document) > SHOWN_CHARS:  # positions of all terms would take fifty times the memory of the text
             row = csr_array(self._counter.count([document]))
             row.sort_indices()
             return ReadDocument(row, spans(shown_part(document), self.rule), self.term_names)
@@ -240,7 +240,7 @@ class TextDocuments:
 
     @property
     def fused(self) -> bool:
-        """By the fused scorer, where there is one and the kernel is it."""
+        """Whether there is a fused scorer and it is native."""
         return BACKEND == "native" and self.rule.segmenter is None and self._fused is not None
 
     @property
@@ -254,7 +254,7 @@ class TextDocuments:
 
     @lazy_property
     def _fused(self) -> TextScorer | None:
-        """The scorer that needs no matrix; None where scores are no sums over words."""
+        """The scorer that needs no matrix; None if scores are not sums over words."""
         scorer = self.scorer
         if not isinstance(scorer, Linear) or not scorer.counts_alone or self.rule.analyzer != "word":
             return None
@@ -265,10 +265,10 @@ class TextDocuments:
 
     @lazy_property
     def _fused_tf_idf(self) -> TfIdfTextScorer | None:
-        """The same for sums of models over tf-idf; None where there are none, or no kernel."""
+        """The same for sums of models over tf-idf; None if there are none, or no kernel."""
         found = self.scorer.tf_idf_parts() if BACKEND == "native" else None
         return None if found is None else TfIdfTextScorer(self.rule, self.vocabulary, *found, threads=self.n_jobs)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: the fields, not the kernel's tables that were made from them."""
+        """The fields to pickle, without the derived tables of the kernel."""
         return {part.name: getattr(self, part.name) for part in fields(self)}

@@ -1,4 +1,4 @@
-"""Linear is where a document meets a model: one sparse product, then a link. Rules make it, all else reads it."""
+"""Linear computes scores: one sparse product, then a link. Rules create it, everything else reads it."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ from unnaive.linear.links import LINKS
 from unnaive.linear.scorer import Contributions, Scorer
 from unnaive.text.scoring import TfIdfPart
 
-DENSE_CELLS = 1 << 24  # up to 128 MB of float64: above that a product stays sparse
-FULL_CELLS = 1 << 26  # 512 MB: where a rule cannot keep its weights sparse, more than this is refused
+DENSE_CELLS = 1 << 24  # up to 128 MB of float64; above that a product stays sparse
+FULL_CELLS = 1 << 26  # 512 MB: the maximum for rules that cannot keep their weights sparse
 
 
 @lazy_matrices("sparse_weights")
 @dataclass(frozen=True, eq=False)
 class Linear(Scorer):
-    """Scores of documents for classes, kept as offsets and the weights that stand out from them.
+    """Scores of documents for classes, stored as offsets and sparse weights.
 
     weight[c, t] = sparse_weights[c, t] + class_offset[c] + term_offset[t]
     score[d, c]  = bias[c] + Σ_t z[d, t] · weight[c, t],   z = weighting(x)
 
-    Smoothing gives every unseen (class, term) the same value up to a class and a term part, so `sparse_weights`
-    (n_classes, n_terms) holds only what was seen: memory follows the data, not classes × terms. It is a csr_array, or
-    a plain array where a learner fills it wholly. `link` names the meaning of a score (see links.py). Where there is a
-    `step` (n_classes,), the sparse weights of a class are whole multiples of it, which files keep in 8 or 16 bits.
+    Smoothing gives every unseen (class, term) the same value up to a class part and a term part, so `sparse_weights`
+    (n_classes, n_terms) stores only seen cells: memory follows the data, not classes × terms. It is a csr_array, or a
+    dense array if a learner fills it. `link` names the meaning of a score (see links.py). With a `step` (n_classes,),
+    the sparse weights of a class are integer multiples of it, which files store in 8 or 16 bits.
 
     >>> ball = Linear(csr_array([[1.0, 0.0], [0.0, 2.0]]), bias=np.zeros(2))
     >>> ball.scores(csr_array([[3, 1]]))
@@ -64,17 +64,17 @@ class Linear(Scorer):
 
     @property
     def n_classes(self) -> int:
-        """Rows of the weights."""
+        """The number of rows of the weights."""
         return int(self.stored_weights.shape[0])
 
     @property
     def n_terms(self) -> int:  # type: ignore[override]  # a field of other scorers
-        """Columns of the weights."""
+        """The number of columns of the weights."""
         return int(self.stored_weights.shape[1])
 
     @property
     def stored_weights(self) -> Any:
-        """`sparse_weights`, or its arrays as a StoredMatrix as long as nobody asked for more."""
+        """`sparse_weights`, or its arrays as a StoredMatrix until more is needed."""
         return stored(self, "sparse_weights")
 
     @property
@@ -95,7 +95,7 @@ class Linear(Scorer):
         return scores
 
     def tf_idf_parts(self) -> tuple[Floats, list[TfIdfPart]] | None:
-        """Itself, where weights are a table over tf-idf."""
+        """This model, if its weights are a table over tf-idf."""
         if self.tf_idf_table is None:
             return None
         return np.zeros(self.n_classes), [TfIdfPart(None, *self.tf_idf_table, self.bias, self.weighting.norm or "l2")]
@@ -122,16 +122,16 @@ class Linear(Scorer):
     def contributions(self, document: Sparse, chosen: int, rival: int | None) -> Contributions:
         """The summands of the score: z_t · (weight of the class − that of the reference).
 
-        The reference is the rival, else the mean over the classes where they exclude each other, else zero: log-odds,
-        cosines and margins mean something by themselves.
+        The reference is the rival, else the mean over exclusive classes, else zero: log-odds, cosines and margins have
+        a meaning by themselves.
         """
         features = self.weighting.apply(document)
-        weights = self.weights(features.indices).astype(np.float64, copy=False)  # files may hold float32
+        weights = self.weights(features.indices).astype(np.float64, copy=False)  # files may contain float32
         base, values = self.bias[chosen], weights[chosen]
         if rival is not None:
             base, values = base - self.bias[rival], values - weights[rival]
         elif self.meaning.exclusive:
-            possible = np.isfinite(self.bias)  # a class without documents is no reference
+            possible = np.isfinite(self.bias)  # a class without documents is not a reference
             base, values = base - self.bias[possible].mean(), values - weights[possible].mean(axis=0)
         return Contributions(float(base), features.data * values)
 
@@ -148,13 +148,13 @@ class Linear(Scorer):
         return [(int(columns[at]), float(values[at])) for at in best]
 
     def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
-        """Arrays and plain settings from which `from_arrays` makes an equal Linear."""
+        """Arrays and plain settings, from which `from_arrays` restores an equal Linear."""
         arrays: Arrays = {"bias": self.bias}
         weights = self.stored_weights
         if self.step is not None:
             arrays |= _pack_multiples(self.sparse_weights, self.step)
         elif isinstance(weights, StoredMatrix) or issparse(weights):
-            # sums and differences may leave wider indices; the same model gives the same bytes
+            # sums and differences may have wider indices; the same model gives the same bytes
             index = np.int32 if max(weights.nnz, self.n_terms) < 1 << 31 else np.int64
             arrays |= csr_arrays("weights", weights, index=index)
         else:
@@ -166,7 +166,7 @@ class Linear(Scorer):
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
-        """The inverse of `to_arrays`; trusts nothing, since models come from files."""
+        """The inverse of `to_arrays`; every value is checked, since models come from files."""
         try:
             check_keys(settings, "link", "tf", "norm", "shape")
             n_classes, n_terms = (read_whole(size, "shape") for size in settings["shape"])
@@ -184,14 +184,14 @@ class Linear(Scorer):
 
     @classmethod
     def array_rules(cls, arrays: Arrays) -> Rules:
-        """What the arrays of a file must be, by which of them there are; only the bias of an absent class is −∞."""
+        """The rules for the arrays of a file, by which arrays there are; only the bias of an absent class is −∞."""
         return linear_rules(arrays)
 
     @lazy_property
     def _by_term(self) -> Sparse:
-        """Weights (n_terms, n_classes): dense while that is small, because the dense product is the faster one."""
+        """Weights (n_terms, n_classes): dense if small, because the dense product is faster."""
         if not issparse(self.sparse_weights):
-            return np.ascontiguousarray(self.sparse_weights.T, np.float64)  # files may hold float32
+            return np.ascontiguousarray(self.sparse_weights.T, np.float64)  # files may contain float32
         small = self.n_classes * self.n_terms <= DENSE_CELLS
         return np.ascontiguousarray(self.sparse_weights.toarray().T) if small else csr_array(self.sparse_weights.T)
 
@@ -200,12 +200,12 @@ class Linear(Scorer):
         return (Z @ weights).toarray() if issparse(weights) else product(Z, weights)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled, for instance on the way to another process: the fields, not what was derived from them."""
+        """The fields to pickle, without derived values."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
 
 def linear_rules(arrays: Arrays, *, least: float = -LARGEST) -> Rules:
-    """The rules of a linear scorer whose weights are `least` or more: a table or a full array, of multiples or not."""
+    """The rules of a linear scorer with weights of at least `least`: sparse or dense, quantised or not."""
     step = ArrayRule("float", ("classes",), ABOVE_ZERO, LARGEST / 2**15)
     kind, bounds = ("float", (least, LARGEST)) if "step" not in arrays else ("short", (max(least, -(2**15)), 2**15))
     full = ArrayRule(kind, ("classes", "terms"), *bounds)
@@ -219,7 +219,7 @@ def linear_rules(arrays: Arrays, *, least: float = -LARGEST) -> Rules:
 
 
 def _pack_multiples(weights: Any, step: Floats) -> Arrays:
-    """Weights that are whole multiples of a step of each class, as those numbers in 8 or 16 bits."""
+    """Weights that are multiples of a step of each class, as integers of 8 or 16 bits."""
     if not issparse(weights):
         return {"weights": _shortest(np.rint(weights / step[:, None])), "step": step}
     table = csr_array(weights)
@@ -243,7 +243,7 @@ def _unpack_multiples(numbers: Any, step: Floats, shape: tuple[int, int]) -> Any
 
 
 def refuse_full_table(n_classes: int, n_terms: int, what: str) -> None:
-    """An error if `what`, which needs a weight for every class and term, would not fit in memory."""
+    """Raise an error if `what`, which needs a weight for every class and term, would not fit in memory."""
     if n_classes * n_terms > FULL_CELLS:
         raise UnnaiveError(
             f"{what} keeps a weight for each of {n_classes} classes × {n_terms} terms, which is more than "

@@ -14,15 +14,14 @@ from unnaive.base.types import Floats
 
 @dataclass(frozen=True)
 class Link:
-    """What a score says.
+    """The meaning of a score.
 
     `log_odds` maps scores to log-odds of each class, elementwise and increasing, so that ranking by score and by
-    probability agree and nothing saturates; None when scores are not probabilistic. `exclusive` is true where
-    scores tell classes that exclude each other apart: by log joint probabilities ("softmax"), or by log-odds of each
-    class alone, whose p are divided by their sum ("one-of-all": p_c ∝ σ(s_c), which saturates where a softmax would be
-    surer and surer). `share` is for links whose even odds say
-    little, because scores grow with the length of the document or have no such point: then a multilabel decision
-    accepts the classes that reach this share of the document's best score.
+    probability agree and nothing saturates; None if scores are not probabilistic. `exclusive` is true if classes
+    exclude each other: scores are log joint probabilities ("softmax"), or log-odds of each class whose p are divided by
+    their sum ("one-of-all": p_c ∝ σ(s_c), which saturates, unlike a softmax). `share` is for links without a useful
+    threshold at even odds, because scores grow with the length of the document or are not odds: a multilabel decision
+    then accepts the classes that reach this share of the document's best score.
     """
 
     name: str
@@ -41,7 +40,7 @@ def _as_they_are(scores: Floats) -> Floats:
     return scores
 
 
-NEAR_BEST = 0.9  # the best F1, or near it, on the tags of the built-in tickets and on Reuters
+NEAR_BEST = 0.9  # near the best F1 on the tags of the built-in tickets and on Reuters
 
 LINKS: dict[str, Link] = {
     link.name: link
@@ -80,7 +79,7 @@ def log_probabilities(link: str, scores: Floats, *, exclusive: bool) -> Floats:
     odds = joint_log_probabilities(link, scores)
     if exclusive or LINKS[link].exclusive:
         nothing = ~np.isfinite(odds.max(axis=1))
-        odds = np.where(nothing[:, None], 0.0, odds)  # no class has any evidence: all alike
+        odds = np.where(nothing[:, None], 0.0, odds)  # no class has any evidence: all are equal
         shares: Floats = log_softmax(odds)
         return shares
     with np.errstate(over="ignore"):
@@ -91,12 +90,12 @@ def log_probabilities(link: str, scores: Floats, *, exclusive: bool) -> Floats:
 def probabilities(link: str, scores: Floats, *, exclusive: bool) -> Floats:
     """p of each class for each document; see `log_probabilities`."""
     if link == "noisy-or" and not exclusive:
-        return -np.expm1(-scores)  # exact also where p is tiny
+        return -np.expm1(-scores)  # exact even if p is tiny
     return np.exp(log_probabilities(link, scores, exclusive=exclusive))
 
 
 def clear_lead(link: str, n_classes: int, p: float) -> float:
-    """How far the best score must lead every other for its probability, of exclusive classes, to be at least p.
+    """The lead of the best score over every other that guarantees a probability of at least p, for exclusive classes.
 
     1 − p = Σ_other e^−lead / (1 + Σ_other e^−lead) < (n_classes − 1) e^−lead; ∞ where a lead does not tell.
 
@@ -109,10 +108,10 @@ def clear_lead(link: str, n_classes: int, p: float) -> float:
 
 
 def relative(scores: Floats) -> Floats:
-    """Each document's scores divided by their maximum; a document whose maximum is not positive is left as it is.
+    """Each document's scores divided by their maximum; unchanged if the maximum is not positive.
 
-    Scores that are sums over tokens (noisy-or) grow with the length of the document; one threshold for all
-    documents makes sense only after this.
+    Scores that are sums over tokens (noisy-or) grow with the length of the document; a common threshold makes sense
+    only after this.
 
     >>> relative(np.array([[1.0, 4.0], [-1.0, -2.0]]))
     array([[ 0.25,  1.  ],
@@ -123,11 +122,11 @@ def relative(scores: Floats) -> Floats:
 
 
 def comparable_scores(link: str, scores: Floats) -> Floats:
-    """Scores that can be ranked over documents as well as over classes (n_docs, n_classes).
+    """Scores that can be ranked across documents as well as across classes (n_docs, n_classes).
 
-    Log joint probabilities grow with the length of the document, so within a class they rank documents by length. Their
-    posterior log-odds log p(c|d)/p(c̄|d) = s_c − log Σ_{other} e^s do not, nor do they saturate as probabilities do.
-    Scores of other links are comparable as they are.
+    Log joint probabilities grow with the length of the document, so within a class they rank documents by length.
+    Posterior log-odds log p(c|d)/p(c̄|d) = s_c − log Σ_{other} e^s do not, and they do not saturate as probabilities
+    do. Scores of other links are comparable already.
 
     >>> comparable_scores("softmax", np.log([[0.2, 0.2], [0.001, 0.003]])).round(2)
     array([[ 0. ,  0. ],
@@ -139,7 +138,7 @@ def comparable_scores(link: str, scores: Floats) -> Floats:
     log_p = log_softmax(scores)
     with np.errstate(divide="ignore"):
         log_rest = np.log1p(-np.exp(log_p))
-    best = scores.argmax(axis=1)[:, None]  # there 1 − p cancels: sum the other classes themselves
+    best = scores.argmax(axis=1)[:, None]  # 1 − p would cancel for these: sum the other classes instead
     others = log_p.copy()
     np.put_along_axis(others, best, -np.inf, axis=1)
     np.put_along_axis(log_rest, best, _log_sum(others), axis=1)
@@ -148,7 +147,7 @@ def comparable_scores(link: str, scores: Floats) -> Floats:
 
 
 def _log_sum(logs: Floats) -> Floats:
-    """log Σ e^x of each row (n, 1); −∞ where all are −∞."""
+    """log Σ e^x of each row (n, 1); −∞ if all are −∞."""
     largest = logs.max(axis=1, keepdims=True)
     shift = np.where(np.isfinite(largest), largest, 0.0)
     with np.errstate(divide="ignore"):

@@ -1,4 +1,4 @@
-"""A Bayesian network as a value: what the OR gate and the hierarchical models are, for looking at and for export."""
+"""A Bayesian network as a value, for display and export: the OR gate and the hierarchical models are such networks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Network:
         return ((parent, child) for child, parents in enumerate(self.parents) for parent in parents)
 
     def order(self) -> list[int]:
-        """The nodes, every one after its parents; an error if they run in a circle."""
+        """The nodes in topological order; an error if there is a cycle."""
         placed: list[int] = []
         waiting = list(range(len(self.nodes)))
         while waiting:
@@ -57,9 +57,10 @@ class Network:
         return placed
 
     def probability(self, given: dict[str, int]) -> float:
-        """p of an assignment of state numbers to some nodes, summed over all the others: for small networks.
+        """p of an assignment of states to some nodes, summed over the others; for small networks.
 
-        The sum has as many terms as the other nodes have joint states; it is the definition, and so an oracle.
+        The sum has as many terms as the other nodes have joint states; it is the definition, used to test faster
+        methods.
         """
         ranges = [
             [given[name]] if name in given else range(len(states))
@@ -89,7 +90,7 @@ class Network:
     def to_bif(self, name: str = "unnaive", comment: str = "") -> str:
         """The network in the Bayesian Interchange Format, which pgmpy, bnlearn and others read.
 
-        Names are reduced to letters, digits and `_`, as the format has it, and made distinct. `comment` is the first
+        Names are reduced to letters, digits and `_`, as the format requires, and made distinct. `comment` is the first
         line of the file.
 
         >>> print(Network(("a b",), ((),), (np.array([0.25, 0.75]),)).to_bif())
@@ -136,11 +137,11 @@ class Network:
 
 
 def mixture_network(networks: Sequence[Network], name: str = "member") -> Network:
-    """Networks with the same nodes and parents as one: a first node chooses among them, each as likely as the others.
+    """Combine networks with the same nodes and parents into one: a first node selects among them uniformly.
 
-    A node whose table is the same in all of them keeps it; any other gets the new node as its last parent. So given
-    nodes that keep theirs, such as the features of networks whose arcs point to the class, the posterior of any other
-    node is the mean of the posteriors of the networks.
+    A node whose table is equal in all networks keeps it; any other node gets the new node as its last parent. So, given
+    nodes that keep their table, such as the features of networks whose arcs point to the class, the posterior of any
+    other node is the mean of the posteriors of the networks.
 
     >>> coins = [Network(("heads",), ((),), (np.array([1 - p, p]),)) for p in (0.25, 0.75)]
     >>> both = mixture_network(coins)
@@ -213,7 +214,7 @@ def _row(values: Floats) -> str:
 
 
 def _number(value: Any) -> str:
-    """The shortest decimals that give the same float again, never with an exponent.
+    """The shortest decimals that give the same float, never with an exponent.
 
     >>> _number(0.75), _number(1e-7)
     ('0.75', '0.0000001')

@@ -1,4 +1,4 @@
-"""Scorer is what every trained model is, linear or not: documents in, scores out, storable as arrays."""
+"""Scorer is the interface of every trained model, linear or not: documents in, scores out, storable as arrays."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from unnaive.linear.network import Network
 from unnaive.linear.top_scores import TopScores
 from unnaive.text.scoring import TfIdfPart
 
-MOST_CELLS = 1 << 22  # scores of an explanation that are held at a time: 32 MB
+MOST_CELLS = 1 << 22  # scores of an explanation in memory at a time: 32 MB
 
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
     """What the terms of one document add to the score of a class, or to its lead over another.
 
-    base    what the class has before any term
+    base    the part of the score without any term
     values  one for each stored cell of the document, in its order (n_terms_of_document,)
-    exact   whether base + Σ values is the score; else a value is what the score loses without the term
+    exact   whether base + Σ values is the score; otherwise a value is the loss of the score without the term
     """
 
     base: float
@@ -35,22 +35,22 @@ class Contributions:
 
 
 class Scorer(ABC):
-    """Scores of documents for classes. Linear is the common one; networks, trees and neighbours have their own.
+    """Scores of documents for classes; Linear is the usual one, networks, trees and neighbours have others.
 
-    A scorer says of itself all that others ask: whether its scores are probabilities, what each term contributes, which
-    terms are strongest, its Bayesian network if it has one, and its form without training documents.
+    A scorer says whether its scores are probabilities, what each term contributes, which terms are strongest, its
+    Bayesian network if it has one, and its form without training documents.
     """
 
     kind: ClassVar[str]  # its name in model files
-    link: str  # the name of the link, which gives scores their meaning (links.py)
+    link: str  # the name of the link, which defines the meaning of scores (links.py)
     n_terms: int
-    # rows of the training documents and their scores by models that never saw them, where the learner has any
+    # rows of training documents and their scores by models not trained on them, if the learner has any
     held_out: tuple[Ids, Floats] | None = None
 
     @property
     @abstractmethod
     def n_classes(self) -> int:
-        """How many classes are scored."""
+        """The number of classes."""
 
     @abstractmethod
     def scores(self, X: Sparse) -> Floats:
@@ -61,8 +61,8 @@ class Scorer(ABC):
     ) -> TopScores | None:
         """The k best classes of each document, and those whose score reaches `above` (n_classes,), with their scores.
 
-        With `scale` also log Σ e^(scale · score) over all classes. None where all classes are scored anyway: then
-        `scores` is as good.
+        With `scale` also log Σ e^(scale · score) over all classes. None if all classes are scored anyway; use `scores`
+        then.
         """
         return None
 
@@ -77,7 +77,7 @@ class Scorer(ABC):
 
     @property
     def meaning(self) -> Link:
-        """What a score says."""
+        """The meaning of a score."""
         return LINKS[self.link]
 
     @property
@@ -88,7 +88,7 @@ class Scorer(ABC):
     def contributions(self, document: Sparse, chosen: int, rival: int | None) -> Contributions:
         """What each term of a document (1, n_terms) adds for class `chosen`, or to its lead over class `rival`.
 
-        Here, for scores that are no sum over terms: what the lead loses without each of them.
+        The default, for scores that are not sums over terms, is the loss of the lead without each term.
         """
         n = document.nnz
         kept = csr_array(np.vstack([np.ones(n), 1 - np.eye(n)]))  # the whole document, then all terms but one
@@ -103,39 +103,39 @@ class Scorer(ABC):
         return Contributions(float(lead[0] - values.sum()), values, exact=False)
 
     def _reference(self, scores: Floats, rival: int | None) -> Any:
-        """What a score is compared with: the rival's, the mean of exclusive classes, or zero."""
+        """The reference of a score: the rival's, the mean of exclusive classes, or zero."""
         if rival is not None:
             return scores[:, rival]
         return scores.mean(axis=1) if self.meaning.exclusive else 0.0
 
     def evidence_details(self, document: Sparse, chosen: int) -> dict[int, dict[str, Any]]:
-        """What else is to be said about terms of a document, by column; keywords of `Evidence`."""
+        """Further details about terms of a document, by column; keywords of `Evidence`."""
         return {}
 
     def scores_without(self, document: Sparse) -> Floats | None:
-        """Scores of a document without each of its terms in turn, where explanations show what they would come to."""
+        """Scores of a document without each of its terms, if explanations show them."""
         return None
 
     def strongest_terms(self, chosen: int, frequency: Floats | None, limit: int) -> list[tuple[int, float]]:
-        """Columns of the terms that speak most for a class, with what one mention adds; empty where nobody can tell.
+        """Columns of the strongest terms of a class, with what one occurrence adds; empty if the model cannot say.
 
-        `frequency` (n_terms,): mentions of each term in a document of the class, where counts were kept.
+        `frequency` (n_terms,): occurrences of each term per document of the class, if counts were kept.
         """
         return []
 
     def tf_idf_parts(self) -> tuple[Floats, list[TfIdfPart]] | None:
-        """(bias, models over tf-idf) whose sum the scores are; None where they are not.
+        """(bias, models over tf-idf) whose sum is the score; None if it is not such a sum.
 
         Texts are then scored as they are read, without a matrix.
         """
         return None
 
     def used_terms(self) -> Ids | None:
-        """The columns that scores depend on, of scorers that leave some out; None for all."""
+        """The columns that scores depend on, for scorers that ignore some; None for all."""
         return None
 
     def take_terms(self, columns: Ids) -> Scorer:
-        """The same scores from these columns alone, among which are all used ones."""
+        """The same scores from these columns only, which include all used ones."""
         return self
 
     def network(self, chosen: int, terms: Sequence[str], classes: Sequence[str], member: int = 0) -> Network:
@@ -143,11 +143,11 @@ class Scorer(ABC):
         raise BadData("this model is no network; those trained with or-gate, hierarchical, tan or diagnostic have one")
 
     def text_reader(self, vocabulary: Any, classes: tuple[Label, ...], n_jobs: int | None) -> Any:
-        """The DocumentReader of scorers that read texts in a way of their own; None: by token rule and vocabulary."""
+        """The DocumentReader of scorers with their own way to read texts; None: by token rule and vocabulary."""
         return None
 
     def reading(self) -> dict[str, Any]:
-        """How such a scorer reads texts, by option; empty for those that have no way of their own."""
+        """How such a scorer reads texts, by option; empty for other scorers."""
         return {}
 
     def frozen(self) -> Scorer:

@@ -1,7 +1,7 @@
-"""Which terms tell classes apart: functions of Counts, one sparse pass for all terms; `select_terms` picks the best.
+"""Measures of how well terms distinguish classes: one sparse pass over Counts for all terms; `select_terms` uses them.
 
-All of them look at four cells for each term t and class c: documents with t or without, in c or not. With n documents,
-n_c in the class, df with the term and n_ct with both, the cells are n_ct, n_c − n_ct, df − n_ct and the remainder.
+All use four cells for each term t and class c: documents with or without t, in c or not. With n documents, n_c in the
+class, df with the term and n_ct with both, the cells are n_ct, n_c − n_ct, df − n_ct and the remainder.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from unnaive.text.vocabulary import Vocabulary
 
 
 def information_gain(counts: Counts, per_class: bool = False) -> Floats:
-    """Information that the presence of each term gives about the class, in nats (n_terms,).
+    """Information of the presence of each term about the class, in nats (n_terms,).
 
     gain(t) = Σ_c p(c) Σ_{x in t, t̄} p(x|c) log p(x|c)/p(x)
 
-    Where each document has one class this is the mutual information of presence and class. In multilabel data it
-    stays what Yang and Pedersen (1997) write: p(c) = n_c/n need not sum to one, p(x) is that of the corpus,
-    and no summand falls below zero. `per_class`: about each class against its rest (n_classes, n_terms), dense.
+    If each document has one class, this is the mutual information of presence and class. For multilabel data it is the
+    formula of Yang and Pedersen (1997): p(c) = n_c/n need not sum to one, p(x) is that of the corpus, and no summand is
+    below zero. `per_class`: about each class against the rest (n_classes, n_terms), dense.
 
     >>> from scipy.sparse import csr_array
     >>> counts = Counts.of(csr_array([[1, 1], [0, 1]]), csr_array([[1, 0], [0, 1]]))
@@ -41,7 +41,7 @@ def information_gain(counts: Counts, per_class: bool = False) -> Floats:
     class_docs = _by_cell(counts)
     # fractional weights may leave a rounding error below zero
     without, missing = np.maximum(class_docs - seen.data, 0), np.maximum(n - df, 0)
-    # what every class adds while it has none of the term's documents, then what seen cells change
+    # the part of each class without any document of the term, then the changes by seen cells
     unseen = _log_ratio(n, missing)
     change = (
         xlogy(seen.data, n * seen.data / (df[seen.indices] * class_docs))
@@ -57,8 +57,8 @@ def chi2(counts: Counts, per_class: bool = False) -> Floats:
 
     χ²(t) = Σ_c (n_ct − n_c df/n)² / (n_c df (n − df)/n²);  class against rest: χ²(t, c) = the summand / (1 − n_c/n)
 
-    Where each document has one class this is Pearson's statistic of the whole table. `per_class`: that of each class
-    against its rest (n_classes, n_terms), dense. 0 where a term or a class is in all documents or in none.
+    If each document has one class, this is Pearson's statistic of the whole table. `per_class`: that of each class
+    against the rest (n_classes, n_terms), dense. 0 if a term or a class is in all documents or in none.
 
     >>> from scipy.sparse import csr_array
     >>> chi2(Counts.of(csr_array([[1, 1], [0, 1]]), csr_array([[1, 0], [0, 1]])))
@@ -77,7 +77,7 @@ def chi2(counts: Counts, per_class: bool = False) -> Floats:
 def mutual_information(counts: Counts, per_class: bool = False) -> Floats:
     """Pointwise mutual information of term and class, log p(t, c)/(p(t) p(c)): the largest over the classes (n_terms,).
 
-    Yang and Pedersen (1997). It favours rare terms. `per_class`: of each class (n_classes, n_terms), dense; −∞ where a
+    Yang and Pedersen (1997). It favours rare terms. `per_class`: for each class (n_classes, n_terms), dense; −∞ if a
     term was never seen in the class.
 
     >>> from scipy.sparse import csr_array
@@ -107,7 +107,7 @@ PER_CLASS = "-per-class"
 
 
 def check_select(select: Any) -> tuple[str, int] | None:
-    """`select` as (measure, k), if it can be that.
+    """`select` as (measure, k), or an error.
 
     >>> check_select(2000), check_select(["chi2-per-class", 30])
     (('information-gain', 2000), ('chi2-per-class', 30))
@@ -137,7 +137,7 @@ def select_terms(
     """
     if isinstance(min_df, bool) or not isinstance(min_df, int) or min_df < 1:
         raise UnnaiveError(f"min_df is {min_df!r}; give a whole number of documents from 1 on")
-    # weights may make a document less than one: whatever was seen is in 1 document or more
+    # with weights a document may count less than one: every seen term is in 1 document or more
     present = np.flatnonzero(counts.df > 0 if min_df == 1 else counts.df >= min_df)
     if not len(present):
         reason = "check the texts and how they are read" if min_df == 1 else "lower min_df"
@@ -154,19 +154,19 @@ def select_terms(
 
 
 def min_df_for_full_table(counts: Counts, min_df: int = 1) -> int:
-    """The least number of documents, from `min_df` on, for which a weight for every class and term fits in memory.
+    """The smallest number of documents, at least `min_df`, for which a weight for every class and term fits in memory.
 
-    It depends on the sums alone: whatever the order of documents, the same terms are left.
+    It depends only on the sums: the same terms are left out, whatever the order of documents.
     """
     df, most = np.ceil(np.asarray(counts.df)), linear.FULL_CELLS // max(1, counts.n_classes)
     left = np.sort(df[df >= min_df])[::-1]
     if len(left) <= most:
         return min_df
-    return int(left[most]) + 1  # terms of as many documents as the first that does not fit go too
+    return int(left[most]) + 1  # terms with as many documents as the first that does not fit are left out too
 
 
 class _NamesAt:
-    """The names of some columns, looked up only where a tie asks for them."""
+    """The names of some columns, looked up only to break ties."""
 
     def __init__(self, terms: Vocabulary | Sequence[str] | None, ids: Ids) -> None:
         self._terms, self._ids = terms, ids
@@ -176,10 +176,10 @@ class _NamesAt:
 
 
 def top_k(values: Floats, k: int, *, names: Any = None) -> Ids:
-    """Places of the k largest values, best first; −∞ and NaN are never among them.
+    """Indices of the k largest values, best first; never −∞ or NaN.
 
-    Values that agree to 12 digits of the largest are ties, since sums taken in another order differ by less. Ties go to
-    the first in the order of `names`, else to the smaller place.
+    Values that agree to 12 digits of the largest are ties, since sums in another order differ by less. Ties go to the
+    first in the order of `names`, else to the smaller index.
 
     >>> top_k(np.array([0.1, 0.5, 0.5, 0.2]), 3)
     array([1, 2, 3])
@@ -212,7 +212,7 @@ def _each_class(counts: Counts, statistic: Callable[[Any, Any, Any, Any], Floats
 
 
 def binary_gain(both: Floats, class_docs: Any, df: Floats, n: float) -> Floats:
-    """Mutual information of presence (t, t̄) and membership (c, c̄), for one class and all terms, or for single cells."""
+    """Mutual information of presence (t, t̄) and membership (c, c̄), for one class and all terms, or for cells."""
     gain = np.zeros(len(df))
     for cell, row, column in (
         (both, df, class_docs),
@@ -226,7 +226,7 @@ def binary_gain(both: Floats, class_docs: Any, df: Floats, n: float) -> Floats:
 
 
 def class_gain(counts: Counts, class_index: int) -> Floats:
-    """Information gain of each term about one class against its rest (n_terms,): a row of the per-class gains.
+    """Information gain of each term about one class against the rest (n_terms,): a row of the per-class gains.
 
     >>> from scipy.sparse import csr_array
     >>> counts = Counts.of(csr_array([[1, 1], [0, 1]]), csr_array([[1, 0], [0, 1]]))
@@ -239,7 +239,7 @@ def class_gain(counts: Counts, class_index: int) -> Floats:
 
 
 def informative_terms(gains: Floats, k: int) -> Ids:
-    """The k terms of largest gain, best first, less those that say nothing of the class.
+    """The k terms with the largest gain, best first, without uninformative ones.
 
     >>> informative_terms(np.array([0.1, 0.0, 0.3]), 3)
     array([2, 0])
@@ -259,12 +259,12 @@ def _by_cell(counts: Counts) -> Floats:
 
 
 def _some(n: float) -> float:
-    """n as a denominator, also when nothing was counted; weights may make n less than one."""
+    """n as a denominator, never 0; with weights n may be less than one."""
     return n or 1.0
 
 
 def _ratio(above: Any, below: Any) -> Floats:
-    """above/below, and 0 where below is 0: an impossible cell counts for nothing."""
+    """above/below, and 0 if below is 0: an impossible cell adds nothing."""
     shares: Floats = np.divide(
         above, below, out=np.zeros(np.broadcast(above, below).shape), where=np.not_equal(below, 0)
     )
@@ -272,5 +272,5 @@ def _ratio(above: Any, below: Any) -> Floats:
 
 
 def _log_ratio(above: float, below: NDArray[Any]) -> Floats:
-    """log above/below, and 0 where below is 0."""
+    """log above/below, and 0 if below is 0."""
     return np.log(np.where(below > 0, above / np.where(below > 0, below, 1), 1.0))

@@ -1,7 +1,7 @@
-"""Smoothing turns Counts into probabilities of terms; naive Bayes takes their logarithms as weights.
+"""Smoothing turns Counts into term probabilities; naive Bayes uses their logarithms as weights.
 
-Every estimate is written so that the cells (class, term) that were never seen share a class part and a term part: only
-seen cells are stored. Two event models are served: draws of terms (multinomial) and presence of terms (Bernoulli).
+Every estimate is written so that unseen cells (class, term) share a class part and a term part: only seen cells are
+stored. There are two event models: draws of terms (multinomial) and presence of terms (Bernoulli).
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class LogTable:
 
 
 class Smoothing(Protocol):
-    """An estimate of term probabilities from counts, for a class and for the rest of the corpus without it.
+    """An estimate of term probabilities from counts, for a class and for the rest of the corpus.
 
-    `reserves`: whether a term of the vocabulary that was never counted has a probability too.
+    `reserves`: whether a vocabulary term that was never counted has a positive probability.
     """
 
     reserves: ClassVar[bool]
@@ -59,7 +59,7 @@ class Smoothing(Protocol):
         """p(t present|c), elementwise: `df` of the class's `docs` have the term, `corpus_df` of `corpus_docs`."""
 
     def unseen_bernoulli_prob(self, counts: Counts) -> Floats:
-        """presence where df = 0; its shape says on what it depends: (n_classes, 1), (1, n_terms) or both."""
+        """`presence` for df = 0; its shape shows what it depends on: (n_classes, 1), (1, n_terms) or both."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Laplace:
         return _table(seen, np.log1p(seen.data / self.alpha), of_class, np.zeros(counts.n_terms))
 
     def rest_log_prob(self, counts: Counts) -> LogTable:
-        """The term part is log (N_•k + α); seen cells hold what the class takes away from it."""
+        """The term part is log (N_•k + α); seen cells store what the class subtracts from it."""
         seen = counts.class_terms
         of_term = np.log(counts.terms + self.alpha)
         of_class = -np.log(counts.total - counts.class_totals + self.alpha * counts.n_terms)
@@ -104,7 +104,7 @@ class Laplace:
         return (df + self.alpha) / (docs + 2 * self.alpha)
 
     def unseen_bernoulli_prob(self, counts: Counts) -> Floats:
-        """α/(n_c + 2α): the class decides."""
+        """α/(n_c + 2α): depends on the class."""
         unseen: Floats = self.bernoulli_prob(0, counts.class_docs, 0, counts.n_docs)[:, None]
         return unseen
 
@@ -116,8 +116,8 @@ class JelinekMercer:
     multinomial  p_ml = N_ct / N_c•,  p(t|D) = N_•t / N
     Bernoulli    p_ml = df_ct / n_c,  p(t|D) = df_t / n
 
-    A class without documents is the corpus itself (multinomial), or has p_ml = 0 (Bernoulli). A term that was never
-    counted has p = 0 in every class; its term part is zero, and a rule leaves it out as it does an unknown one.
+    A class without documents equals the corpus (multinomial), or has p_ml = 0 (Bernoulli). A term that was never
+    counted has p = 0 in every class; its term part is zero, and a rule ignores it like an unknown term.
 
     Jelinek and Mercer (1980); Zhai and Lafferty (2004).
     """
@@ -139,7 +139,7 @@ class JelinekMercer:
         return _table(seen, np.log1p(own / corpus[seen.indices]), of_class, _log_or_zero(corpus / self.beta))
 
     def rest_log_prob(self, counts: Counts) -> LogTable:
-        """N_•k ((1−β)/(N − N_i•) + β/N) on unseen cells, which falls into a class and a term part."""
+        """N_•k ((1−β)/(N − N_i•) + β/N) on unseen cells, which splits into a class part and a term part."""
         seen, rest = counts.class_terms, np.maximum(counts.total - counts.class_totals, 0)
         own = np.where(rest > 0, (1 - self.beta) / _positive(rest), 0.0)
         corpus = np.where(rest > 0, self.beta, 1.0) / _positive(counts.total)
@@ -152,22 +152,22 @@ class JelinekMercer:
         return (1 - self.beta) * df / _positive(docs) + self.beta * corpus_df / _positive(corpus_docs)
 
     def unseen_bernoulli_prob(self, counts: Counts) -> Floats:
-        """β df_t/n: the term decides."""
+        """β df_t/n: depends on the term."""
         unseen: Floats = self.bernoulli_prob(0, 1, counts.df, counts.n_docs)[None, :]
         return unseen
 
 
 @dataclass(frozen=True)
 class AbsoluteDiscount:
-    """A constant δ taken off every seen count and given back in the proportions of the corpus (unigram interpolation).
+    """Subtract a constant δ from every seen count and redistribute it by the corpus (unigram interpolation).
 
     multinomial  p(t|c) = max(N_ct − δ, 0)/N_c• + λ_c p(t|D),  λ_c = Σ_t min(N_ct, δ)/N_c•
     Bernoulli    a term has two outcomes, present and absent: p(t|c) = max(df_ct − δ, 0)/n_c + δ r/n_c · df_t/n, with r
                  the number of its outcomes that were seen, 1 or 2
 
-    A class without documents is the corpus itself. For the rest c̄ of a class the reserve is that of the whole corpus,
-    δ M⁺ with M⁺ the terms counted, normalised: p(t|c̄) ∝ max(N_•t − N_ct − δ, 0) + δ M⁺ p(t|D). It is the same
-    wherever no term is the class's alone, and unseen cells fall into a class and a term part.
+    A class without documents equals the corpus. For the rest c̄ of a class, the reserve is that of the whole corpus, δ
+    M⁺ with M⁺ the number of counted terms, normalised: p(t|c̄) ∝ max(N_•t − N_ct − δ, 0) + δ M⁺ p(t|D). It is the same
+    unless a term occurs only in the class, and unseen cells split into a class part and a term part.
 
     Ney, Essen and Kneser (1994).
     """
@@ -238,9 +238,9 @@ SMOOTHINGS: dict[str, Callable[..., Smoothing]] = {
 
 
 def find_smoothing(name: str, cells: Sparse, *, alpha: float, beta: float, discount: float | str) -> Smoothing:
-    """The smoothing called `name` with the one of the settings that it takes.
+    """The smoothing called `name` with its setting.
 
-    `cells` is the table that is to be smoothed (class_terms or class_df): the "auto" discount is read from it.
+    `cells` is the table to be smoothed (class_terms or class_df): the "auto" discount is estimated from it.
 
     >>> find_smoothing("laplace", csr_array((1, 1)), alpha=0.5, beta=0.7, discount="auto")
     Laplace(alpha=0.5)
@@ -254,7 +254,7 @@ def _table(seen: Sparse, logs: Floats, of_class: Floats, of_term: Floats) -> Log
 
 
 def _by_cell(seen: Sparse, of_class: NDArray[Any]) -> NDArray[Any]:
-    """A class's value for each of its seen cells, in the order of `seen.data`."""
+    """The value of a class for each of its seen cells, in the order of `seen.data`."""
     return np.repeat(of_class, np.diff(seen.indptr))
 
 
@@ -264,10 +264,10 @@ def _row_sums(seen: Sparse, values: NDArray[Any]) -> Floats:
 
 
 def _positive(values: Any) -> Any:
-    """Denominators: 1 in place of nothing, where the numerator is nothing too."""
+    """Denominators: 1 instead of 0, where the numerator is 0 too."""
     return np.where(np.greater(values, 0), values, 1)
 
 
 def _log_or_zero(values: NDArray[Any]) -> Floats:
-    """log, and 0 for a term that was never counted, which rules leave out."""
+    """log, and 0 for a term that was never counted, which rules ignore."""
     return np.log(np.where(values > 0, values, 1.0))

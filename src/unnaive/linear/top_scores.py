@@ -1,4 +1,4 @@
-"""TopScores: the best classes of documents and their scores, where the scores of all classes would be too many."""
+"""TopScores: the best classes of documents and their scores, if the scores of all classes would be too many."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from unnaive.base.types import Floats, Ids
 
 @dataclass(frozen=True, eq=False)
 class TopScores:
-    """Some classes of each document with their scores, the best first and of equal ones the first class.
+    """Some classes of each document with their scores, the best first; the first class in a tie.
 
-    starts     where the cells of each document begin and the last one's end (n_docs + 1,)
-    classes    by their places (n_cells,)
-    scores     of these classes (n_cells,)
-    log_total  log Σ e^(scale · score) over all classes of each document (n_docs,); zeros where no scale was given
+    starts     index of the first cell of each document, and the end of the last (n_docs + 1,)
+    classes    class indices (n_cells,)
+    scores     scores of these classes (n_cells,)
+    log_total  log Σ e^(scale · score) over all classes of each document (n_docs,); zeros without a scale
     """
 
     starts: Ids
@@ -28,7 +28,7 @@ class TopScores:
 
     @classmethod
     def of(cls, scores: Floats, k: int, above: Floats | None = None, scale: float | None = None) -> TopScores:
-        """Of all scores (n_docs, n_classes): the k best of each document and those that reach `above` (n_classes,).
+        """From all scores (n_docs, n_classes): the k best of each document and those that reach `above` (n_classes,).
 
         >>> top = TopScores.of(np.array([[1.0, 3.0, 2.0]]), 1, above=np.array([0.5, 9.0, 9.0]))
         >>> top.classes.tolist(), top.scores.tolist()
@@ -45,7 +45,7 @@ class TopScores:
 
     @classmethod
     def of_cells(cls, documents: Ids, classes: Ids, scores: Floats, log_total: Floats) -> TopScores:
-        """Of cells in any order; `log_total` has a number for each document."""
+        """From cells in any order; `log_total` has a number for each document."""
         order = np.lexsort((classes, -scores, documents))
         return cls(
             row_starts(np.bincount(documents, minlength=len(log_total))), classes[order], scores[order], log_total
@@ -53,7 +53,7 @@ class TopScores:
 
     @classmethod
     def joined(cls, parts: Sequence[TopScores]) -> TopScores:
-        """Those of several parts of the documents, one after the other."""
+        """Concatenate several parts of the documents."""
         sizes = [np.diff(one.starts) for one in parts]
         none = np.zeros(0, np.int64)
         return cls(
@@ -73,18 +73,18 @@ class TopScores:
 
     @property
     def ranks(self) -> Ids:
-        """How many cells of its document come before each (n_cells,)."""
+        """The number of cells of the same document before each cell (n_cells,)."""
         return np.arange(len(self.classes)) - self.starts[self.documents]
 
     def take(self, rows: Ids) -> TopScores:
-        """Those of some documents."""
+        """The cells of some documents."""
         sizes = np.diff(self.starts)[rows]
         starts = row_starts(sizes)
         cells = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], sizes)
         return TopScores(starts, self.classes[cells], self.scores[cells], self.log_total[rows])
 
     def best(self, k: int) -> Ids:
-        """The k best classes of each document (n_docs, k), of which every document must have so many."""
+        """The k best classes of each document (n_docs, k); every document must have at least k."""
         return np.asarray(self.classes[self.starts[:-1, None] + np.arange(k)])
 
 

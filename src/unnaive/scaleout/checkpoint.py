@@ -1,8 +1,8 @@
-"""A folder from which counting goes on after it was interrupted: the runs so far, and how many rows they stand for.
+"""A folder from which interrupted counting continues: the runs so far, and the number of rows in them.
 
-Runs are written and flushed first, then a small file that names them takes the place of the one before, whole. So at
-any moment, also after kill -9, the folder stands for the documents up to some batch. Everything in it has a checksum:
-what was damaged since is refused before anything is counted on top of it.
+Runs are written and flushed first, then a small file that names them atomically replaces the previous one. So at any
+moment, also after kill -9, the folder represents the documents up to some batch. Everything in it has a checksum:
+damaged files are refused before counting continues.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ EVERY = 256 << 20  # bytes of text between two checkpoints
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a counting run is recorded, and of what: `fingerprint` tells the data and how it is read."""
+    """The record of a counting run; `fingerprint` identifies the data and how it is read."""
 
     folder: Path
     fingerprint: dict[str, Any]
     every: int = EVERY
 
     def open(self, counter: Accumulator) -> int:
-        """Make the counter go on where the folder says, if it says anything; how many rows were counted already."""
+        """Let the counter continue from the folder, if there is a checkpoint; returns the number of counted rows."""
         self._check_folder()
         state = self._read()
         if state is None:
@@ -54,7 +54,7 @@ class Checkpoint:
         return rows
 
     def _read(self) -> dict[str, Any] | None:
-        """What the folder says; None where it says nothing."""
+        """The content of the checkpoint; None if there is none."""
         try:
             content = (self.folder / STATE).read_bytes()
             if json.loads(content).get("format") != FORMAT:
@@ -70,7 +70,7 @@ class Checkpoint:
         return f"the checkpoint in {self.folder} is damaged ({reason}); remove the folder to start anew"
 
     def save(self, counter: Accumulator, rows: int) -> None:
-        """Record that `rows` rows are counted; what the counter holds in memory goes to disk."""
+        """Record that `rows` rows are counted; the counter's sums in memory go to disk."""
         counter.write_run()
         state = {"format": FORMAT, "of": self.fingerprint, "rows": rows, "counter": counter.state()}
         with replacing(self.folder / STATE) as file:
@@ -78,7 +78,7 @@ class Checkpoint:
         counter.remove_stale_runs()
 
     def remove(self, counter: Accumulator) -> None:
-        """Remove what was recorded: the work is done."""
+        """Remove the checkpoint: the work is done."""
         (self.folder / STATE).unlink(missing_ok=True)
         counter.runs = []
         counter.remove_stale_runs()
@@ -116,7 +116,7 @@ def _is_ours(name: str) -> bool:
 
 
 def fingerprint(source: DataFile, rule: TokenRule) -> dict[str, Any]:
-    """What tells whether a checkpoint or a cache is of the same data, read in the same way."""
+    """Identifies whether a checkpoint or a cache belongs to the same data, read in the same way."""
     files = []
     for path in source.files():
         if path == STDIN:

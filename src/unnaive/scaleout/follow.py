@@ -1,7 +1,7 @@
-"""`unnaive update MODEL --follow`: a model that learns lines of JSON as they arrive, each of them exactly once.
+"""`unnaive update MODEL --follow`: a model that learns lines of JSON as they arrive, each exactly once.
 
-A journal beside the model says how far it came. It is written before the model is replaced, with the hashes of the
-model before and after: whichever of the two is there after a crash tells whether the batch was learnt.
+A journal beside the model records the progress. It is written before the model is replaced, with the hashes of the
+model before and after: after a crash, the hash of the model shows whether the batch was learnt.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from unnaive.io.sources import STDIN, check_exists, hash_file
 from unnaive.learning.fitted import FittedModel
 
 BLOCK = 1 << 20  # bytes that are read at a time
-PAUSE = 0.2  # seconds between two looks at a file that has not grown
-MOST_LINES = 10_000  # that wait to be learnt
-MOST_IDS = 100_000  # of batches that the journal remembers, the latest ones
+PAUSE = 0.2  # seconds between two checks of a file that has not grown
+MOST_LINES = 10_000  # maximum number of lines waiting to be learnt
+MOST_IDS = 100_000  # maximum number of batch ids in the journal, the latest ones
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class FollowOptions:
     """How records are read, and how often they are learnt.
 
     text, label  keys of the records
-    batch        the key of the id of a record's batch, if they have one: a batch is learnt once, and whole
-    separator    what stands between the labels of a document where they come as one string
+    batch        key of the batch id of a record, if any: a batch is learnt once, and as a whole
+    separator    separator of the labels of a document, if they are one string
     every        seconds between two writes of the model
     grow         learn classes that the model does not have
     """
@@ -57,7 +57,7 @@ class FollowOptions:
 
 @dataclass
 class Journal:
-    """How far a model came: `offset` in the file, ids of batches, hashes of the model before and after the last one."""
+    """Progress of a model: `offset` in the file, batch ids, hashes of the model before and after the last batch."""
 
     path: Path
     source: str = ""
@@ -70,7 +70,7 @@ class Journal:
 
     @classmethod
     def open(cls, model: Path, source: str) -> Journal:
-        """The journal beside the model, with the last batch taken back if the model was not replaced any more."""
+        """The journal beside the model, without the last batch if the model was not replaced."""
         journal = cls(model.with_name(f"{model.name}.follow"), source)
         if not journal.path.exists():
             return journal
@@ -91,11 +91,11 @@ class Journal:
                 stacklevel=3,
             )
         if known != source:
-            journal.offset = 0  # another file: its lines are new, ids of batches still count
+            journal.offset = 0  # another file: its lines are new, but batch ids still count
         return journal
 
     def record(self, model: Path, changed: FittedModel, offset: int, ids: list[str]) -> None:
-        """Write down what the model is about to become."""
+        """Record what the model is about to become."""
         self.start, self.offset, self.last = self.offset, offset, ids
         self.ids = [*self.ids, *ids][-MOST_IDS:]
         self.before, self.after = hash_file(model), model_hash(changed)
@@ -106,7 +106,7 @@ class Journal:
 
 @dataclass
 class WaitingDocuments:
-    """Documents that came and are not learnt yet; up to which byte they reach, and their batches' ids."""
+    """Documents that arrived and are not learnt yet, the byte that they reach, and their batch ids."""
 
     texts: list[str] = field(default_factory=list)
     labels: list[tuple[Any, ...]] = field(default_factory=list)
@@ -114,7 +114,7 @@ class WaitingDocuments:
     offset: int = 0
 
     def extend(self, more: WaitingDocuments) -> None:
-        """Add documents that came after these."""
+        """Append later documents."""
         self.texts += more.texts
         self.labels += more.labels
         self.ids += more.ids
@@ -124,10 +124,10 @@ class WaitingDocuments:
 def follow(
     model: Path, source: str, options: FollowOptions, tell: Callable[[str], None] = lambda line: None
 ) -> dict[str, int]:
-    """Learn records from a growing file until Ctrl-C, or from stdin until it ends; how many, and in how many writes.
+    """Learn records from a growing file until Ctrl-C, or from stdin until it ends; returns the numbers of both.
 
-    Records wait for `options.every` seconds, then the model is written, whole. Lines that cannot be read and documents
-    of unknown classes are left out with a warning, since there is nobody to ask.
+    Records wait for `options.every` seconds, then the model is written atomically. Lines that cannot be read and
+    documents of unknown classes are skipped with a warning.
     """
     path = STDIN if source == STDIN else str(check_exists(source))
     journal = Journal.open(model, path)
@@ -192,7 +192,7 @@ class _Interrupts:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """A block that waits and has nothing to lose: Ctrl-C ends it."""
+        """A block that only waits: Ctrl-C ends it immediately."""
         self._waiting = True
         try:
             self.check()
@@ -202,9 +202,9 @@ class _Interrupts:
 
 
 class _Records:
-    """Lines of JSON to documents; bad ones are left out.
+    """Lines of JSON → documents; bad ones are skipped.
 
-    closed  documents to be learnt; of batches only those that are complete, since a batch is learnt whole
+    closed  documents to be learnt; only complete batches, since a batch is learnt as a whole
     """
 
     def __init__(self, fitted: FittedModel, options: FollowOptions, done: set[str], offset: int) -> None:
@@ -212,17 +212,17 @@ class _Records:
         self.closed = WaitingDocuments(offset=offset)
         self._spelling = {str(label): label for label in fitted.classes}
         self._fields = None if fitted.token_rule is None else fitted.token_rule.fields
-        self._open: WaitingDocuments | None = None  # the batch that is coming in
+        self._open: WaitingDocuments | None = None  # the incomplete batch
 
     def read(self, line: bytes, offset: int) -> None:
-        """Add what a line says, which ends at `offset`, to what waits."""
+        """Add the record of a line, which ends at `offset`."""
         document = self._parse(line)
         if document is not None:
             self._add(*document)
         (self._open or self.closed).offset = offset
 
     def _parse(self, line: bytes) -> tuple[str, tuple[Any, ...], str | None] | None:
-        """The text, the labels and the batch of a line; None where there is nothing to learn."""
+        """The text, labels and batch of a line; None if there is nothing to learn."""
         if not line.strip():
             return None
         try:
@@ -246,9 +246,9 @@ class _Records:
         waiting.labels.append(labels)
 
     def close_batch(self) -> None:
-        """The batch that was coming in is complete: another begins, or nothing more comes.
+        """Close the incomplete batch: another begins, or nothing more comes.
 
-        One that was not closed when the command was stopped comes again, and is learnt whole then.
+        A batch that was not closed when the command stopped is sent again, and learnt then.
         """
         if self._open is not None:
             self.closed.extend(self._open)
@@ -297,7 +297,7 @@ def _learn(model: Path, waiting: WaitingDocuments, journal: Journal, options: Fo
 
 
 def _lines(path: str, offset: int, interrupts: _Interrupts) -> Iterator[tuple[bytes | None, int]]:
-    """(a whole line, where it ends) as lines come; (None, 0) when nothing came for a moment."""
+    """(a whole line, its end) as lines arrive; (None, 0) if nothing arrived for a moment."""
     rest = b""
     with interrupts.waiting():  # for somebody who writes, if it is a FIFO
         handle = sys.stdin.fileno() if path == STDIN else os.open(path, os.O_RDONLY | PLAIN)

@@ -1,9 +1,9 @@
-"""Documents of any number as a matrix on disk: counted once, and learners pass over a memory map of it.
+"""Any number of documents as a matrix on disk: counted once, then learners read a memory map of it.
 
-The folder holds X (CSR: counts, columns, row ends) and Y (columns, row ends) as raw arrays, and the vocabulary; where
-there are character n-grams, what they were cut from too, in the same form. Its manifest has the labels, a checksum of
-every array, and what tells whether the matrix is of the same data. Learners get X in the type and with the columns that
-it has in memory, so the model is the same.
+The folder contains X (CSR: counts, columns, row ends) and Y (columns, row ends) as raw arrays, and the vocabulary; with
+character n-grams, also the units that they were cut from, in the same form. Its manifest has the labels, a checksum of
+every array, and the fingerprint of the data. Learners get X with the same type and columns as in memory, so the model
+is the same.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_
 from unnaive.scaleout.resident_pages import resident_pages_limited
 from unnaive.scaleout.scratch import arrays_on_disk
 from unnaive.scaleout.streaming import LearntHashes, Resources, count_source, is_multilabel, learnt_columns
+from unnaive.text.backend import few_kept_pages
 from unnaive.text.counting import TextCounter
 from unnaive.text.gram_units import GramKind, GramUnits
 from unnaive.text.tokens import TokenRule
@@ -47,7 +48,7 @@ NARROW = 1 << 31  # entries up to which indices have 32 bits
 
 
 class _TooManyTerms(Exception):
-    """The terms do not fit in the memory allowed, so rare ones are to be left out."""
+    """The terms do not fit in the allowed memory, so rare ones must be left out."""
 
     def __init__(self, n_terms: int) -> None:
         super().__init__()
@@ -55,7 +56,7 @@ class _TooManyTerms(Exception):
 
 
 class _KeepUnlabelled(Exception):
-    """The data is multilabel after all, so documents without a label, which were left out, belong to it."""
+    """The data is multilabel after all, so the unlabelled documents that were left out belong to it."""
 
     def __init__(self, n_dropped: int) -> None:
         super().__init__()
@@ -75,10 +76,10 @@ def documents_on_disk(
 ) -> Iterator[TrainingData]:
     """All documents of a source as a matrix on disk, which learners get as a memory map.
 
-    `keep` is a folder for the matrix: one that is there of the same data is used again, and it stays there. Without it
-    the matrix is removed with the block, in which large arrays that this thread makes lie on disk too. Where the terms
-    do not fit in the memory allowed, those of few documents are left out, which a second reading takes; the report
-    says how many. That reading is of `each_once`, if the source has documents several times.
+    `keep` is a folder for the matrix: an existing one of the same data is used again, and it is kept. Without it, the
+    matrix is removed with the block, in which large arrays of this thread are on disk too. If the terms do not fit in
+    the allowed memory, those of few documents are left out, which takes a second pass; the report says how many. That
+    pass reads `each_once`, if the source has documents several times.
     """
     return_large_blocks()
     resources = resources or Resources()
@@ -87,6 +88,8 @@ def documents_on_disk(
     # a matrix that is used again comes without texts
     hashes = LearntHashes(resources.memory) if hash_texts and keep is None else None
     with ExitStack() as stack:
+        if resources.memory is not None:
+            stack.enter_context(few_kept_pages())
         folder = keep
         if folder is None:
             folder = stack.enter_context(scratch_folder(resources.scratch))
@@ -98,7 +101,8 @@ def documents_on_disk(
             report["notes"] = [f"the counted matrix of the same data is taken from {keep}"]
             log = source.options.log
             log.source, log.columns, log.rows = source.name, Columns.from_dict(matrix.of["columns"]), matrix.X.shape[0]
-        stack.enter_context(arrays_on_disk(resources.scratch))  # what learners make of the matrix is as large as it is
+        # the intermediate results of learners are as large as the matrix
+        stack.enter_context(arrays_on_disk(resources.scratch))
         stack.enter_context(resident_pages_limited(resources.memory, matrix.arrays()))
         report |= {name: value for name, value in matrix.of.items() if name in ("pruned_terms", "pruned_below_df")}
         report |= {"without_hashes": True} if hashes and hashes.given_up else {}
@@ -129,7 +133,7 @@ class _Counting:
 
 
 def _count_source(source: DataFile, counting: _Counting, hashes: LearntHashes | None) -> DiskMatrix:
-    """Count the documents; over the terms that fit where not all do."""
+    """Count the documents, over the terms that fit if not all do."""
     try:
         return _count_labelled(source, counting, hashes)
     except _TooManyTerms as found:
@@ -139,7 +143,7 @@ def _count_source(source: DataFile, counting: _Counting, hashes: LearntHashes | 
 
 
 def _start_again(source: DataFile, hashes: LearntHashes | None, problem: str, advice: str) -> None:
-    """Forget the hashes of the documents read so far; an error if the source cannot be read a second time."""
+    """Drop the hashes of the documents read so far; an error if the source cannot be read a second time."""
     if STDIN in source.files():
         raise BadData(f"stdin has {problem}, and cannot be read a second time; {advice}") from None
     if hashes is not None:
@@ -147,9 +151,9 @@ def _start_again(source: DataFile, hashes: LearntHashes | None, problem: str, ad
 
 
 def _over_frequent_terms(counting: _Counting) -> _Counting:
-    """How to count over the terms of d documents or more, with the smallest d for which they fit.
+    """How to count only terms of at least d documents, with the smallest d for which they fit.
 
-    The rule depends on the documents alone, not on their order. One pass counts all terms, on disk where need be.
+    The rule depends only on the documents, not on their order. One pass counts all terms, on disk if necessary.
     """
     with scratch_folder(counting.folder.parent) as folder:
         counter = Accumulator(
@@ -163,7 +167,7 @@ def _over_frequent_terms(counting: _Counting) -> _Counting:
 
 
 def _count_labelled(source: DataFile, counting: _Counting, hashes: LearntHashes | None) -> DiskMatrix:
-    """Count the documents; from the start again where some without a label turn out to belong to multilabel data."""
+    """Count the documents; start again if unlabelled ones turn out to belong to multilabel data."""
     try:
         return _count(source, counting, hashes, multilabel=bool(source.multilabel))
     except _KeepUnlabelled as found:
@@ -173,7 +177,7 @@ def _count_labelled(source: DataFile, counting: _Counting, hashes: LearntHashes 
 
 
 def _count(source: DataFile, how: _Counting, hashes: LearntHashes | None, *, multilabel: bool) -> DiskMatrix:
-    """The matrix of a source. Unless `multilabel`, documents without a label are left out, as they are in memory."""
+    """The matrix of a source. Unless `multilabel`, unlabelled documents are left out, as in memory."""
     counter, codes = TextCounter(how.rule, how.vocabulary, threads=counting_threads(how.threads)), LabelCodes()
     budget, n_docs, n_dropped, fixed = table_budget(how.memory), 0, 0, how.vocabulary is not None
     writer = MatrixWriter(how.folder)
@@ -228,7 +232,7 @@ class MatrixWriter:
     def add(self, X: Sparse, Y: Sparse, units: GramUnits | None = None) -> None:
         """Some documents X (n_docs, n_terms so far) and their labels Y (n_docs, n_classes so far).
 
-        `units` are what character n-grams were cut from: of all documents, or of none.
+        `units` are what character n-grams were cut from: for all documents, or for none.
         """
         if units is not None:
             self._add_units(units)
@@ -247,7 +251,7 @@ class MatrixWriter:
         self._sizes.setdefault("units", []).append(np.diff(units.X.indptr).astype(np.int32))
 
     def finish(self, vocabulary: Vocabulary, labels: Sequence[Any], of: dict[str, Any]) -> None:
-        """The rest; then the folder is whole."""
+        """Write the rest; then the folder is complete."""
         for name, sizes in self._sizes.items():
             ends = np.cumsum(np.concatenate([np.zeros(1, np.int64), *sizes]), dtype=np.int64)
             self._writer.append(f"{name}.indptr", ends.astype(np.int32) if ends[-1] < NARROW else ends)
@@ -267,7 +271,7 @@ class MatrixWriter:
 class DiskMatrix:
     """X (n_docs, n_terms) and Y (n_docs, n_labels) over memory maps, the labels of Y's columns, the terms of X's.
 
-    `units` are what character n-grams were cut from, where there are any.
+    `units` are what character n-grams were cut from, if there are any.
     """
 
     X: Sparse
@@ -288,7 +292,7 @@ class DiskMatrix:
         return [part for table in tables for part in (table.data, table.indices, table.indptr)]
 
     def targets(self) -> Targets:
-        """Y with its classes sorted, as `read_targets` makes it of the labels."""
+        """Y with sorted classes, like the result of `read_targets`."""
         classes = sorted_classes(self.labels)
         place = {label: position for position, label in enumerate(classes)}
         places = np.array([place[label] for label in self.labels], np.int64)
@@ -299,7 +303,7 @@ class DiskMatrix:
 
 
 def open_matrix(folder: Path) -> DiskMatrix:
-    """The matrix in a folder, checked whole; its tables stay on disk."""
+    """The matrix in a folder, fully checked; its tables stay on disk."""
     arrays, about = open_arrays(folder)
     vocabulary = _vocabulary(arrays, "vocabulary")
     rows = len(arrays["X.indptr"]) - 1
@@ -331,7 +335,7 @@ def _table(arrays: Arrays, name: str, shape: tuple[int, int]) -> Sparse:
 
 
 def find_matrix(folder: Path, of: dict[str, Any], budget: int | None = None) -> DiskMatrix | None:
-    """The matrix that is kept in a folder, if it is of the same data read in the same way.
+    """The matrix kept in a folder, if it belongs to the same data read in the same way.
 
     One without rare terms is of the same data where the memory is what these did not fit in.
     """

@@ -1,7 +1,7 @@
-"""Large arrays in files instead of memory: what learners make on the way takes memory only where there is some.
+"""Large arrays in files instead of memory, so that learners need little memory for intermediate results.
 
-The system may write a page of a mapped file out and read it again, so that a model of documents that do not fit in
-memory is slower, not impossible. The numbers are the same, since it is the same code on arrays that lie elsewhere.
+The system can write pages of a mapped file out and read them again, so training on documents that do not fit in memory
+is slower, but possible. The results are the same, since the same code runs on the arrays.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ except ImportError:  # built without a compiler
     NATIVE = None
 
 LEAST = 1 << 20  # bytes: smaller arrays are not worth a file
-LEAST_FREE = 256 << 20  # bytes: with less on the disk, that is what an array found no room on
+LEAST_FREE = 256 << 20  # bytes free on the disk; with less, a failed allocation is attributed to the disk
 
 
 @contextmanager
 def arrays_on_disk(folder: Path | None = None, *, least: int | None = None) -> Iterator[None]:
-    """Arrays of at least `least` bytes, 1 MB by default, that this thread makes inside lie in files of `folder`.
+    """Place arrays of at least `least` bytes, 1 MB by default, that this thread creates in files of `folder`.
 
-    Without a folder it is the system's for temporary files. The files have no name and are gone with their arrays,
-    whatever becomes of the program. Native solvers keep what grows with the documents in the same way, whichever thread
-    runs them. Without the native module nothing changes.
+    The default is the system's folder for temporary files. The files have no name and disappear with their arrays, also
+    after a crash. Native solvers place data that grows with the documents in the same way, in any thread. Without the
+    native module this does nothing.
 
     >>> import numpy as np
     >>> with arrays_on_disk(least=1000):
@@ -57,19 +57,19 @@ def arrays_on_disk(folder: Path | None = None, *, least: int | None = None) -> I
 
 
 def drop_scratch_pages() -> None:
-    """Take the pages of all arrays on disk out of this process's memory; they come back from their files when used."""
+    """Remove the pages of all arrays on disk from the memory of this process; they are read again when used."""
     if NATIVE is not None:
         for module in (NATIVE, _dual, _products):
             module.drop_pages()
 
 
 def _find_what_is_short(place: str) -> str:
-    """Which resource an allocation failed for: the disk if it is full, else memory, which small arrays still take."""
+    """The resource that an allocation failed for: the disk if it is full, else memory."""
     import shutil
 
     try:
         free = shutil.disk_usage(place).free
-    except OSError:  # there is no such folder, so that nothing has room there
+    except OSError:  # there is no such folder, so nothing fits there
         free = 0
     if free < LEAST_FREE:
         return f"{place} has no room for what training puts there; free some space on that disk, or write to another"

@@ -1,7 +1,7 @@
-"""A data file of any size → the sums over its documents, in bounded memory: TrainingData as documents stream by.
+"""A data file of any size → sums over its documents, in bounded memory: TrainingData from a stream.
 
-Batches are read and decoded in one thread and counted by the kernel's; sums are merged as they come, or written to
-disk. They are those of all documents at once, and so is a model that learns from them.
+Batches are read and decoded in one thread and counted by the kernel's threads; sums are merged at once, or written to
+disk. They equal the sums of all documents, and so does a model that learns from them.
 """
 
 from __future__ import annotations
@@ -25,23 +25,25 @@ from unnaive.io.columns import Columns
 from unnaive.io.datafiles import DataFile
 from unnaive.scaleout.checkpoint import Checkpoint
 from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_ahead
+from unnaive.text.backend import few_kept_pages
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.tokens import TokenRule
 
 LabelledTexts = tuple[Any, Sequence[tuple[Any, ...]]]  # texts and their label sets
 OnDocuments = Callable[[Any, Sequence[tuple[Any, ...]]], None]
 
-HASHES_SHARE = 64  # hashes of texts may take one part in so many of the memory
-WEIGHT_BYTES = 24  # of a class and term of models that learn in passes: their weights, twice while they are written
+HASHES_SHARE = 64  # hashes of texts may take this fraction of the memory
+# bytes per class and term of models that learn in passes: their weights, twice while they are written
+WEIGHT_BYTES = 24
 
 
 @dataclass(frozen=True)
 class Resources:
-    """What training may use.
+    """Resources for training.
 
-    memory      bytes that the program may take, roughly; None for what it needs
-    scratch     where runs are written when memory is full; the system's folder for temporary files by default
-    checkpoint  where to record how far it came, and to go on from
+    memory      approximate maximum bytes of the process; None for no limit
+    scratch     folder for runs when memory is full; by default the system's folder for temporary files
+    checkpoint  where progress is recorded, to continue from
     """
 
     memory: int | None = None
@@ -50,7 +52,7 @@ class Resources:
 
 
 class NeedsDocuments(Exception):
-    """The documents turned out to be multilabel, whose thresholds are tuned on the documents themselves."""
+    """The documents are multilabel, and their thresholds are tuned on the documents themselves."""
 
 
 @contextmanager
@@ -64,16 +66,18 @@ def stream_documents(
     tunes_multilabel: bool = False,
     second_pass: bool = False,
 ) -> Iterator[TrainingData]:
-    """The sums over all documents of a source, which are read a batch at a time.
+    """The sums over all documents of a source, read in batches.
 
-    With `hash_texts` short hashes of the texts are kept. With `tunes_multilabel`, NeedsDocuments is raised as soon as
-    documents turn out to be multilabel: their thresholds are tuned on the documents, now or after an update. With
-    `second_pass` the documents can be read again, by models that learn in passes. A checkpoint is removed when the
-    block ends without an error.
+    With `hash_texts`, short hashes of the texts are kept. With `tunes_multilabel`, NeedsDocuments is raised as soon as
+    documents are multilabel: their thresholds are tuned on the documents, now or after an update. With `second_pass`,
+    models that learn in passes can read the documents again. A checkpoint is removed when the block ends without an
+    error.
     """
     return_large_blocks()
     resources = resources or Resources()
     with ExitStack() as stack:
+        if resources.memory is not None:
+            stack.enter_context(few_kept_pages())
         folder = _scratch_folder(resources, stack)
         weight_bytes = WEIGHT_BYTES if second_pass else 0
         counter = Accumulator(
@@ -102,7 +106,7 @@ def stream_documents(
         report |= {"without_hashes": True} if hashes and hashes.given_up else {}
         passes = None
         if second_pass:
-            from unnaive.scaleout.sharding import Rereading  # it needs SciPy, which other models do without
+            from unnaive.scaleout.sharding import Rereading  # it needs SciPy, which other models do not
 
             passes = Rereading(source, rule, named.classes, multilabel, n_jobs, resources.scratch).learn
         target_type = "sets" if multilabel else "single"
@@ -112,9 +116,9 @@ def stream_documents(
 
 
 class LearntHashes:
-    """Hashes of texts, batch by batch; those of documents without a label apart, until it is known what they are.
+    """Hashes of texts by batch; those of unlabelled documents separately, until it is known whether they count.
 
-    memory  of the whole program, of which hashes take a small share; with more documents none are kept (`given_up`)
+    memory  of the whole process, of which hashes take a small share; with more documents none are kept (`given_up`)
     """
 
     def __init__(self, memory: int | None = None) -> None:
@@ -122,18 +126,18 @@ class LearntHashes:
         self.clear()
 
     def clear(self) -> None:
-        """Start anew."""
+        """Start again."""
         self._labelled: list[NDArray[np.uint64]] = []
         self._unlabelled: list[NDArray[np.uint64]] = []
         self.n_texts = 0
 
     @property
     def given_up(self) -> bool:
-        """Whether there were more texts than the memory has room for."""
+        """Whether there were more texts than fit in the memory."""
         return self._most is not None and self.n_texts > self._most
 
     def add(self, texts: Any, labels: Sequence[tuple[Any, ...]]) -> None:
-        """The hashes of some documents."""
+        """Add the hashes of some documents."""
         self.n_texts += len(labels)
         if self.given_up:
             self._labelled, self._unlabelled = [], []
@@ -144,7 +148,7 @@ class LearntHashes:
         self._unlabelled.append(found[~has_label])
 
     def total(self, *, multilabel: bool) -> TextHashes | None:
-        """Of all documents that were learnt; None where there were too many."""
+        """The hashes of all learnt documents; None if there were too many."""
         if self.given_up:
             return None
         parts = [*self._labelled, *(self._unlabelled if multilabel else ())]
@@ -152,7 +156,7 @@ class LearntHashes:
 
 
 def learnt_columns(source: DataFile) -> Columns | None:
-    """The columns that a model remembers of the data that it was trained on; a folder for each class has none."""
+    """The columns that a model stores about its training data; None for a folder with a folder for each class."""
     log = source.options.log
     if log.format == "folder" and log.files == 1:
         log.columns = None
@@ -174,9 +178,9 @@ def count_source(
     on_documents: OnDocuments | None = None,
     after_batch: Callable[[], None] = lambda: None,
 ) -> int:
-    """Count all documents of a source, from where the checkpoint says; how many rows stood in it.
+    """Count all documents of a source, from the checkpoint; returns the number of rows in it.
 
-    `on_documents` is told of them in the thread that reads, `after_batch` is called when some were counted.
+    `on_documents` is called with them in the reading thread, `after_batch` after some were counted.
     """
     rows = resumed = 0 if checkpoint is None else checkpoint.open(counter)
     held = 0
@@ -206,7 +210,7 @@ def _skip_rows(source: DataFile, rows: int) -> Iterator[LabelledTexts]:
 
 
 def _shown(batches: Iterator[LabelledTexts], on_documents: OnDocuments | None) -> Iterator[LabelledTexts]:
-    """The same batches, each shown to `on_documents` first."""
+    """The same batches, each passed to `on_documents` first."""
     for texts, labels in batches:
         if on_documents is not None:
             on_documents(texts, labels)
@@ -219,5 +223,5 @@ def text_bytes(texts: Any) -> int:
 
 
 def is_multilabel(source: DataFile, counter: Accumulator) -> bool:
-    """Whether documents may have any number of labels: the options say so, or some document shows it."""
+    """Whether documents may have any number of labels: by the options, or by some document."""
     return bool(source.multilabel) or counter.n_multilabel > 0

@@ -330,6 +330,8 @@ NB_MODULE(_kernel, m) {
            "term_background"_a, "bias"_a, "binary"_a, "fast"_a, "columns"_a)
       .def("scores", &scores, "texts"_a, "clear"_a, "threads"_a, "limit"_a)
       .def("best", &best, "texts"_a, "threads"_a, "limit"_a);
+  m.def("limit_kept_pages", &limit_kept_pages, "bytes"_a);
+  m.attr("MOST_KEPT") = kMostKept;
   m.def("read_files", &files, "paths"_a, "threads"_a);
   nb::class_<FilesAhead>(m, "FilesAhead")
       .def(

@@ -3,6 +3,7 @@
 // taken them meanwhile, several times as long.
 #pragma once
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -51,6 +52,13 @@ class KeptPages {
  public:
   static constexpr size_t kMost = size_t{96} << 20;  // bytes
 
+  // Keeps at most so many bytes from now on: they count as memory of the program until the system runs short.
+  void limit(size_t bytes) {
+    most_.store(bytes);
+    const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+    while (lock && total_ > bytes) unmap_oldest();
+  }
+
   // The smallest that is large enough, but not several times as large; none if there is no such.
   Block take(size_t bytes) {
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
@@ -66,14 +74,12 @@ class KeptPages {
   // Keeps a block in place of the oldest ones, which go back to the system.
   void keep(Block block) {
     std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-    if (!lock || block.bytes > kMost) {
+    const size_t most = most_.load();
+    if (!lock || block.bytes > most) {
       munmap(block.data, block.bytes);
       return;
     }
-    while (size_ == blocks_.size() || total_ + block.bytes > kMost) {
-      const Block oldest = removed(0);
-      munmap(oldest.data, oldest.bytes);
-    }
+    while (size_ == blocks_.size() || total_ + block.bytes > most) unmap_oldest();
     madvise(block.data, block.bytes, MADV_FREE);  // the system may have them where memory runs short
     block.clean = false;
     blocks_[size_++] = block;
@@ -89,7 +95,13 @@ class KeptPages {
     return block;
   }
 
+  void unmap_oldest() {
+    const Block oldest = removed(0);
+    munmap(oldest.data, oldest.bytes);
+  }
+
   std::mutex mutex_;
+  std::atomic<size_t> most_{kMost};
   std::array<Block, 16> blocks_;
   size_t size_ = 0, total_ = 0;
 };
@@ -102,6 +114,8 @@ inline Block take_pages(size_t bytes) {
 }
 
 inline void give_pages(const Block& block) { kept_pages.keep(block); }
+inline void limit_kept_pages(size_t bytes) { kept_pages.limit(bytes); }
+constexpr size_t kMostKept = KeptPages::kMost;
 
 // A block with fresh pages behind it; they are moved without copying them.
 inline Block grown_pages(Block block, size_t bytes) {
@@ -118,6 +132,8 @@ inline Block grown_pages(Block block, size_t bytes) {
 inline bool in_pages(size_t) { return false; }
 inline Block take_pages(size_t) { throw std::bad_alloc(); }
 inline void give_pages(const Block&) {}
+inline void limit_kept_pages(size_t) {}
+constexpr size_t kMostKept = 0;
 inline Block grown_pages(Block, size_t) { throw std::bad_alloc(); }
 #endif
 

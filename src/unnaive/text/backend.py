@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -18,6 +20,7 @@ try:
 except ImportError as error:
     _CAUSE = str(error)
 
+KEPT_PAGES = 16 << 20  # bytes that the kernel may keep for its next tables where memory is limited
 MOST_THREADS = 1024
 THREADS = "UNNAIVE_THREADS"  # in the environment: threads of everything that is not told otherwise
 BACKEND = "reference" if kernel is None else "native"
@@ -42,6 +45,22 @@ def engine_kind(backend: str | None) -> str:
     if backend == "native" and kernel is None:
         raise UnnaiveError("there is no native backend in this build; install a C++ compiler and reinstall unnaive")
     return backend
+
+
+@contextmanager
+def few_kept_pages() -> Iterator[None]:
+    """Inside, the kernel gives most of the memory of tables that it no longer needs back to the system at once.
+
+    Otherwise it keeps up to 96 MB for the next tables, since new pages cost time; they count as memory of the program.
+    """
+    if kernel is None:
+        yield
+        return
+    kernel.limit_kept_pages(KEPT_PAGES)
+    try:
+        yield
+    finally:
+        kernel.limit_kept_pages(kernel.MOST_KEPT)
 
 
 def thread_count(threads: int | None) -> int:

@@ -83,13 +83,23 @@ class GramUnits:
         """
         return (self._join_by_numpy if kernel is None else self._join_natively)(words, counts, threads)
 
-    def _join_natively(self, words: Vocabulary, counts: csr_array, threads: int) -> tuple[Vocabulary, csr_array]:
+    def count_grams(self) -> int:
+        """How many different character n-grams `join` gives."""
+        if kernel is None:
+            return len(find_grams(self.vocabulary.terms, *self.kind)[2])
+        return len(self._cut_natively()[1])
+
+    def _cut_natively(self) -> tuple[Any, Vocabulary]:
+        """What cuts the units into character n-grams, and these."""
         from unnaive.text.native import NativeEngine
 
         engine = NativeEngine(TokenRule(), self.vocabulary, 1, chunks=True).kernel
         cut = make_grams(self.kind, Vocabulary(), np.zeros(0, np.int64))
         cut.learn(engine, grow=True, next=0)
-        grams = Vocabulary.trusted(*cut.terms(0, ord(GRAM)))
+        return cut, Vocabulary.trusted(*cut.terms(0, ord(GRAM)))
+
+    def _join_natively(self, words: Vocabulary, counts: csr_array, threads: int) -> tuple[Vocabulary, csr_array]:
+        cut, grams = self._cut_natively()
         order = grams.order()
         terms, columns, first = _insert(words, grams.in_order(order))
         place = np.empty(len(grams), np.int32)

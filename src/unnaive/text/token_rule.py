@@ -156,7 +156,7 @@ class TokenRule:
         return tuple(field.name for field in dataclass_fields(cls))
 
     def with_defaults_changed(self, changes: Mapping[str, Any]) -> TokenRule:
-        """The rule with these options, each only where nobody chose another than the default.
+        """The rule with these options, each only if its value is the default.
 
         >>> TokenRule(ngrams=(1, 3)).with_defaults_changed({"analyzer": "both", "ngrams": (1, 2)}).ngrams
         (1, 3)

@@ -57,7 +57,8 @@ def test_shares_are_the_mean_of_the_probabilities_less_what_they_are_off() -> No
     mean = fitted.probabilities(scores).mean(axis=0)
     drift = measure_drift(fitted, scores)
     assert drift is not None
-    assert drift.recent == pytest.approx(drift.learnt + mean - fitted.conformal.mean_p, abs=1e-9)
+    # mean_p is kept in single precision, whose rounding the normalisation of the shares spreads
+    assert drift.recent == pytest.approx(drift.learnt + mean - fitted.conformal.mean_p, abs=1e-7)
     bare = measure_drift(replace(fitted, conformal=None), scores)
     assert bare is not None
     assert bare.recent == pytest.approx(mean)

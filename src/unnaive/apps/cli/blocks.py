@@ -1,4 +1,4 @@
-"""Parts of a training file that are held out as a whole beside random documents: its end, the latest, other groups."""
+"""Parts of a training file that are held out as a whole: its end, the latest documents, other groups."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ GROUP_NAMES = (
     "account", "author", "channel", "conversation", "customer", "group", "patient", "sender", "session", "source",
     "speaker", "thread", "user",
 )  # fmt: skip
-FEWEST_VALUES = 10  # of a column of dates or groups: fewer are a class, a part or a language
+FEWEST_VALUES = 10  # distinct values of a column of dates or groups: fewer are a class, a part or a language
 LARGEST_FILE = 100_000_000  # bytes: larger files are not read a second time for their other columns
 
 
 def find_block_holdouts(fitted: FittedModel, data: TrainingData, source: DataFile) -> list[BlockHoldout]:
-    """The parts of the training documents on which a model that chose on held-out ones does worse than on random ones.
+    """The parts of the training documents on which a model is worse than on random held-out documents.
 
-    `data` has the documents in the order of the files of `source`. Nothing is looked at where the time is limited.
+    `data` has the documents in the order of the files of `source`. Nothing is computed if the time is limited.
     """
     import numpy as np
 
@@ -51,7 +51,7 @@ def find_block_holdouts(fitted: FittedModel, data: TrainingData, source: DataFil
 
 
 def _column_blocks(columns: dict[str, list[Any]], codes: Ids) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """(what the block is, its documents) of each column of dates or of groups."""
+    """(description, documents) of the block of each column of dates or groups."""
     import numpy as np
 
     from unnaive.evaluation.block_holdout import group_block, last_block
@@ -65,7 +65,7 @@ def _column_blocks(columns: dict[str, list[Any]], codes: Ids) -> Iterator[tuple[
 
 
 def as_dates(values: Sequence[Any]) -> list[str] | None:
-    """The dates of a column in a form that sorts; None if it has other values, or hardly any two that differ.
+    """The dates of a column in a sortable form; None if it has other values, or hardly any distinct ones.
 
     >>> as_dates(["2024-01-05", "2023-11-30 12:00"] * 9), as_dates([f"2024-01-{day:02}" for day in range(1, 12)])[:2]
     (None, ['2024-01-01', '2024-01-02'])
@@ -78,7 +78,7 @@ def as_dates(values: Sequence[Any]) -> list[str] | None:
 
 
 def are_groups(name: str, values: Sequence[Any]) -> bool:
-    """Whether a column names who wrote a document or what it belongs to: by its name, and by values that recur.
+    """Whether a column names the author or group of a document: by its name, and by repeated values.
 
     >>> are_groups("author_id", list("abcdefghijk") * 3), are_groups("author_id", list("abcdefghijk"))
     (True, False)
@@ -88,7 +88,7 @@ def are_groups(name: str, values: Sequence[Any]) -> bool:
 
 
 def read_other_columns(source: DataFile, n_docs: int) -> dict[str, list[Any]]:
-    """Columns of a table that are neither text nor label, a value for each labelled document; of other data none."""
+    """Columns of a table that are neither text nor label, a value for each labelled document; none for other data."""
     from unnaive.base.errors import UnnaiveError
     from unnaive.io.options import ReadLog
 
@@ -100,7 +100,7 @@ def read_other_columns(source: DataFile, n_docs: int) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {}
     first = True
     try:
-        with warnings.catch_warnings():  # the same was said when it was read first
+        with warnings.catch_warnings():  # the same warnings came when it was read first
             warnings.simplefilter("ignore")
             for batch in again.batches(labelled=True, keep=True):
                 own = () if log.columns is None else (*log.columns.inputs, log.columns.label, log.columns.id)

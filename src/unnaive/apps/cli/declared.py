@@ -1,7 +1,7 @@
-"""Options of commands made from declarations: fields of TokenRule, ReadOptions, ColumnOptions and TrainingOptions.
+"""Options of commands from declarations: fields of TokenRule, ReadOptions, ColumnOptions and TrainingOptions.
 
-Type, default, help, names and the values for shell completion are those of the declaration (base/settings.py). A value
-that the command line takes in another form than Python is read by the caller.
+Type, default, help, names and completion values come from the declaration (base/settings.py). The caller converts
+values whose form on the command line differs from Python.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import typer
 from unnaive.apps.cli.paths import READ, WRITTEN
 from unnaive.base.settings import Setting
 
-# the types of the command line, by those of declarations; all others are words
+# types on the command line, by declared type; all others are strings
 TYPES: dict[str, Any] = {
     "bool": bool,
     "bool | None": bool | None,
@@ -29,10 +29,10 @@ PATHS = {"read": READ, "written": WRITTEN}
 
 
 def command_option(one: Setting, panel: str | None = None, **more: Any) -> Any:
-    """What stands in `Annotated[type, ...]` of an option; `more` goes to typer in the place of what is declared."""
+    """The option in `Annotated[type, ...]`; `more` replaces declared values."""
     flags = more.pop("flags", one.flags)
     if not flags and one.annotation == "bool" and one.default is False:
-        flags = (f"--{one.name.replace('_', '-')}",)  # without a --no- that says what is so anyway
+        flags = (f"--{one.name.replace('_', '-')}",)  # without a --no- form, which would be the default
     arguments: dict[str, Any] = {"help": one.doc, "rich_help_panel": panel, "metavar": one.metavar or None}
     if one.choices is not None:
         arguments["autocompletion"] = completion(one.choices)
@@ -40,7 +40,7 @@ def command_option(one: Setting, panel: str | None = None, **more: Any) -> Any:
 
 
 def completion(choices: tuple[str, ...]) -> Callable[[str], list[str]]:
-    """What shell completion calls with the beginning of a word.
+    """The function that shell completion calls with the beginning of a word.
 
     >>> completion(("porter", "snowball"))("po")
     ['porter']
@@ -53,7 +53,7 @@ def completion(choices: tuple[str, ...]) -> Callable[[str], list[str]]:
 
 
 def command_default(one: Setting) -> Any:
-    """The default as the command line has it.
+    """The default in the form of the command line.
 
     >>> command_default(Setting((1, 1), "Length.", annotation="tuple[int, int]"))
     '1'
@@ -65,7 +65,7 @@ def command_default(one: Setting) -> Any:
 
 
 def command_parameter(one: Setting, name: str, panel: str, **more: Any) -> inspect.Parameter:
-    """The parameter of a command for a declared option: its type, default, names, help and what it does with a path."""
+    """The parameter of a command for a declared option: type, default, names, help and path marker."""
     annotation: Any = Annotated[TYPES.get(one.annotation, str | None), command_option(one, panel, **more)]
     if one.path:
         annotation = Annotated[annotation, PATHS[one.path]]

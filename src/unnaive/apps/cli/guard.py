@@ -15,7 +15,7 @@ SQLITE = "sqlite:"  # sqlite:FILE?table=NAME
 
 
 def guarded(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """The command, refused before it starts if it would overwrite one of its inputs or somebody's model."""
+    """The command, refused before it starts if it would overwrite one of its inputs or a model."""
 
     @functools.wraps(verb)
     def wrapper(**given: Any) -> Any:
@@ -26,7 +26,7 @@ def guarded(verb: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_outputs(uses: Mapping[str, PathUse], given: Mapping[str, Any]) -> None:
-    """An error of one sentence if an output is also an input, another output, or a model that is to be replaced.
+    """Raise an error if an output is also an input, another output, or a model that must not be replaced.
 
     uses   what the command does with each of its path options
     given  the values of its options
@@ -45,7 +45,7 @@ def check_outputs(uses: Mapping[str, PathUse], given: Mapping[str, Any]) -> None
 
 
 def refuse_inputs(outputs: Iterable[Path | None], sources: Iterable[str]) -> None:
-    """An error of one sentence if a file or folder to write is one of the sources, or lies in a folder that is read."""
+    """Raise an error if a file or folder to write is one of the sources, or inside a folder that is read."""
     inputs = list(sources)
     for path in outputs:
         if path is None or not path.exists():
@@ -61,7 +61,7 @@ def _values(value: Any) -> Iterator[str]:
 
 
 def _outputs(value: Any, use: PathUse) -> Iterator[Path]:
-    """The files and folders that are written."""
+    """The files and folders to be written."""
     if not use.written:
         return
     for one in _values(value):
@@ -73,7 +73,7 @@ def _outputs(value: Any, use: PathUse) -> Iterator[Path]:
 
 
 def _inputs(value: Any, use: PathUse) -> Iterator[str]:
-    """The files and folders that are read; "-" for stdin."""
+    """The files and folders to be read; "-" for stdin."""
     if not use.read:
         return
     for one in _values(value):
@@ -83,12 +83,12 @@ def _inputs(value: Any, use: PathUse) -> Iterator[str]:
 
 
 def _spellings(word: str, use: PathUse) -> list[str]:
-    """The word as a path and, of NAME=PATH, the path."""
+    """The word as a path and, for NAME=PATH, also the path."""
     return [word, word.partition("=")[2]] if use.named and "=" in word else [word]
 
 
 def _expand(path: str) -> list[str]:
-    """The files that a pattern stands for; a path that is none stands for itself."""
+    """The files that match a pattern; a path that is not a pattern is returned."""
     import glob
 
     if path.startswith(SQLITE):
@@ -105,14 +105,14 @@ def _resolved(path: Path) -> Path:
 
 
 def _stands_for(source: Path, path: Path) -> bool:
-    """Whether `source` is the file or folder at `path`, by whatever name, or a folder that has this file in it."""
+    """Whether `source` is the file or folder at `path`, by any name, or a folder that contains it."""
     try:
         if str(source) == "-":
             return os.path.samestat(os.fstat(0), path.stat())
         if source.is_dir() and path.is_file():
             return path.resolve().is_relative_to(source.resolve())
         return source.exists() and source.samefile(path)
-    except (OSError, ValueError):  # not there, not to be looked at, or no path at all
+    except (OSError, ValueError):  # missing, not accessible, or not a path
         return False
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 SOURCE = "unnaive demo --keep tickets"  # writes the files that the examples use
 GENERAL = "General"
+MORE = "More options"  # options of a laid-out command that neither LAYOUT nor their declaration puts in a group
 GENERAL_OPTIONS = ("--threads", "--jobs", "--seed", "--json", "--quiet", "--help")
 
 # the options of a command that come first, then groups by heading; other options keep the group of their declaration
@@ -103,7 +104,7 @@ def lay_out_options(name: str, parameters: list[Any]) -> list[Any]:
     numbers: dict[int, int] = {}
     begins: dict[str | None, tuple[int, int]] = {}  # by heading, where its group begins
     for position, option in enumerate(options):
-        declared = (len(flags), option.rich_help_panel)
+        declared = (len(flags), option.rich_help_panel or MORE)
         number, heading = next((places[flag] for flag in option.opts if flag in places), declared)
         option.rich_help_panel = heading or None
         numbers[id(option)] = number

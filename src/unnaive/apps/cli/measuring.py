@@ -1,4 +1,4 @@
-"""How good a model is, for the summaries of `train` and `compress`: on a test file, or on documents set aside."""
+"""Evaluation for the summaries of `train` and `compress`: on a test file, or on held-out documents."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def describe_tally(tally: Tally) -> dict[str, Any]:
 
 
 def headline(measured: dict[str, Any], multilabel: bool) -> str:
-    """The two measures that matter: F1 both ways where documents have any number of labels, else accuracy too."""
+    """The main measures: micro and macro F1 for multilabel data, else accuracy and macro F1."""
     if multilabel:
         return f"micro F1 {measured['micro-f1']:.3f}, macro F1 {measured['macro-f1']:.3f}"
     return f"accuracy {100 * measured['accuracy']:.1f} %, macro F1 {measured['macro-f1']:.3f}"
@@ -39,7 +39,7 @@ def headline(measured: dict[str, Any], multilabel: bool) -> str:
 def measure_holdout(
     classifier: TextClassifier, corpus: Corpus, share: float, multilabel: bool, progress: ProgressCallback | None = None
 ) -> dict[str, Any]:
-    """Measures of the same model on documents set aside; every class is in both parts where it can be."""
+    """Measures of the same model on held-out documents; every class is in both parts if possible."""
     import warnings
 
     import numpy as np
@@ -56,15 +56,16 @@ def measure_holdout(
     if share > 0.5:
         aside = ~aside
     if not multilabel:
-        aside &= np.fromiter(map(bool, corpus.labels), bool, len(corpus))  # nothing to measure on those without a label
+        # documents without a label cannot be evaluated
+        aside &= np.fromiter(map(bool, corpus.labels), bool, len(corpus))
     rest, kept = corpus.take(np.flatnonzero(~aside)), corpus.take(np.flatnonzero(aside))
     copy = type(classifier)(**classifier.get_params())
-    with warnings.catch_warnings():  # the same is said of all documents
+    with warnings.catch_warnings():  # the same warnings come for all documents
         warnings.simplefilter("ignore", UnnaiveWarning)
         copy.fit(rest.texts, as_targets(rest, multilabel), progress=progress)
     return measure_model(copy.fitted_, kept)
 
 
 def as_targets(corpus: Corpus, multilabel: bool) -> list[Any]:
-    """A label for each document, None where there is none, or a tuple of labels for each if the data is multilabel."""
+    """A label for each document, None if it has none, or a tuple of labels for multilabel data."""
     return list(corpus.labels) if multilabel else [names[0] if names else None for names in corpus.labels]

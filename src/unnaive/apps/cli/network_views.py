@@ -1,8 +1,8 @@
-"""What `unnaive inspect MODEL --network CLASS` shows: the Bayesian network of a class, as lines, a figure or a file.
+"""The Bayesian network of a class for `unnaive inspect MODEL --network CLASS`: as lines, a figure or a file.
 
-Of an OR gate the strongest arcs, of hierarchical models and diagnostic mixtures the tree, of tree-augmented naive Bayes
-(TAN) the terms that depend on each other. A file or figure says whether it is all that the model predicts with, or a
-part of it: one of several members, or the strongest arcs.
+For an OR gate these are the strongest arcs, for hierarchical models and diagnostic mixtures the tree, for
+tree-augmented naive Bayes (TAN) the terms that depend on each other. A file or figure says whether it is the whole
+predictor or a part of it: one of several members, or the strongest arcs.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ ALL = "all"
 
 
 class NetworkView(Protocol):
-    """The network of one class, in every form that is shown."""
+    """The network of one class, in every form of output."""
 
     @property
     def networks(self) -> tuple[Network, ...]:
-        """What files hold, one file each."""
+        """The networks to write, one file each."""
 
     @property
     def about(self) -> str:
-        """Whether this is all that the model predicts with, in a line."""
+        """Whether this is the whole predictor, in a line."""
 
     def lines(self) -> Iterator[str]:
         """The network for people."""
@@ -49,7 +49,7 @@ class NetworkView(Protocol):
 
 @dataclass(frozen=True)
 class GateView:
-    """The strongest arcs into one class of an OR gate; it has `parents` in all, `certain` of them with weight 1."""
+    """The strongest arcs into one class of an OR gate; it has `parents` in total, `certain` of them with weight 1."""
 
     class_name: str
     terms: tuple[str, ...]
@@ -67,7 +67,7 @@ class GateView:
 
     @property
     def about(self) -> str:
-        """Whether a file is all of the gate."""
+        """Whether a file contains the whole gate."""
         from unnaive.models.or_gate import LARGEST_GATE
 
         written = min(len(self.arcs), LARGEST_GATE)
@@ -106,9 +106,9 @@ class GateView:
 
 @dataclass(frozen=True, eq=False)
 class TreeView:
-    """Trees of a class in a model that averages: one member, the mixture of all, or each of them by itself.
+    """Trees of a class in a model that averages: one member, the mixture of all, or each separately.
 
-    `shown` is the tree to draw; `networks` are what files hold, one file each.
+    `shown` is the tree to draw; `networks` are written, one file each.
     """
 
     shown: Network
@@ -124,7 +124,7 @@ class TreeView:
         yield self.about
 
     def to_dict(self) -> dict[str, Any]:
-        """Nodes with their parents and tables; of several networks all."""
+        """Nodes with their parents and tables, of all networks."""
         nodes = [one.to_dict() for one in self.networks]
         return {"about": self.about, "nodes": nodes[0], **({"members": nodes} if len(nodes) > 1 else {})}
 
@@ -148,11 +148,11 @@ class TanView:
 
     @property
     def about(self) -> str:
-        """A file is all of the model."""
+        """A file contains the whole model."""
         return f"the predictor: {count_noun(len(self.value.nodes) - 1, 'term')} and {self.value.nodes[0]}"
 
     def lines(self) -> Iterator[str]:
-        """One line for each term, with the other that it depends on if there is one."""
+        """One line for each term, with the other term it depends on, if any."""
         yield (
             f"{self.value.nodes[0]}: {count_noun(len(self.value.nodes) - 1, 'term')}, each ◂ the term that it depends "
             "on besides the class"
@@ -167,14 +167,14 @@ class TanView:
         return {"about": self.about, "nodes": self.value.to_dict()}
 
     def figure(self) -> Any:
-        """The tree of terms; those that depend on no other hang on the class."""
+        """The tree of terms; terms that depend on no other are children of the class."""
         from unnaive.evaluation.reports.network_figures import tree_figure
 
         note = f"{self.about}; every term also depends on {self.value.nodes[0]}"
         return tree_figure(self._tree(), root=0, note=note)
 
     def _tree(self) -> Network:
-        """The arcs to look at: of each term that from its other parent, or from the class where it has none."""
+        """The arcs to show: for each term the arc from its other parent, or from the class if it has none."""
         parents = tuple(own[-1:] for own in self.value.parents)
         sizes = [len(states) for states in self.value.states]
         tables = (
@@ -184,7 +184,7 @@ class TanView:
 
 
 def gate_view(fitted: FittedModel, place: int, k: int, members: str) -> GateView:
-    """The `k` strongest arcs of an OR gate into the class at `place`."""
+    """The `k` strongest arcs of an OR gate into the class at index `place`."""
     from unnaive.models.or_gate import strongest_arcs
 
     _refuse_members(members)
@@ -198,7 +198,7 @@ def gate_view(fitted: FittedModel, place: int, k: int, members: str) -> GateView
 
 
 def tan_view(fitted: FittedModel, place: int, k: int, members: str) -> TanView:
-    """The network of the class at `place` in tree-augmented naive Bayes, whole whatever `k` is."""
+    """The network of the class at index `place` in tree-augmented naive Bayes; `k` is ignored."""
     _refuse_members(members)
     return TanView(_scorer_network(fitted, place))
 
@@ -209,10 +209,10 @@ def _refuse_members(members: str) -> None:
 
 
 def tree_view(fitted: FittedModel, place: int, k: int, members: str) -> TreeView:
-    """One member, or all: as a mixture where that is the predictor, else each by itself; whole whatever `k` is.
+    """One member, or all: as a mixture if that is the predictor, else each separately; `k` is ignored.
 
-    Where arcs point from the class, features would tell which member made them, and the posterior of a mixture would
-    not be the mean that the model predicts with. Members over different terms cannot be mixed either.
+    If arcs point from the class, features would reveal which member made them, and the posterior of a mixture would not
+    be the mean that the model predicts with. Members over different terms cannot be mixed either.
     """
     scorer: Any = fitted.scorer
     name, count = str(fitted.classes[place]), scorer.member_count(place)
@@ -242,14 +242,14 @@ VIEWS: dict[str, Callable[[FittedModel, int, int, str], NetworkView]] = {
 
 
 def network_view(fitted: FittedModel, class_name: str, k: int = 20, members: str = "1") -> NetworkView:
-    """The network of a class; `k` arcs of an OR gate. An error if the model is no network.
+    """The network of a class, with `k` arcs of an OR gate; an error if the model is not a network.
 
     `members` is the number of one of the networks that a model averages, the best being 1, or "all".
     """
     names = [str(label) for label in fitted.classes]
     place = names.index(choose(names, class_name, "class"))
     if fitted.scorer.kind not in VIEWS:
-        _scorer_network(fitted, place)  # tells which models are networks
+        _scorer_network(fitted, place)  # raises the error for models that are not networks
     return VIEWS[fitted.scorer.kind](fitted, place, k, members)
 
 
@@ -258,7 +258,7 @@ def _scorer_network(fitted: FittedModel, place: int, member: int = 0) -> Network
 
 
 def write_network(view: NetworkView, path: Path) -> list[Path]:
-    """The network to a .bif or .uai file, or its figure to .png, .svg or .pdf; the files that were written.
+    """Write the network to a .bif or .uai file, or its figure to .png, .svg or .pdf; returns the written files.
 
     Several networks go to as many files, numbered: billing.bif becomes billing-1.bif, billing-2.bif and so on.
     """

@@ -1,4 +1,4 @@
-"""Options that commands share, and how their words are read. A command that reads data has a parameter `source`."""
+"""Options that commands share, and how they are parsed. A command that reads data has a parameter `source`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from unnaive.io.datafiles import DataFile
     from unnaive.io.folder_ahead import FolderAhead
 
-INPUT = "Input"  # panels of the help
+INPUT = "Input"  # headings in the help
 OUTPUT = "Output"
 STDOUT = Path("-")
 
@@ -91,11 +91,11 @@ _SHARED["max_line"] = command_parameter(READ_OPTIONS["max_line"], "max_line", IN
 def reading(
     help: str, *, optional: bool = False, default: Any = inspect.Parameter.empty, ahead: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a verb the DATA argument and the options of reading in the place of its parameter `source`.
+    """Replace the parameter `source` of a command by the DATA argument and the reading options.
 
-    An optional DATA is stdin without one; with `default=None` the verb is handed None. A parameter `read_like` of the
-    verb is no option: it gets a function that makes the data file of other paths, read with the same options. With
-    `ahead`, labelled files of a folder are read from now on, while the verb imports what it needs.
+    An optional DATA is stdin by default; with `default=None` the command gets None. A parameter `read_like` of the
+    command is not an option: it gets a function that opens other paths with the same options. With `ahead`, reading of
+    a labelled folder starts immediately, while the command imports its modules.
     """
     data = Annotated[list[str] | None, READ, typer.Argument(metavar="DATA", help=help, show_default=False)]
     if optional:
@@ -135,7 +135,7 @@ def _read_ahead(paths: list[str], shared: dict[str, Any]) -> FolderAhead | None:
 
 
 def with_quiet(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """The verb with --quiet too, unless it has it."""
+    """Add --quiet to the command, unless it has it."""
     own = inspect.signature(verb, eval_str=True, locals={"DataFile": Any})
     if "quiet" in own.parameters:
         return verb
@@ -156,7 +156,7 @@ THREADS = "UNNAIVE_THREADS"  # as in text/backend.py, which would be slow to imp
 
 
 def with_threads(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """The verb with --threads too, unless it has it: whatever it does in parallel, it does with so many."""
+    """Add --threads to the command, unless it has it; it limits all its parallel work."""
     own = inspect.signature(verb, eval_str=True, locals={"DataFile": Any})
     if "threads" in own.parameters:
         return verb
@@ -165,7 +165,7 @@ def with_threads(verb: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(**given: Any) -> Any:
         threads = given.pop("threads")
         if threads is not None:
-            os.environ[THREADS] = str(threads)  # for processes that it starts as well; `exit_code` takes it back
+            os.environ[THREADS] = str(threads)  # also for processes that it starts; `exit_code` restores it
         return verb(**given)
 
     option = Annotated[int | None, command_option(TrainingOptions.declared()["n_jobs"], min=1)]
@@ -177,12 +177,12 @@ def with_threads(verb: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def shared_defaults() -> dict[str, Any]:
-    """The options of reading as they are when none is given."""
+    """The defaults of the reading options."""
     return {name: one.default for name, one in _SHARED.items()}
 
 
 def data_file(paths: list[str], *, ahead: FolderAhead | None = None, **given: Any) -> DataFile:
-    """The data file that the options describe: `given` has a value for each of them."""
+    """The data file for these options: `given` has a value for each of them."""
     from unnaive.io.datafiles import DataFile
     from unnaive.io.options import ReadOptions
 
@@ -198,13 +198,13 @@ def data_file(paths: list[str], *, ahead: FolderAhead | None = None, **given: An
 
 
 class Interrupted(UnnaiveError):
-    """Ctrl-C in the middle of work of which a part is kept; the message tells how to go on."""
+    """Ctrl-C during work of which a part is kept; the message says how to continue."""
 
     exit_code = 130
 
 
 def read_corpus(source: DataFile, data: Path | None) -> Corpus:
-    """A data file, or a collection by its name and perhaps a view of it."""
+    """A data file, or a collection by its name and perhaps a view."""
     from unnaive.apps.cli.output import say_what_was_read
     from unnaive.io.binary_tables import SQLITE
     from unnaive.io.collections import COLLECTIONS, load
@@ -227,7 +227,7 @@ def read_corpus(source: DataFile, data: Path | None) -> Corpus:
 
 
 def tell_of_collection(name: str) -> None:
-    """Say that a file or folder is read that has the name of a collection, and how to have the collection."""
+    """Report that a file or folder with the name of a collection is read, and how to read the collection."""
     from unnaive.apps.cli.screen import note
     from unnaive.io.collections import COLLECTIONS
 
@@ -237,7 +237,7 @@ def tell_of_collection(name: str) -> None:
 
 
 def is_collection_name(word: str) -> bool:
-    """Whether the word may be meant as the name of a collection: it is no file, no folder, and has no ending."""
+    """Whether the word may be the name of a collection: not a file or folder, and without an ending."""
     return (
         word != "-"
         and not set(word) & set("*?[")
@@ -248,14 +248,14 @@ def is_collection_name(word: str) -> bool:
 
 
 def check_archives(data: Path | None) -> Path | None:
-    """The folder or archive named with --data, which must be there."""
+    """The folder or archive of --data, which must exist."""
     if data is not None and not data.exists():
         raise BadData(f"--data names {data}, which is not there; give the folder with the archives, or one archive")
     return data
 
 
 def has_own_split(corpus: Corpus) -> bool:
-    """Whether the data says which documents are for training and which for testing."""
+    """Whether the data has a split into training and test documents."""
     return corpus.split is not None and {"train", "test"} <= set(corpus.split)
 
 
@@ -269,7 +269,7 @@ def split_list(text: str) -> list[str]:
 
 
 def parse_select(text: str | None) -> Any:
-    """ "2000" or "chi2:2000" as TextClassifier takes it.
+    """ "2000" or "chi2:2000" in the form of TextClassifier.
 
     >>> parse_select("2000"), parse_select("chi2:30"), parse_select(None)
     (2000, ('chi2', 30), None)
@@ -283,7 +283,7 @@ def parse_select(text: str | None) -> Any:
 
 
 def parse_number(word: str) -> float:
-    """A number, or a sentence about what it should be."""
+    """A number, or an error."""
     try:
         return float(word)
     except ValueError:
@@ -291,7 +291,7 @@ def parse_number(word: str) -> float:
 
 
 def make_output_folders(paths: Iterable[Path | None]) -> None:
-    """Make the folders of output files, so that one that cannot be made is refused before the work and not after it."""
+    """Create the folders of output files, so that an error comes before the work."""
     for path in paths:
         if path is None or path == STDOUT:
             continue

@@ -1,4 +1,4 @@
-"""Which way `unnaive train` takes: from sums as documents stream by, through a matrix on disk, or in memory."""
+"""How `unnaive train` reads data: sums over a stream, a matrix on disk, or in memory."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ LARGE_IN_CHARACTERS = 32 << 20  # the same of a model that reads character n-gra
 
 @dataclass(frozen=True)
 class LargeDataOptions:
-    """The options about large data, as they were given.
+    """The options about large data.
 
     memory            such as 2G
-    checkpoint        a folder to go on from
+    checkpoint        folder of checkpoints
     checkpoint_every  text between two checkpoints, such as 256M
-    cache             a folder that keeps the counted matrix
-    scratch           where temporary files go
+    cache             folder that stores the counted matrix
+    scratch           folder for temporary files
     """
 
     memory: str | None = None
@@ -51,7 +51,7 @@ def open_large_data(
     stack: ExitStack, classifier: TextClassifier, spec: TrainingSpec, source: DataFile, limits: LargeDataOptions,
     needs_corpus: str | None,
 ) -> TrainingData | None:  # fmt: skip
-    """The documents as they stream by or in a matrix on disk, open as long as the stack; None: they go into memory.
+    """The documents as a stream or a matrix on disk, open as long as the stack; None to read them into memory.
 
     `spec` is the model that is to be trained on them, made of `classifier`, which says how texts are read.
     `needs_corpus` names an option that needs all documents in memory, if one was given.
@@ -69,7 +69,7 @@ def open_large_data(
     large = not from_sums and _is_large(limits, source, least)
     rule = classifier.token_rule_of(lambda: text_size(source)) if large else classifier.token_rule
     resources = _resources(limits, source, rule)
-    hashed = limits.checkpoint is None  # which records sums on the way, and no hashes; 8 bytes a document
+    hashed = limits.checkpoint is None  # a checkpoint stores sums and no hashes, which take 8 bytes per document
     common: dict[str, Any] = {"n_jobs": classifier.n_jobs, "resources": resources, "hash_texts": hashed}
     in_passes = large and learns_in_passes(spec) and not is_stdin(source)
     streamed = from_sums and not (is_stdin(source) and spec.decision is None)
@@ -116,7 +116,7 @@ def open_soft_labels(
 
 
 def _is_large(limits: LargeDataOptions, source: DataFile, least: int) -> bool:
-    """Whether documents go through a matrix on disk, as they do from `least` bytes of input on."""
+    """Whether documents go through a matrix on disk: with at least `least` bytes of input."""
     return limits.memory is not None or limits.cache is not None or input_size(source) >= least
 
 
@@ -137,12 +137,12 @@ def _resources(limits: LargeDataOptions, source: DataFile, rule: TokenRule) -> A
 
 
 def learns_from_sums(spec: TrainingSpec) -> bool:
-    """Whether sums over documents are all that training needs: no weights by class, nothing tuned on documents."""
+    """Whether training needs only sums over documents: no class weights, nothing tuned on documents."""
     return spec.model.statistic == "counts" and not _holds_out(spec) and spec.class_weight is None
 
 
 def learns_in_passes(spec: TrainingSpec) -> bool:
-    """Whether training passes over the files again, and needs neither all documents at once nor some held out."""
+    """Whether training reads the files in several passes, and needs neither all documents at once nor held-out ones."""
     return spec.model.in_passes and not _holds_out(spec) and spec.class_weight is None
 
 
@@ -189,7 +189,7 @@ def input_size(source: DataFile) -> int:
 
 
 def describe_report(report: dict[str, Any], memory: str | None) -> Sequence[str]:
-    """What a reader should know about how a large collection was learnt.
+    """Notes about training on a large collection.
 
     >>> list(describe_report({"pruned_terms": 1200, "pruned_below_df": 3}, "2G"))
     ['1,200 terms of fewer than 3 documents left out, so that the model fits in 2G of memory']

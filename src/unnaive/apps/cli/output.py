@@ -1,4 +1,4 @@
-"""What commands say of the files they read and write; and labels spelt as files spell them."""
+"""Messages about files that commands read and write, and labels spelt as in files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file, whole or not at all, and tell on stderr; - is stdout."""
+    """Write a file atomically and report it on stderr; - is stdout."""
     with open_output(path) as file:
         file.write(text)
     say_what_was_written(path)
@@ -30,7 +30,7 @@ def write_text(path: Path, text: str) -> None:
 def write_whole_table(
     path: Path, rows: Sequence[RowValues], columns: Sequence[str], *, excel_safe: bool = False
 ) -> None:
-    """Write a table in the format of its name, whole or not at all, and tell on stderr; - is stdout."""
+    """Write a table in the format of its name, atomically, and report it on stderr; - is stdout."""
     from unnaive.io.table_writer import write_table
 
     write_table(path, rows, columns, excel_safe=excel_safe)
@@ -38,19 +38,19 @@ def write_whole_table(
 
 
 def say_what_was_written(path: Path) -> None:
-    """One line on stderr, unless --quiet or it is stdout."""
+    """Print one line on stderr, unless --quiet or the output is stdout."""
     if str(path) != "-" and not is_quiet():
         echo(f"wrote {path}", err=True)
 
 
 def say_what_was_read(source: DataFile) -> None:
-    """One line on stderr, unless --quiet: which columns, whether there was a header, how many rows."""
+    """Print one line on stderr, unless --quiet: the columns, the header, the number of rows."""
     if not is_quiet():
         echo(f"read {source.describe()}", err=True)
 
 
 def say_what_sets_promise(fitted: FittedModel, confidence: float, *, by_class: bool) -> None:
-    """A line or two on stderr, unless --quiet: what sets of labels cover, and which classes only together."""
+    """Print on stderr, unless --quiet, what prediction sets cover, and which classes only together."""
     from unnaive.learning.conformal import describe_sets
 
     if not is_quiet():
@@ -62,7 +62,7 @@ def say_what_sets_promise(fitted: FittedModel, confidence: float, *, by_class: b
 
 
 def warn_about_learnt(fitted: FittedModel, corpus: Corpus) -> None:
-    """Warn if a model is measured on documents that it was trained on, as far as its file tells."""
+    """Warn if a model is evaluated on documents that it was trained on, if its file shows it."""
     import warnings
 
     from unnaive.base.errors import UnnaiveWarning, count_noun
@@ -78,7 +78,7 @@ def warn_about_learnt(fitted: FittedModel, corpus: Corpus) -> None:
 
 
 def read_as_trained(source: DataFile, fitted: FittedModel) -> DataFile:
-    """The source, read in the model's language, with the columns and the separator of labels that it was trained on."""
+    """The source with the language, columns and label separator of the model's training."""
     from unnaive.text.messages import PARTS
 
     language = fitted.token_rule.language if fitted.token_rule is not None else None
@@ -108,7 +108,7 @@ def read_as_trained(source: DataFile, fitted: FittedModel) -> DataFile:
 
 
 def trained_columns(fitted: FittedModel) -> Columns | None:
-    """The columns that the model was trained on, as far as they are known; of one with fields all of these are."""
+    """The columns that the model was trained on, if known; all of them for a model with fields."""
     from unnaive.io.columns import Columns
     from unnaive.text.sections import TEXT_KINDS, field_kinds
 
@@ -120,7 +120,7 @@ def trained_columns(fitted: FittedModel) -> Columns | None:
 
 
 def class_spellings(fitted: FittedModel) -> dict[str, Any]:
-    """How a file may spell each class → the class.
+    """Map the spellings of a class in files to the class.
 
     >>> from unnaive import TextClassifier
     >>> class_spellings(TextClassifier("multinomial").fit(["spam", "ham"], [True, False]).fitted_)
@@ -133,7 +133,7 @@ def class_spellings(fitted: FittedModel) -> dict[str, Any]:
 
 
 def find_class(fitted: FittedModel, name: str | None) -> Any:
-    """The class that is spelt so, None for None; an error that lists the classes if there is none."""
+    """The class with this spelling, None for None; an error that lists the classes if there is none."""
     from unnaive.base.errors import choose
 
     if name is None:
@@ -143,13 +143,13 @@ def find_class(fitted: FittedModel, name: str | None) -> Any:
 
 
 def respell_labels(fitted: FittedModel, corpus: Corpus) -> Corpus:
-    """The corpus with its labels spelt as str() spells the model's classes: a file may have "true" for True."""
+    """The corpus with labels spelt like str() of the model's classes: a file may have "true" for True."""
     classes = class_spellings(fitted)
     return replace(corpus, labels=[tuple(str(classes.get(name, name)) for name in names) for names in corpus.labels])
 
 
 def parse_class_labels(fitted: FittedModel, corpus: Corpus) -> list[tuple[Any, ...]]:
-    """The corpus's labels as values of the type that the model's classes have."""
+    """The labels of the corpus as values of the type of the model's classes."""
     classes = class_spellings(fitted)
     whole = isinstance(next(iter(classes.values())), int)
 

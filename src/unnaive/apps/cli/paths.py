@@ -1,7 +1,7 @@
-"""What a command does with the path of an option: a mark beside the option's type, from which the guard is made.
+"""What a command does with the path of an option: a marker beside its type, which the guard against overwriting uses.
 
 `Annotated[Path | None, READ, typer.Option(...)]` is a file that the command reads. Every option or argument that is a
-path has one of these marks, also where its type is str because a name or "-" may stand in the place of a path.
+path has such a marker, also if its type is str because a name or "-" is allowed instead of a path.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any, get_args, get_type_hints
 class PathUse:
     """Whether the file or folder of an option is read, written or both.
 
-    model   what is written is a model, which may replace a model
-    folder  the path is a folder into which files are written
-    files   the names of those files, where they could be the names of others
+    model   a written file is a model, which may replace a model
+    folder  the path is a folder to write files into
+    files   the names of these files, if they could clash with others
     named   the value may be NAME=PATH
     inline  the value is the content itself, or "-" for stdin
     """
@@ -37,18 +37,18 @@ READ_NAMED = PathUse(read=True, named=True)
 READ_INLINE = PathUse(read=True, inline=True)
 WRITTEN = PathUse(written=True)
 WRITTEN_MODEL = PathUse(written=True, model=True)
-EXTENDED = PathUse(read=True, written=True)  # what is there is read, and added to
+EXTENDED = PathUse(read=True, written=True)  # existing content is read and extended
 CHANGED_MODEL = PathUse(read=True, written=True, model=True)
 CHANGED_MODELS = PathUse(read=True, written=True, model=True, named=True)
 
 
 def written_into(*files: str) -> PathUse:
-    """The mark of a folder into which files are written, perhaps of these names."""
+    """The marker of a folder to write files into, perhaps with these names."""
     return PathUse(written=True, folder=True, files=files)
 
 
 def path_uses(verb: Callable[..., Any]) -> dict[str, PathUse]:
-    """The path parameters of a verb by name, with their marks; a TypeError for a Path that has none.
+    """The path parameters of a command by name, with their markers; a TypeError for a Path without one.
 
     >>> from typing import Annotated
     >>> def verb(source: Annotated[Path, READ], text: str) -> None: ...
@@ -69,7 +69,7 @@ def path_uses(verb: Callable[..., Any]) -> dict[str, PathUse]:
 
 
 def _parts(annotation: Any) -> Iterator[Any]:
-    """The annotation and all types inside of it."""
+    """The annotation and all types inside it."""
     yield annotation
     for part in get_args(annotation):
         yield from _parts(part)

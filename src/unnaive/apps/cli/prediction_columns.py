@@ -1,4 +1,4 @@
-"""Which columns predictions have: those of the input, then label, value, known terms and what else was asked for."""
+"""The columns of predictions: those of the input, then label, value, known terms and other requested ones."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
     from unnaive.text.buffer import TextBuffer
 
 
-WRITTEN_AS_ONE = 1 - 4e-7  # probabilities from here on are 1 in six digits
+WRITTEN_AS_ONE = 1 - 4e-7  # probabilities from here on are 1 to six digits
 
 
 @dataclass
 class Layout:
-    """Which columns are written: those kept of the input, or the ids, then what was predicted.
+    """The columns to write: those kept of the input, or the ids, then the predictions.
 
-    kind        what is shown with a label, "probability" or "score"
+    kind        the name of the value of a label, "probability" or "score"
     classes     a column for each of these classes, none without --all
-    top         how many labels, each with its value, for every document
-    multilabel  labels of one document are several
-    explain     the terms that spoke most for the label
-    sets        the set of labels that holds the right one with a confidence
-    kept        the columns of the input that are written again; none where there are only texts, which get ids
-    types       their types in Parquet, where the input has any
+    top         number of labels with values for every document
+    multilabel  whether a document may have several labels
+    explain     the terms that count most for the label
+    sets        the prediction set with a confidence
+    kept        the columns of the input that are written again; none for plain texts, which get ids
+    types       their types in Parquet, if the input has any
     """
 
     kind: str
@@ -40,7 +40,7 @@ class Layout:
 
     @property
     def plain(self) -> bool:
-        """Whether every document has one label and nothing else was asked for."""
+        """Whether every document has one label and nothing else was requested."""
         return not (self.multilabel or self.sets or self.explain or self.classes or self.top > 1)
 
     @property
@@ -49,7 +49,7 @@ class Layout:
         return self.kept or ("id",)
 
     def rename(self, name: str) -> str:
-        """The name of a new column: where the input has one of that name, ours is called predicted_…
+        """The name of a new column; predicted_… if the input has a column with that name.
 
         >>> Layout("probability", kept=("text", "label")).rename("label")
         'predicted_label'
@@ -59,7 +59,7 @@ class Layout:
         return name
 
     def row(self, record: RowValues, format: str) -> dict[str, Any]:
-        """A record as a row of a table: JSON has lists and objects, CSV texts of six digits, Parquet the numbers."""
+        """A record as a row of a table: JSON has lists and objects, CSV six digits, Parquet numbers."""
         if format == "jsonl":
             return self.before(record) | self.nested(record)
         new = self.flat(record)
@@ -73,7 +73,7 @@ class Layout:
         return kept if tuple(kept) == self.kept else {name: kept.get(name) for name in self.kept}
 
     def flat(self, record: RowValues) -> dict[str, Any]:
-        """The new columns of a record for a table: label, value, known_terms, then what else was asked for."""
+        """The new columns of a record for a table: label, value, known_terms, then other requested ones."""
         labels, values = record["labels"], record["values"]
         if self.top > 1:
             pairs = record["top"]
@@ -107,7 +107,7 @@ class Layout:
         return {self.rename(name): value for name, value in row.items()}
 
     def arrow_types(self) -> dict[str, Any]:
-        """Arrow's types of the columns that are known: those of the input's file and those of the predictions."""
+        """The known Arrow types of the columns: those of the input file and those of the predictions."""
         import pyarrow
 
         several = self.multilabel and self.top == 1
@@ -119,7 +119,10 @@ class Layout:
     def columns(
         self, before: Mapping[str, Sequence[Any]], new: Sequence[Sequence[Any]]
     ) -> Callable[[], dict[str, TextBuffer]]:
-        """What makes the columns of a plain layout as texts: those of the input, or the ids, then the three `new`."""
+        """A function that returns the columns of a plain layout as texts.
+
+        The input or the ids, then the three `new`.
+        """
         from unnaive.io.csv_writer import column_texts
 
         def make() -> dict[str, TextBuffer]:
@@ -145,10 +148,10 @@ def spell(value: Any) -> str:
 
 
 def _new_texts(column: Sequence[Any]) -> TextBuffer:
-    """A predicted column, whose values are of one type and few: most labels, counts and 1.0 come again."""
+    """A predicted column with few distinct values of one type, such as labels, counts and 1.0."""
     from unnaive.io.csv_writer import encode_cells, join_cells
 
-    if column and isinstance(column[0], float):  # 0.0 and −0.0 would be one key, and are two cells
+    if column and isinstance(column[0], float):  # 0.0 and −0.0 would be one key, but are two cells
         return join_cells(encode_cells(["1" if value == 1.0 else spell(value) for value in column]))
     distinct = list(set(column))
     cells = dict(zip(distinct, encode_cells([spell(value) for value in distinct]), strict=True))

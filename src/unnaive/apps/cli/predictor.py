@@ -1,4 +1,4 @@
-"""Predictor: texts to what is shown of them, as a record for each or as columns of labels, values and known terms."""
+"""Predictor: texts → output, as a record for each or as columns of labels, values and known terms."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ REJECTED = "unknown"  # the label of rejected and of novel documents, unless --u
 
 @dataclass
 class Predictor:
-    """Texts to records: labels with their values, what else was asked for, and how many words the model knows.
+    """Texts → records: labels with values, other requested output, and the number of known terms.
 
-    top      best classes of each document that are shown; every: all of them, in the order of the classes
-    unknown  the label of documents without a known word; below: a probability that the best label must reach
-    unknown_rate  share of held-out documents that are more unlike all classes than one that is labelled; None for any
-    confidence  of the set of labels that is shown too; None for none
-    show_text  whether records have the text itself, for people to see how it begins
+    top      number of best classes per document; every: all of them, in the order of the classes
+    unknown  the label of documents without a known term; below: minimum probability of the best label
+    unknown_rate  share of held-out documents less like the classes than a labelled one; None for any
+    confidence  confidence of the prediction set; None for no set
+    show_text  whether records have the text, to show its beginning
     """
 
     fitted: FittedModel
@@ -42,11 +42,11 @@ class Predictor:
 
     @property
     def kind(self) -> str:
-        """What is shown with a label: "probability" or "score"."""
+        """The name of the value of a label: "probability" or "score"."""
         return self.fitted.value_name
 
     def check(self) -> None:
-        """An error if documents are to be rejected by probabilities that the model does not have."""
+        """Raise an error if documents are to be rejected by probabilities that the model does not have."""
         from unnaive.base.errors import UnnaiveError
 
         if self.below is not None and not self.fitted.probabilistic:
@@ -64,13 +64,13 @@ class Predictor:
 
     @property
     def one_label(self) -> bool:
-        """Whether every document gets the best class alone, or a name for none."""
+        """Whether every document gets only the best class, or a label for none."""
         return self.fitted.takes_best_score
 
     def predict_columns(self, texts: Sequence[str]) -> tuple[list[str], list[float], list[int]]:
-        """(labels, their values, known_terms) of documents with `one_label`, whose scores are held at once.
+        """(labels, their values, known_terms) of documents with `one_label`, whose scores fit in memory.
 
-        Several threads may call it; `count_seen` is left to who takes what it gives.
+        Thread-safe; the caller calls `count_seen`.
         """
         import numpy as np
 
@@ -98,19 +98,19 @@ class Predictor:
         return labels, shown.tolist(), known.tolist()
 
     def _top_labels(self, texts: Sequence[str]) -> TopLabels | None:
-        """What is shown of documents where the scores of all classes are not needed for it; else None."""
+        """The output for documents if it does not need the scores of all classes; else None."""
         return self.fitted.top_labels(texts, self.top) if self._by_best else None
 
     @cached_property
     def _by_best(self) -> bool:
-        """Whether what is shown can be told without the scores of all classes."""
+        """Whether the output can be computed without the scores of all classes."""
         from unnaive.learning.top_labels import tells_by_best
 
         needs_all = self.every or self.confidence is not None or self.unknown_rate is not None
         return not needs_all and tells_by_best(self.fitted)
 
     def chunk_size(self) -> int:
-        """How many documents are predicted at a time: scores of many classes are large."""
+        """The number of documents predicted at a time: scores of many classes are large."""
         from unnaive.linear.documents import CHUNK_TEXTS, chunk_size
 
         return CHUNK_TEXTS if self._by_best else chunk_size(len(self.fitted.classes))
@@ -121,7 +121,7 @@ class Predictor:
 
     @cached_property
     def _clear_lead(self) -> float:
-        """The lead of the best score from which nobody sees, in six digits, that its probability is not 1."""
+        """The lead of the best score from which its probability is 1 to six digits."""
         from unnaive.apps.cli.prediction_columns import WRITTEN_AS_ONE
 
         seen = self.kind != "probability" or (self.below is not None and self.below > WRITTEN_AS_ONE)
@@ -129,12 +129,12 @@ class Predictor:
         return float("inf") if seen else self.fitted.clear_lead(WRITTEN_AS_ONE)
 
     def _score(self, texts: Sequence[str], clear: float = float("inf")) -> tuple[Floats, Floats, Any]:
-        """(scores, the values that are shown, known_terms) of documents."""
+        """(scores, output values, known_terms) of documents."""
         scores, known = self.fitted.scores_and_known(texts, clear)
         return scores, self.fitted.probabilities(scores) if self.kind == "probability" else scores, known
 
     def predict(self, ids: Sequence[str], texts: Sequence[str]) -> list[RowValues]:
-        """A record for each document, whose scores are held at once."""
+        """A record for each document; all scores are in memory."""
         top = self._top_labels(texts)
         if top is not None:
             return self._records_of_top(top, ids, texts)
@@ -167,7 +167,7 @@ class Predictor:
         return records
 
     def _records_of_top(self, top: TopLabels, ids: Sequence[str], texts: Sequence[str]) -> list[RowValues]:
-        """The same of documents whose best classes alone were scored."""
+        """The same for documents of which only the best classes were scored."""
         import numpy as np
 
         self.count_seen(top.known.tolist())
@@ -190,7 +190,7 @@ class Predictor:
         return records
 
     def _record(self, scores: Floats, values: Floats, labels: list[Any], known: int, novel: bool) -> RowValues:
-        """Labels, the one with the highest score first, unless they are rejected."""
+        """Labels, the one with the highest score first, unless rejected."""
         place = self._places
         if len(labels) > 1:
             labels.sort(key=lambda label: -scores[place[label]])
@@ -203,7 +203,7 @@ class Predictor:
     def _decided(
         self, labels: list[Any], shown: list[float], known: int, highest: float, novel: bool = False
     ) -> RowValues:
-        """Labels and their values, unless they are rejected: then the highest value of any class is shown."""
+        """Labels and their values; if rejected, the highest value of any class."""
         if self.unknown is not None and not known:
             labels, shown = [self.unknown], [highest]
         elif novel or (self.below is not None and max(shown, default=0.0) < self.below):
@@ -215,12 +215,12 @@ class Predictor:
         return {label: column for column, label in enumerate(self.fitted.classes)}
 
     def count_seen(self, known: list[int]) -> None:
-        """Documents with so many known words have been predicted."""
+        """Count predicted documents with this number of known terms."""
         self.seen += len(known)
         self.guessed += known.count(0)
 
     def tell_unknown(self) -> None:
-        """A note on documents without a known word."""
+        """Print a note about documents without a known term."""
         from unnaive.apps.cli.screen import note
         from unnaive.base.errors import count_noun
 

@@ -1,4 +1,4 @@
-"""What people see: a console as wide as their terminal, progress on stderr, numbers and names that read well."""
+"""Output for people: a console as wide as the terminal, progress on stderr, readable numbers and names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEAST_SHARE = 0.03  # of a step that must be done before it is said how long the
 
 
 def console() -> Console:
-    """The console for results; colours only where they can be seen."""
+    """The console for results; with colours if the terminal has them."""
     from rich.console import Console
 
     made = Console(highlight=False, soft_wrap=False)
@@ -36,15 +36,15 @@ def console() -> Console:
 
 
 class EscapingHook:
-    """Of a rich console: whatever is printed shows control characters as escapes; its own colours are left alone."""
+    """Mixin of a rich console: control characters in printed text are shown as escapes; its colours stay."""
 
     def process_renderables(self, renderables: list[Any]) -> list[Any]:
-        """What a console is about to render, wrapped."""
+        """The renderable, wrapped."""
         return [Escaped(one) for one in renderables]
 
 
 class Escaped:
-    """Something to print, escaped after it was laid out: only what came from outside can hold control characters."""
+    """A renderable that is escaped after layout: only text from outside can contain control characters."""
 
     def __init__(self, renderable: Any) -> None:
         self.renderable = renderable
@@ -57,7 +57,7 @@ class Escaped:
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Print for people: a line, or several."""
+    """Print one or more lines for people."""
     import typer
 
     typer.echo(visible(text), err=err)
@@ -67,7 +67,7 @@ _quiet = False  # whether --quiet was given
 
 
 def set_quiet(quiet: bool) -> None:
-    """Whether notes, progress and summaries are left out from now on; results and errors never are."""
+    """Switch notes, progress and summaries off or on; results and errors are always printed."""
     global _quiet
     _quiet = quiet
 
@@ -78,22 +78,22 @@ def is_quiet() -> bool:
 
 
 def note(sentence: str) -> None:
-    """A remark on stderr, unless --quiet."""
+    """Print a remark on stderr, unless --quiet."""
     if not _quiet:
         echo(f"note: {sentence}", err=True)
 
 
 def say_summary(line: str) -> None:
-    """A line on what was done, on stdout, unless --quiet."""
+    """Print a summary line on stdout, unless --quiet."""
     if not _quiet:
         echo(line)
 
 
 class Progress:
-    """A line on stderr that says what is done, how far and how long, once it takes longer than a second.
+    """A line of progress on stderr, once the work takes longer than a second.
 
-    Where stderr is no terminal, a new line about every ten seconds, unless `in_logs` is False. With `steps` it counts
-    them: each `rename` begins the next.
+    If stderr is not a terminal, it prints a new line about every ten seconds, unless `in_logs` is False. With `steps`
+    it counts them: each `rename` begins the next.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Progress:
         self._timer.start()
 
     def _print_line(self) -> None:
-        """One line for a log: what is done, how far, and how long it has taken."""
+        """One line for a log: the task, its progress, and the time so far."""
         with self._lock:
             if self._over:
                 return
@@ -183,14 +183,14 @@ class Progress:
             self._bar.start()
 
     def advance(self, amount: float) -> None:
-        """So much more was done."""
+        """Add this amount to the progress."""
         with self._lock:
             self._done += amount
             if self._bar is not None:
                 self._bar.update(self._task, completed=self._done)
 
     def rename(self, title: str, total: float | None = None) -> None:
-        """Something else is being done now."""
+        """Start another task."""
         with self._lock:
             self._base, self._total = self._name_step(title), None
             self._put(self._base, total, 0.0)
@@ -213,7 +213,7 @@ class Progress:
             self._bar.update(self._task, description=title, total=total, completed=done)
 
     def event(self, name: str, details: dict[str, Any]) -> None:
-        """What a learner reports: what it does, and how far it is, where it knows."""
+        """Show a report of a learner: its task, and its progress if known."""
         words, done, total = find_progress(details)
         title = f"{self._base}{f', {TUNING}' if name == 'tuning' else ''}{words}"
         with self._lock:
@@ -264,7 +264,7 @@ def seconds_left(
 
 
 def describe_progress(title: str, done: float, total: float | None, seconds: float, left: float | None = None) -> str:
-    """How far some work is, in a line for a log; `left` is how long the step will go on, where that can be told.
+    """Progress in a line for a log; `left` is the remaining time of the step, if known.
 
     >>> describe_progress("2/3 learning auto, trying NB-SVM on words", 3, 48, 70, 95.2)
     '… 2/3 learning auto, trying NB-SVM on words, 6 %, 1:10 so far, about 1:35 left of this step'
@@ -281,7 +281,7 @@ def _minutes(seconds: float) -> str:
 
 
 def find_progress(details: dict[str, Any]) -> tuple[str, float, float | None]:
-    """What a learner reports, in words, and how far it is of how much: None where it cannot know before the end.
+    """A report of a learner in words, and its progress and total: None if unknown before the end.
 
     >>> find_progress({"class": 3, "classes": 10, "log_likelihood": -1.5})
     (', class 4 of 10', 3, 10)
@@ -310,7 +310,7 @@ def find_progress(details: dict[str, Any]) -> tuple[str, float, float | None]:
 def reading_progress(
     source: Any, title: str = "reading", *, steps: int | None = None, in_logs: bool = True
 ) -> Iterator[tuple[Any, Progress]]:
-    """The source, watched by a bar that knows how large the file is."""
+    """The source, watched by a progress bar that knows the size of the file."""
     from dataclasses import replace
 
     files = [Path(path) for path in source.files()]
@@ -320,7 +320,7 @@ def reading_progress(
 
 
 def plain_table(*columns: str) -> Table:
-    """A table without lines; a column named with a leading ">" is aligned to the right."""
+    """A table without lines; a column name with a leading ">" is right-aligned."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
@@ -345,7 +345,7 @@ def shown_classes(n_classes: int, elsewhere: str) -> str:
 
 
 def format_size(n_bytes: float) -> str:
-    """Bytes for people.
+    """A number of bytes for people.
 
     >>> format_size(512), format_size(15_300_000)
     ('512 B', '15.3 MB')

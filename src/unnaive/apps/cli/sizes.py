@@ -1,4 +1,4 @@
-"""Models of a limited size for `train --max-size` and `compress`: made to fit, measured before and after, told."""
+"""Models of a maximum size for `train --max-size` and `compress`: compressed, evaluated before and after, described."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from unnaive.io.corpus import Corpus
     from unnaive.learning.fitted import FittedModel
 
-FOLDS = 5  # one of them is set aside to measure on
+FOLDS = 5  # one of them is held out for evaluation
 
 
 def measure_cost(classifier: TextClassifier, corpus: Corpus, limit: int, multilabel: bool) -> dict[str, Any]:
-    """Measures before and after, on a fifth of the documents, of the same model trained on the rest."""
+    """Measures before and after compression on a fifth of the documents, with a model trained on the rest."""
     import numpy as np
 
     from unnaive.apps.cli.measuring import as_targets
@@ -31,14 +31,14 @@ def measure_cost(classifier: TextClassifier, corpus: Corpus, limit: int, multila
 
 
 def compare_measures(before: FittedModel, after: FittedModel, corpus: Corpus) -> dict[str, Any]:
-    """What was measured of two models on the same documents."""
+    """The measures of two models on the same documents."""
     from unnaive.apps.cli.measuring import measure_model
 
     return {"before": measure_model(before, corpus), "after": measure_model(after, corpus)}
 
 
 def describe_size(small: Compressed, limit: int) -> dict[str, Any]:
-    """What was done to a model, as plain values."""
+    """The changes to a model, as plain values."""
     return {
         "limit": limit,
         "bytes": small.bytes,
@@ -51,7 +51,7 @@ def describe_size(small: Compressed, limit: int) -> dict[str, Any]:
 
 
 def size_sentences(about: dict[str, Any], multilabel: bool) -> list[str]:
-    """What was done to a model, and what it cost, for people."""
+    """The changes to a model and their cost, for people."""
     from unnaive.apps.cli.measuring import headline
     from unnaive.apps.cli.screen import format_size
     from unnaive.base.errors import count_noun

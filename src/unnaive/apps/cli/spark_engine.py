@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ENGINES = ("local", "spark")
 PANEL = "Spark"
-WRITERS = {"tsv": "csv", "jsonl": "json"}  # formats that Spark calls by another name
+WRITERS = {"tsv": "csv", "jsonl": "json"}  # formats with another name in Spark
 
 Engine = Annotated[
     str,
@@ -50,7 +50,7 @@ Ship = Annotated[
 
 @dataclass(frozen=True)
 class SparkEngine:
-    """What the three options say."""
+    """The three options of Spark."""
 
     master: str | None
     ship: bool
@@ -73,7 +73,7 @@ class SparkEngine:
 
     @contextmanager
     def session(self) -> Iterator[Any]:
-        """A session, ended afterwards unless it was running before."""
+        """A session, stopped afterwards unless it was running before."""
         from unnaive.scaleout.spark.session import require_pyspark, ship, start_session
 
         require_pyspark()
@@ -90,7 +90,7 @@ class SparkEngine:
                 spark.stop()
 
     def refuse(self, verb: str, options: dict[str, Any]) -> None:
-        """An error if options were given that the engine does not have."""
+        """Raise an error if options were given that Spark does not support."""
         given = [name for name, value in options.items() if value]
         if given:
             raise UnnaiveError(f"{verb} --engine spark has no {given[0]}; leave it out, or use --engine local")
@@ -105,7 +105,7 @@ def train_on_spark(
     test: Sequence[str] | None = None,
     frozen: bool = False,
 ) -> dict[str, Any]:
-    """Train, measure if asked, write; the sizes and measures as plain values, as `train_file` has them."""
+    """Train, evaluate if requested, write; returns sizes and measures as plain values, like `train_file`."""
     from unnaive.apps.cli.train_summary import describe_training
     from unnaive.classifier.model_file import check_writable, save
     from unnaive.learning.train import train
@@ -156,13 +156,11 @@ def predict_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile,
         from pyspark.sql import functions as F
 
         df, columns = read_source(spark, read_as_trained(source, fitted), labelled=False)
-        taken = f"{TEXT}_of_unnaive"  # beside the columns of the input, whatever they are called
+        taken = f"{TEXT}_of_unnaive"  # beside the columns of the input, whatever their names
         new = _new_name("predicted_label", df.columns)
-        scores = {fitted.value_name: _new_name("scores_of_unnaive", df.columns)}
-        out = transform(df.withColumn(taken, text_column(df, columns)), fitted, text=taken, prediction=new, **scores)
-        for name, column in scores.items():
-            out = out.withColumn(_new_name(name, df.columns), F.array_max(column)).drop(column)
-        out = out.drop(taken)
+        best = _new_name(fitted.value_name, df.columns)
+        texts = df.withColumn(taken, text_column(df, columns))
+        out = transform(texts, fitted, text=taken, prediction=new, best=best).drop(taken)
         if format in DELIMITERS and fitted.multilabel:
             out = out.withColumn(new, F.concat_ws(columns.separator or ";", new))
         writer = out.write.option("header", True).option("escape", '"')
@@ -234,7 +232,7 @@ def show_spark_measures(found: dict[str, Any]) -> None:
 
 
 def compare_on_spark(engine: SparkEngine, plan: ExperimentPlan, source: DataFile, rule: TokenRule) -> list[Record]:
-    """The models of a plan in cross-validation; folds go by a hash of the text, the same for all of them."""
+    """Cross-validate the models of a plan; folds depend on a hash of the text, the same for all models."""
     from unnaive.scaleout.spark.comparing import cross_validate
     from unnaive.scaleout.spark.files import label_column, read_source, text_column
 

@@ -1,4 +1,4 @@
-"""What `unnaive train` does on this machine: learn from files, measure, make smaller, write a model file."""
+"""`unnaive train` on this machine: learn from files, evaluate, compress, write a model file."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def train_file(
     soft: Sequence[str] = (),
     limits: LargeDataOptions | None = None,
 ) -> dict[str, Any]:
-    """Train, measure if asked, write; the sizes and measures as plain values.
+    """Train, evaluate if requested, write; returns sizes and measures as plain values.
 
     finish  applied before writing
-    soft    names or patterns of the columns that have the probability of each label
+    soft    names or patterns of the columns with the probability of each label
     """
     from unnaive.apps.cli.blocks import find_block_holdouts
     from unnaive.apps.cli.measuring import measure_holdout, measure_model
@@ -80,7 +80,9 @@ def train_file(
         else:
             data = open_large_data(stack, classifier, spec, watched, limits, needs_corpus)
             n_docs = 0 if data is None else data.n_docs
-        if data is None:
+        if data is not None:
+            bar.rename(learning.format(count_noun(n_docs, "document")))
+        else:
             corpus, multilabel = _read_corpus(classifier, watched)
             if holdout is not None:
                 bar.rename(f"measuring {classifier.model} on documents set aside")
@@ -88,7 +90,6 @@ def train_file(
             n_docs = len(corpus)
             bar.rename(learning.format(count_noun(n_docs, "document")))
             data = _count_corpus(classifier, corpus, watched, multilabel)
-        bar.rename(learning.format(count_noun(n_docs, "document")))
         fitted = train(data, spec, progress=bar.event)
         measured |= {"out_of_core": data.report} if data.report else {}
         if corpus is not None and spec.model.keeps_choice:
@@ -120,9 +121,9 @@ def train_file(
 
 
 def recognise_mail(classifier: TextClassifier, source: DataFile) -> None:
-    """Let the classifier read subject and body of messages, where documents are messages and nobody said what to read.
+    """Let the classifier read subject and body if documents are messages and --message was not given.
 
-    Its rule then says so, as with --message, so that updates, predictions and the service do the same.
+    The token rule stores it, as with --message, so that updates, predictions and the service do the same.
     """
     from unnaive.text.messages import PARTS, are_messages
 
@@ -145,7 +146,7 @@ def _read_corpus(classifier: TextClassifier, source: DataFile) -> tuple[Corpus, 
 
 
 def _count_corpus(classifier: TextClassifier, corpus: Corpus, source: DataFile, multilabel: bool) -> TrainingData:
-    """What a model is trained on: the documents, counted, and what it remembers of the files."""
+    """The training data: the counted documents, and what the model stores about the files."""
     from unnaive.apps.cli.measuring import as_targets
     from unnaive.data.text_hashes import TextHashes
 
@@ -157,7 +158,7 @@ def _count_corpus(classifier: TextClassifier, corpus: Corpus, source: DataFile, 
 
 
 def check_soft_labels(spec: TrainingSpec, others: dict[str, Any]) -> None:
-    """An error of one sentence if the model, or an option, does not go with probabilities as labels."""
+    """Raise an error if the model, or an option, does not support probabilities as labels."""
     option = next((name for name, given in others.items() if given is not None), None)
     if option is not None:
         raise UnnaiveError(
@@ -169,7 +170,7 @@ def check_soft_labels(spec: TrainingSpec, others: dict[str, Any]) -> None:
 
 
 def _count_soft_labels(classifier: TextClassifier, source: DataFile, soft: Sequence[str]) -> tuple[TrainingData, int]:
-    """What a model is trained on: each text once for each label, weighted by its probability; how many texts."""
+    """The training data: each text once for each label, weighted by its probability; and the number of texts."""
     from unnaive.data.soft_labels import soft_labels
     from unnaive.data.text_hashes import TextHashes
     from unnaive.io.soft_columns import read_probabilities
@@ -184,7 +185,7 @@ def _make_smaller(
     fitted: FittedModel, limit: int, classifier: TextClassifier, corpus: Corpus, bar: Progress, *,
     multilabel: bool, registered: bool,
 ) -> tuple[Compressed, dict[str, Any]]:  # fmt: skip
-    """The model in at most `limit` bytes, and what was done to it and cost, as plain values."""
+    """The model in at most `limit` bytes, and the changes and their cost as plain values."""
     from unnaive.apps.cli.sizes import describe_size, measure_cost
     from unnaive.classifier.compress import compress_model
 
@@ -203,7 +204,7 @@ def _make_smaller(
 
 
 def registering(asked: bool, key: Path | None, frozen: bool) -> Finish | None:
-    """What adds a register of its documents to a model, if it was asked for."""
+    """A function that adds a register of its documents to a model, if requested."""
     if key is not None and not asked:
         raise UnnaiveError("--key is for the register; add --register")
     if not asked:
@@ -215,7 +216,7 @@ def registering(asked: bool, key: Path | None, frozen: bool) -> Finish | None:
     secret = read_key(key)
 
     def register(fitted: FittedModel, corpus: Corpus) -> FittedModel:
-        if secret is not None:  # hashes without a key beside those with one would give away what the key hides
+        if secret is not None:  # hashes without a key beside those with one would reveal what the key hides
             fitted = replace(fitted, text_hashes=None)
         return register_documents(fitted, corpus.texts, corpus.labels, secret)
 

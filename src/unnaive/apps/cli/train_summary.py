@@ -1,4 +1,7 @@
-"""What a training gave: sizes, measures and what auto tried, as plain values for `--json` and as lines for people."""
+"""The result of training.
+
+Sizes, measures and the search of auto, as plain values for `--json` and as lines for people.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,13 @@ def describe_training(
     read: str,
     sizes: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
-    """The model in the file `output`, and what it was made of, as plain values.
+    """The model in the file `output` and its training, as plain values.
 
     model    its name in the catalogue
-    n_docs   documents that it learnt from; None if they were not counted
+    n_docs   number of training documents; None if they were not counted
     seconds  from the first document read to the file
-    read     which columns of what was read, for people
-    sizes    documents of each label, where they were counted
+    read     which columns were read, for people
+    sizes    documents of each label, if they were counted
     """
     from unnaive.classifier.model_file import documents_bytes
 
@@ -49,7 +52,7 @@ def describe_training(
 
 
 def describe_aim(fitted: FittedModel, sizes: Mapping[str, int]) -> str:
-    """What labels are decided for, and that --optimise may change it where classes are uneven; "" for the usual."""
+    """The aim of the decision, and a hint at --optimise for imbalanced classes; "" for the default."""
     optimise = fitted.spec.optimise
     if isinstance(optimise, dict):
         return "labels are decided for the lowest expected cost (--optimise)"
@@ -71,13 +74,13 @@ def describe_aim(fitted: FittedModel, sizes: Mapping[str, int]) -> str:
 
 
 def describe_search(fitted: FittedModel) -> dict[str, Any]:
-    """What auto tried, as the model keeps it; nothing of other models."""
+    """The search of auto, as stored in the model; empty for other models."""
     recipe = getattr(fitted.scorer, "recipe", None)
     return {"search": recipe["report"]} if recipe else {}
 
 
 def search_lines(summary: dict[str, Any]) -> list[str]:
-    """What auto tried, for people."""
+    """The search of auto, for people."""
     if not summary.get("search"):
         return []
     from unnaive.models.auto.report import report_lines

@@ -1,4 +1,4 @@
-"""The options of reading words, made from the fields of TokenRule: one place for every command that learns."""
+"""The options of tokens, generated from the fields of TokenRule, for every command that learns."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from unnaive.apps.cli.declared import command_parameter
 from unnaive.text.token_rule import OPTIONS
 
 WORDS = "Tokens"  # heading in the help
-OF_COLUMNS = ("fields",)  # which the options of reading columns say
-NAMES = {"html": "markup"}  # parameters of commands that are not called as the option: --html may be a page to write
+OF_COLUMNS = ("fields",)  # set by the options of columns
+NAMES = {"html": "markup"}  # parameters with other names than the option: --html may be a page to write
 
 
 def token_options(*, page: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a verb the options of reading words in the place of its parameter `words`: settings of TokenRule by name.
+    """Replace the parameter `words` of a command by the options of tokens: settings of TokenRule by name.
 
-    `page` says that --html of this verb is a page to write, so that only --markup is for texts.
+    `page` says that --html of this command is a page to write, so that only --markup is for texts.
     """
     flags = {"html": {"flags": ("--markup",)}} if page else {}
     options = {

@@ -1,8 +1,8 @@
-"""The conformance file: texts and what the model says of them, against which every export is run.
+"""The conformance file: texts with the results of the model, to check every export.
 
-A line of JSON for each text: its labels, scores, probabilities and known terms. An export agrees if all labels are the
-same and all scores are within a tolerance. Where the model itself decides between two values that differ by less than
-the tolerance, either label is right: such a text is counted as a tie.
+A JSON line for each text: its labels, scores, probabilities and known terms. An export agrees if all labels are equal
+and all scores are within a tolerance. If the model decides between two values that differ by less than the tolerance,
+either label is right: such a text is counted as a tie.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def conformance_lines(fitted: FittedModel, texts: Sequence[str]) -> list[str]:
 
 
 def margins(fitted: FittedModel, scores: Floats) -> Floats:
-    """How far each text is from another decision (n_texts,): the least difference that would change its labels."""
+    """The margin of each text (n_texts,): the smallest change of scores that would change its labels."""
     decision = fitted.decision
     values = fitted.probabilities(scores) if decision.on_probabilities else scores
     if isinstance(decision, Thresholds):
@@ -108,7 +108,7 @@ def margins(fitted: FittedModel, scores: Floats) -> Floats:
 
 
 def _lead(values: Floats, k: int) -> Floats:
-    """By how much the k-th value of each row leads the next; a large number where there is none."""
+    """The lead of the k-th value of each row over the next; a large number if there is none."""
     if values.shape[1] <= k:
         return np.full(len(values), 1e300)
     ordered = -np.sort(-values, axis=1)
@@ -126,12 +126,12 @@ def _finite(values: Floats) -> list[float | None]:
 class EngineAgreement:
     """How an export agrees with the conformance file.
 
-    texts, ties    how many were compared; of how many the decision is within the tolerance
+    texts, ties    number of compared texts, and of those with a decision within the tolerance
     tied_otherwise ties with other labels
-    different      texts with other labels, ties left out
+    different      texts with other labels, without ties
     off            texts with a score beyond the tolerance, or another number of known terms
-    largest        the largest difference of a score, relative to its size where that is above 1
-    engine         what ran it
+    largest        the largest difference of a score, relative if the score is above 1
+    engine         the program that ran it
     """
 
     engine: str
@@ -146,7 +146,7 @@ class EngineAgreement:
 
     @property
     def good(self) -> bool:
-        """Whether there is nothing but agreement."""
+        """Whether the export agrees in everything."""
         return self.texts > 0 and not self.different and not self.off
 
     def add(self, expected: dict[str, Any], answer: dict[str, Any]) -> None:

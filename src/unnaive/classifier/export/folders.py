@@ -1,4 +1,4 @@
-"""An export is a folder: the files of its target, the conformance file, and export.json, which says what it is."""
+"""An export is a folder: the files of its target, the conformance file, and export.json, which describes it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ FASTTEXT_TARGETS = {  # of imported models
 def export_model(
     fitted: FittedModel, target: str, folder: str | Path, *, more: Mapping[str, bytes] | None = None
 ) -> list[Path]:
-    """Write a model to a folder for another language, with its conformance file; the paths of what was written.
+    """Export a model to a folder for another language, with its conformance file; returns the written paths.
 
     more  other files that go along, by name
     """
@@ -88,7 +88,7 @@ def export_model(
 
 
 def check_folder_writable(folder: str | Path) -> Path:
-    """The folder of an export: a new one, an empty one, or one that holds an export already."""
+    """The folder of an export: a new one, an empty one, or an existing export."""
     place = Path(folder)
     if place.exists() and not place.is_dir():
         raise UnnaiveError(f"{folder} is a file; an export is a folder, so name a new one")
@@ -100,7 +100,7 @@ def check_folder_writable(folder: str | Path) -> Path:
 
 
 def check_export(folder: str | Path) -> list[EngineAgreement]:
-    """Run an export on its conformance file, by every engine for it that is on this machine."""
+    """Run an export on its conformance file, with every engine on this machine."""
     place = Path(folder)
     about = _read_manifest(place)
     try:

@@ -1,4 +1,4 @@
-"""PortableModel: what other languages need of a linear model, as plain values; each target writes it in its own form.
+"""PortableModel: a linear model as plain values for other languages; each target writes it in its format.
 
 score[c] = bias[c] + Σ_parts bias_part[c] + Σ_t z_t·(weights[t, c] + class_offset[c] + term_offset[t]) / length
 
@@ -70,7 +70,7 @@ class PortablePart:
 
 @dataclass(frozen=True, eq=False)
 class PortableModel:
-    """A linear model with all that follows the scores.
+    """A linear model with everything after the scores.
 
     name, title    of the model it was made from
     classes        the labels, sorted

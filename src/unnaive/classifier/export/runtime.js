@@ -524,7 +524,7 @@ export function tokens(text) {
   return found.map(([start, end, term]) => [start, end, term]);
 }
 
-/** Which terms spoke for and against a class, by default the first label: base + Σ values = score. */
+/** Evidence for and against a class by term, by default for the first label: base + Σ values = score. */
 export function explain(text, options = {}) {
   text = asText(text);
   const counts = countTerms(text), { scores } = scoreCounts(counts);

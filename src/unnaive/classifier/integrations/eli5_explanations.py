@@ -23,7 +23,7 @@ def join(package: ModuleType) -> None:
 def _explain_weights(
     classifier: TextClassifier, vec: Any = None, top: Any = TOP, targets: Sequence[Label] | None = None, **_: Any
 ) -> Any:
-    """The terms that speak most for each class, with what a mention adds to its score."""
+    """The strongest terms of each class, with what one occurrence adds to its score."""
     from eli5.base import Explanation, TargetExplanation
 
     n_terms = len(classifier.vocabulary_)

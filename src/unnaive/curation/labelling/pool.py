@@ -36,11 +36,11 @@ Floats32 = NDArray[np.float32]
 
 
 class TextRanking(NamedTuple):
-    """What the model says of every text: the best class and the second, and how far they are apart.
+    """The prediction for every text: the best class, its score, and its margin over the second.
 
-    best    index of the class with the highest score (n_texts,); −1 where no class has a score
+    best    index of the class with the highest score (n_texts,); −1 if no class has a score
     top     its score, tempered (n_texts,)
-    margin  by how much it is above the second; ∞ where there is no second (n_texts,)
+    margin  its lead over the second; ∞ if there is no second (n_texts,)
     """
 
     best: NDArray[np.int32]
@@ -93,7 +93,7 @@ class TextPool:
     # Labels.
 
     def add_class(self, label: str) -> None:
-        """One more class; nothing if it is there."""
+        """Add a class, unless it exists."""
         if label not in self.classes:
             self.classes.append(label)
             self._rows.append(set())
@@ -101,7 +101,7 @@ class TextPool:
             self._stale.add(len(self.classes) - 1)
 
     def remove_class(self, label: str) -> None:
-        """Take out a class that no text has."""
+        """Remove a class without texts."""
         place = self.classes.index(label)
         if self._rows[place]:
             raise BadData(f"{label!r} cannot go: {len(self._rows[place])} texts have it")
@@ -110,7 +110,7 @@ class TextPool:
         self._stale = {other - (other > place) for other in self._stale if other != place}
 
     def set_classes(self, labels: Sequence[str]) -> None:
-        """These classes in this order; one that is left out may have no text."""
+        """Set the classes and their order; a class that is left out must have no texts."""
         for label in [one for one in self.classes if one not in labels]:
             self.remove_class(label)
         for label in labels:
@@ -123,7 +123,7 @@ class TextPool:
         self._stale = {place_of[old] for old in self._stale}
 
     def set_labels(self, text: int, labels: Sequence[str] | None) -> None:
-        """The labels that a text has from now on; None takes them away."""
+        """Set the labels of a text; None removes them."""
         for label in self.labels.get(text, ()):
             self._change(label, text, add=False)
         if labels is None:
@@ -157,7 +157,7 @@ class TextPool:
         return counts if hint is None else counts + hint
 
     def weights(self, place: int) -> Floats32:
-        """log p(t|c)/p(t|D) of a class (n_terms,); a class of which nothing is known is as likely as the corpus."""
+        """log p(t|c)/p(t|D) of a class (n_terms,); an unknown class equals the corpus."""
         counts = self.counts_of(place)
         total = counts.sum()
         weights = np.full(len(counts), np.log(self.beta) if total else 0.0, np.float32)
@@ -167,19 +167,19 @@ class TextPool:
         return weights
 
     def evidence(self, place: int) -> Floats32:
-        """What the terms of each text say for a class (n_texts,), up to date."""
+        """The evidence of each text for a class (n_texts,), up to date."""
         if place in self._stale:
             self._evidence[place] = self.X @ self.weights(place)
             self._stale.discard(place)
         return self._evidence[place]
 
     def known(self, place: int) -> bool:
-        """Whether anything is known of a class: a text, a keyword, or a model to start from."""
+        """Whether a class has a text, a keyword, or scores of a model to start from."""
         label = self.classes[place]
         return bool(self._rows[place]) or label in self._hints or label in self.prior_scores
 
     def log_prior(self) -> Floats32:
-        """log p(c) with one made-up text a class (n_classes,); for multilabel data the log-odds of having it."""
+        """log p(c) with one pseudo-text per class (n_classes,); log-odds for multilabel data."""
         sizes = np.array([len(rows) for rows in self._rows], np.float64)
         return self._prior(sizes, len(self.labels)).astype(np.float32)
 
@@ -195,11 +195,11 @@ class TextPool:
         return scores if start is None else scores + start
 
     def scores_of(self, text: int) -> dict[str, float]:
-        """The score of every class of which something is known, for one text."""
+        """The score of every known class for one text."""
         return {label: float(self.scores(place)[text]) for place, label in enumerate(self.classes) if self.known(place)}
 
     def ranking(self) -> TextRanking:
-        """Best class and margin of every text; all that changed since the last label is computed now."""
+        """Best class and margin of every text; computes what changed since the last label."""
         n = len(self)
         best, top = np.full(n, -1, np.int32), np.full(n, -np.inf, np.float32)
         second = np.full(n, -np.inf, np.float32)
@@ -218,7 +218,7 @@ class TextPool:
             margin = -second if self.multilabel else np.where(np.isfinite(second), top - second, np.inf)
         return TextRanking(best, top, margin.astype(np.float32))
 
-    # Probabilities: scores of labelled texts, each with itself taken out again, say how sharp they should be.
+    # Probabilities are calibrated on leave-one-out scores of labelled texts.
 
     def left_out_scores(self, texts: Ids) -> Floats:
         """Scores of labelled texts by the model without each of them (n_texts, n_classes); unknown classes −∞.
@@ -249,7 +249,7 @@ class TextPool:
         return scores
 
     def temperature(self) -> float:
-        """What scores are multiplied with to be calibrated: the value with the least log-loss on left-out texts.
+        """The factor of scores with the least log-loss on left-out texts.
 
         Single-label data only; 1 while fewer than ten texts, or a single class, are labelled.
         """
@@ -269,7 +269,7 @@ class TextPool:
         return float(TEMPERATURES[int(np.argmin(losses))])
 
     def probabilities(self, text: int, temperature: float = 1.0) -> dict[str, float]:
-        """The probability of each class of which something is known, for one text, the highest first."""
+        """The probability of each known class for one text, the highest first."""
         scores = self.scores_of(text)
         values = np.array(list(scores.values())) * temperature
         if self.multilabel:
@@ -322,7 +322,7 @@ class TextPool:
         return np.flatnonzero(self.X @ wanted == len(ids)).astype(np.int64)
 
     def _hint_counts(self, words: Sequence[str]) -> Floats:
-        """Keywords as made-up documents of a class (n_terms,); those that no text has say nothing."""
+        """Keywords as pseudo-documents of a class (n_terms,); keywords without a text are ignored."""
         counts = np.zeros(self.X.shape[1])
         for word in words:
             counts[np.unique(self._counter.count([word]).indices)] += HINT_DOCUMENTS

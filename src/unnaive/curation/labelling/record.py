@@ -102,7 +102,7 @@ class LabelRecord:
         cls, path: Path, texts: Sequence[str], names: Sequence[str] | None = None, *, classes: Sequence[str] = (),
         multilabel: bool = False, language: str = "en", fields: Sequence[str] | None = None,
     ) -> LabelRecord:  # fmt: skip
-        """A new record of these texts; it appears under its name whole or not at all."""
+        """Create a record of these texts atomically."""
         if not len(texts):
             raise BadData("there is no text to label; give a file with at least one")
         if len(set(classes)) != len(classes):

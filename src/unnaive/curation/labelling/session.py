@@ -1,7 +1,7 @@
-"""A labelling under way: the record, the pool that follows it, and for each person the text that is asked about.
+"""A labelling session: the record, the pool that follows it, and the current text of each annotator.
 
-The terminal and the page are thin over this. Whatever is answered goes to the record first; the pool then takes over
-what the record says of the texts concerned, by whomever it was said, so several processes on one record agree.
+The terminal and the page are thin layers over this module. Answers go to the record first; the pool then reads the
+record, including answers of other processes, so that several processes on one record agree.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ RETEMPER = 10  # labels between two fits of the temperature
 
 @dataclass(frozen=True)
 class Shown:
-    """What a person sees: a text, what the model thinks of it, and why it was asked.
+    """What an annotator sees: a text, the prediction for it, and why it was selected.
 
-    probabilities  by class, the highest first; empty while nothing is known
-    suggested      the best class that was not rejected; None where there is none
+    probabilities  by class, the highest first; empty without a model
+    suggested      the best class that was not rejected; None if there is none
     ticked         the classes that are ticked when the text appears, in multilabel data
-    given          the labels that it has already, where it is asked about again
+    given          the labels that it has already, if it is shown again
     """
 
     text: int
@@ -96,7 +96,7 @@ class Labelling:
     # Following the record.
 
     def sync(self) -> None:
-        """Take over what was decided since the last look, here or in another process."""
+        """Read new decisions from the record, of this or another process."""
         with self.lock:
             new = self.record.decisions(self._seen)
             if not new:
@@ -140,18 +140,18 @@ class Labelling:
                 votes[text] = earlier[-1]
 
     def start_classes(self, classes: Sequence[str]) -> None:
-        """Classes that are there from the start without being in the record: those of hints and of a model."""
+        """Classes of hints and of a model, which need not be in the record."""
         self._hinted += [one for one in classes if one not in self._hinted]
         self.pool.set_classes([*self.pool.classes, *(one for one in self._hinted if one not in self.pool.classes)])
 
     def follow_queue(self, who: str, texts: Sequence[int]) -> None:
-        """Ask about these texts, in this order, labelled or not."""
+        """Show these texts in this order, labelled or not."""
         self._queues[who] = list(texts)
 
     # Asking.
 
     def show(self, who: str) -> Shown | None:
-        """The text that a person is asked about now; None if none is left, and `why_done` says why."""
+        """The next text of an annotator; None if none is left, and `why_done` says why."""
         with self.lock:
             self.sync()
             question = self._open.get(who)
@@ -196,7 +196,7 @@ class Labelling:
         return next_question(self.pool, asked, strategy, self.learner)
 
     def _second(self, who: str, mine: set[int], number: int, seed: int) -> Question | None:
-        """Now and then, a text that one other person has labelled."""
+        """Sometimes a text that one other annotator has labelled."""
         others = [one for name, one in self._votes.items() if name != who and name != IMPORTED]
         if not others or who in self.wish or who in self.among:
             return None
@@ -235,20 +235,20 @@ class Labelling:
         )  # fmt: skip
 
     def _probabilities(self, text: int) -> dict[str, float]:
-        """By a model that has not seen the text's own label, if it has one: else it would only repeat that."""
+        """Probabilities by a model without the label of the text, which it would only repeat."""
         if self.learner.model is not None:
             return self.learner.probabilities(text)
         return self.pool.probabilities(text, self.temperature())
 
     def temperature(self) -> float:
-        """How sharp the probabilities of naive Bayes are, fitted anew every few labels."""
+        """The temperature of naive Bayes, fitted again every few labels."""
         labelled = len(self.pool.labels)
         if abs(labelled - self._temperature[0]) >= RETEMPER:
             self._temperature = (labelled, self.pool.temperature())
         return self._temperature[1]
 
     def explain(self, shown: Shown, label: str | None = None) -> Explanation | None:
-        """Why the suggested class, or another; None where nothing is known of it."""
+        """The explanation of the suggested class or another; None for an unknown class."""
         with self.lock:
             label = label or shown.suggested
             if label is None or shown.way == "second" or label not in self.pool.classes:
@@ -258,7 +258,7 @@ class Labelling:
             return self.learner.explain(shown.text, label, shown.probabilities.get(label))
 
     def why_done(self, who: str) -> str:
-        """Why there is nothing to ask, in a sentence."""
+        """Why there is no text to show, in a sentence."""
         votes = self._votes.get(who, {})
         skipped = sum(one.kind == "skip" for one in votes.values())
         if who in self.among or who in self.wish:
@@ -275,7 +275,7 @@ class Labelling:
     def answer(
         self, who: str, text: int, kind: str, labels: Sequence[str] = (), shown: Shown | None = None
     ) -> RecordedAnswer:
-        """Write an answer: "label" with labels, "skip", "flag", or "reject" with the label that is wrong."""
+        """Record an answer: "label" with labels, "skip", "flag", or "reject" with the label that is wrong."""
         with self.lock:
             self._check(text, kind, labels)
             seen = shown if shown is not None and shown.text == text else None
@@ -300,7 +300,7 @@ class Labelling:
             raise BadData(f"no class is called {unknown[0]!r}; add it first")
 
     def add_class(self, who: str, label: str) -> None:
-        """A new class."""
+        """Add a class."""
         label = label.strip()
         with self.lock:
             self.sync()
@@ -312,7 +312,7 @@ class Labelling:
             self.sync()
 
     def undo(self, who: str) -> RecordedAnswer | None:
-        """Take back a person's last decision, and ask about that text again; None if there is nothing to take back."""
+        """Undo the last decision of an annotator and show that text again; None if there is none."""
         with self.lock:
             self.sync()
             gone = self.record.undo(who)
@@ -324,7 +324,7 @@ class Labelling:
             return gone
 
     def look_for(self, who: str, label: str | None = None, words: str | None = None) -> int:
-        """From now on show texts most like a class, or those with these words; neither: all. How many there are."""
+        """Show only texts most like a class, or with these words, or all; returns their number."""
         with self.lock:
             self.wish.pop(who, None)
             self.among.pop(who, None)
@@ -339,7 +339,7 @@ class Labelling:
             return len(self.pool)
 
     def summary(self, who: str) -> dict[str, Any]:
-        """How far it is, as plain values."""
+        """Progress, as plain values."""
         with self.lock:
             votes = self._votes.get(who, {})
             kinds = [one.kind for one in votes.values()]

@@ -1,4 +1,4 @@
-"""Files inside an archive or a folder, read straight into memory; the room makes corpora of them."""
+"""Files inside an archive or a folder, read into memory."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from typing import NamedTuple
 
 from unnaive.base.errors import BadData
 
-LARGEST = 1 << 30  # bytes after decompression; the largest collection has 50 MB, more is a bomb or a mistake
+LARGEST = 1 << 30  # bytes after decompression; the largest collection has 50 MB, more is a mistake or an attack
 
 
 class ArchiveMember(NamedTuple):
-    """One file: what the pattern's groups matched in its name, and its content."""
+    """One file: the groups of the pattern in its name, and its content."""
 
     parts: tuple[str, ...]
     content: bytes
 
 
 def read_members(path: Path, pattern: str) -> list[ArchiveMember]:
-    """The files of the archive or folder at `path` whose name matches `pattern`, sorted by what the groups matched.
+    """The files of the archive or folder at `path` whose names match `pattern`, sorted by the groups of the match.
 
-    Nothing is written to disk. The order depends on the groups alone, so an archive and the folder that it
-    unpacks to give the same list, whatever stands in front of the matched part.
+    Nothing is written to disk. The order depends only on the groups, so an archive and the folder that it unpacks to
+    give the same list, whatever comes before the matched part.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -48,7 +48,7 @@ def read_members(path: Path, pattern: str) -> list[ArchiveMember]:
 def walk_archive(path: Path, wanted: re.Pattern[str]) -> Iterator[tuple[re.Match[str], bytes]]:
     """The matching regular files of a tar archive, gzipped or not."""
     try:
-        # "r:" is a tar as it is: another layer of compression inside would escape the limit
+        # "r:" is an uncompressed tar: another layer of compression inside would escape the limit
         with tarfile.open(fileobj=io.BytesIO(decompress(path)), mode="r:") as archive:
             for info in archive:
                 name = check_member(info, path)
@@ -60,7 +60,7 @@ def walk_archive(path: Path, wanted: re.Pattern[str]) -> Iterator[tuple[re.Match
 
 
 def decompress(path: Path) -> bytes:
-    """The bytes of a file, gunzipped if they are gzip; refused beyond LARGEST."""
+    """The bytes of a file, decompressed if they are gzip; refused beyond LARGEST."""
     with path.open("rb") as file:
         zipped = file.read(2) == b"\x1f\x8b"
         file.seek(0)
@@ -81,7 +81,7 @@ def check_member(info: tarfile.TarInfo, path: Path) -> str:
 
 
 def read_member(archive: tarfile.TarFile, info: tarfile.TarInfo, path: Path) -> bytes:
-    """The content of one member; a header that claims more than there is counts as damage."""
+    """The content of one member; a header that claims more bytes than there are is an error."""
     if info.size > LARGEST:
         raise BadData(f"{path} has a member {info.name!r} that claims {info.size} bytes; it was refused")
     file = archive.extractfile(info)
@@ -89,7 +89,7 @@ def read_member(archive: tarfile.TarFile, info: tarfile.TarInfo, path: Path) -> 
 
 
 def walk_folder(folder: Path, wanted: re.Pattern[str]) -> Iterator[tuple[re.Match[str], bytes]]:
-    """The matching files below a folder; a link that leads outside of it is refused."""
+    """The matching files below a folder; a link that leads out of it is refused."""
     inside = folder.resolve()
     for path in folder.rglob("*"):
         match = wanted.search(path.relative_to(folder).as_posix())

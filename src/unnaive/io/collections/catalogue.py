@@ -1,4 +1,4 @@
-"""What is known of each benchmark collection: origin, terms, checksums, counts; `load` reads them."""
+"""The benchmark collections: source, licence, checksums, counts; `load` reads them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from unnaive.io.corpus import Corpus
 class Collection:
     """One benchmark collection.
 
-    `documents` counts what the widest view has, `parts` the split of the default view (the first of `views`).
-    `sha256` lists the archives known to be right; `contents` is the digest of the files within, so that a folder or
-    a repacked archive can be verified too. `marker` is a file or folder by which unpacked files are recognised.
+    `documents` is the number in the widest view, `parts` the split of the default view (the first of `views`).
+    `sha256` lists the checksums of valid archives; `contents` is the digest of the files within, so that a folder or
+    a repacked archive can be verified too. `marker` is a file or folder that identifies unpacked files.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Collection:
 
     @property
     def widest(self) -> str:
-        """The view that leaves no document out."""
+        """The view with all documents."""
         return "all" if "all" in self.views else self.views[0]
 
     @property

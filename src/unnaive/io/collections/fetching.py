@@ -1,4 +1,4 @@
-"""Download a collection's archive: resumed where it stopped, verified, and only then given its name."""
+"""Download the archive of a collection: resumable, verified, and renamed only then."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from unnaive.io.collections.catalogue import COLLECTIONS, Collection
 from unnaive.io.sources import hash_file
 
 DownloadProgress = Callable[[int, int | None], None]
-"""Called with bytes so far and, where the server tells, bytes in all."""
+"""Called with the bytes so far and, if the server sends it, the total."""
 
 
 @dataclass(frozen=True)
 class Patience:
-    """How long to put up with a server: everything here bounds the time that a fetch can take."""
+    """Limits on the time that a download can take."""
 
     timeout: float = 30.0  # seconds without a byte
     attempts: int = 6  # connections for each address, each resuming the one before
@@ -37,11 +37,11 @@ class Patience:
 
 
 class Stopped(Exception):
-    """The connection failed in a way that another attempt may mend."""
+    """The connection failed; another attempt may succeed."""
 
 
 class Unavailable(Exception):
-    """This address does not have the file, or sends it too slowly to be of use."""
+    """This address does not have the file, or is too slow."""
 
 
 def fetch(
@@ -52,10 +52,10 @@ def fetch(
     progress: DownloadProgress | None = None,
     patience: Patience | None = None,
 ) -> Path:
-    """The path of the collection's verified archive in `folder`, downloaded if it is not there yet.
+    """The path of the verified archive in `folder`, downloaded if it is not there yet.
 
-    Bytes go to NAME.part, which a later call resumes; it becomes NAME once its checksum (or, for another packing, the
-    digest of its contents) and its document counts are right. A part that turns out wrong is deleted.
+    Bytes go to NAME.part, which a later call resumes; it becomes NAME once its checksum (or, if it is compressed
+    differently, the digest of its contents) and its document counts are right. A wrong part is deleted.
     """
     collection = COLLECTIONS[choose(list(COLLECTIONS), name, "collection")]
     addresses = [url] if url else list(collection.urls)
@@ -87,10 +87,10 @@ def fetch(
 def try_address(
     collection: Collection, url: str, part: Path, progress: DownloadProgress | None, patience: Patience
 ) -> str:
-    """Why `part`, filled from `url`, is not the collection's archive; nothing if it is.
+    """Why `part`, downloaded from `url`, is not the archive of the collection; empty if it is.
 
-    A wrong part is deleted. If it was resumed, its beginning may stem from another edition of the file, so it is
-    fetched once more from nothing.
+    A wrong part is deleted. If it was resumed, its beginning may come from another edition of the file, so it is
+    downloaded once more from the start.
     """
     resumed = part.exists()
     try:
@@ -105,7 +105,7 @@ def try_address(
 
 
 def download(url: str, part: Path, progress: DownloadProgress | None, patience: Patience) -> None:
-    """All bytes of `url` in `part`, over as many connections as it takes and patience allows."""
+    """All bytes of `url` in `part`, over as many connections as needed and allowed."""
     reason = ""
     for attempt in range(patience.attempts):
         time.sleep(patience.pause * attempt)
@@ -117,7 +117,7 @@ def download(url: str, part: Path, progress: DownloadProgress | None, patience: 
 
 
 def download_rest(url: str, part: Path, progress: DownloadProgress | None, patience: Patience) -> None:
-    """One connection: the bytes that `part` still lacks, or Stopped, or Unavailable."""
+    """One connection: download the missing bytes of `part`, or raise Stopped or Unavailable."""
     have = part.stat().st_size if part.exists() else 0
     try:
         with open_url(url, have, patience.timeout) as response:
@@ -128,7 +128,7 @@ def download_rest(url: str, part: Path, progress: DownloadProgress | None, patie
                 copy_stream(response, file, total, progress, patience)
     except urllib.error.HTTPError as error:
         error.close()
-        if error.code == 416:  # nothing lies beyond what we have: complete, or from another edition; the checksum tells
+        if error.code == 416:  # no more bytes: complete, or from another edition; the checksum decides
             return
         kind = Stopped if error.code >= 500 or error.code == 429 else Unavailable
         raise kind(f"the server answered {error.code} {error.reason}") from error
@@ -145,7 +145,7 @@ def open_url(url: str, have: int, timeout: float) -> Any:
     headers = {"User-Agent": "unnaive", "Accept-Encoding": "identity"}
     if have:
         headers["Range"] = f"bytes={have}-"
-    # an opener without the handlers for file: and ftp:, so that no address or redirect reaches the disk
+    # an opener without handlers for file: and ftp:, so that no address or redirect reaches the disk
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler,
@@ -161,7 +161,7 @@ def open_url(url: str, have: int, timeout: float) -> Any:
 
 
 def read_extent(response: Any, have: int) -> tuple[int, int | None]:
-    """Where in the file the response starts, and the length of the whole file if the server tells."""
+    """The offset of the response in the file, and the total length if the server sends it."""
     length = response.headers.get("Content-Length")
     start = 0
     if response.status == 206:
@@ -178,7 +178,7 @@ def read_extent(response: Any, have: int) -> tuple[int, int | None]:
 def copy_stream(
     response: Any, file: BinaryIO, total: int | None, progress: DownloadProgress | None, patience: Patience
 ) -> None:
-    """Bytes from the response to the file until its end; too few a second is Unavailable, too few in all is Stopped."""
+    """Copy the response to the file; too slow is Unavailable, too short is Stopped."""
     done = file.tell()
     since, then = time.monotonic(), done
     while chunk := response.read1(1 << 16):
@@ -199,7 +199,7 @@ def copy_stream(
 
 
 def find_fault(collection: Collection, path: Path) -> str:
-    """What is wrong with a downloaded archive; nothing if checksum and counts are right."""
+    """What is wrong with a downloaded archive; empty if checksum and counts are right."""
     try:
         problem = check_archive(collection, path).problem
     except BadData as error:
@@ -208,7 +208,7 @@ def find_fault(collection: Collection, path: Path) -> str:
 
 
 def make_writable_folder(folder: str | Path | None) -> Path:
-    """The folder to download to, made if need be: the one named, else UNNAIVE_DATA, else the user's cache."""
+    """The folder to download to, created if needed: the one given, else UNNAIVE_DATA, else the user's cache."""
     path = Path(folder or os.environ.get("UNNAIVE_DATA") or cache_folder())
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -222,7 +222,7 @@ def make_writable_folder(folder: str | Path | None) -> Path:
 
 
 def check_scheme(url: str) -> None:
-    """An error for an address that is not http or https."""
+    """Raise an error for an address that is not http or https."""
     try:
         parts = urlsplit(url)
         parts.port  # noqa: B018  # looked at, it raises where it is no number

@@ -1,4 +1,4 @@
-"""Reuters-21578: the SGML files to documents, and the views that the literature takes of them."""
+"""Reuters-21578: the SGML files → documents, and the subsets used in the literature."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Story(NamedTuple):
     text: str
 
 
-# attributes come in any number (four stories have CSECS), so each is looked up by its name
+# elements have any number of attributes (four stories have CSECS), so each is looked up by name
 STORY = re.compile(r"<REUTERS ([^>]*)>(.*?)</REUTERS>", re.DOTALL)
 ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 TOPICS = re.compile(r"<TOPICS>(.*?)</TOPICS>", re.DOTALL)
@@ -61,7 +61,7 @@ def parse_story(attributes: str, content: str, read_text: Callable[[str], str]) 
 
 
 def story_text(content: str) -> str:
-    """Title and body, one below the other; all of the text where the story was not split up (TYPE="UNPROC")."""
+    """Title and body, one below the other; the whole text if the story was not split up (TYPE="UNPROC")."""
     match = TEXT.search(content)
     if match is None:
         return ""
@@ -73,10 +73,10 @@ def story_text(content: str) -> str:
 
 
 def literal_text(content: str) -> str:
-    """All of the text but author and dateline, also what stands outside of title and body.
+    """The whole text without author and dateline, including text outside title and body.
 
-    941 documents of the ModApte split are a title alone, with `blah blah blah` outside of any element. Readers that
-    take the text as it is count those words; `story_text` leaves them out.
+    941 documents of the ModApte split have only a title, with `blah blah blah` outside any element. Readers of the raw
+    text count these words; `story_text` leaves them out.
 
     >>> literal_text('<TEXT TYPE="BRIEF">&#2;***<TITLE>FED BUYS</TITLE>Blah blah blah.&#3;</TEXT>')
     '*** FED BUYS Blah blah blah.'
@@ -92,7 +92,7 @@ def find_first(pattern: re.Pattern[str], text: str) -> str:
 
 
 def clean_sgml(sgml: str) -> str:
-    """Control characters to spaces, entities to characters, `&amp;` last so that `&amp;lt;` stays `&lt;`."""
+    """Control characters → spaces, entities → characters, `&amp;` last so that `&amp;lt;` becomes `&lt;`."""
     text = CONTROL.sub(" ", sgml)
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&").strip()
 
@@ -110,7 +110,7 @@ def modlewis_part(one: Story) -> str:
 
 
 def build_corpus(found: Sequence[Story], part: Callable[[Story], str], *, unused: bool = False) -> Corpus:
-    """The stories under a split, without those that it leaves unused unless asked for."""
+    """The stories of a split, without the unused ones unless requested."""
     kept = [one for one in found if unused or part(one) != "unused"]
     return Corpus(
         [one.text for one in kept],
@@ -162,7 +162,7 @@ def modapte_115(found: Sequence[Story]) -> Corpus:
 
 
 def keep_single_topic(found: Sequence[Story], topics: set[str]) -> Corpus:
-    """ModApte documents whose only topic is one of `topics` and still has a document in both parts (R8, R52)."""
+    """ModApte documents whose only topic is one of `topics` and has a document in both parts (R8, R52)."""
     split = build_corpus(found, modapte_part)
     rows = [row for row, one in enumerate(split.labels) if len(one) == 1 and one[0] in topics]
     alone = split.take(rows)

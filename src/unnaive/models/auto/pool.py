@@ -137,7 +137,7 @@ class Pool(Scorer):
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
-        """The inverse of `to_arrays`; trusts nothing, since models come from files."""
+        """The inverse of `to_arrays`; every value is checked, since models come from files."""
         try:
             check_keys(settings, "n_terms", "link", "parts", "recipe")
             n_terms = read_whole(settings["n_terms"], "n_terms")

@@ -147,7 +147,7 @@ class FastTextScorer(Scorer):
         return {"loss": self.loss, "minn": self.minn, "maxn": self.maxn, "wordNgrams": self.word_ngrams}
 
     def strongest_terms(self, chosen: int, frequency: Floats | None, limit: int) -> list[tuple[int, float]]:
-        """The words that speak most for a class: the score of a text of that row alone, above the mean of classes.
+        """The strongest words of a class: the score of a text with only that row, above the mean of classes.
 
         Empty for hierarchical softmax, which has weights of the nodes of a tree and none of labels.
         """
@@ -189,7 +189,7 @@ class FastTextScorer(Scorer):
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
-        """The inverse of `to_arrays`; trusts nothing."""
+        """The inverse of `to_arrays`; every value is checked."""
         quantised = "codes" in arrays
         check_keys(settings, *SETTINGS, *(("width", "dim") if quantised else ()))
         if settings["loss"] not in LOSSES.values() or not isinstance(settings["prefix"], str):

@@ -264,7 +264,7 @@ class LabelTreeScorer(Scorer):
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
-        """The inverse of `to_arrays`; trusts nothing, since models come from files."""
+        """The inverse of `to_arrays`; every value is checked, since models come from files."""
         try:
             check_keys(settings, "levels", "n_terms", "beam", "link", "tf", "norm")
             levels, n_terms = read_whole(settings["levels"], "levels", least=1, most=64), settings["n_terms"]

@@ -1,1 +1,1 @@
-"""Keep the texts of a corpus that a model takes for some classes: shards in, the same shards with fewer texts out."""
+"""Keep the texts of a corpus that a model assigns to given classes: shards in, the same shards with fewer texts out."""

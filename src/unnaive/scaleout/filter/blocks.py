@@ -1,4 +1,4 @@
-"""What every format gives the filter: blocks of some texts, of which a part is taken, and a file to write them to."""
+"""The interface of formats for the filter: blocks of texts, of which some are kept, and a writer."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from unnaive.io.columns import Columns
 from unnaive.io.options import ReadOptions
 
 GZIP_LEVEL = 6
-BLOCK_BYTES = 4 << 20  # of lines or records that are scored at a time
+BLOCK_BYTES = 4 << 20  # bytes of lines or records scored at a time
 
 
 @dataclass(frozen=True)
 class ShardReading:
     """How a shard is read.
 
-    columns  of texts, where the format has columns
-    message  parts that take the place of texts which are e-mail messages; None for the texts as they are
+    columns  columns of text, if the format has columns
+    message  parts to read of e-mail messages; None for whole texts
     options  the options of reading
-    strip    whether HTML that a format holds in the place of text must be stripped, as the model does not do it
+    strip    whether HTML must be stripped of markup, because the model does not do it
     """
 
     columns: Columns | None
@@ -37,44 +37,44 @@ class ShardReading:
 
 @dataclass(frozen=True, eq=False)
 class ReadTexts:
-    """The texts of a block, in their order; `skipped` lines could not be read and are no texts."""
+    """The texts of a block, in order; `skipped` lines could not be read."""
 
     texts: Sequence[str]
     skipped: int = 0
 
 
 class TextBlock(Protocol):
-    """Some texts of a shard that follow each other, with all that stands around them."""
+    """Consecutive texts of a shard, with everything around them."""
 
     @property
     def size(self) -> int:
-        """Bytes, unpacked."""
+        """Decompressed bytes."""
 
     def read(self) -> ReadTexts:
         """The texts; called once, perhaps by another thread."""
 
     def take(self, kept: NDArray[np.bool_]) -> Any:
-        """What is written of the block if these of its texts are kept; called after `read`."""
+        """The content to write if these texts of the block are kept; called after `read`."""
 
 
 class ShardWriter(Protocol):
-    """Where the parts that are kept are written, in their order."""
+    """Writes the kept parts, in order."""
 
     def pack(self, part: Any) -> Any:
-        """What `write` needs, made of what `take` gave; several threads may call it."""
+        """Prepare the result of `take` for `write`; thread-safe."""
 
     def write(self, packed: Any) -> int:
-        """Write it after all before; the bytes that it has unpacked."""
+        """Write it after all earlier parts; returns the decompressed bytes."""
 
 
 class Shard(Protocol):
-    """A file of texts that is read from front to back and written as it was, with fewer texts."""
+    """A file of texts that is read sequentially and written unchanged, with fewer texts."""
 
     def blocks(self) -> Iterator[TextBlock]:
         """All of it, a block at a time."""
 
     def writing(self, file: IO[bytes], packing: str) -> AbstractContextManager[ShardWriter]:
-        """A writer to an open file, packed as told: "gzip", "zstd" or "" for not at all."""
+        """A writer to an open file with the given compression: "gzip", "zstd" or "" for none."""
 
 
 @dataclass(frozen=True)

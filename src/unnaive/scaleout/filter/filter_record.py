@@ -1,4 +1,4 @@
-"""FilterRecord: which shards of a folder are done, and what became of their texts, so that a killed run goes on."""
+"""FilterRecord: which shards of a folder are done, and their results, so that a killed run can continue."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS shards (name TEXT PRIMARY KEY, source TEXT NOT NULL, 
 
 
 class FilterRecord:
-    """The record in an output folder. A shard is noted once it is there whole; one that is not is filtered again."""
+    """The record in an output folder. A shard is recorded once it is complete; others are filtered again."""
 
     def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
         self.folder = folder
@@ -49,14 +49,14 @@ class FilterRecord:
                 )
 
     def find(self, job: ShardJob) -> FilterTally | None:
-        """What became of the texts of a shard that is done; None if it is not, or if its source has changed."""
+        """The result of a finished shard; None if it is not finished, or its source has changed."""
         row = self._data.execute("SELECT source, tally FROM shards WHERE name = ?", (job.name,)).fetchone()
         if row is None or row[0] != describe_source(job) or job.target is None or not job.target.is_file():
             return None
         return FilterTally.from_dict(json.loads(row[1]))
 
     def note(self, job: ShardJob, source: str, tally: FilterTally) -> None:
-        """Note that a shard is there whole; `source` is what described its source before it was read."""
+        """Record a finished shard; `source` describes its source before it was read."""
         with transaction(self._data):
             values = (job.name, source, json.dumps(tally.to_dict()))
             self._data.execute("INSERT OR REPLACE INTO shards VALUES (?, ?, ?)", values)
@@ -68,7 +68,7 @@ class FilterRecord:
 
 @contextmanager
 def open_filter_record(folder: Path, settings: dict[str, Any]) -> Iterator[FilterRecord]:
-    """The record of a folder, which is made if it is not there; an error if another run is writing into it."""
+    """The record of a folder, created if needed; an error if another run is writing into it."""
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder):
         record = FilterRecord(folder, settings)
@@ -80,7 +80,7 @@ def open_filter_record(folder: Path, settings: dict[str, Any]) -> Iterator[Filte
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """The lock of the record; where the file system has no locks, two runs are not kept apart."""
+    """The lock of the record; on file systems without locks, two runs are not kept apart."""
     try:
         lock = open_lock(folder / RECORD_NAME, wait=False)
     except BlockingIOError:

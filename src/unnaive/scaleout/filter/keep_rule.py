@@ -1,4 +1,4 @@
-"""KeepRule: texts → a score each, and whether it is high enough to be kept; every way to filter asks it."""
+"""KeepRule: texts → scores, and whether a score is high enough to keep the text."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from unnaive.learning.fitted import FittedModel
 class KeepRule:
     """Which texts to keep: those whose score for the classes `keep` is at least `threshold`.
 
-    The score is log p(keep) / p(all others), which unlike p has no two different texts at 1. Of a model without
-    probabilities it is how far the best score of `keep` leads the best of all others. Of a multilabel model, in which
-    classes do not exclude each other, it is the highest log-odds, or score, of `keep`.
+    The score is log p(keep) / p(all others), which does not saturate at 1 as p does. For a model without probabilities
+    it is the lead of the best score of `keep` over the best of all others. For a multilabel model, whose classes are
+    not exclusive, it is the highest log-odds, or score, of `keep`.
 
     fitted     the model
     keep       classes to keep
-    threshold  the lowest score that is kept
+    threshold  the minimum score
     """
 
     fitted: FittedModel
@@ -42,7 +42,7 @@ class KeepRule:
 
     @classmethod
     def above(cls, fitted: FittedModel, keep: Sequence[Label], p: float) -> KeepRule:
-        """Keep texts of which the classes have at least the probability p."""
+        """Keep texts with at least the probability p of the classes."""
         if not fitted.probabilistic:
             raise UnnaiveError(
                 f"{fitted.spec.model.title} gives no probabilities to compare with {p:g}; train it with --calibrate "
@@ -57,7 +57,7 @@ class KeepRule:
         return replace(self, threshold=threshold)
 
     def on_one_thread(self) -> KeepRule:
-        """The same for who scores several blocks of texts at a time."""
+        """The same for callers that score several blocks of texts at a time."""
         return replace(self, fitted=replace(self.fitted, n_jobs=1))
 
     @property
@@ -86,7 +86,7 @@ class KeepRule:
         return _lead(scores, columns, np.maximum.reduce)
 
     def probability(self, score: float) -> float:
-        """What a score stands for, of a model that has probabilities."""
+        """The probability of a score, for a model with probabilities."""
         return float(1 / (1 + np.exp(-np.clip(score, -700, 700))))
 
 

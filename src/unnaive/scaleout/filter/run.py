@@ -52,7 +52,7 @@ def filter_shards(
     outcome: FilterOutcome | None = None,
     threads: int | None = None,
 ) -> FilterOutcome:
-    """Filter each shard into its target, which is there whole or not at all; those that the record has are left alone.
+    """Filter each shard into its target, written atomically; shards in the record are skipped.
 
     `outcome` is filled while it goes, for who is interrupted.
     """

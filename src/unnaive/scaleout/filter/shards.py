@@ -1,4 +1,4 @@
-"""Which files are filtered and where each is written: one file to one, a folder or several to a folder like it."""
+"""The files to filter and their targets: a file to a file, a folder or several files to a folder."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ShardJob:
 
     @property
     def packing(self) -> str:
-        """How the target is packed: "gzip", "zstd" or "" for not at all."""
+        """The compression of the target: "gzip", "zstd" or "" for none."""
         return "" if self.target is None else PACKINGS.get(split_ending(self.target)[1], "")
 
     def open(self, reading: ShardReading) -> Shard:
@@ -69,7 +69,7 @@ class ShardPlan:
 def plan_shards(
     paths: Sequence[str], output: Path | None, *, format: str | None = None, follow_links: bool = False
 ) -> ShardPlan:
-    """What to read and to write. A folder keeps its names; several folders have one of their name each."""
+    """The files to read and write. A folder keeps its names; several folders get one folder each."""
     sources = [path for given in paths for path in expand_pattern(given)]
     named: list[tuple[str, str]] = []
     left_out: list[str] = []
@@ -130,7 +130,7 @@ def _shard_kind(path: str, format: str | None) -> str:
 
 
 def _check_jobs(jobs: Sequence[ShardJob], folder: Path | None, sources: Sequence[Path]) -> None:
-    """An error if a file would be written over another, over an input, among the inputs, or in another format."""
+    """Raise an error if a file would overwrite another or an input, be among the inputs, or have another format."""
     seen: dict[Path, str] = {}
     for job in jobs:
         if job.target is None:

@@ -1,4 +1,4 @@
-"""FilterTally: what a filter kept and dropped: counts, a histogram of scores and samples, which add up over shards."""
+"""FilterTally: counts, a histogram of scores and samples of kept and dropped texts, which add up over shards."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.types import Floats
 
-LOWEST, BIN_WIDTH, N_BINS = -30.0, 0.1, 600  # of the histogram; scores beyond are in the bins at its ends
+LOWEST, BIN_WIDTH, N_BINS = -30.0, 0.1, 600  # of the histogram; scores beyond are in the first and last bin
 SAMPLED = 30  # texts of a sample
 SHOWN_CHARS = 1000  # of a sampled text
 
@@ -30,15 +30,15 @@ class SampledText:
 
 @dataclass
 class FilterTally:
-    """What became of some texts.
+    """The result for some texts.
 
-    texts, kept              how many there were, and how many are kept
-    bytes_read, bytes_kept   of the texts' lines, rows or records, unpacked; of Parquet of the texts alone
-    skipped                  lines that could not be read and were left out
+    texts, kept              number of texts, and of kept ones
+    bytes_read, bytes_kept   of the lines, rows or records of texts, decompressed; for Parquet only of the texts
+    skipped                  lines that could not be read
     histogram                texts by score (N_BINS,)
-    dropped                  a random sample of what was dropped
-    nearly                   what was dropped with the highest scores
-    barely                   what was kept with the lowest scores
+    dropped                  a random sample of dropped texts
+    nearly                   dropped texts with the highest scores
+    barely                   kept texts with the lowest scores
     """
 
     texts: int = 0
@@ -52,7 +52,7 @@ class FilterTally:
     barely: list[SampledText] = field(default_factory=list)
 
     def add(self, other: FilterTally) -> None:
-        """Add what became of other texts."""
+        """Add the result for other texts."""
         self.texts += other.texts
         self.kept += other.kept
         self.bytes_read += other.bytes_read
@@ -101,7 +101,7 @@ def tally_block(shard: str, first: int, texts: Sequence[str], scores: Floats, ke
 
 
 def row_chances(shard: str, first: int, n_rows: int) -> Floats:
-    """A number from 0 to 1 for each of some rows of a shard, as if by chance, always the same (n_rows,)."""
+    """A pseudo-random number from 0 to 1 for each of some rows of a shard, always the same (n_rows,)."""
     seed = int.from_bytes(hashlib.sha256(shard.encode()).digest()[:8], "little")
     with np.errstate(over="ignore"):  # splitmix64
         mixed = np.arange(first, first + n_rows, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)

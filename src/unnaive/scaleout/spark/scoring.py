@@ -16,6 +16,7 @@ from unnaive.classifier.model_file import as_fitted
 from unnaive.data.targets import label_sets
 from unnaive.io.columns import join_names
 from unnaive.learning.fitted import FittedModel
+from unnaive.learning.top_labels import TopLabels
 from unnaive.scaleout.spark.rows import add_record_texts, as_buffer, check_text_type
 from unnaive.scaleout.spark.session import map_in_arrow, require_pyspark
 
@@ -31,6 +32,7 @@ def transform(
     prediction: str | None = "prediction",
     probability: str | None = None,
     score: str | None = None,
+    best: str | None = None,
 ) -> Any:
     """The DataFrame with predictions beside its columns; nothing is computed before Spark runs it.
 
@@ -49,6 +51,9 @@ def transform(
         A column to add: the probability of each class, in the order of the model's classes.
     score : str or None, default=None
         A column to add: the raw score of each class.
+    best : str or None, default=None
+        A column to add: the highest probability of a class, or the highest score where the model gives no
+        probabilities. Of thousands of labels it takes far less memory than `probability`.
     """
     require_pyspark()
     fitted = as_fitted(model)
@@ -67,7 +72,7 @@ def transform(
         )
     if probability is not None and not fitted.probabilistic:
         raise UnnaiveError(f"{fitted.spec.model.title} gives no probabilities; ask for score, or train with calibrate")
-    added = [name for name in (prediction, probability, score) if name is not None]
+    added = [name for name in (prediction, probability, score, best) if name is not None]
     clash = next((name for name in added if name in df.columns or added.count(name) > 1), None)
     if clash is not None:
         raise BadData(f"the DataFrame has a column {clash!r} already; name the new one otherwise")
@@ -75,8 +80,8 @@ def transform(
     shared = df.sparkSession.sparkContext.broadcast(without_memory(fitted))
     return map_in_arrow(
         df,
-        batch_scorer(shared, df.columns.index(text), prediction, probability, score),
-        _schema(df, fitted, prediction, probability, score),
+        batch_scorer(shared, df.columns.index(text), prediction, probability, score, best),
+        _schema(df, fitted, prediction, probability, score, best),
     )
 
 
@@ -92,16 +97,19 @@ def label_type(fitted: FittedModel) -> str:
     return one if fitted.decision.exclusive and not fitted.multilabel else f"array<{one}>"
 
 
-def _schema(df: Any, fitted: FittedModel, prediction: str | None, probability: str | None, score: str | None) -> Any:
+def _schema(
+    df: Any, fitted: FittedModel, prediction: str | None, probability: str | None, score: str | None, best: str | None
+) -> Any:
     from pyspark.sql.types import ArrayType, DoubleType, StructField, StructType, _parse_datatype_string
 
     new = [StructField(prediction, _parse_datatype_string(label_type(fitted)))] if prediction is not None else []
     new += [StructField(name, ArrayType(DoubleType())) for name in (probability, score) if name is not None]
+    new += [StructField(best, DoubleType())] if best is not None else []
     return StructType([*df.schema.fields, *new])
 
 
 def batch_scorer(
-    shared: Any, place: int, prediction: str | None, probability: str | None, score: str | None
+    shared: Any, place: int, prediction: str | None, probability: str | None, score: str | None, best: str | None = None
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """What scores a partition: batches in, the same with the new columns out."""
 
@@ -111,35 +119,62 @@ def batch_scorer(
             column = batch.column(place)
             there = column.is_valid() if column.null_count else None
             texts = as_buffer(column if there is None else column.filter(there))
-            new = {}
-            if probability is None and score is None:
-                if prediction is not None:
-                    new[prediction] = predicted_labels(fitted, texts)
-            else:
-                scores = fitted.scores(texts)
-                if prediction is not None:
-                    new[prediction] = decided_labels(fitted, scores)
-                if probability is not None:
-                    new[probability] = _rows_of(fitted.probabilities(scores))
-                if score is not None:
-                    new[score] = _rows_of(scores)
+            new = _new_columns(fitted, texts, prediction, probability, score, best)
             columns = {name: values if there is None else _spread(values, there) for name, values in new.items()}
             yield pa.RecordBatch.from_arrays([*batch.columns, *columns.values()], names=[*batch.schema.names, *columns])
 
     return score_batches
 
 
+def _new_columns(
+    fitted: FittedModel,
+    texts: Any,
+    prediction: str | None,
+    probability: str | None,
+    score: str | None,
+    best: str | None,
+) -> dict[str, Any]:
+    """The columns that are asked for, as Arrow arrays by name."""
+    new: dict[str, Any] = {}
+    alone = probability is None and score is None
+    if alone and best is None:
+        return new if prediction is None else {prediction: predicted_labels(fitted, texts)}
+    top = fitted.top_labels(texts) if alone else None
+    if top is not None:
+        if prediction is not None:
+            new[prediction] = _top_label_array(fitted, top)
+        new[str(best)] = pa.array(np.maximum.reduceat(top.values, top.top.starts[:-1]) if len(top) else np.zeros(0))
+        return new
+    scores = fitted.scores(texts)
+    values = fitted.probabilities(scores) if fitted.probabilistic else scores
+    if prediction is not None:
+        new[prediction] = decided_labels(fitted, scores)
+    if probability is not None:
+        new[probability] = _rows_of(values)
+    if score is not None:
+        new[score] = _rows_of(scores)
+    if best is not None:
+        new[best] = pa.array(values.max(axis=1))
+    return new
+
+
 def predicted_labels(fitted: FittedModel, texts: Any) -> Any:
-    """The labels of texts as an Arrow array, by the fused scorer where the model has one."""
+    """The labels of texts as an Arrow array, by the fused scorer or the best classes where the model has them."""
     if fitted.takes_best_score:
         best = fitted.reader.best_classes(texts)
         if best is not None:
             return _class_array(fitted).take(pa.array(best))
-    elif fitted.multilabel or not fitted.decision.exclusive:
-        top = fitted.top_labels(texts)
-        if top is not None:
-            return _label_lists(fitted, top.label_sets(fitted.classes))
+    top = fitted.top_labels(texts)
+    if top is not None:
+        return _top_label_array(fitted, top)
     return decided_labels(fitted, fitted.scores(texts))
+
+
+def _top_label_array(fitted: FittedModel, top: TopLabels) -> Any:
+    """The labels that are given to texts by their best classes, as an Arrow array."""
+    if fitted.decision.exclusive and not fitted.multilabel:
+        return _class_array(fitted).take(pa.array(top.top.classes[top.first_cells()]))
+    return _label_lists(fitted, top.label_sets(fitted.classes))
 
 
 def decided_labels(fitted: FittedModel, scores: Floats) -> Any:

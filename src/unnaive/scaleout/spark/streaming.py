@@ -25,7 +25,7 @@ class StreamedModel:
     """A folder of model files that Structured Streaming adds to, exactly.
 
     `learn` is what `foreachBatch` takes. Spark may hand over a batch a second time after a failure; a batch is known by
-    its number, which is the name of the file that it led to, and that file is there whole or not at all. So each batch
+    its number, which is the name of the file that it led to, and that file is written atomically. So each batch
     is counted once, and after any batch the model is the one that was trained on all of them at once.
 
         stream = StreamedModel("models/", model="complement")

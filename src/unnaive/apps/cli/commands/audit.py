@@ -1,4 +1,4 @@
-"""`unnaive audit`: what is wrong with labelled data, as a page and a CSV of findings; drift against new data."""
+"""`unnaive audit`: problems of labelled data, as a page and a CSV file of findings; drift against new data."""
 
 from __future__ import annotations
 
@@ -162,14 +162,14 @@ def audit(
 
 
 def unfinished_work(beside: Path | None) -> Unfinished | None:
-    """Where work is kept until the audit is finished, beside its results; None where they go to the screen."""
+    """The folder for unfinished work, beside the results; None if they go to the screen."""
     from unnaive.curation.audit.unfinished import Unfinished
 
     return None if beside is None or beside == STDOUT else Unfinished(beside.parent / UNFINISHED)
 
 
 def default_folder(path: str) -> Path:
-    """Where page and findings go if nobody says: a folder here, named after the data.
+    """The default folder of page and findings, named after the data.
 
     >>> str(default_folder("mail/tickets.csv.gz")), str(default_folder("-"))
     ('audit-tickets', 'audit-data')
@@ -179,7 +179,7 @@ def default_folder(path: str) -> Path:
 
 
 def output_paths(output: Path | None, html: Path | None, csv_file: Path | None) -> tuple[Path | None, Path | None]:
-    """Where page and findings go: into the folder, or where they were asked for."""
+    """The paths of page and findings: in the folder, or as requested."""
     if output is not None:
         if output.is_file():
             raise UnnaiveError(f"{output} is a file; -o names a folder, and --html and --csv name files")
@@ -188,7 +188,7 @@ def output_paths(output: Path | None, html: Path | None, csv_file: Path | None) 
 
 
 def check_folders(paths: Iterable[Path | None]) -> None:
-    """An error if a file could not be written at the end; no folder is made yet, in case something fails before."""
+    """Raise an error if a file could not be written at the end; no folder is created yet."""
     import os
 
     for path in paths:
@@ -204,7 +204,7 @@ def check_folders(paths: Iterable[Path | None]) -> None:
 
 
 def refuse_overwriting(findings: Path | None, force: bool) -> None:
-    """An error if findings are there already: somebody may have written decisions into them."""
+    """Raise an error if findings exist: they may contain decisions of the user."""
     if findings is not None and findings.is_file() and not force:
         raise UnnaiveError(
             f"{findings} is there already and may hold your decisions; name another file with --csv, or say --force"
@@ -212,7 +212,7 @@ def refuse_overwriting(findings: Path | None, force: bool) -> None:
 
 
 def read_audit_data(source: DataFile, archives: Path | None) -> AuditData:
-    """The documents with their row numbers and all other columns; of folders and collections, what they have."""
+    """The documents with row numbers and all other columns; for folders and collections, what they have."""
     from unnaive.apps.cli.output import say_what_was_read
     from unnaive.curation.audit.material import AuditData
     from unnaive.io.formats import find_format
@@ -243,7 +243,7 @@ def read_audit_data(source: DataFile, archives: Path | None) -> AuditData:
 
 
 def find_split(columns: dict[str, list[Any]]) -> tuple[str, list[str] | None]:
-    """(the column that says train or test, its values), or ("", None).
+    """(the column with train or test, its values), or ("", None).
 
     >>> find_split({"split": ["Train", "test"]})
     ('split', ['train', 'test'])
@@ -276,7 +276,7 @@ def read_audit_texts(source: DataFile, path: Path) -> Any:
 
 
 def teller(bar: Progress) -> Any:
-    """What an audit reports, shown by a progress bar."""
+    """Show the reports of an audit in a progress bar."""
     last: list[Any] = [None, 0]
 
     def tell(words: str, done: int, total: int) -> None:
@@ -310,7 +310,7 @@ def audit_to_dict(found: Audit) -> dict[str, Any]:
 
 
 def show_audit(found: Audit) -> None:
-    """What was found, for people."""
+    """The findings, for people."""
     from rich.markup import escape
 
     from unnaive.apps.cli.screen import console, plain_table, shorten_text

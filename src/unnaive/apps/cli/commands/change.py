@@ -1,4 +1,4 @@
-"""`unnaive update`, `forget`, `merge` and `remake`: models that learn more, unlearn, join and change, exactly."""
+"""`unnaive update`, `forget`, `merge` and `remake`: exact changes of models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from unnaive.learning.fitted import FittedModel
 
 EVERY = 5.0  # seconds
-WORTH = 1.25  # times as many documents as a choice was made on, or one part in so many, from which on to choose anew
+WORTH = 1.25  # ratio of the number of documents now and at the selection, from which a new search is suggested
 TRAINING = TrainingOptions.declared()
 Output = Annotated[
     Path | None,
@@ -40,13 +40,13 @@ Approximate = Annotated[
     bool,
     typer.Option(
         "--approximate",
-        help="Of auto: move the weights for these documents alone, in a moment; the next exact change trains it anew.",
+        help="For auto: adjust the weights for these documents only; fast; the next exact change trains again.",
     ),
 ]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verbs to the command line."""
+    """Add the commands."""
     app.command()(update)
     app.command()(forget)
     app.command()(merge)
@@ -127,7 +127,7 @@ def update(
 
 
 def choose_anew(model: Path, output: Path | None, as_json: bool) -> None:
-    """Let a model that chose choose again, on the documents that it has."""
+    """Search again with a model that selects, on the documents that it has."""
     from unnaive.base.errors import UnnaiveError
     from unnaive.classifier.text_classifier import TextClassifier
 
@@ -145,7 +145,7 @@ def choose_anew(model: Path, output: Path | None, as_json: bool) -> None:
 def follow_source(
     model: Path, source: DataFile, *, grow: bool, every: float, batch: str | None, output: Path | None, as_json: bool
 ) -> None:
-    """Learn what arrives in a growing file of JSON lines, or on stdin."""
+    """Learn what arrives in a growing JSON lines file, or on stdin."""
     from unnaive.apps.cli.screen import is_quiet
     from unnaive.apps.cli.screen import say_summary as say
     from unnaive.base.errors import UnnaiveError, count_noun
@@ -329,7 +329,7 @@ def training_progress(
 ) -> Iterator[dict[str, Any]]:
     """The options of a change that trains: whether a choice is kept, and who is told of the progress.
 
-    A note says that a search takes as long as training; a choice that there is not cannot be kept.
+    A note says that a search takes as long as training; --keep-choice is refused for other models.
     """
     from unnaive.apps.cli.screen import Progress, note
     from unnaive.base.errors import UnnaiveError
@@ -353,9 +353,9 @@ def change_file(
     *,
     done: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
-    """Change the model in a file, or a copy of it; nothing is written if anything goes wrong.
+    """Change the model in a file, or a copy of it; nothing is written on an error.
 
-    `done` is called when the new file is there.
+    `done` is called when the new file exists.
     """
     from unnaive.apps.service.record import noting_change
     from unnaive.classifier.model_file import check_writable, load_model, save, update_model_file
@@ -380,7 +380,7 @@ def change_file(
 
 
 def read_labelled(source: DataFile, fitted: FittedModel) -> tuple[Any, list[tuple[Any, ...]]]:
-    """The texts of a source, and their labels as values of the type that the model's classes have."""
+    """The texts of a source, and their labels in the type of the model's classes."""
     from unnaive.apps.cli.output import parse_class_labels, read_as_trained
     from unnaive.apps.cli.screen import reading_progress
 
@@ -390,7 +390,7 @@ def read_labelled(source: DataFile, fitted: FittedModel) -> tuple[Any, list[tupl
 
 
 def model_sizes(fitted: FittedModel) -> dict[str, int]:
-    """Documents, classes and terms of a model; -1 documents where nothing was kept that tells."""
+    """Documents, classes and terms of a model; -1 documents if unknown."""
     return {
         "documents": -1 if fitted.statistic is None else int(fitted.statistic.n_docs),
         "classes": len(fitted.classes),
@@ -399,7 +399,7 @@ def model_sizes(fitted: FittedModel) -> dict[str, int]:
 
 
 def show_change(what: str, summary: dict[str, Any], as_json: bool) -> None:
-    """What became of the model."""
+    """Print the result of a change."""
     if as_json:
         echo(visible_json(summary))
         return
@@ -423,7 +423,7 @@ def show_change(what: str, summary: dict[str, Any], as_json: bool) -> None:
 
 
 def describe_kept_choice(chosen_on: int | None, n_docs: int, file: str) -> str:
-    """That a choice was kept, on how many documents it was made, and whether there are enough others to choose anew.
+    """A sentence about a kept selection: on how many documents it was made, and whether to search again.
 
     >>> describe_kept_choice(651, 700, "m.model")
     'the choice of models was made on 651 documents, and was kept'

@@ -1,4 +1,4 @@
-"""`unnaive clean`: the data with the accepted findings of an audit applied, in another file."""
+"""`unnaive clean`: apply the accepted findings of an audit and write the data to another file."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def clean(
 
 
 def cleaned_rows(source: DataFile, changes: Changes, types: dict[str, Any]) -> Iterator[RowValues | None]:
-    """Each row of the data with all its columns, changed; None for one that is left out. Fills in Arrow's `types`."""
+    """Each row of the data with all its columns, changed; None for a dropped one. Fills in Arrow's `types`."""
     number = 0
     for batch in source.batches(labelled=True, keep=True):
         columns = source.options.log.columns
@@ -113,12 +113,12 @@ def cleaned_rows(source: DataFile, changes: Changes, types: dict[str, Any]) -> I
 
 
 def holds_several(cell: object, source: DataFile) -> bool:
-    """Whether a cell is for any number of labels, so that a proposal such as "oil;gas" is two of them."""
+    """Whether a cell may have any number of labels, so that "oil;gas" is two of them."""
     return source.separator is not None or isinstance(cell, list) or str(cell).lstrip().startswith("[")
 
 
 def check_expected(changes: Changes, number: int, labels: tuple[str, ...], name: str) -> None:
-    """An error if a row that is to be changed has another label than when it was audited."""
+    """Raise an error if a row to be changed has another label than in the audit."""
     if number in changes.expected and changes.expected[number] != ";".join(labels):
         raise BadData(
             f"row {number:,} of {name} has the label {';'.join(labels)!r}, and the findings say "
@@ -127,7 +127,7 @@ def check_expected(changes: Changes, number: int, labels: tuple[str, ...], name:
 
 
 def relabel(row: RowValues, labels: tuple[str, ...], columns: Columns, source: DataFile) -> RowValues:
-    """The row with these labels in its label column, as the column writes them."""
+    """The row with these labels, written like its label column."""
     if columns.label is None:
         raise BadData(f"the labels of {source.name} are columns of 0 and 1; findings can only drop rows of it")
     old = row[columns.label]
@@ -142,7 +142,7 @@ def relabel(row: RowValues, labels: tuple[str, ...], columns: Columns, source: D
 
 
 def spell_label(label: str, like: Any) -> Any:
-    """A label as its column has them: a whole number where the cell was one.
+    """A label in the type of its column: an integer if the cell was one.
 
     >>> spell_label("2", 1), spell_label("spam", "ham")
     (2, 'spam')
@@ -152,7 +152,7 @@ def spell_label(label: str, like: Any) -> Any:
 
 
 def spell_list(labels: tuple[str, ...], like: str) -> str:
-    """A list of labels in the spelling of another cell: that of Python where it has its quotes, else that of JSON.
+    """A list of labels in the syntax of another cell: Python if it has Python's quotes, else JSON.
 
     >>> spell_list(("oil", "gas"), "['corn']"), spell_list(("oil",), '["corn"]')
     ("['oil', 'gas']", '["oil"]')
@@ -163,7 +163,7 @@ def spell_list(labels: tuple[str, ...], like: str) -> str:
 
 
 def write_rows(output: Path, format: str, rows: Iterator[RowValues | None], types: ColumnTypes) -> tuple[int, int]:
-    """(rows read, rows written) to a file that is there whole or not at all; `types` of columns, for Parquet."""
+    """(rows read, rows written) to a file, atomically; `types` of columns, for Parquet."""
     from unnaive.io.options import BATCH_ROWS
     from unnaive.io.table_writer import open_table_writer
 

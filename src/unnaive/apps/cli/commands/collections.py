@@ -31,7 +31,7 @@ CollectionNames = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.add_typer(collections, name="collections")
 
 
@@ -77,7 +77,7 @@ def describe_collection(collection: Collection, data: Path | None) -> dict[str, 
 
 
 def show_table(rows: list[dict[str, Any]]) -> None:
-    """The list for people: one block for each collection, so that it reads at any width."""
+    """The list for people: one block for each collection, readable at any width."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -118,7 +118,7 @@ def check(names: CollectionNames = None, data: Data = None, as_json: AsJson = Fa
 
 
 def find_collections(data: Path | None) -> list[str]:
-    """The names of the collections that are here; an error if none is."""
+    """The names of the collections on this computer; an error if there is none."""
     from unnaive.base.errors import BadData
     from unnaive.io.collections import COLLECTIONS, data_folders
 
@@ -153,13 +153,13 @@ def check_sentence(found: CollectionCheck) -> str:
 
 
 def find_verified_copy(name: str) -> Path | None:
-    """Where a good copy of the collection is, among the places that are looked at; None without one."""
+    """The path of a valid copy of the collection; None if there is none."""
     from unnaive.base.errors import UnnaiveError
     from unnaive.io.collections import check as check_one
 
     try:
         found = check_one(name)
-    except UnnaiveError:  # not here, or not a collection: fetching says which
+    except UnnaiveError:  # missing, or not a collection: fetching says which
         return None
     return found.path if found.good else None
 

@@ -77,7 +77,9 @@ def compare(
     ] = None,
     against: Annotated[str | None, typer.Option(help="Model to test the others against; by default the first.")] = None,
     vectors: Annotated[
-        Path | None, READ, typer.Option(metavar="FILE", help="Word vectors, for the models that weigh them.")
+        Path | None,
+        READ,
+        typer.Option(metavar="FILE", help="File of word vectors, for the models that use them; by default none."),
     ] = None,
     min_df: Annotated[
         int, typer.Option(help="Minimum number of training documents that a term occurs in; rarer terms are left out.")
@@ -116,7 +118,7 @@ def compare(
     from unnaive.text.messages import PARTS
     from unnaive.text.tokens import TokenRule
 
-    # whatever can be wrong with the command is found before the data is read
+    # errors of the command are found before the data is read
     spark = SparkEngine.asked(engine, master, ship)
     rule = TokenRule(**words)
     plan = ExperimentPlan(
@@ -152,7 +154,7 @@ def compare(
     source = replace(
         source,
         options=replace(source.options, language=rule.language or "en"),
-        message=PARTS if rule.message is None else None,  # of mail, what people read
+        message=PARTS if rule.message is None else None,  # for mail, the parts that people read
     )
     corpus = read_corpus(source, archives)
     material = Material.of(corpus, rule, read_vectors(vectors))
@@ -171,7 +173,7 @@ def compare(
 
 
 def records_path(source: DataFile, material: Material) -> Path:
-    """Where records go if nobody says: beside the data if one may write there, else here."""
+    """The default file of records: beside the data if that is writable, else in the current folder."""
     import os
 
     from unnaive.evaluation.grids import short_name
@@ -184,7 +186,7 @@ def records_path(source: DataFile, material: Material) -> Path:
 
 
 def default_models(on_spark: bool = False) -> list[str]:
-    """The models compared when none are named: `auto` and those that train in seconds, on Spark in one pass."""
+    """The models compared by default: `auto` and those that train in seconds; on Spark those with one pass."""
     from unnaive.models.catalogue import MODELS, find_model
 
     known = [name for name in FAMILY if name in MODELS]
@@ -192,7 +194,7 @@ def default_models(on_spark: bool = False) -> list[str]:
 
 
 def run_plan(plan: ExperimentPlan, material: Material, file: Path, jobs: int) -> list[Record]:
-    """Run the plan under a progress bar; an interruption says that nothing is lost."""
+    """Run the plan with a progress bar; an interruption loses nothing."""
     from unnaive.apps.cli.screen import Progress
     from unnaive.evaluation.experiments import run
 
@@ -274,7 +276,7 @@ def show_comparison(records: list[Record], rival: str, file: Path) -> None:
 
 
 def explain_tests(tests: list[PairwiseTest]) -> list[str]:
-    """What the columns of p are, and what is missing for a verdict."""
+    """What the columns of p mean, and what is missing for a verdict."""
     from unnaive.evaluation.summaries import FEWEST_SPLITS
 
     sentences = []

@@ -1,4 +1,4 @@
-"""`unnaive compress`: an existing model in a file of at most so many bytes."""
+"""`unnaive compress`: an existing model in a file of a maximum size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command()(compress)
 
 

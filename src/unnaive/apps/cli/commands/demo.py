@@ -1,4 +1,4 @@
-"""`unnaive demo`: the whole tour on the built-in corpus, in a few seconds."""
+"""`unnaive demo`: a tour on the built-in corpus, in a few seconds."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from unnaive.evaluation.evaluate import Evaluation
     from unnaive.io.corpus import Corpus
 
-WIDTH = 80  # of the tour, at most
+WIDTH = 80  # maximum width of the tour
 
-# A queue that the corpus does not have, for the part on learning more
+# a queue that the corpus does not have, for learning more
 NEW_QUEUE = "hardware"
 NEW_TICKETS = [
     "The label printer at our front desk prints blank stickers since the firmware upgrade.",
@@ -32,7 +32,7 @@ NEW_QUESTION = "Hello, our printer and the scanner lost their USB driver after t
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command()(demo)
 
 
@@ -85,7 +85,7 @@ def heading(screen: Console, number: int, title: str) -> None:
 
 
 def show_training(screen: Console, model: TextClassifier, train: Corpus, seconds: float) -> None:
-    """What there is to learn from, and how long it took."""
+    """The training data, and the training time."""
     from unnaive.base.errors import count_noun
 
     screen.print(
@@ -105,7 +105,7 @@ def show_training(screen: Console, model: TextClassifier, train: Corpus, seconds
 
 
 def show_demo_measures(screen: Console, found: Evaluation) -> None:
-    """Held-out measures, class by class, and the confusions."""
+    """Measures on the test part, by class, and the confusions."""
     from unnaive.apps.cli.commands.evaluate import printed_class_table, printed_confusion_table
 
     heading(screen, 2, "Measure")
@@ -120,18 +120,18 @@ def show_demo_measures(screen: Console, found: Evaluation) -> None:
 
 
 def show_terms(screen: Console, model: TextClassifier) -> None:
-    """What speaks for each queue."""
+    """The strongest terms of each queue."""
     from unnaive.apps.cli.screen import plain_table
 
     heading(screen, 3, "Look inside")
-    table = plain_table("queue", "terms that speak most for it")
+    table = plain_table("queue", "strongest terms")
     for label in model.classes_.tolist():
         table.add_row(label, ", ".join(term for term, _ in model.top_terms(label, 7)))
     screen.print(table)
 
 
 def show_explanations(screen: Console, model: TextClassifier, test: Corpus, found: Evaluation) -> None:
-    """Three predictions: a sure one, an unsure one, and a mistake with its true class as the rival."""
+    """Three predictions: a certain one, an uncertain one, and a mistake compared with its true class."""
     heading(screen, 4, "Explain")
     for title, row, label, against in pick_cases(found, test):
         screen.print(f"[dim italic]{title}[/]")
@@ -140,7 +140,7 @@ def show_explanations(screen: Console, model: TextClassifier, test: Corpus, foun
 
 
 def pick_cases(found: Evaluation, test: Corpus) -> list[tuple[str, int, str, str | None]]:
-    """(title, row, class to explain, rival) of short tickets that show something."""
+    """(title, row, class to explain, rival) of short, instructive tickets."""
     import numpy as np
 
     p = np.asarray(found.probabilities)
@@ -188,7 +188,7 @@ def show_tags(screen: Console) -> None:
 
 
 def show_update(screen: Console, model: TextClassifier) -> None:
-    """A new queue, learnt on the spot."""
+    """Learn a new queue."""
     heading(screen, 6, "Update")
     before = model.predict([NEW_QUESTION])[0]
     start = time.perf_counter()
@@ -204,7 +204,7 @@ def show_update(screen: Console, model: TextClassifier) -> None:
 
 
 def show_forgetting(screen: Console, model: TextClassifier, train: Corpus) -> None:
-    """The same tickets, unlearnt, and the proof."""
+    """Forget the same tickets, and prove it."""
     from unnaive.classifier.text_classifier import TextClassifier
 
     heading(screen, 7, "Forget")
@@ -219,7 +219,7 @@ def show_forgetting(screen: Console, model: TextClassifier, train: Corpus) -> No
 
 
 def same_model(one: TextClassifier, two: TextClassifier) -> bool:
-    """Whether two models are equal in every bit that decides: classes, terms and weights."""
+    """Whether two models have equal classes, terms and weights, bit for bit."""
     import numpy as np
 
     mine, theirs = one.scorer_.to_arrays()[0], two.scorer_.to_arrays()[0]
@@ -232,7 +232,7 @@ def same_model(one: TextClassifier, two: TextClassifier) -> bool:
 
 
 def make_folder(folder: Path) -> None:
-    """The folder, and those above it, unless it is there."""
+    """Create the folder and its parents if needed."""
     from unnaive.base.errors import UnnaiveError
 
     try:
@@ -242,7 +242,7 @@ def make_folder(folder: Path) -> None:
 
 
 def write_tour_files(folder: Path, model: TextClassifier) -> None:
-    """The tickets as CSV files and the model, for the user to play with."""
+    """Write the tickets as CSV files, and the model."""
     from unnaive.io.table_writer import write_table
     from unnaive.io.tickets import load_records
 
@@ -257,7 +257,7 @@ def write_tour_files(folder: Path, model: TextClassifier) -> None:
 
 
 def show_next(screen: Console, keep: Path | None) -> None:
-    """What to type now."""
+    """Commands to try next."""
     from rich.markup import escape
 
     heading(screen, 8, "Your turn")

@@ -1,4 +1,4 @@
-"""`unnaive doctor`: what is installed and what was found; what to paste into a report of a problem."""
+"""`unnaive doctor`: the installation, for bug reports."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OPTIONAL = {
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command()(doctor)
 
 
@@ -45,7 +45,7 @@ def doctor(archives: Archives = None, as_json: AsJson = False) -> None:
 
 
 def examine(archives: Any = None) -> dict[str, Any]:
-    """What there is to know of the installation, as plain values."""
+    """The installation as plain values."""
     import os
     import platform
 
@@ -71,7 +71,7 @@ def examine(archives: Any = None) -> dict[str, Any]:
 
 
 def find_version(name: str) -> str | None:
-    """The version of an installed package; None if it is not there."""
+    """The version of an installed package; None if it is not installed."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

@@ -1,4 +1,4 @@
-"""`unnaive evaluate`: how good a model is on labelled documents."""
+"""`unnaive evaluate`: measures of a model on labelled documents."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NARROW = 60  # columns of a screen, below which tables have short headings
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command()(evaluate)
 
 
@@ -124,7 +124,7 @@ def evaluate(
 
 
 def find_out_of_scope(fitted: FittedModel, texts: Sequence[str], source: DataFile, path: Path) -> OutOfScope:
-    """How the model tells the texts of a file, of no class, from these."""
+    """How well the model detects the out-of-scope texts of a file."""
     from unnaive.apps.cli.output import read_as_trained
     from unnaive.evaluation.out_of_scope import evaluate_out_of_scope
     from unnaive.io.datafiles import DataFile
@@ -135,7 +135,7 @@ def find_out_of_scope(fitted: FittedModel, texts: Sequence[str], source: DataFil
 
 
 def show_out_of_scope(novel: OutOfScope, model: Path) -> None:
-    """How texts of no class are told, as a table, and the command."""
+    """The detection of out-of-scope texts as a table, and the command."""
     from unnaive.apps.cli.screen import console
     from unnaive.base.errors import count_noun
 
@@ -157,7 +157,7 @@ def show_out_of_scope(novel: OutOfScope, model: Path) -> None:
 
 
 def last_comparison(path: Path) -> list[Record]:
-    """The last comparison that a file of records holds."""
+    """The last comparison in a file of records."""
     from unnaive.base.errors import BadData
     from unnaive.evaluation.records import RecordFile
     from unnaive.evaluation.summaries import group_comparisons
@@ -212,7 +212,7 @@ def show_evaluation(found: Evaluation, values: dict[str, float]) -> None:
 
 
 def find_choice(found: Evaluation, accuracy: float, sureness: float) -> AbstentionChoice:
-    """The probability to reject below for an accuracy, or a sentence on why there is none."""
+    """The probability to reject below for an accuracy, or an error that says why there is none."""
     from unnaive.base.errors import UnnaiveError, count_noun
 
     if found.abstention is None:
@@ -229,7 +229,7 @@ def find_choice(found: Evaluation, accuracy: float, sureness: float) -> Abstenti
 
 
 def show_choice(choice: AbstentionChoice, model: Path) -> None:
-    """How to reject, as a sentence and the command."""
+    """How to reject, as a sentence and a command."""
     from unnaive.apps.cli.screen import console
     from unnaive.base.errors import count_noun
 
@@ -255,9 +255,9 @@ def table_of_text(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
 
 
 def class_mismatches(support: Mapping[str, float], unknown: Sequence[str]) -> list[str]:
-    """Sentences on classes that only the data has, the `unknown`, and that only the model has.
+    """Sentences about classes that only the data has, the `unknown`, and classes that only the model has.
 
-    support  documents of each class, of those of the data and of the model
+    support  documents of each class of the data and of the model
 
     >>> class_mismatches({"ham": 3, "news": 1, "spam": 0}, ["news"])[0]
     'the model never saw news: this 1 label cannot be right'
@@ -276,7 +276,7 @@ def class_mismatches(support: Mapping[str, float], unknown: Sequence[str]) -> li
 
 
 def printed_measure_table(values: dict[str, float]) -> Any:
-    """The measures with what they mean, where the screen is wide enough for that."""
+    """The measures, with their meaning if the screen is wide enough."""
     from unnaive.apps.cli.screen import console, plain_table
     from unnaive.evaluation.measures import find_measure
 
@@ -311,7 +311,7 @@ def printed_class_table(found: Evaluation) -> Any:
 
 
 def printed_confusion_table(pairs: list[tuple[str, str, int]]) -> Any:
-    """The pairs of classes that are confused most."""
+    """The most frequent confusions of classes."""
     from rich.markup import escape
 
     from unnaive.apps.cli.screen import console, plain_table

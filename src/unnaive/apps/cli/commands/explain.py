@@ -1,4 +1,4 @@
-"""`unnaive explain`: which terms of a text spoke for and against a class."""
+"""`unnaive explain`: which terms of a text count for and against a class."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command()(explain)
 
 
@@ -65,7 +65,7 @@ def explain(
 
 
 def read_record(document: str, fitted: FittedModel) -> Any:
-    """The text, or for a model of records with fields the JSON object that it is."""
+    """The text, or the JSON object for a model of records with fields."""
     import json
 
     from unnaive.base.errors import BadData

@@ -1,4 +1,4 @@
-"""`unnaive export`: a model for another language, with a conformance file, and the check of an export against it."""
+"""`unnaive export`: a model for another language with a conformance file, and the check of an export."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command()(export)
 
 
@@ -69,7 +69,7 @@ def export(
 
 
 def write_export(path: Path, to: str, output: Path, *, page: bool, as_json: bool) -> None:
-    """Write the export, and say what there is."""
+    """Write the export and describe it."""
     from unnaive.apps.cli.screen import format_size, say_summary
     from unnaive.base.errors import UnnaiveError, choose
     from unnaive.classifier.export.folders import TARGETS, check_folder_writable, export_model
@@ -91,7 +91,7 @@ def write_export(path: Path, to: str, output: Path, *, page: bool, as_json: bool
 
 
 def make_page(fitted: FittedModel) -> str:
-    """The page in one file, around the module of the model."""
+    """The page in one file, with the module of the model."""
     from unnaive.apps.service.single_page import single_page
     from unnaive.classifier.export.javascript import javascript_module
     from unnaive.classifier.export.portable import portable_model
@@ -101,7 +101,7 @@ def make_page(fitted: FittedModel) -> str:
 
 
 def show_check(folder: Path, *, as_json: bool) -> None:
-    """Print how the export agrees with its conformance file; an error where it does not."""
+    """Print how the export agrees with its conformance file; an error if it does not."""
     from unnaive.base.errors import UnnaiveError
     from unnaive.classifier.export.folders import check_export
 

@@ -1,4 +1,4 @@
-"""`unnaive filter`: keep the texts of a corpus that a model takes for some classes."""
+"""`unnaive filter`: keep the texts of a corpus that a model assigns to given classes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command("filter")(filter_command)
 
 
@@ -108,7 +108,7 @@ def filter_command(
 
 
 def note_summary(line: str) -> None:
-    """A line on what was done, on stderr where stdout has the texts, unless --quiet."""
+    """Print a summary line on stderr, where stdout has the texts, unless --quiet."""
     from unnaive.apps.cli.screen import is_quiet
 
     if not is_quiet():
@@ -116,7 +116,7 @@ def note_summary(line: str) -> None:
 
 
 def check_cut(above: float | None, recall: float | None, held_out: Path | None) -> None:
-    """An error unless it is told in one way where to cut."""
+    """Raise an error unless exactly one way to set the threshold was given."""
     from unnaive.base.errors import UnnaiveError
 
     if (above is None) == (recall is None):
@@ -136,7 +136,7 @@ def choose_rule(
     held_out: Path | None,
     read_like: Callable[..., DataFile],
 ) -> tuple[KeepRule, RecallThreshold | None]:
-    """(the rule, how its threshold was found where it was not given)."""
+    """(the rule, how its threshold was found, or None if it was given)."""
     from unnaive.apps.cli.output import (
         parse_class_labels,
         read_as_trained,
@@ -163,7 +163,7 @@ def choose_rule(
 
 
 def filter_plan(plan: ShardPlan, rule: KeepRule, source: DataFile, model: Path, keep: list[str]) -> FilterOutcome:
-    """Filter all shards, watched by a progress bar; what is done stays done where it is stopped."""
+    """Filter all shards with a progress bar; finished shards are kept on an interruption."""
     from contextlib import nullcontext
 
     from unnaive.apps.cli.screen import Progress

@@ -1,4 +1,4 @@
-"""`unnaive import`: a classifier that fastText trained becomes an ordinary model."""
+"""`unnaive import`: turn a fastText classifier into an ordinary model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unnaive.base.visible_text import visible_json
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command("import")(import_model)
 
 

@@ -1,4 +1,4 @@
-"""`unnaive inspect`: what a model is, how large, and what speaks for each class."""
+"""`unnaive inspect`: settings, size and strongest terms of a model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCALES = {"scores": "score", "probabilities": "probability", "relative": "score 
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command()(inspect)
 
 
@@ -64,7 +64,7 @@ def inspect(
 
 
 def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int) -> dict[str, Any]:
-    """What there is to know of a model and its file, as plain values."""
+    """A model and its file, as plain values."""
     from unnaive.apps.cli.train_summary import describe_search
     from unnaive.classifier.model_file import documents_bytes
 
@@ -106,7 +106,7 @@ def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int
 
 
 def describe_objective(optimise: Any) -> str:
-    """What the decision was made for, in words."""
+    """The aim of the decision, in words."""
     if isinstance(optimise, dict):
         return "least expected cost"
     return {"macro-f1": "macro F1"}.get(optimise, str(optimise or "accuracy"))
@@ -131,7 +131,7 @@ def describe_decision(decision: Any) -> str:
 
 
 def best_classes(k: int) -> str:
-    """So many of the best classes.
+    """The number of best classes in words.
 
     >>> best_classes(1), best_classes(2)
     ('best class', '2 best classes')
@@ -140,7 +140,7 @@ def best_classes(k: int) -> str:
 
 
 def class_thresholds(fitted: FittedModel) -> dict[str, float]:
-    """The threshold of each class; none where the decision has none."""
+    """The threshold of each class; empty if the decision has none."""
     values = getattr(fitted.decision, "values", ())
     return dict(zip(map(str, fitted.classes), values, strict=True)) if values else {}
 
@@ -176,7 +176,7 @@ def show_description(found: dict[str, Any]) -> None:
 
 
 def description_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
-    """Name and value of what is worth a line."""
+    """Names and values of the lines to show."""
 
     def pairs(values: dict[str, Any]) -> str:
         return ", ".join(f"{name}={value}" for name, value in values.items()) or "defaults"

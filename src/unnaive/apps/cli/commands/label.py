@@ -1,4 +1,4 @@
-"""`unnaive label`: texts in, labels out; one at a time, while a model learns which text to ask about next."""
+"""`unnaive label`: label texts one at a time, while a model selects the next text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MIGRATED = ("csv", "jsonl", "parquet", "prodigy", "label-studio")
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command()(label)
 
 
@@ -191,7 +191,7 @@ def label(
 
 
 def open_record(source: DataFile | None, output: Path | None, classes: list[str], *, multilabel: bool) -> LabelRecord:
-    """The record to go on with, or a new one of the texts."""
+    """The record to continue, or a new one with the texts."""
     from unnaive.apps.cli.source_fields import settle_fields
     from unnaive.curation.labelling.record import IMPORTED, LabelRecord, is_label_record
 
@@ -233,13 +233,13 @@ def _reopened(record: LabelRecord, classes: list[str]) -> LabelRecord:
 
 
 def read_unlabelled_texts(source: DataFile) -> tuple[list[str], list[str], dict[int, tuple[str, ...]]]:
-    """Texts, their names, and the labels of those that have some, if a column of labels was named."""
+    """Texts, ids, and the labels that some have, if a column of labels was named."""
     from unnaive.apps.cli.output import say_what_was_read
 
     labelled = source.label is not None or bool(source.label_columns)
     from unnaive.text.messages import PARTS
 
-    source = replace(source, message=PARTS)  # of mail, what people read
+    source = replace(source, message=PARTS)  # for mail, the parts that people read
     texts: list[str] = []
     names: list[str] = []
     found: dict[int, tuple[str, ...]] = {}
@@ -252,7 +252,7 @@ def read_unlabelled_texts(source: DataFile) -> tuple[list[str], list[str], dict[
 
 
 def who_labels(name: str | None) -> str:
-    """The name that decisions are recorded under."""
+    """The name that decisions are recorded with."""
     if name is not None:
         if not name.strip() or len(name) > 100:
             raise UnnaiveError("--who needs a name of 1 to 100 characters")
@@ -266,7 +266,7 @@ def who_labels(name: str | None) -> str:
 
 
 def start_from(labelling: Labelling, path: Path) -> None:
-    """Let a model's log-probabilities add to the scores of its classes; it asks about texts of none of them first."""
+    """Add a model's log-probabilities to the scores of its classes; texts that fit none are shown first."""
     import numpy as np
 
     from unnaive.classifier.model_file import load_model
@@ -276,7 +276,7 @@ def start_from(labelling: Labelling, path: Path) -> None:
         raise UnnaiveError(f"{path} gives no probabilities of texts, so that labelling cannot start from it")
     pool = labelling.pool
     found = np.asarray(fitted.predict_log_proba(pool.texts), np.float32)
-    found = np.maximum(found, np.float32(-30))  # certain of nothing
+    found = np.maximum(found, np.float32(-30))  # never certain
     pool.prior_scores = {str(one): np.ascontiguousarray(found[:, place]) for place, one in enumerate(fitted.classes)}
     for one in pool.prior_scores:
         pool.add_class(one)
@@ -286,7 +286,7 @@ def start_from(labelling: Labelling, path: Path) -> None:
 
 
 def _queue(labelling: Labelling, path: Path, who: str) -> None:
-    """Ask only about texts that a list of findings names, in its order."""
+    """Show only the texts that a list of findings names, in its order."""
 
     from unnaive.curation.labelling.moving import find_queue
     from unnaive.io.formats import read_rows
@@ -327,7 +327,7 @@ def _move(record: LabelRecord, export: Path | None, import_: Path | None, to: st
 
 
 def describe_session(labelling: Labelling) -> dict[str, Any]:
-    """How it stands, as plain values."""
+    """The state of labelling, as plain values."""
     from unnaive.apps.labelling.progress import Standing, describe_agreement
     from unnaive.curation.labelling.record import describe_record
 
@@ -337,7 +337,7 @@ def describe_session(labelling: Labelling) -> dict[str, Any]:
 
 
 def sentences(found: dict[str, Any]) -> list[str]:
-    """How it stands, in lines."""
+    """The state of labelling, in lines."""
     sizes = ", ".join(f"{name} {size:,}" for name, size in found["classes"].items())
     lines = [f"{found['file']}: {found['words']}{f' ({sizes})' if sizes else ''}", *found["sentences"]]
     for one in found["agreement"]:

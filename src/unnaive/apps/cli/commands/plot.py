@@ -1,4 +1,4 @@
-"""`unnaive plot`: a figure from the records of a comparison, or of what a model does on data."""
+"""`unnaive plot`: a figure of the records of a comparison, or of a model on data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OF_A_MODEL = {
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command()(plot)
 
 
@@ -76,7 +76,7 @@ def plot(
 
 
 def holds_records(path: Path) -> bool:
-    """Whether a file is records of experiments and no model: lines of JSON, by its ending or its first byte."""
+    """Whether a file is records of experiments and not a model: JSON lines, by its ending or first byte."""
     from unnaive.io.endings import RECORDS
 
     if path.suffix.lower() in RECORDS:
@@ -86,7 +86,7 @@ def holds_records(path: Path) -> bool:
 
 
 def curve_figure(path: Path, name: str, measure: str | None, title: str | None) -> Any:
-    """A learning or vocabulary curve from records; of several comparisons in the file, the last that has one."""
+    """A learning or vocabulary curve from records; of the last comparison in the file that has one."""
     from unnaive.evaluation.grids import short_name
     from unnaive.evaluation.records import RecordFile
     from unnaive.evaluation.reports.plots import curves_figure
@@ -112,7 +112,7 @@ def curve_figure(path: Path, name: str, measure: str | None, title: str | None) 
 
 
 def model_figure(path: Path, source: DataFile | None, archives: Path | None, name: str, title: str | None) -> Any:
-    """What a model does on labelled data."""
+    """The results of a model on labelled data."""
     from unnaive.apps.cli.output import read_as_trained, respell_labels, warn_about_learnt
     from unnaive.classifier.model_file import load_model
     from unnaive.evaluation.evaluate import evaluate
@@ -124,7 +124,7 @@ def model_figure(path: Path, source: DataFile | None, archives: Path | None, nam
     if source is None:
         raise BadData(f"{path} is drawn on labelled data, which was not given; write unnaive plot {path} DATA")
     corpus = read_corpus(read_as_trained(source, fitted), archives)
-    tested = has_own_split(corpus)  # a model is drawn on documents that it has not learned from
+    tested = has_own_split(corpus)  # a model is evaluated on documents that it has not learnt
     shown = respell_labels(fitted, corpus.part("test") if tested else corpus)
     warn_about_learnt(fitted, shown)
     found = evaluate(fitted, shown.texts, shown.labels, name=shown.name)

@@ -1,4 +1,4 @@
-"""`unnaive predict`: labels and probabilities for documents, as they stream by."""
+"""`unnaive predict`: labels and probabilities for a stream of documents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command()(predict)
 
 
@@ -161,29 +161,29 @@ def predict(
 
 
 class PredictionWriter:
-    """Records of predictions, or whole columns, to a table in the columns of a layout."""
+    """Writes records of predictions, or whole columns, to a table."""
 
     def __init__(self, table: Write, layout: Layout, format: str) -> None:
         self._table, self._layout, self._format = table, layout, format
 
     def __call__(self, records: Sequence[RowValues]) -> None:
-        """Write some records, a row each."""
+        """Write some records, one row each."""
         self._table([self._layout.row(record, self._format) for record in records])
 
     @property
     def takes_columns(self) -> bool:
-        """Whether `write_columns` writes what records would give."""
+        """Whether `write_columns` writes the same as records would."""
         return self._layout.plain and getattr(self._table, "takes_columns", False)
 
     def write_columns(self, before: Mapping[str, Sequence[Any]], new: Sequence[Sequence[Any]]) -> None:
-        """Write the rows of columns: those of the input, or the ids, then label, value and known_terms."""
+        """Write rows from columns: those of the input, or the ids, then label, value and known_terms."""
         self._table.write_columns(self._layout.columns(before, new))  # type: ignore[attr-defined]
 
 
 def read_prediction_batches(
     source: DataFile, documents: list[str] | None, unbuffered: bool, keep: bool
 ) -> Iterator[Batch]:
-    """The documents given as arguments, or those of the source, watched by a progress bar."""
+    """The documents given as arguments, or those of the source, with a progress bar."""
     from unnaive.apps.cli.screen import reading_progress
     from unnaive.io.datafiles import Batch
 
@@ -198,13 +198,13 @@ def read_prediction_batches(
     if live:
         yield from source.batches(labelled=False)
         return
-    # a stream has no end to be waited for
+    # the total of a stream is unknown
     with reading_progress(source, "predicting", in_logs=source.path != "-") as (watched, _):
         yield from watched.batches(labelled=False, keep=keep)
 
 
 def lay_out(batches: Iterable[Batch], layout: Layout) -> Iterator[Batch]:
-    """The batches, of which the first tells the layout which columns there are."""
+    """The batches; the first decides the columns of the layout."""
     for batch in batches:
         if not layout.kept:
             layout.kept, layout.types = tuple(batch.kept), batch.types
@@ -212,14 +212,14 @@ def lay_out(batches: Iterable[Batch], layout: Layout) -> Iterator[Batch]:
 
 
 def writes_columns(predictor: Predictor, write: Any) -> bool:
-    """Whether predictions are made and written by whole columns, without a record for each document."""
+    """Whether predictions are computed and written by columns, without a record for each document."""
     return predictor.one_label and getattr(write, "takes_columns", False)
 
 
 def write_ahead(predictor: Predictor, batches: Iterable[Batch], write: Any) -> None:
-    """Predict and write all batches by columns, two of them predicted at a time while others are read and written.
+    """Predict and write all batches by columns; two batches are predicted while others are read and written.
 
-    What one of them does by itself, another's threads would wait for.
+    The serial part of one batch overlaps with the parallel part of the other.
     """
     from unnaive.io.native_parser import map_in_order
 
@@ -242,7 +242,7 @@ def write_batch(predictor: Predictor, batch: Batch, write: Any) -> None:
 
 
 def cut_batch(predictor: Predictor, batch: Batch) -> Iterator[Batch]:
-    """The batch, or parts of it: as many documents at a time as their scores may be held at once."""
+    """The batch, or parts of it whose scores fit in memory."""
     step = predictor.chunk_size()
     for start in range(0, len(batch.texts), step):
         part = slice(start, start + step)
@@ -251,7 +251,7 @@ def cut_batch(predictor: Predictor, batch: Batch) -> Iterator[Batch]:
 
 
 def with_columns(records: list[RowValues], columns: Mapping[str, Sequence[Any]]) -> list[RowValues]:
-    """The records, each with its row of the columns."""
+    """The records, each with its row of the kept columns."""
     names = tuple(columns)
     rows = zip(*columns.values(), strict=True) if names else repeat(())
     for record, values in zip(records, rows, strict=False):
@@ -260,7 +260,7 @@ def with_columns(records: list[RowValues], columns: Mapping[str, Sequence[Any]])
 
 
 def print_lines(records: Sequence[RowValues]) -> None:
-    """A line for people for each record: the labels in colour, how sure, and how the text begins."""
+    """A line for each record: the labels in colour, their probability, and the beginning of the text."""
     for record in records:
         print_line(record)
 
@@ -294,7 +294,7 @@ def print_line(record: RowValues) -> None:
 
 
 def format_prediction(value: float, kind: str) -> str:
-    """A probability in per cent, a score as it is."""
+    """A probability in per cent, a score unchanged."""
     from unnaive.learning.explain import percent
 
     return percent(value) if kind == "probability" else f"{value:.3g}"

@@ -1,4 +1,4 @@
-"""`unnaive rebase`: what a served model was taught, carried over to one that was trained anew."""
+"""`unnaive rebase`: apply what a served model was taught to a retrained one."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from unnaive.apps.cli.screen import echo
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.visible_text import visible_json
 
-SHOWN = 10  # documents that are listed on the screen
+SHOWN = 10  # documents listed on the screen
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command()(rebase)
 
 
@@ -74,7 +74,7 @@ def rebase(
 
 
 def show_rebase(summary: dict[str, Any], described: str, as_json: bool) -> None:
-    """What was carried over, and what was not."""
+    """Print what was applied, and what was not."""
     if as_json:
         echo(visible_json(summary))
         return

@@ -1,4 +1,4 @@
-"""`unnaive reproduce`: the tables of a paper, ours beside the published ones."""
+"""`unnaive reproduce`: the tables of a paper, our results beside the published ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command()(reproduce)
 
 
@@ -109,7 +109,7 @@ def check_paper_models(tables: Sequence[PublishedTable], names: list[str]) -> li
 
 
 def show_comparisons(paper: str, table: str | None, run: PaperRun, *, quiet: bool) -> list[TableComparison]:
-    """Print each table as it is done, then how many figures have each mark."""
+    """Print each table when it is done, then the number of figures with each mark."""
     import shutil
 
     from unnaive.evaluation.papers.comparison import reproduce as run_tables
@@ -140,7 +140,7 @@ def write_files(
     markdown: Path | None,
     json_file: Path | None,
 ) -> None:
-    """The files that were asked for."""
+    """Write the requested files."""
     from unnaive.evaluation.papers.render import as_html, tables_as_json, tables_as_markdown
     from unnaive.evaluation.papers.tables import read_paper
 

@@ -23,7 +23,7 @@ SHORTEST_TOKEN = 16
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command()(serve)
 
 

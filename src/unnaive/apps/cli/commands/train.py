@@ -30,12 +30,12 @@ TRAINING = TrainingOptions.declared()
 SETTINGS_HELP = {
     "alpha": "Additive (Laplace) smoothing: added to every count.",
     "smoothing": "Smoothing of term probabilities: laplace, jelinek-mercer or absolute.",
-    "budget": "Work of auto: fast, normal (a minute or two), thorough (ten times that), or seconds of two cores.",
+    "budget": "Search of auto: fast, normal (default, a minute or two), thorough (ten times as long), or seconds.",
 }
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command()(train)
 
 

@@ -1,4 +1,4 @@
-"""`unnaive verify`: whether a model has forgotten what a receipt says."""
+"""`unnaive verify`: check whether a model has forgotten what a receipt says."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ WORDS = {True: "yes", False: "NO", None: "not checked"}
 
 
 class NotVerified(UnnaiveError):
-    """A receipt that does not hold."""
+    """A receipt is not valid for the model."""
 
     exit_code = 1
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
+    """Add the command."""
     app.command()(verify)
 
 
@@ -101,7 +101,7 @@ def verify(
 def read_documents(
     path: str, fitted: Any, text: list[str] | None, label: str | None
 ) -> tuple[Any, list[tuple[Any, ...]]]:
-    """The documents of a file, read as the model reads its own."""
+    """The documents of a file, read like the training data of the model."""
     from unnaive.apps.cli.commands.change import read_labelled
     from unnaive.apps.cli.options import data_file, shared_defaults
 
