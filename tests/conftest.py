@@ -1,15 +1,15 @@
 """What tests of several modules share."""
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from unnaive.base.errors import MissingExtra
 
 # no test fails because the machine was busy
-settings.register_profile("unhurried", deadline=None)
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
 # `make quick`; `make test` runs all property tests once more
-settings.register_profile("quick", max_examples=20, deadline=None)
+settings.register_profile("quick", settings.get_profile("unhurried"), max_examples=20)
 
 
 @pytest.hookimpl(wrapper=True)
