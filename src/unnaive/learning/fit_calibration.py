@@ -17,6 +17,7 @@ from unnaive.learning.calibration import Calibration, Isotonic, Platt, Temperatu
 LEAST_SLOPE = 1e-6
 MOST_STEPS = 60  # of Newton's method, which needs about ten
 CLOSE = 1e-9  # a step beside the factor that it changes
+BLOCK = 1 << 20  # scores that are worked on at once
 
 
 def fit_temperature(link: str, scores: Floats, Y: Any, *, exclusive: bool) -> Temperature:
@@ -141,15 +142,12 @@ def least_loss_scale(scores: Floats, reached: float, *, start: float, largest_lo
     >>> round(least_loss_scale(scores, 0.8, start=1.0, largest_log=6.0), 6) == round(float(np.log(4)), 6)
     True
     """
-    values = np.where(np.isfinite(scores), scores, 0.0)
     scale, low, high = start, start * np.exp(-largest_log), start * np.exp(largest_log)
     for _ in range(MOST_STEPS):
-        p = softmax_rows(scale * scores)
-        means = np.einsum("dc,dc->d", p, values)
-        slope = float(means.sum()) - reached
+        mean, curvature = _mean_and_variance(scores, scale)
+        slope = mean - reached
         if not slope:  # scores that are all alike have the same loss with any factor
             return scale
-        curvature = float(np.einsum("dc,dc,dc->", p, values, values) - means @ means)
         step = -slope / curvature if curvature > 0 else -np.copysign(np.inf, slope)
         low, high = (low, scale) if slope > 0 else (scale, high)
         nearer = scale + step
@@ -160,6 +158,19 @@ def least_loss_scale(scores: Floats, reached: float, *, start: float, largest_lo
             return nearer
         scale = nearer
     return scale
+
+
+def _mean_and_variance(scores: Floats, scale: float) -> tuple[float, float]:
+    """Σ E_p[s] and Σ Var_p[s] over documents, p the softmax of scale · scores, by blocks of documents."""
+    mean = variance = 0.0
+    step = max(1, BLOCK // max(1, scores.shape[1]))
+    for start in range(0, len(scores), step):
+        rows = scores[start : start + step]
+        p, values = softmax_rows(scale * rows), np.where(np.isfinite(rows), rows, 0.0)
+        means = np.einsum("dc,dc->d", p, values)
+        mean += float(means.sum())
+        variance += float(np.einsum("dc,dc,dc->", p, values, values) - means @ means)
+    return mean, variance
 
 
 def _logistic_line(logits: Floats, truth: NDArray[Any]) -> tuple[float, float]:
