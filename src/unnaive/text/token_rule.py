@@ -1,7 +1,7 @@
-"""TokenRule: how texts are read. The one declaration of every token option: type, range, default and help.
+"""TokenRule: how texts become terms. It declares every token option with its type, range, default and help.
 
-tokens.py says what each option means. TextClassifier's parameters, the options of the command line, completion and the
-reference pages are made from the fields, so this module imports nothing heavy.
+tokens.py specifies what each option does. TextClassifier's parameters, the command line options, completion and the
+reference pages are generated from these fields, so this module imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from typing import Any
 from unnaive.base.errors import BadModel, UnnaiveError, choose
 from unnaive.base.settings import check_options, declared_options, documented, option
 
-BORDERS = {"spaces": " ", "words": "_"}  # what character grams stay within, and the sign of its borders
+BORDERS = {"spaces": " ", "words": "_"}  # units of character n-grams, and the character that marks their borders
 LONGEST_NGRAM = 8
-# which headers of a message are read before its body; None for all
+# header fields of a message that are read before its body; None for all
 MESSAGE_HEADERS = {"whole": None, "body": (), "subject-body": ("subject",), "from-subject-body": ("from", "subject")}
 BEFORE_SCRIPTS: dict[str, Any] = {
     "unspaced": "whole",
     "emoji": False,
     "char_borders": "words",
-}  # how rules were meant that were written without these
+}  # values for stored rules from before these options existed
 
 
 @documented
 @dataclass(frozen=True)
 class TokenRule:
-    """How texts are read; a value that travels with every model.
+    """How texts become terms; every model stores its rule.
 
     >>> from unnaive.text.tokens import tokens
     >>> tokens("The Cats sat", TokenRule(stopwords="en", stem="porter", ngrams=(1, 2)))
@@ -112,7 +112,7 @@ class TokenRule:
 
         check_options(self, OPTIONS)
         for name, declared in OPTIONS.items():
-            if declared.annotation in PLAIN:  # numbers of NumPy have no JSON
+            if declared.annotation in PLAIN:  # NumPy numbers cannot be written as JSON
                 object.__setattr__(self, name, PLAIN[declared.annotation](getattr(self, name)))
         check_language(self.language)
         object.__setattr__(self, "stopwords", _checked_stopwords(self.stopwords))
@@ -134,12 +134,12 @@ class TokenRule:
         """
         values = {field.name: getattr(self, field.name) for field in dataclass_fields(self)}
         if self.fields is None:
-            del values["fields"]  # which older versions do not know
+            del values["fields"]  # older versions do not know this option
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TokenRule:
-        """The rule that `to_dict` wrote; anything else is an error of one sentence."""
+        """The inverse of `to_dict`; raises BadModel for anything else."""
         if not isinstance(values, Mapping):
             raise BadModel(f"the token rule is {type(values).__name__}; it should be a table of settings")
         unknown = sorted(map(str, set(values) - {field.name for field in dataclass_fields(cls)}))
@@ -152,11 +152,11 @@ class TokenRule:
 
     @classmethod
     def field_names(cls) -> tuple[str, ...]:
-        """The names of all options, which are parameters of TextClassifier too."""
+        """The names of all options, which are also parameters of TextClassifier."""
         return tuple(field.name for field in dataclass_fields(cls))
 
     def with_defaults_changed(self, changes: Mapping[str, Any]) -> TokenRule:
-        """The rule with these options, each only if its value is the default.
+        """The rule with these changes, applied only to options that have their default value.
 
         >>> TokenRule(ngrams=(1, 3)).with_defaults_changed({"analyzer": "both", "ngrams": (1, 2)}).ngrams
         (1, 3)
@@ -167,22 +167,22 @@ class TokenRule:
 
     @property
     def field_kinds(self) -> dict[str, str] | None:
-        """The kind of each field by its name; None where documents are texts."""
+        """The kind of each field by its name; None if documents are plain texts."""
         from unnaive.text.sections import field_kinds
 
         return None if self.fields is None else field_kinds(self.fields)
 
     def without_vectors(self) -> TokenRule:
-        """The rule that reads the same but vector fields, which it skips; for what cannot weigh them."""
+        """The same rule without vector fields, for models that cannot use them."""
         from unnaive.text.sections import vector_lengths
 
         skipped = vector_lengths(self.fields)
-        kept = tuple(one for one in self.fields or () if one.rpartition(":")[0] not in skipped)
+        kept = tuple(field for field in self.fields or () if field.rpartition(":")[0] not in skipped)
         return replace(self, fields=kept) if skipped else self
 
     @property
     def stop_set(self) -> frozenset[str]:
-        """The stop words, folded as the text is."""
+        """The stop words, case-folded like the texts."""
         from unnaive.text.tokens import folded_stop_words
 
         return folded_stop_words(self.stopwords, self.lowercase, self.language)

@@ -100,7 +100,7 @@ class VectorView:
         return Training(Z, Z, csr_array(Y), weight, n_jobs=thread_count(n_jobs), **same)
 
     def fold(self, found: Weights) -> Weights:
-        """Convert weights (n_classes, n_dims) and bias of standardised vectors to those of words (n_classes, n_words)."""
+        """Convert weights (n_classes, n_dims) and bias of standardised vectors to weights of words."""
         weights, bias = found
         scaled = weights / self.spread
         return np.asarray((self.units @ scaled.astype(np.float32).T).T), bias - scaled @ self.mean
