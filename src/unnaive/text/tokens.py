@@ -250,8 +250,8 @@ def _section_spans(section: RecordSection, rule: TokenRule) -> list[Span]:
     plain = replace(rule, fields=None)
     terms = [] if section.mode == OWN_ONLY else spans(section.text, plain)
     if section.mode in (OWN_ONLY, BOTH) and rule.analyzer != "char":
-        own = spans(section.text, replace(plain, analyzer="word"))
-        terms += [(start, end, own_term(section.key, term)) for start, end, term in own]
+        own_spans = spans(section.text, replace(plain, analyzer="word"))
+        terms += [(start, end, own_term(section.key, term)) for start, end, term in own_spans]
     return [(section.start + start, section.start + end, term) for start, end, term in terms]
 
 

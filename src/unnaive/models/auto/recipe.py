@@ -84,7 +84,7 @@ def place_classes(recipe: Recipe, places: Sequence[int], n_classes: int) -> Reci
     [-2.0, -2.5, -3.0]
     """
     bias = [sum(recipe["bias"]) / max(len(recipe["bias"]), 1)] * n_classes
-    for place, value in zip(places, recipe["bias"], strict=True):
-        if place >= 0:
-            bias[int(place)] = value
+    for number, value in zip(places, recipe["bias"], strict=True):
+        if number >= 0:
+            bias[int(number)] = value
     return {**recipe, "bias": bias}

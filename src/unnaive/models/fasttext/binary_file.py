@@ -89,10 +89,10 @@ def read_fasttext_file(path: str | Path) -> FastTextFile:
 
     Dense matrices are not read yet: they stay in the file until somebody asks for their rows.
     """
-    place = Path(path)
+    model_path = Path(path)
     try:
-        with place.open("rb") as file:
-            return _Reader(file, place).whole()
+        with model_path.open("rb") as file:
+            return _Reader(file, model_path).whole()
     except BadModel as problem:
         raise BadModel(f"{path}: {problem}") from None
     except OSError as problem:
@@ -126,11 +126,11 @@ class _Reader:
         outputs = self._matrix(quantised_output)
         if self.left:
             raise BadModel(f"{self.left:,} bytes follow behind its end; it is damaged, save it again")
-        found = FastTextFile(
+        result = FastTextFile(
             self.path, version, settings, words, word_counts, labels, label_counts, n_tokens, kept, inputs, outputs
         )
-        _check_sizes(found)
-        return found
+        _check_sizes(result)
+        return result
 
     @property
     def left(self) -> int:

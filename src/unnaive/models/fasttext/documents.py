@@ -57,10 +57,13 @@ class FastTextDocuments:
             self._engine.scores(texts, scores, known, thread_count(self.n_jobs))
             return scores, known
         features = [self.rule.features(text) for text in texts]
-        known[:] = [sum(one.name != END and " " not in one.name for one in found) for found in features]
-        raw = np.array([self._raw(found) for found in features], np.float32).reshape(len(texts), -1)
+        known[:] = [
+            sum(feature.name != END and " " not in feature.name for feature in text_features)
+            for text_features in features
+        ]
+        raw = np.array([self._raw(text_features) for text_features in features], np.float32).reshape(len(texts), -1)
         scores = self.scorer.outputs.scores(raw) if len(texts) else np.zeros((0, self.scorer.n_classes))
-        scores[[not found for found in features]] = 0.0
+        scores[[not text_features for text_features in features]] = 0.0
         return scores, known
 
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
@@ -88,10 +91,13 @@ class FastTextDocuments:
         if self.native:
             labels, values = self._engine.top(texts, k, threshold, self._label_names)
             return labels, values
-        found = [self.rule.features(text) for text in texts]
-        top = [self.scorer.outputs.top(self._raw(one), k, threshold) if one else ([], []) for one in found]
+        features = [self.rule.features(text) for text in texts]
+        top = [
+            self.scorer.outputs.top(self._raw(text_features), k, threshold) if text_features else ([], [])
+            for text_features in features
+        ]
         names = self._label_names
-        return [[names[label] for label in one] for one, _ in top], np.array(
+        return [[names[label] for label in labels] for labels, _ in top], np.array(
             [p for _, ps in top for p in ps], np.float32
         )
 
@@ -105,9 +111,9 @@ class FastTextDocuments:
             raise BadData(f"the text to explain is {type(document).__name__}; give one str")
         features = self.rule.features(document)
         names = _names(features)
-        columns, counts = np.unique([one.row for one in features], return_counts=True)
+        columns, counts = np.unique([feature.row for feature in features], return_counts=True)
         row = csr_array((counts, columns.astype(np.int64), [0, len(columns)]), shape=(1, len(self.scorer.dense_rows)))
-        return ReadDocument(row, [(one.start, one.end, names[one.row]) for one in features], names)
+        return ReadDocument(row, [(feature.start, feature.end, names[feature.row]) for feature in features], names)
 
     @property
     def fused(self) -> bool:
@@ -125,7 +131,7 @@ class FastTextDocuments:
         return self.scorer.feature_rule(self.vocabulary.terms, self.classes)
 
     def _raw(self, features: list[Feature]) -> Singles:
-        rows = self.scorer.dense_rows[[one.row for one in features]]
+        rows = self.scorer.dense_rows[[feature.row for feature in features]]
         n = max(len(rows), 1)
         mean: Any = rows.sum(axis=0, dtype=np.float64) / n
         if not self.scorer.folded:  # in 32 bits, as fastText adds them
@@ -155,6 +161,6 @@ class FastTextDocuments:
 def _names(features: list[Feature]) -> dict[int, str]:
     """What each row is called in a text; n-grams that share a bucket share their row, and are named together."""
     names: dict[int, dict[str, None]] = {}
-    for one in features:
-        names.setdefault(one.row, {})[one.name] = None
-    return {row: " or ".join(found) for row, found in names.items()}
+    for feature in features:
+        names.setdefault(feature.row, {})[feature.name] = None
+    return {row: " or ".join(row_names) for row, row_names in names.items()}

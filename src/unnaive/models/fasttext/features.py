@@ -75,7 +75,7 @@ class FeatureRule:
 
     def features(self, text: str) -> list[Feature]:
         """The features of a text in fastText's order: its words with their character n-grams, then word n-grams."""
-        found: list[Feature] = []
+        features: list[Feature] = []
         hashes: list[int] = []
         spans: list[tuple[int, int]] = []
         for start, end, token in self.tokens(text):
@@ -83,12 +83,12 @@ class FeatureRule:
             if row is None and (token in self._labels or token.startswith(PREFIX)):
                 continue
             if row is not None:
-                found.append(Feature(row, token, start, end))
+                features.append(Feature(row, token, start, end))
             if self.maxn and token != END:
-                found += self._character_ngrams(token, start)
+                features += self._character_ngrams(token, start)
             hashes.append(word_hash(encoded(token)))
             spans.append((start, end))
-        return found + list(self._word_ngrams(text, hashes, spans))
+        return features + list(self._word_ngrams(text, hashes, spans))
 
     def tokens(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Where the tokens of a text begin and end, and the tokens; the last is the end of the line."""
@@ -100,11 +100,11 @@ class FeatureRule:
 
     def _row_of(self, value: int) -> int | None:
         """The row of a hashed n-gram; None where it was pruned."""
-        place = value % self.bucket
+        slot = value % self.bucket
         if self.kept is not None:
-            found = self.kept.get(place)
-            return None if found is None else len(self.words) + found
-        return len(self.words) + place
+            row = self.kept.get(slot)
+            return None if row is None else len(self.words) + row
+        return len(self.words) + slot
 
     def hashed_ngrams(self, token: str) -> Iterator[tuple[int, int, int]]:
         """Start, length and row of the n-grams of `<token>`, minn to maxn characters long, without a single border."""

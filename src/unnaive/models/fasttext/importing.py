@@ -62,9 +62,9 @@ def fasttext_model(file: FastTextFile, *, multilabel: bool = False, fold: bool |
         raise BadModel(f"its loss is {file.loss}, whose labels exclude each other; leave multilabel out")
     names, prefix = _class_names(file.labels)
     classes = sorted_classes(names)
-    place = {label: i for i, label in enumerate(classes)}
+    class_number = {label: i for i, label in enumerate(classes)}
     folds = _is_better_folded(file) if fold is None else fold
-    scorer = _scorer(file, np.array([place[name] for name in names], np.int64), prefix, folds)
+    scorer = _scorer(file, np.array([class_number[name] for name in names], np.int64), prefix, folds)
     decision: Decision = Thresholds((0.0,) * len(classes)) if multilabel else Argmax()
     return FittedModel(
         spec=TrainingSpec(make_model("fasttext", {}), decision=decision if multilabel else None),
@@ -103,16 +103,16 @@ def _distinct_words(words: list[bytes]) -> list[str]:
     has a space in it, so it is never found.
     """
     places = {word: row for row, word in enumerate(words)}
-    found = []
+    distinct = []
     for row, word in enumerate(words):
         try:
             text = word.decode()
         except UnicodeDecodeError:
             text = ""
-        found.append(text if text and places[word] == row else f" {row}")
-    if len(set(found)) != len(found):
+        distinct.append(text if text and places[word] == row else f" {row}")
+    if len(set(distinct)) != len(distinct):
         raise BadModel("its dictionary has words with spaces in them; it is damaged, save it again")
-    return found
+    return distinct
 
 
 def _scorer(file: FastTextFile, places: Any, prefix: str, folds: bool) -> FastTextScorer:

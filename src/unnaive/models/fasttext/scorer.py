@@ -100,7 +100,7 @@ class FastTextScorer(Scorer):
 
     def label_names(self, classes: Sequence[Label]) -> list[str]:
         """The labels as fastText writes them, in its order."""
-        return [f"{self.prefix}{classes[place]}" for place in self.places.tolist()]
+        return [f"{self.prefix}{classes[number]}" for number in self.places.tolist()]
 
     def raw(self, mean: Floats) -> Singles:
         """Outputs (n, n_labels) of means of rows (n, n_columns)."""
@@ -199,15 +199,15 @@ class FastTextScorer(Scorer):
         rows: Any = arrays.get("rows")
         if quantised:
             rows = _quantised_rows(arrays, settings, sizes)
-        found = cls(
+        scorer = cls(
             loss=settings["loss"], rows=rows, output=_single(arrays, "output"),
             output_scale=_single(arrays, "output_scale"), step=_single(arrays, "step"),
             label_counts=arrays["label_counts"].astype(np.int64), places=arrays["places"].astype(np.int64),
             kept=arrays["kept"].astype(np.int32) if "kept" in arrays else None, prefix=settings["prefix"], **whole,
         )  # fmt: skip
-        _check_bounds(found)
-        _check_fit(found, sizes["rows"])
-        return found
+        _check_bounds(scorer)
+        _check_fit(scorer, sizes["rows"])
+        return scorer
 
 
 SETTINGS = ("loss", "n_words", "bucket", "minn", "maxn", "word_ngrams", "prefix")

@@ -43,8 +43,8 @@ def halve(centroids: Sparse, rng: np.random.Generator) -> tuple[Ids, Ids]:
         if before is not None and bool((inside == before).all()):
             break
         before = inside
-        one, other = (_mean(centroids, rows) for rows in (inside, ~inside))
-        direction = one - other
+        mean_inside, mean_outside = (_mean(centroids, rows) for rows in (inside, ~inside))
+        direction = mean_inside - mean_outside
     groups = np.flatnonzero(before), np.flatnonzero(~before)
     return groups if groups[0][0] < groups[1][0] else groups[::-1]
 
@@ -60,8 +60,8 @@ def compact_columns(table: Sparse) -> tuple[Ids, Sparse]:
     used = np.zeros(table.shape[1], np.bool_)
     used[table.indices] = True
     columns = np.flatnonzero(used)
-    place = (np.cumsum(used) - 1).astype(np.int32)
-    return columns, csr_array((table.data, place[table.indices], table.indptr), shape=(table.shape[0], len(columns)))
+    column = (np.cumsum(used) - 1).astype(np.int32)
+    return columns, csr_array((table.data, column[table.indices], table.indptr), shape=(table.shape[0], len(columns)))
 
 
 def _mean(centroids: Sparse, rows: NDArray[np.bool_]) -> NDArray[np.float64]:

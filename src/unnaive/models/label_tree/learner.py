@@ -78,7 +78,7 @@ class LabelTree(DocumentsModel):
         for level, below in enumerate(ends):
             membership = _members(by_leaf, below)
             for start, end in zip(above[:-1].tolist(), above[1:].tolist(), strict=True):
-                first, last = (int(place) for place in np.searchsorted(below, [start, end]))
+                first, last = (int(index) for index in np.searchsorted(below, [start, end]))
                 W, b = self._split(Z, membership, slice(first, last), weight)
                 rows.append(W)
                 biases.append(b)
@@ -111,20 +111,20 @@ class LabelTree(DocumentsModel):
         rows, step = [], children_at_once(*part.shape)
         for start in range(0, n_children, step):
             block = slice(start, start + step)
-            W, own = self._tell_apart(part, csr_array(targets[:, block]), weight[documents], told_apart[block])
+            W, block_bias = self._tell_apart(part, csr_array(targets[:, block]), weight[documents], told_apart[block])
             rows.append(W)
-            bias[block] = np.where(told_apart[block], own, bias[block])
+            bias[block] = np.where(told_apart[block], block_bias, bias[block])
         W = csr_array(vstack(rows, format="csr"))
         return csr_array((W.data, columns.astype(np.int32)[W.indices], W.indptr), shape=(n_children, Z.shape[1])), bias
 
     def _tell_apart(self, Z: Sparse, targets: Sparse, weight: Floats, told_apart: Any) -> tuple[Sparse, Floats]:
         """The hyperplanes of some children, and their biases; without weights where nothing is told apart."""
-        found = squared_hinge(
+        solution = squared_hinge(
             Z, targets, C=self.C, weight=weight, tol=self.tol, max_iter=MOST_PASSES, random_state=self.random_state,
             n_jobs=thread_count(self.n_jobs),
         )  # fmt: skip
-        found.weights[~told_apart] = 0.0
-        return _sparse_rows(found.weights, max(self.least_weight, float(np.finfo(np.float32).tiny))), found.bias
+        solution.weights[~told_apart] = 0.0
+        return _sparse_rows(solution.weights, max(self.least_weight, float(np.finfo(np.float32).tiny))), solution.bias
 
 
 def _sparse_rows(weights: Floats, least: float) -> Sparse:

@@ -29,9 +29,9 @@ def drop_unused_terms(scorer: LabelTreeScorer) -> tuple[LabelTreeScorer, Ids]:
     The others still counted in the length of a document, so that scores change a little.
     """
     terms = np.unique(scorer.weights.indices)
-    place = np.zeros(scorer.n_terms, np.int32)
-    place[terms] = np.arange(len(terms))
+    new_column = np.zeros(scorer.n_terms, np.int32)
+    new_column[terms] = np.arange(len(terms))
     weights, idf = scorer.weights, scorer.weighting.idf
-    table = csr_array((weights.data, place[weights.indices], weights.indptr), shape=(weights.shape[0], len(terms)))
+    table = csr_array((weights.data, new_column[weights.indices], weights.indptr), shape=(weights.shape[0], len(terms)))
     weighting = replace(scorer.weighting, idf=None if idf is None else idf[terms])
     return replace(scorer, weights=table, weighting=weighting), terms.astype(np.int64)

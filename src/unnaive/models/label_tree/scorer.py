@@ -71,16 +71,17 @@ class LabelTreeScorer(Scorer):
     def scores(self, X: Sparse) -> Floats:
         """Scores of documents X (n_docs, n_terms) → (n_docs, n_classes)."""
         leaves, behind = self._walk(self.weighting.apply(X))
-        found = np.zeros((X.shape[0], self.n_classes))  # by leaf: of a label not looked at, that of its last group
+        # by leaf; a label that the beam did not reach has the score of its last group
+        leaf_scores = np.zeros((X.shape[0], self.n_classes))
         for groups, ends in behind:
-            _fill(found, groups, ends)
-        seen = np.zeros(found.shape, np.bool_)
+            _fill(leaf_scores, groups, ends)
+        seen = np.zeros(leaf_scores.shape, np.bool_)
         seen[leaves.documents, leaves.nodes] = True
-        found[leaves.documents, leaves.nodes] = leaves.paths
-        last = np.where(seen, found, np.inf).min(axis=1, keepdims=True) - FAR
-        found = np.where(seen, found, last + found)
-        scores = np.empty_like(found)
-        scores[:, self.order] = self._as_scores(found)
+        leaf_scores[leaves.documents, leaves.nodes] = leaves.paths
+        last = np.where(seen, leaf_scores, np.inf).min(axis=1, keepdims=True) - FAR
+        leaf_scores = np.where(seen, leaf_scores, last + leaf_scores)
+        scores = np.empty_like(leaf_scores)
+        scores[:, self.order] = self._as_scores(leaf_scores)
         return scores
 
     def top_scores(self, X: Sparse, k: int, *, above: Floats | None = None, scale: float | None = None) -> TopScores:
@@ -117,8 +118,8 @@ class LabelTreeScorer(Scorer):
                 log_total = _log_totals([cells, others], [np.ones(len(kept)), sizes], scale, n_docs)
         in_full = np.flatnonzero(incomplete)
         kept &= ~incomplete[cells.documents]
-        found = cells.take(kept)
-        columns = [(found.documents, found.nodes, found.paths)]
+        kept_cells = cells.take(kept)
+        columns = [(kept_cells.documents, kept_cells.nodes, kept_cells.paths)]
         step = max(1, CELLS // self.n_classes)
         for start in range(0, len(in_full), step):
             part = in_full[start : start + step]
@@ -225,8 +226,8 @@ class LabelTreeScorer(Scorer):
         places = table.indices[cells]
         if n_docs > 1:
             places = places + n_nodes * np.repeat(np.repeat(np.arange(n_docs), np.diff(Z.indptr)), sizes)
-        found = np.bincount(places, added, minlength=n_docs * n_nodes)
-        return np.asarray(found, np.float64).reshape(n_docs, n_nodes)
+        sums = np.bincount(places, added, minlength=n_docs * n_nodes)
+        return np.asarray(sums, np.float64).reshape(n_docs, n_nodes)
 
     @property
     def _few(self) -> int:
@@ -275,10 +276,10 @@ class LabelTreeScorer(Scorer):
                 raise ValueError("its labels are not in an order")
             ends = tuple(_read_ends(arrays[f"ends.{level}"], n_labels) for level in range(levels))
             if len(ends[-1]) != n_labels + 1 or not all(
-                set(one.tolist()) <= set(two.tolist()) for one, two in pairwise(ends)
+                set(coarse.tolist()) <= set(fine.tolist()) for coarse, fine in pairwise(ends)
             ):
                 raise ValueError("its groups do not lie inside each other")
-            weights = read_csr(arrays, "weights", (sum(len(one) - 1 for one in ends), n_terms))
+            weights = read_csr(arrays, "weights", (sum(len(level) - 1 for level in ends), n_terms))
             beam = read_whole(settings["beam"], "beam", least=1)
             weighting = Weighting(settings["tf"], arrays.get("idf"), settings["norm"])
         except (KeyError, TypeError, ValueError) as problem:

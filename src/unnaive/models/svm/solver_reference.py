@@ -1,8 +1,8 @@
 """Dual coordinate descent in NumPy: the algorithm of the native solvers, and the fallback without them.
 
 The order of documents, the steps and the rules for shrinking and stopping are the same; only the order of additions
-differs. Arguments and results are those of the native module; solver.py checks and documents them. It is slow: it visits
-one document at a time, with four classes together for the squared hinge and all classes for the softmax.
+differs. Arguments and results are those of the native module; solver.py checks and documents them. It is slow: it
+visits one document at a time, with four classes together for the squared hinge and all classes for the softmax.
 """
 
 from __future__ import annotations
