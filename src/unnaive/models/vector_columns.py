@@ -1,4 +1,4 @@
-"""Vectors as further columns beside weighted words, for linear models; what is learnt of them folds into the terms."""
+"""Vectors as further columns beside weighted words, for linear models; their weights are folded into the terms."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from unnaive.models.auto.vector_view import Vectors, VectorView, round_weights
 
 @dataclass(frozen=True, eq=False)
 class VectorColumns:
-    """Standardised vectors of documents, divided by √n_dims: about as long as rows of tf-idf are.
+    """Standardised vectors of documents, divided by √n_dims, which makes them about as long as rows of tf-idf.
 
     words    the columns that are words (n_words,)
-    views    what the columns are made of, and how
-    n_terms  the number of all columns of documents
+    views    the vectors, each with the view that standardises it
+    n_terms  the number of columns of documents
     """
 
     words: Ids
@@ -34,19 +34,19 @@ class VectorColumns:
     def of(
         cls, X: Sparse, active: Ids | None, vectors: Sequence[Vectors], weight: Floats | None = None
     ) -> VectorColumns:
-        """From training documents X (n_docs, n_terms), of whose columns `active` are words, with None all."""
+        """Fit on training documents X (n_docs, n_terms); the columns `active` are words, all of them if None."""
         seen = document_frequency(X) > 0
         words = np.flatnonzero(seen) if active is None else active[seen[active]]
         views = tuple((item, VectorView.of(take_columns(X, item.columns), item, weight)) for item in vectors)
         return cls(words, views, X.shape[1])
 
     def beside(self, Z: Sparse, X: Sparse) -> Sparse:
-        """Weighted words Z (n_docs, n_words) of documents X (n_docs, n_terms) with the vectors behind them."""
+        """Append the vectors of documents X (n_docs, n_terms) to their weighted words Z (n_docs, n_words)."""
         rows = [view.rows(take_columns(X, item.columns)) / np.sqrt(item.n_dims) for item, view in self.views]
         return csr_array(hstack([Z, *rows], format="csr", dtype=np.float64))
 
     def without_scale(self, scale: Floats) -> Floats:
-        """Factors (n_classes, n_words) of words, with 1 for the numbers of vectors."""
+        """The factors of words (n_classes, n_words), extended by 1 for every column of vectors."""
         return np.hstack([scale, np.ones((len(scale), sum(item.n_dims for item, _ in self.views)))])
 
     def fold(self, linear: Linear) -> Pool:

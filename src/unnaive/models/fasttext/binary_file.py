@@ -1,7 +1,7 @@
-"""fastText's own model files, .bin and .ftz: bytes → FastTextFile. Nothing in them is trusted.
+"""Read fastText's model files, .bin and .ftz: bytes → FastTextFile. Nothing in them is trusted.
 
-Little-endian. A magic number, the version and the settings; the dictionary (words, then labels, each with its count);
-which hashed n-grams were kept, where the model was pruned; the input matrix, a row for each word and hashed n-gram; the
+Files are little-endian: a magic number, the version and the settings; the dictionary (words, then labels, each with its
+count); the kept hashed n-grams, if the model was pruned; the input matrix, a row for each word and hashed n-gram; the
 output matrix, a row for each label. Either matrix may be quantised (matrices.py).
 """
 
@@ -28,7 +28,7 @@ KINDS = {1: "cbow", 2: "skipgram", 3: "supervised"}
 SETTINGS = (
     "dim", "ws", "epoch", "minCount", "neg", "wordNgrams", "loss", "model", "bucket", "minn", "maxn", "lrUpdateRate",
 )  # fmt: skip
-LONGEST_GRAM = 100  # characters or words: a file that asks for more would make reading a text take for ever
+LONGEST_GRAM = 100  # characters or words: with longer n-grams, reading a text would take too long
 LARGEST_DIM = 1 << 16
 READ_AHEAD = 1 << 24  # bytes of the dictionary that are read at a time
 LARGEST_COUNT = 10**15  # from here on fastText's own Huffman tree is undefined
@@ -36,16 +36,16 @@ LARGEST_COUNT = 10**15  # from here on fastText's own Huffman tree is undefined
 
 @dataclass(frozen=True, eq=False)
 class FastTextFile:
-    """What a model file of fastText holds.
+    """The content of a fastText model file.
 
     version      11 or 12
     settings     the numbers of its header by fastText's names, dim to lrUpdateRate
     words        the words of the dictionary as bytes, in the order of their rows
-    word_counts  how often each was seen in training (n_words,)
+    word_counts  occurrences of each word in training (n_words,)
     labels       the labels as bytes, with their prefix
-    label_counts how often each was seen in training (n_labels,)
+    label_counts occurrences of each label in training (n_labels,)
     n_tokens     tokens seen in training
-    kept         hashed n-grams that were kept and the row of each behind the words (n_kept, 2); None: not pruned
+    kept         kept hashed n-grams, each with its row after the words (n_kept, 2); None if not pruned
     input        a row for each word and hashed n-gram (n_rows, dim)
     output       a row for each label (n_labels, dim)
     """
@@ -64,12 +64,12 @@ class FastTextFile:
 
     @property
     def supervised(self) -> bool:
-        """Whether it is a classifier; else it holds word vectors."""
+        """Whether the file has a classifier; otherwise it has word vectors."""
         return KINDS[self.settings["model"]] == "supervised"
 
     @property
     def loss(self) -> str:
-        """The loss that it was trained with, by fastText's name."""
+        """The training loss, by fastText's name."""
         return LOSSES[self.settings["loss"]]
 
     @property
@@ -79,15 +79,15 @@ class FastTextFile:
 
 
 def is_fasttext_file(path: str | Path) -> bool:
-    """Whether a file begins as fastText's models do."""
+    """Whether a file begins with the magic number of fastText's models."""
     with Path(path).open("rb") as file:
         return file.read(4) == struct.pack("<i", MAGIC)
 
 
 def read_fasttext_file(path: str | Path) -> FastTextFile:
-    """The model in a .bin or .ftz file of fastText; a file that is broken or hostile gives one sentence.
+    """Read a .bin or .ftz file of fastText; a damaged or malicious file raises an error.
 
-    Dense matrices are not read yet: they stay in the file until somebody asks for their rows.
+    Dense matrices stay in the file until their rows are needed.
     """
     model_path = Path(path)
     try:
@@ -102,7 +102,7 @@ def read_fasttext_file(path: str | Path) -> FastTextFile:
 
 
 class _Reader:
-    """Reads a file from its beginning to its end; every number is held against what the file can have."""
+    """Reads a file from its beginning to its end; every number is checked against the size of the file."""
 
     def __init__(self, file: BinaryIO, path: Path) -> None:
         self.file, self.path = file, path
@@ -245,7 +245,7 @@ class _Reader:
 
 
 def _check_sizes(found: FastTextFile) -> None:
-    """An error if the matrices do not have the rows and columns that the dictionary and the settings ask for."""
+    """Raise an error if the shapes of the matrices do not match the dictionary and the settings."""
     settings, n_words = found.settings, len(found.words)
     grams = settings["bucket"] if settings["maxn"] or settings["wordNgrams"] > 1 else 0
     if found.kept is not None:

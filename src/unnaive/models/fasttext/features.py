@@ -1,7 +1,7 @@
-"""A text → the rows of the input matrix that it is the mean of: words, character n-grams, word n-grams.
+"""A text → its features, rows of the input matrix: words, character n-grams, word n-grams.
 
-This is the specification, in Python; the kernel (_fasttext.cpp) does the same on bytes. Explanations use it, because it
-tells where in the text each feature is.
+This is the specification in Python; the kernel (_fasttext.cpp) does the same on bytes. Explanations use it, because it
+gives the position of each feature in the text.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import NamedTuple
 from unnaive.base.lazy import lazy_property
 
 END = "</s>"  # the token that ends every line; as a word of a text it ends the text
-PREFIX = "__label__"  # of labels: a file does not say which one it was trained with, and fastText takes this one
+PREFIX = "__label__"  # prefix of labels: files do not store it, and this is fastText's default
 TOKENS = re.compile("[^ \n\r\t\v\f\0]+")
 MASK = 0xFFFFFFFF
 
 
 class Feature(NamedTuple):
-    """One feature of a text: its row in the input matrix, what it is, and where it is."""
+    """One feature of a text: its row in the input matrix, its name and its position."""
 
     row: int
     name: str
@@ -50,11 +50,11 @@ class FeatureRule:
     """How a fastText model reads texts.
 
     words        the words of its dictionary, by row
-    labels       its labels with their prefix: as words of a text they are left out
-    bucket       how many rows there are for hashed n-grams, before pruning
+    labels       its labels with their prefix, which are ignored as words of a text
+    bucket       number of rows for hashed n-grams, before pruning
     minn, maxn   length of character n-grams; maxn 0 for none
     word_ngrams  length of the longest word n-grams; 0 or 1 for none
-    kept         row behind the words of each hashed n-gram that pruning kept; None: not pruned
+    kept         for each hashed n-gram that pruning kept, its row after the words; None if not pruned
     """
 
     words: tuple[str, ...]
@@ -91,7 +91,7 @@ class FeatureRule:
         return features + list(self._word_ngrams(text, hashes, spans))
 
     def tokens(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Where the tokens of a text begin and end, and the tokens; the last is the end of the line."""
+        """The spans of the tokens of a text, and the tokens; the last token is the end of the line."""
         for match in TOKENS.finditer(text):
             yield match.start(), match.end(), match.group()
             if match.group() == END:
@@ -99,7 +99,7 @@ class FeatureRule:
         yield len(text), len(text), END
 
     def _row_of(self, value: int) -> int | None:
-        """The row of a hashed n-gram; None where it was pruned."""
+        """The row of a hashed n-gram; None if it was pruned."""
         slot = value % self.bucket
         if self.kept is not None:
             row = self.kept.get(slot)

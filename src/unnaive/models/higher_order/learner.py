@@ -251,8 +251,8 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
         first_pass = shards.first_pass
         if two.n_docs > first_pass.n_docs:
             raise BadData(
-                f"the second pass has {two.n_docs} documents but the first {first_pass.n_docs}; process each document once "
-                "in both"
+                f"the second pass has {two.n_docs} documents but the first {first_pass.n_docs}; process each document "
+                "once in both"
             )
         self._shards = replace(shards, two=two)
         if two.n_docs == first_pass.n_docs:
