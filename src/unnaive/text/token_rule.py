@@ -40,7 +40,7 @@ class TokenRule:
     language: str | None = option(
         "Language of the texts as an ISO 639 code, e.g. en, tr or de.",
         default="en", metavar="CODE",
-        more='Decides case folding ("tr" folds I→ı), the Snowball stemmer and the code page of files; None: none.',
+        more='It sets case folding ("tr" folds I→ı), the Snowball stemmer and the code page of files; None for none.',
     )  # fmt: skip
     lowercase: bool = option(
         "Convert to lower case, by the rules of the language.", default=True, flags=("--lowercase/--keep-case",)
@@ -49,12 +49,12 @@ class TokenRule:
     digits: bool = option(
         "Keep digits as parts of words.",
         default=True,
-        more="False makes them separate words, as the pattern [a-z]+ does.",
+        more="With False, digits end a word and are ignored, as with the pattern [a-z]+.",
     )
     stopwords: str | tuple[str, ...] | None = option(
         "Stop words to leave out: smart, a language code, or a file of words; by default none.",
         metavar="LIST", path="read",
-        more="In Python, the words themselves; they are compared as whole words after folding.",
+        more="In Python, a list of words is allowed too. Stop words are compared with whole words after case folding.",
     )  # fmt: skip
     stem: str | None = option(
         "Stemmer: porter or snowball; by default none.", choices=("porter", "snowball"), noun="stemmer", metavar="NAME"
@@ -78,20 +78,20 @@ class TokenRule:
     )  # fmt: skip
     char_ngrams: tuple[int, int] = option(
         "Length of character n-grams, e.g. 3 or 2-5.", default=(2, 5), metavar="N[-M]",
-        more="Borders of words are marked and counted; short and frequent words have some too.",
+        more="The borders of words are marked and count as characters; stop words and short words have n-grams too.",
     )  # fmt: skip
     unspaced: str = option(
         "Terms of scripts without spaces, such as Chinese: grams (characters and pairs) or whole.",
         default="grams", choices=("grams", "whole"), noun="treatment of scripts without spaces", metavar="KIND",
         more='Also Lao, Khmer and Burmese. "grams" makes each character (with its marks) and each pair of neighbours a '
-        'term, "whole" takes what is between spaces as a word.',
+        'term, "whole" makes each text between spaces a word.',
     )  # fmt: skip
     segmenter: str | None = option(
         "Word segmenter for Chinese: jieba; by default none.", choices=("jieba",), metavar="NAME",
-        more="They take the place of grams; texts are then read by Python, which is slower.",
+        more="Its words replace the character grams. Texts are then read by Python, which is slower.",
     )  # fmt: skip
     emoji: bool = option(
-        "Count emoji as terms.", default=True, more="An emoji is one term with its skin tone and what is joined to it."
+        "Count emoji as terms.", default=True, more="Skin tones and joined emoji belong to the same term."
     )
     symbols: bool = option("Count symbols such as :-) and <3 as terms.", default=False)
     char_borders: str = option(
@@ -101,8 +101,9 @@ class TokenRule:
 
     fields: tuple[str, ...] | None = option(
         "Fields of records in the place of texts: kinds by name, as text, category, number, date, vector.",
-        more='{"subject": "text", "age": "number"}, for instance. The last text is read as texts are, others so and '
-        'as words of their own; "shared", "own" and "both" say it for one field. Names alone have their kinds guessed.',
+        more='For example {"subject": "text", "age": "number"}. The last text field gives plain words, the others give '
+        'plain words and words with the field name; "shared", "own" and "both" set this for one field. If only names '
+        "are given, kinds are guessed.",
     )  # fmt: skip
 
     def __post_init__(self) -> None:

@@ -114,7 +114,7 @@ class Auto(DocumentsModel):
         default="normal",
         above=0,
     )
-    random_state: int = setting("Seed of samples and of the solvers.", default=0, at_least=0)
+    random_state: int = setting("Random seed for samples and solvers.", default=0, at_least=0)
     n_jobs: int | None = setting(
         "Number of threads, by default one for each core; results do not depend on it.", default=None
     )

@@ -143,7 +143,7 @@ class FastTextDocuments:
     def _engine(self) -> Any:
         scorer = self.scorer
         blob, offsets = self.vocabulary.to_arrays()
-        if scorer.prefix == "":  # labels that do not begin as those that are left out anyway
+        if scorer.prefix == "":  # labels without a prefix are not recognised by it
             more, ends = Vocabulary(scorer.label_names(self.classes)).to_arrays()
             blob, offsets = np.concatenate([blob, more]), np.concatenate([offsets, offsets[-1] + ends[1:]])
         code = next(number for number, name in LOSSES.items() if name == scorer.loss)

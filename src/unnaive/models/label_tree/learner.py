@@ -44,14 +44,14 @@ class LabelTree(DocumentsModel):
     poor_score = True
 
     levels: int | None = setting(
-        "Levels of the tree, labels included; None for 1, from 1,000 labels on 2, from 65,536 on 3.", default=None
+        "Levels of the tree, labels included; None: 1, from 1,000 labels on 2, from 65,536 labels on 3.", default=None
     )
-    beam: int = setting("Groups of a level that a document looks into.", default=10, at_least=1)
-    C: float = setting("How much a document on the wrong side costs.", default=1.0, above=0, below=np.inf)
-    weights: str = setting("How documents are weighted.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)
-    least_weight: float = setting("Weights nearer to 0 are left out.", default=0.05, at_least=0)
+    beam: int = setting("Number of groups per level that are kept for a document.", default=10, at_least=1)
+    C: float = setting("Cost of a document on the wrong side of the margin.", default=1.0, above=0, below=np.inf)
+    weights: str = setting("Weighting of terms in a document.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)
+    least_weight: float = setting("Weights of smaller magnitude are left out.", default=0.05, at_least=0)
     tol: float = setting("Largest violation of the optimality conditions.", default=0.1, above=0)
-    random_state: int = setting("Seed of the clustering and of the order of documents.", default=0, at_least=0)
+    random_state: int = setting("Random seed for the clustering and the order of documents.", default=0, at_least=0)
     n_jobs: int | None = setting(
         "Number of threads over classes, by default one for each core; results do not depend on it.", default=None
     )

@@ -32,11 +32,11 @@ class HingeModel(LinearAttributes, IteratedModel):
     generative = False
     poor_score = True
 
-    C: float = setting("How much a document on the wrong side costs.", default=1.0, above=0, below=np.inf)
-    weights: str = setting("How documents are weighted.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)
+    C: float = setting("Cost of a document on the wrong side of the margin.", default=1.0, above=0, below=np.inf)
+    weights: str = setting("Weighting of terms in a document.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)
     tol: float = setting("Largest violation of the optimality conditions.", default=1e-4, above=0)
-    max_iter: int = setting("Passes over the documents, at most.", default=1000, at_least=1)
-    random_state: int = setting("Seed of the order of documents.", default=0, at_least=0)
+    max_iter: int = setting("Maximum number of passes over the documents.", default=1000, at_least=1)
+    random_state: int = setting("Random seed for the order of documents.", default=0, at_least=0)
     n_jobs: int | None = setting(
         "Number of threads over classes, by default one for each core; results do not depend on it.", default=None
     )

@@ -59,7 +59,7 @@ class NBSVM(HingeModel):
     name = "nbsvm"
     title = "support vector machine on naive Bayes ratios"
 
-    alpha: float = setting("Added to every count of the ratio.", default=1.0, above=0)
+    alpha: float = setting("Additive smoothing of the counts in the ratio.", default=1.0, above=0)
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
@@ -94,7 +94,7 @@ class PowerRatio(LinearAttributes, DocumentsModel):
     generative = False
     poor_score = True
 
-    alpha: float = setting("Added to every sum of weights.", default=0.02, above=0)
+    alpha: float = setting("Additive smoothing of the sums in the ratio.", default=0.02, above=0)
     power: float = setting("Exponent of the log-count ratio; 1 is naive Bayes without a prior.", default=1.5, above=0)
     class_weight: Any = class_weight_setting()
 

@@ -54,8 +54,8 @@ class ShardedNBSVM(HingeModel):
     takes_vectors = False
     scorer_kinds = ("linear",)
 
-    alpha: float = setting("Added to every count of the ratio.", default=1.0, above=0)
-    shard_size: int = setting("Documents in a shard, on average.", default=8192, at_least=1)
+    alpha: float = setting("Additive smoothing of the counts in the ratio.", default=1.0, above=0)
+    shard_size: int = setting("Average number of documents in a shard.", default=8192, at_least=1)
     tol: float = setting("Largest violation of the optimality conditions.", default=1e-2, above=0)
 
     def learn(
