@@ -225,10 +225,12 @@ def grow_tree(own: Sparse, members: Members, weight: Floats, prior_cases: float)
     return parents, logs, np.log(state_prior(totals))
 
 
-def _co_occurrence(own: Sparse, weight: Floats) -> Floats:
+def _co_occurrence(present: Sparse, weight: Floats) -> Floats:
     """Total weight of documents with both of two features, for all pairs (k, k)."""
-    weighted = csr_array((own.data * np.repeat(weight, np.diff(own.indptr)), own.indices, own.indptr), own.shape)
-    together: Floats = (own.T @ weighted).toarray()
+    weighted = csr_array(
+        (present.data * np.repeat(weight, np.diff(present.indptr)), present.indices, present.indptr), present.shape
+    )
+    together: Floats = (present.T @ weighted).toarray()
     return together
 
 
@@ -250,12 +252,12 @@ def conditional_information(both: Floats, totals: Floats) -> Floats:
     return information / max(float(totals.sum()), 1e-300)
 
 
-def _cell(both: Floats, alone: Floats, total: float, own: bool, other: bool) -> Floats:
+def _cell(both: Floats, alone: Floats, total: float, present: bool, other_present: bool) -> Floats:
     """Weight of documents with given presence of feature i and of feature j (k, k)."""
-    if own:
-        cell = both if other else alone[:, None] - both
+    if present:
+        cell = both if other_present else alone[:, None] - both
     else:
-        cell = alone[None, :] - both if other else total - alone[:, None] - alone[None, :] + both
+        cell = alone[None, :] - both if other_present else total - alone[:, None] - alone[None, :] + both
     return np.maximum(cell, 0)  # rounding of fractional weights may give small negative numbers
 
 

@@ -54,8 +54,8 @@ class TextBuffer(Sequence[str]):
         row = range(len(self))[place]
         return self.blob[self.offsets[row] : self.offsets[row + 1]].tobytes().decode("utf-8", "replace")
 
-    def _slice(self, place: slice) -> TextBuffer:
-        rows = range(len(self))[place]
+    def _slice(self, selection: slice) -> TextBuffer:
+        rows = range(len(self))[selection]
         if rows.step != 1:
             return self.take(np.fromiter(rows, dtype=np.int64, count=len(rows)))
         encodings = {row - rows.start: name for row, name in self.encodings.items() if row in rows}

@@ -244,22 +244,22 @@ class _Reader:
         return self._array("<f4", (dim * 256,), "matrices"), min(width, dim)
 
 
-def _check_sizes(found: FastTextFile) -> None:
+def _check_sizes(file: FastTextFile) -> None:
     """Raise an error if the shapes of the matrices do not match the dictionary and the settings."""
-    settings, n_words = found.settings, len(found.words)
+    settings, n_words = file.settings, len(file.words)
     grams = settings["bucket"] if settings["maxn"] or settings["wordNgrams"] > 1 else 0
-    if found.kept is not None:
-        grams = 0 if not len(found.kept) else int(found.kept[:, 1].max()) + 1
-        if len(found.kept) and (found.kept.min() < 0 or int(found.kept[:, 0].max()) >= settings["bucket"]):
+    if file.kept is not None:
+        grams = 0 if not len(file.kept) else int(file.kept[:, 1].max()) + 1
+        if len(file.kept) and (file.kept.min() < 0 or int(file.kept[:, 0].max()) >= settings["bucket"]):
             raise BadModel("its list of kept n-grams does not fit; it is damaged, save it again")
-    n_outputs = len(found.labels) if found.supervised else 0
+    n_outputs = len(file.labels) if file.supervised else 0
     checks: list[tuple[Callable[[], bool], str]] = [
-        (lambda: found.input.shape[1] == found.output.shape[1] == settings["dim"], "columns"),
-        (lambda: found.input.shape[0] >= n_words + grams, "rows of its input"),
-        (lambda: not found.supervised or found.output.shape[0] == n_outputs, "rows of its output"),
+        (lambda: file.input.shape[1] == file.output.shape[1] == settings["dim"], "columns"),
+        (lambda: file.input.shape[0] >= n_words + grams, "rows of its input"),
+        (lambda: not file.supervised or file.output.shape[0] == n_outputs, "rows of its output"),
     ]
     for fits, what in checks:
         if not fits():
             raise BadModel(f"the {what} do not fit its dictionary and settings; it is damaged, save it again")
-    if found.supervised and not found.labels:
+    if file.supervised and not file.labels:
         raise BadModel("it has no labels; it is damaged, or was trained on a file without them")

@@ -339,11 +339,11 @@ def _ranges(begin: Ids, sizes: Ids) -> Ids:
     return np.asarray(np.arange(total) + np.repeat(begin - (ends - sizes), sizes))
 
 
-def _fill(found: Floats, places: _Places, ends: Ids) -> None:
+def _fill(leaf_scores: Floats, places: _Places, ends: Ids) -> None:
     """Write the score of each node to all leaves below it."""
     sizes = np.diff(ends)[places.nodes]
     columns = _ranges(ends[places.nodes], sizes)
-    found[np.repeat(places.documents, sizes), columns] = np.repeat(places.paths, sizes)
+    leaf_scores[np.repeat(places.documents, sizes), columns] = np.repeat(places.paths, sizes)
 
 
 def _is_best(places: _Places, beam: int) -> NDArray[np.bool_]:

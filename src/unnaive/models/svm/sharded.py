@@ -224,22 +224,22 @@ class ShardTask:
         compact = csr_array((Z.data, places[Z.indices], Z.indptr), shape=(Z.shape[0], len(columns)))
         return _Shard(compact, csr_array(documents.Y), documents.weight, columns, self.ratio(columns), n_jobs)
 
-    def _correct(self, shard: _Shard, mean: Hyperplanes, own: Hyperplanes, share: Floats) -> ShardSolution:
-        """The second round: correct the mean of the other shards, which is `mean` without this shard's `own` part."""
-        weights, bias, gain = np.zeros(own.weights.shape), np.zeros(len(share)), np.zeros(len(share))
+    def _correct(self, shard: _Shard, mean: Hyperplanes, shard_part: Hyperplanes, share: Floats) -> ShardSolution:
+        """The second round: correct the mean of the other shards, which is `mean` without `shard_part`."""
+        weights, bias, gain = np.zeros(shard_part.weights.shape), np.zeros(len(share)), np.zeros(len(share))
         rest = np.where(share < MOST_SHARE, 1 / np.maximum(1 - share, 1 - MOST_SHARE), 0.0)
         for first in range(0, len(share), CLASSES_AT_ONCE):
             classes = slice(first, min(first + CLASSES_AT_ONCE, len(share)))
             others = Hyperplanes(
-                (mean.weights[classes][:, shard.columns] - own.weights[classes]) * rest[classes, None],
-                (mean.bias[classes] - own.bias[classes]) * rest[classes],
+                (mean.weights[classes][:, shard.columns] - shard_part.weights[classes]) * rest[classes, None],
+                (mean.bias[classes] - shard_part.bias[classes]) * rest[classes],
             )
             corrected, bias[classes] = self._minimise(shard.with_scores(others, classes), classes)
             n_columns = len(shard.columns)
             weights[classes], gain[classes] = corrected[:, :n_columns], np.diagonal(corrected[:, n_columns:])
         gain *= share * rest
-        weights = weights * share[:, None] - own.weights * gain[:, None]
-        return ShardSolution(shard.columns, weights, bias * share - own.bias * gain, gain)
+        weights = weights * share[:, None] - shard_part.weights * gain[:, None]
+        return ShardSolution(shard.columns, weights, bias * share - shard_part.bias * gain, gain)
 
     def _minimise(self, shard: _Shard, classes: slice) -> tuple[Floats, Floats]:
         """Weights (n_classes, n_columns) and bias (n_classes,) of `classes` that minimise the squared hinge."""
