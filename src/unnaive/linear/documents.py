@@ -108,15 +108,15 @@ class CountRows:
 
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
         """By the scorer, if it need not score all classes."""
-        found = self.scorer.top_scores(csr_array(documents), 1)
-        return None if found is None else found.best(1)[:, 0]
+        top = self.scorer.top_scores(csr_array(documents), 1)
+        return None if top is None else top.best(1)[:, 0]
 
     def top_and_known(
         self, documents: Any, k: int, *, above: Floats | None = None, scale: float | None = None
     ) -> tuple[TopScores, NDArray[np.int64]] | None:
         """By the scorer, if it need not score all classes, and the sum of each row."""
-        found = self.scorer.top_scores(csr_array(documents), k, above=above, scale=scale)
-        return None if found is None else (found, self.known_terms(documents))
+        top = self.scorer.top_scores(csr_array(documents), k, above=above, scale=scale)
+        return None if top is None else (top, self.known_terms(documents))
 
     def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
         """Scores of a few rows, and the sum of each."""
@@ -181,8 +181,8 @@ class TextDocuments:
         """By the fused scorer if there is one, else by the scorer if it need not score all classes."""
         if self._fused:
             return self._fused.best(as_documents(documents, self.rule.fields))
-        found = self.top_and_known(documents, 1)
-        return None if found is None else found[0].best(1)[:, 0]
+        result = self.top_and_known(documents, 1)
+        return None if result is None else result[0].best(1)[:, 0]
 
     def top_and_known(
         self, documents: Any, k: int, *, above: Floats | None = None, scale: float | None = None
@@ -193,10 +193,10 @@ class TextDocuments:
         texts, parts, known = as_documents(documents, self.rule.fields), [], [np.zeros(0, np.int64)]
         for start in range(0, len(texts), CHUNK_TEXTS):
             X = self._counter.count(texts[start : start + CHUNK_TEXTS])
-            found = self.scorer.top_scores(X, k, above=above, scale=scale)
-            if found is None:
+            top = self.scorer.top_scores(X, k, above=above, scale=scale)
+            if top is None:
                 return None
-            parts.append(found)
+            parts.append(top)
             known.append(self._sum_known(X))
         return TopScores.joined(parts), np.concatenate(known)
 
@@ -232,11 +232,11 @@ class TextDocuments:
             row = csr_array(self._counter.count([document]))
             row.sort_indices()
             return ReadDocument(row, spans(shown_part(document), self.rule), self.term_names)
-        found = spans(document, self.rule)
-        ids = self.vocabulary.ids(term for _, _, term in found)
+        term_spans = spans(document, self.rule)
+        ids = self.vocabulary.ids(term for _, _, term in term_spans)
         columns, counts = np.unique(ids[ids >= 0], return_counts=True)
         row = csr_array((counts, columns, [0, len(columns)]), shape=(1, len(self.vocabulary)))
-        return ReadDocument(row, found, self.term_names)
+        return ReadDocument(row, term_spans, self.term_names)
 
     @property
     def fused(self) -> bool:
@@ -266,8 +266,8 @@ class TextDocuments:
     @lazy_property
     def _fused_tf_idf(self) -> TfIdfTextScorer | None:
         """The same for sums of models over tf-idf; None if there are none, or no kernel."""
-        found = self.scorer.tf_idf_parts() if BACKEND == "native" else None
-        return None if found is None else TfIdfTextScorer(self.rule, self.vocabulary, *found, threads=self.n_jobs)
+        parts = self.scorer.tf_idf_parts() if BACKEND == "native" else None
+        return None if parts is None else TfIdfTextScorer(self.rule, self.vocabulary, *parts, threads=self.n_jobs)
 
     def __getstate__(self) -> dict[str, Any]:
         """The fields to pickle, without the derived tables of the kernel."""

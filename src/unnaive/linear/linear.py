@@ -105,7 +105,7 @@ class Linear(Scorer):
         """(idf, weights term by term (n_terms, n_classes)) of a table over tf-idf; None for any other model."""
         weighting, offsets = self.weighting, (self.class_offset, self.term_offset)
         tf_idf = weighting.tf == "log" and weighting.norm is not None and weighting.idf is not None
-        if not tf_idf or issparse(self.sparse_weights) or any(one is not None for one in offsets):
+        if not tf_idf or issparse(self.sparse_weights) or any(offset is not None for offset in offsets):
             return None
         return np.ascontiguousarray(weighting.idf, np.float64), np.ascontiguousarray(self.sparse_weights.T)
 
@@ -136,8 +136,8 @@ class Linear(Scorer):
         return Contributions(float(base), features.data * values)
 
     def strongest_terms(self, chosen: int, frequency: Floats | None, limit: int) -> list[tuple[int, float]]:
-        """Ranked by mentions in a document of the class × value², which puts informative words before both rare and
-        frequent ones; by value alone where counts were not kept.
+        """Ranked by occurrences per document of the class × value², which puts informative words before both rare and
+        frequent ones; by value only if counts were not kept.
         """
         row = csr_array(self.sparse_weights[[chosen], :])
         columns = row.indices if row.nnz else np.arange(0)
@@ -234,7 +234,7 @@ def _shortest(numbers: Floats) -> NDArray[Any]:
 
 
 def _unpack_multiples(numbers: Any, step: Floats, shape: tuple[int, int]) -> Any:
-    """The inverse of `_pack_multiples`, of arrays that were held against their rules."""
+    """The inverse of `_pack_multiples`; the arrays must have passed `check_rules`."""
     if not issparse(numbers):
         return numbers * step[:, None]
     indices = numbers.indices.astype(np.int32 if max(numbers.nnz, shape[1]) < 1 << 31 else np.int64)

@@ -97,7 +97,7 @@ def probabilities(link: str, scores: Floats, *, exclusive: bool) -> Floats:
 def clear_lead(link: str, n_classes: int, p: float) -> float:
     """The lead of the best score over every other that guarantees a probability of at least p, for exclusive classes.
 
-    1 − p = Σ_other e^−lead / (1 + Σ_other e^−lead) < (n_classes − 1) e^−lead; ∞ where a lead does not tell.
+    1 − p = Σ_other e^−lead / (1 + Σ_other e^−lead) < (n_classes − 1) e^−lead; ∞ if a lead guarantees nothing.
 
     >>> round(clear_lead("softmax", 2, 1 - np.exp(-10)), 9), clear_lead("one-of-all", 2, 0.9)
     (10.0, inf)

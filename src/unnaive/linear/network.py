@@ -83,7 +83,11 @@ class Network:
         """
         rows = zip(self.nodes, self.states, self.parents, self.tables, strict=True)
         return {
-            name: {"states": list(states), "parents": [self.nodes[one] for one in parents], "table": table.tolist()}
+            name: {
+                "states": list(states),
+                "parents": [self.nodes[parent] for parent in parents],
+                "table": table.tolist(),
+            }
             for name, states, parents, table in rows
         }
 
@@ -105,10 +109,10 @@ class Network:
         <BLANKLINE>
         """
         names = plain_names(self.nodes)
-        states = [plain_names(own) for own in self.states]
+        states = [plain_names(node_states) for node_states in self.states]
         blocks = [f"// {' '.join(comment.split())}\n"] if comment else []
         blocks += [f"network {plain_names([name])[0]} {{\n}}\n"]
-        blocks += [_bif_variable(own, its) for own, its in zip(names, states, strict=True)]
+        blocks += [_bif_variable(node, node_states) for node, node_states in zip(names, states, strict=True)]
         blocks += [_bif_table(self, node, names, states) for node in range(len(names))]
         return "".join(blocks)
 
@@ -129,7 +133,7 @@ class Network:
         <BLANKLINE>
         """
         scopes = [(*parents, node) for node, parents in enumerate(self.parents)]
-        lines = ["BAYES", str(len(self.nodes)), _spaced(len(own) for own in self.states), str(len(scopes))]
+        lines = ["BAYES", str(len(self.nodes)), _spaced(len(states) for states in self.states), str(len(scopes))]
         lines += [_spaced((len(scope), *scope)) for scope in scopes]
         for table in self.tables:
             lines += ["", str(table.size), " " + _spaced(_number(value) for value in table.ravel())]
@@ -149,16 +153,19 @@ def mixture_network(networks: Sequence[Network], name: str = "member") -> Networ
     (('member', 'heads'), 0.5, 0.375)
     """
     first = networks[0]
-    if any((one.nodes, one.parents, one.states) != (first.nodes, first.parents, first.states) for one in networks):
+    if any(
+        (network.nodes, network.parents, network.states) != (first.nodes, first.parents, first.states)
+        for network in networks
+    ):
         raise BadData("networks of other nodes or parents cannot be mixed; write each by itself")
     while name in first.nodes:
         name += "'"
     parents: list[tuple[int, ...]] = [()]
     tables = [np.full(len(networks), 1 / len(networks))]
-    for node, own in enumerate(first.parents):
-        versions = [one.tables[node] for one in networks]
+    for node, node_parents in enumerate(first.parents):
+        versions = [network.tables[node] for network in networks]
         same = all(np.array_equal(table, versions[0]) for table in versions)
-        moved = tuple(parent + 1 for parent in own)
+        moved = tuple(parent + 1 for parent in node_parents)
         parents.append(moved if same else (*moved, 0))
         tables.append(versions[0] if same else np.stack(versions, axis=-2))
     states = (tuple(f"member{number}" for number in range(1, len(networks) + 1)), *first.states)
@@ -191,7 +198,7 @@ def plain_names(names: Sequence[str]) -> list[str]:
     for name in names:
         base = re.sub(r"^(?=\d)|\W", "_", name) or "_"
         tries = (base if number == 1 else f"{base}_{number}" for number in range(1, len(names) + 2))
-        plain.append(next(one for one in tries if one not in taken))
+        plain.append(next(candidate for candidate in tries if candidate not in taken))
         taken.add(plain[-1])
     return plain
 

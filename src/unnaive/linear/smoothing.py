@@ -133,19 +133,19 @@ class JelinekMercer:
     def multinomial_log_prob(self, counts: Counts) -> LogTable:
         """On unseen cells β p(t|D); seen cells hold log 1 + (1−β) p_ml / (β p(t|D))."""
         seen, totals = counts.class_terms, counts.class_totals
-        own = (1 - self.beta) * seen.data / _by_cell(seen, totals)
+        class_part = (1 - self.beta) * seen.data / _by_cell(seen, totals)
         corpus = self.beta * counts.terms / _positive(counts.total)
         of_class = np.where(totals > 0, np.log(self.beta), 0.0)
-        return _table(seen, np.log1p(own / corpus[seen.indices]), of_class, _log_or_zero(corpus / self.beta))
+        return _table(seen, np.log1p(class_part / corpus[seen.indices]), of_class, _log_or_zero(corpus / self.beta))
 
     def rest_log_prob(self, counts: Counts) -> LogTable:
         """N_•k ((1−β)/(N − N_i•) + β/N) on unseen cells, which splits into a class part and a term part."""
         seen, rest = counts.class_terms, np.maximum(counts.total - counts.class_totals, 0)
-        own = np.where(rest > 0, (1 - self.beta) / _positive(rest), 0.0)
+        rest_part = np.where(rest > 0, (1 - self.beta) / _positive(rest), 0.0)
         corpus = np.where(rest > 0, self.beta, 1.0) / _positive(counts.total)
-        # (own (N_•k − N_ik) + corpus N_•k) / (N_•k (own + corpus))
-        share = seen.data / counts.terms[seen.indices] * _by_cell(seen, own / (own + corpus))
-        return _table(seen, np.log1p(-share), np.log(own + corpus), _log_or_zero(counts.terms))
+        # (rest_part (N_•k − N_ik) + corpus N_•k) / (N_•k (rest_part + corpus))
+        share = seen.data / counts.terms[seen.indices] * _by_cell(seen, rest_part / (rest_part + corpus))
+        return _table(seen, np.log1p(-share), np.log(rest_part + corpus), _log_or_zero(counts.terms))
 
     def bernoulli_prob(self, df: Any, docs: Any, corpus_df: Any, corpus_docs: Any) -> Any:
         """(1−β) df/docs + β corpus_df/corpus_docs."""
@@ -186,8 +186,8 @@ class AbsoluteDiscount:
         corpus = counts.terms / _positive(counts.total)
         taken = _row_sums(seen, np.minimum(seen.data, self.discount))
         reserve = np.where(totals > 0, taken / _positive(totals), 1.0)
-        own = np.maximum(seen.data - self.discount, 0) / _by_cell(seen, totals)
-        ratio = own / (_by_cell(seen, reserve) * corpus[seen.indices])
+        class_part = np.maximum(seen.data - self.discount, 0) / _by_cell(seen, totals)
+        ratio = class_part / (_by_cell(seen, reserve) * corpus[seen.indices])
         return _table(seen, np.log1p(ratio), np.log(reserve), _log_or_zero(corpus))
 
     def rest_log_prob(self, counts: Counts) -> LogTable:

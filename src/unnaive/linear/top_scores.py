@@ -54,13 +54,13 @@ class TopScores:
     @classmethod
     def joined(cls, parts: Sequence[TopScores]) -> TopScores:
         """Concatenate several parts of the documents."""
-        sizes = [np.diff(one.starts) for one in parts]
+        sizes = [np.diff(part.starts) for part in parts]
         none = np.zeros(0, np.int64)
         return cls(
             row_starts(np.concatenate([none, *sizes])),
-            np.concatenate([none, *(one.classes for one in parts)]),
-            np.concatenate([np.zeros(0), *(one.scores for one in parts)]),
-            np.concatenate([np.zeros(0), *(one.log_total for one in parts)]),
+            np.concatenate([none, *(part.classes for part in parts)]),
+            np.concatenate([np.zeros(0), *(part.scores for part in parts)]),
+            np.concatenate([np.zeros(0), *(part.log_total for part in parts)]),
         )
 
     def __len__(self) -> int:
@@ -89,7 +89,7 @@ class TopScores:
 
 
 def row_starts(sizes: NDArray[np.int64]) -> Ids:
-    """Where rows of these sizes begin, and the last ends.
+    """The start of each row of these sizes, and the end of the last.
 
     >>> row_starts(np.array([2, 0, 1]))
     array([0, 2, 2, 3])

@@ -73,8 +73,8 @@ class Blend(Scorer):
         arrays: dict[str, NDArray[Any]] = {}
         settings: dict[str, Any] = {"share": self.share}
         for name, part in (("gate", self.gate), ("centroids", self.centroids)):
-            own, settings[name] = part.to_arrays()
-            arrays |= {f"{name}.{key}": value for key, value in own.items()}
+            part_arrays, settings[name] = part.to_arrays()
+            arrays |= {f"{name}.{key}": value for key, value in part_arrays.items()}
         return arrays, settings
 
     @classmethod
@@ -125,5 +125,5 @@ class OrBlend(DocumentsModel):
 
 def _part(kind: type[Linear], arrays: dict[str, NDArray[Any]], settings: Any, name: str) -> Linear:
     start = f"{name}."
-    own = {key.removeprefix(start): value for key, value in arrays.items() if key.startswith(start)}
-    return kind.from_arrays(own, settings[name])
+    part_arrays = {key.removeprefix(start): value for key, value in arrays.items() if key.startswith(start)}
+    return kind.from_arrays(part_arrays, settings[name])

@@ -200,7 +200,7 @@ class DiagnosticMixture(DocumentsModel, HasNetwork):
         for terms, cases in report_classes(problems, n_problems, progress, self.name):
             tables = ProbabilityTables(cases, self.alpha)
             chosen = choose_members(tables, self.members, self.parents, report)
-            mixtures.append(tuple(DiagnosticNetwork(terms[list(own)], tables.table(own)) for own in chosen))
+            mixtures.append(tuple(DiagnosticNetwork(terms[list(members)], tables.table(members)) for members in chosen))
         return DiagnosticNetworks(tuple(mixtures), int(X.shape[1]), LINK_OF_SCHEME[scheme])
 
 
@@ -230,8 +230,10 @@ class ProbabilityTables:
         """P(state of the case | its code), each estimated without one of its documents (n_cases,)."""
         cells, states = self._cells(codes, size), self.cases.states
         single = np.minimum(self.cases.weight, 1.0)
-        own, others = cells[codes, states] - single, cells.sum(axis=1)[codes] - single
-        chance: Floats = (np.maximum(own, 0) + self.alpha * self.prior[states]) / (np.maximum(others, 0) + self.alpha)
+        same_state, others = cells[codes, states] - single, cells.sum(axis=1)[codes] - single
+        chance: Floats = (np.maximum(same_state, 0) + self.alpha * self.prior[states]) / (
+            np.maximum(others, 0) + self.alpha
+        )
         return chance
 
     def _cells(self, codes: Ids, size: int) -> Floats:

@@ -120,7 +120,7 @@ class Model(Settings, Protocol):
         return ClassCost()
 
     def expected_work(self, size: DataSize, token_rule: TokenRule | None) -> tuple[float, float]:
-        """Seconds of putting documents in order, and of all that learning takes; 0 where that is not known."""
+        """Expected seconds of sorting the documents, and of the whole training; 0 if unknown."""
         return 0.0, 0.0
 
     def relearn(

@@ -205,7 +205,7 @@ class ComplementNB(_NaiveBayes):
     name = "complement"
     title = "complement naive Bayes"
 
-    alpha: float = setting("Added to every count.", default=1.0, above=0, below=np.inf)
+    alpha: float = setting("Additive smoothing of the counts.", default=1.0, above=0, below=np.inf)
     norm: bool = setting("Divide the weights of each class by Σ_t |log p(t|c̄)|.", default=False)
     fit_prior: bool = setting("Add class priors learnt from the data; False, as published, adds none.", default=False)
 

@@ -77,9 +77,9 @@ class NaiveBayesEM(IteratedModel):
         weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
         if not exclusive or self.unlabelled_weight == 0 or not (weight[~labelled] > 0).any():
             rows = np.flatnonzero(labelled | (not exclusive))
-            given = None if sample_weight is None else weight[rows]
+            row_weight = None if sample_weight is None else weight[rows]
             plain = MultinomialNB(alpha=self.alpha, fit_prior=self.fit_prior)
-            return plain.rule(Counts.of(X[rows], Y[rows], given), exclusive=exclusive)
+            return plain.rule(Counts.of(X[rows], Y[rows], row_weight), exclusive=exclusive)
         refuse_full_table(Y.shape[1], X.shape[1], "EM")
         inside, outside = np.flatnonzero(labelled), np.flatnonzero(~labelled)
         return self._iterate(X[inside], Y[inside], weight[inside], X[outside], weight[outside], progress)
@@ -102,8 +102,10 @@ class NaiveBayesEM(IteratedModel):
             joint = others @ table.T + prior
             whole = logsumexp(joint, axis=1)
             with np.errstate(invalid="ignore"):
-                own = float((own_terms * table).sum() + (own_docs * np.where(own_docs > 0, prior, 0.0)).sum())
-            objective = own + float(mass @ whole) + self.alpha * float(table.sum())
+                log_likelihood = float(
+                    (own_terms * table).sum() + (own_docs * np.where(own_docs > 0, prior, 0.0)).sum()
+                )
+            objective = log_likelihood + float(mass @ whole) + self.alpha * float(table.sum())
             if progress is not None:
                 progress("em", {"iteration": iteration, "max_iter": self.max_iter, "objective": objective})
             if objective - before <= self.tol * abs(objective):

@@ -126,7 +126,7 @@ class NearestNeighbours(UnweightedDocumentsModel):
     generative = False
 
     k: int = setting("Number of neighbours that vote.", default=30, at_least=1)
-    weights: str = setting("How documents are weighted.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)
+    weights: str = setting("Weighting of terms in a document.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,

@@ -83,13 +83,13 @@ class Estimates:
         `prior_cases` pseudo-counts shrink P(feature | …) towards P(feature).
         """
         inside = [cases.states == state for state in range(cases.n_states)]
-        own = cases.rows.astype(np.float64)
-        both = np.stack([(own[rows].T * cases.weight[rows]) @ own[rows] for rows in inside])  # (states, k, k)
+        values = cases.rows.astype(np.float64)
+        both = np.stack([(values[rows].T * cases.weight[rows]) @ values[rows] for rows in inside])  # (states, k, k)
         totals, single = cases.totals, np.diagonal(both, axis1=1, axis2=2)
         share = np.clip((single.sum(axis=0) + 1) / (totals.sum() + 2), 1e-12, 1 - 1e-12)  # (k,)
-        given = np.stack([totals[:, None] - single, single], axis=2)[:, None]  # other absent, present
+        parent_totals = np.stack([totals[:, None] - single, single], axis=2)[:, None]  # other absent, present
         present = np.stack([single[:, :, None] - both, both], axis=3)
-        p = (np.maximum(present, 0) + prior_cases * share[:, None, None]) / (np.maximum(given, 0) + prior_cases)
+        p = (np.maximum(present, 0) + prior_cases * share[:, None, None]) / (np.maximum(parent_totals, 0) + prior_cases)
         q = (single + prior_cases * share) / (totals[:, None] + prior_cases)
         prior = np.log((totals + 1) / (totals.sum() + len(totals)))
         return cls(np.log(np.stack([1 - p, p], axis=4)), np.log(np.stack([1 - q, q], axis=2)), prior)
@@ -106,9 +106,9 @@ class SuperParentFold:
 
     def __init__(self, cases: DistinctCases, weight: Floats, prior_cases: float) -> None:
         self.estimates = Estimates.of(replace(cases, weight=cases.weight - weight), prior_cases)
-        own = weight > 0
-        self.weight, self.states = weight[own], cases.states[own]
-        self.values = cases.rows[own].astype(np.int64)
+        used = weight > 0
+        self.weight, self.states = weight[used], cases.states[used]
+        self.values = cases.rows[used].astype(np.int64)
         k = self.values.shape[1]
         self.without = np.stack([self.estimates.alone[:, i, self.values[:, i]].T for i in range(k)])  # (k, n, states)
         self.scores = self.estimates.prior + self.without.sum(axis=0)

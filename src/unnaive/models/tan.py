@@ -77,16 +77,16 @@ class FeatureTrees(Scorer):
 
         log P(a | b) = l00 + a(l01 − l00) + b(l10 − l00) + ab(l11 − l10 − l01 + l00): a sparse product for each part.
         """
-        own = presence(X[:, self.terms[tree]])
+        present = presence(X[:, self.terms[tree]])
         parents = self.parents[tree]
         dependent = parents >= 0
         table = self.logs[tree]
-        neither, one, other = table[:, :, 0, 0], table[:, :, 0, 1], table[:, :, 1, 0]
-        weight = one - neither
-        np.add.at(weight.T, parents[dependent], (other - neither)[:, dependent].T)
-        pairs = (table[:, :, 1, 1] - other - one + neither)[:, dependent]
-        both = own[:, np.flatnonzero(dependent)].multiply(own[:, parents[dependent]])
-        joint: Floats = own @ weight.T + csr_array(both) @ pairs.T + (self.prior[tree] + neither.sum(axis=1))
+        neither, child_only, parent_only = table[:, :, 0, 0], table[:, :, 0, 1], table[:, :, 1, 0]
+        weight = child_only - neither
+        np.add.at(weight.T, parents[dependent], (parent_only - neither)[:, dependent].T)
+        pairs = (table[:, :, 1, 1] - parent_only - child_only + neither)[:, dependent]
+        both = present[:, np.flatnonzero(dependent)].multiply(present[:, parents[dependent]])
+        joint: Floats = present @ weight.T + csr_array(both) @ pairs.T + (self.prior[tree] + neither.sum(axis=1))
         return joint
 
     def network(self, chosen: int, terms: Sequence[str], classes: Sequence[str], member: int = 0) -> Network:
@@ -225,10 +225,12 @@ def grow_tree(own: Sparse, members: Members, weight: Floats, prior_cases: float)
     return parents, logs, np.log(state_prior(totals))
 
 
-def _co_occurrence(own: Sparse, weight: Floats) -> Floats:
+def _co_occurrence(present: Sparse, weight: Floats) -> Floats:
     """Total weight of documents with both of two features, for all pairs (k, k)."""
-    weighted = csr_array((own.data * np.repeat(weight, np.diff(own.indptr)), own.indices, own.indptr), own.shape)
-    together: Floats = (own.T @ weighted).toarray()
+    weighted = csr_array(
+        (present.data * np.repeat(weight, np.diff(present.indptr)), present.indices, present.indptr), present.shape
+    )
+    together: Floats = (present.T @ weighted).toarray()
     return together
 
 
@@ -242,20 +244,20 @@ def conditional_information(both: Floats, totals: Floats) -> Floats:
     for with_both, total in zip(both, totals, strict=True):
         if total > 0:
             alone = np.diagonal(with_both)
-            for own, one in ((True, alone), (False, total - alone)):
-                for other, two in ((True, alone), (False, total - alone)):
-                    cell = _cell(with_both, alone, total, own, other)
-                    expected = np.outer(one, two) / total
+            for is_present, feature_counts in ((True, alone), (False, total - alone)):
+                for other_present, other_counts in ((True, alone), (False, total - alone)):
+                    cell = _cell(with_both, alone, total, is_present, other_present)
+                    expected = np.outer(feature_counts, other_counts) / total
                     information += xlogy(cell, np.divide(cell, expected, out=np.ones_like(cell), where=expected > 0))
     return information / max(float(totals.sum()), 1e-300)
 
 
-def _cell(both: Floats, alone: Floats, total: float, own: bool, other: bool) -> Floats:
+def _cell(both: Floats, alone: Floats, total: float, present: bool, other_present: bool) -> Floats:
     """Weight of documents with given presence of feature i and of feature j (k, k)."""
-    if own:
-        cell = both if other else alone[:, None] - both
+    if present:
+        cell = both if other_present else alone[:, None] - both
     else:
-        cell = alone[None, :] - both if other else total - alone[:, None] - alone[None, :] + both
+        cell = alone[None, :] - both if other_present else total - alone[:, None] - alone[None, :] + both
     return np.maximum(cell, 0)  # rounding of fractional weights may give small negative numbers
 
 
@@ -289,7 +291,7 @@ def _conditionals(both: Floats, totals: Floats, parents: Ids, prior_cases: float
     over = np.where(root, 0.0, alone[:, parents])
     with_both = np.where(root, 0.0, both[:, k, parents])
     present = np.stack([alone - with_both, with_both], axis=2)  # own present, by state of the parent
-    given = np.stack([totals[:, None] - over, over], axis=2)
+    parent_counts = np.stack([totals[:, None] - over, over], axis=2)
     share = np.clip((alone.sum(axis=0) + 1) / (totals.sum() + 2), 1e-12, 1 - 1e-12)
-    p = (present + prior_cases * share[:, None]) / (given + prior_cases)
+    p = (present + prior_cases * share[:, None]) / (parent_counts + prior_cases)
     return np.stack([1 - p, p], axis=3)

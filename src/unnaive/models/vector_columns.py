@@ -1,4 +1,4 @@
-"""Vectors as further columns beside weighted words, for linear models; what is learnt of them folds into the terms."""
+"""Vectors as further columns beside weighted words, for linear models; their weights are folded into the terms."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from unnaive.models.auto.vector_view import Vectors, VectorView, round_weights
 
 @dataclass(frozen=True, eq=False)
 class VectorColumns:
-    """Standardised vectors of documents, divided by √n_dims: about as long as rows of tf-idf are.
+    """Standardised vectors of documents, divided by √n_dims, which makes them about as long as rows of tf-idf.
 
     words    the columns that are words (n_words,)
-    views    what the columns are made of, and how
-    n_terms  the number of all columns of documents
+    views    the vectors, each with the view that standardises it
+    n_terms  the number of columns of documents
     """
 
     words: Ids
@@ -34,20 +34,20 @@ class VectorColumns:
     def of(
         cls, X: Sparse, active: Ids | None, vectors: Sequence[Vectors], weight: Floats | None = None
     ) -> VectorColumns:
-        """From training documents X (n_docs, n_terms), of whose columns `active` are words, with None all."""
+        """Fit on training documents X (n_docs, n_terms); the columns `active` are words, all of them if None."""
         seen = document_frequency(X) > 0
         words = np.flatnonzero(seen) if active is None else active[seen[active]]
-        views = tuple((one, VectorView.of(take_columns(X, one.columns), one, weight)) for one in vectors)
+        views = tuple((item, VectorView.of(take_columns(X, item.columns), item, weight)) for item in vectors)
         return cls(words, views, X.shape[1])
 
     def beside(self, Z: Sparse, X: Sparse) -> Sparse:
-        """Weighted words Z (n_docs, n_words) of documents X (n_docs, n_terms) with the vectors behind them."""
-        rows = [view.rows(take_columns(X, one.columns)) / np.sqrt(one.n_dims) for one, view in self.views]
+        """Append the vectors of documents X (n_docs, n_terms) to their weighted words Z (n_docs, n_words)."""
+        rows = [view.rows(take_columns(X, item.columns)) / np.sqrt(item.n_dims) for item, view in self.views]
         return csr_array(hstack([Z, *rows], format="csr", dtype=np.float64))
 
     def without_scale(self, scale: Floats) -> Floats:
-        """Factors (n_classes, n_words) of words, with 1 for the numbers of vectors."""
-        return np.hstack([scale, np.ones((len(scale), sum(one.n_dims for one, _ in self.views)))])
+        """The factors of words (n_classes, n_words), extended by 1 for every column of vectors."""
+        return np.hstack([scale, np.ones((len(scale), sum(item.n_dims for item, _ in self.views)))])
 
     def fold(self, linear: Linear) -> Pool:
         """The scorer over all terms, from weights over words and vectors."""
@@ -55,10 +55,10 @@ class VectorColumns:
         nothing = np.zeros(len(bias))
         words = Linear(weights[:, :at], nothing, weighting=linear.weighting, link=linear.link)
         parts = [(self.words, words)] if at else []
-        for one, view in self.views:
-            own = weights[:, at : at + one.n_dims] / np.sqrt(one.n_dims)
-            table, offset = view.fold((own, nothing))
-            table, step = round_weights(table) if isinstance(one, TermVectors) else (table, None)
-            parts.append((one.columns, Linear(table, nothing, weighting=view.weighting, link=linear.link, step=step)))
-            bias, at = bias + offset, at + one.n_dims
+        for item, view in self.views:
+            view_weights = weights[:, at : at + item.n_dims] / np.sqrt(item.n_dims)
+            table, offset = view.fold((view_weights, nothing))
+            table, step = round_weights(table) if isinstance(item, TermVectors) else (table, None)
+            parts.append((item.columns, Linear(table, nothing, weighting=view.weighting, link=linear.link, step=step)))
+            bias, at = bias + offset, at + item.n_dims
         return Pool(tuple(parts), bias, self.n_terms, linear.link)

@@ -41,13 +41,13 @@ class WordClusterNB(CountsModel):
     title = "naive Bayes on word clusters"
     poor_score = True
 
-    clusters: int = setting("Clusters, at most.", default=200, at_least=1)
+    clusters: int = setting("Maximum number of clusters.", default=200, at_least=1)
     terms: int | None = setting(
         "Number of terms to cluster, by information gain; None for all.",
         default=None,
         at_least=1,
     )
-    alpha: float = setting("Added to the count of every cluster.", default=1.0, above=0, below=np.inf)
+    alpha: float = setting("Additive smoothing of the counts of clusters.", default=1.0, above=0, below=np.inf)
     scheme: str | None = scheme_setting()
     class_weight: Any = class_weight_setting()
 

@@ -20,9 +20,9 @@ try:
 except ImportError as error:
     _CAUSE = str(error)
 
-KEPT_PAGES = 16 << 20  # bytes that the kernel may keep for its next tables where memory is limited
+KEPT_PAGES = 16 << 20  # bytes that the kernel may keep for its next tables if memory is limited
 MOST_THREADS = 1024
-THREADS = "UNNAIVE_THREADS"  # in the environment: threads of everything that is not told otherwise
+THREADS = "UNNAIVE_THREADS"  # environment variable: the default number of threads
 BACKEND = "reference" if kernel is None else "native"
 
 
@@ -36,7 +36,7 @@ def _warn_once() -> None:
 
 
 def engine_kind(backend: str | None) -> str:
-    """ "native" or "reference": what was asked for, else what there is, with one warning if it is the slow one."""
+    """ "native" or "reference": `backend` if given, otherwise the one available; warns once if it is the slow one."""
     if backend is None:
         if BACKEND == "reference":
             _warn_once()
@@ -49,9 +49,9 @@ def engine_kind(backend: str | None) -> str:
 
 @contextmanager
 def few_kept_pages() -> Iterator[None]:
-    """Inside, the kernel gives most of the memory of tables that it no longer needs back to the system at once.
+    """Inside this context, the kernel returns most of the memory of old tables to the system at once.
 
-    Otherwise it keeps up to 96 MB for the next tables, since new pages cost time; they count as memory of the program.
+    Otherwise it keeps up to 96 MB for the next tables, because new pages cost time.
     """
     if kernel is None:
         yield
@@ -64,7 +64,7 @@ def few_kept_pages() -> Iterator[None]:
 
 
 def thread_count(threads: int | None) -> int:
-    """`threads`; for None what UNNAIVE_THREADS says, as --threads does; else, and for −1, all the cores there are."""
+    """`threads` if given; for None the value of UNNAIVE_THREADS if set; otherwise, and for −1, the number of cores."""
     if threads is None and os.environ.get(THREADS, "").strip():
         word = os.environ[THREADS].strip()
         if not word.isdecimal() or not 1 <= int(word) <= MOST_THREADS:

@@ -1,4 +1,4 @@
-"""Texts from any container → something that can be counted: a sequence of str, or one UTF-8 buffer without a copy."""
+"""Texts from any container → a sequence of str, or one UTF-8 buffer without a copy, ready to be counted."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from unnaive.base.errors import BadData, count_noun
 from unnaive.base.lazy import lazy_property
 from unnaive.text.backend import kernel
 
-LARGEST_TEXT = 2**32 - 4  # bytes: counts of one text then fit 32 bits
-TABLES = ("DataFrame", "LazyFrame", "Table", "RecordBatch")  # of pandas, polars and Arrow
+LARGEST_TEXT = 2**32 - 4  # bytes; the counts of one text then fit 32 bits
+TABLES = ("DataFrame", "LazyFrame", "Table", "RecordBatch")  # table types of pandas, polars and Arrow
 
 
 class TextBuffer(Sequence[str]):
     """A sequence of str over one UTF-8 blob and n + 1 offsets; slices share the blob.
 
-    `encodings` tells, for texts that were read from files that are not UTF-8, what they were decoded with.
+    `encodings` maps rows to encodings, for texts that were read from files that are not UTF-8.
 
     >>> texts = TextBuffer.of(["ab", "çd", ""])
     >>> texts[1], len(texts[1:]), list(texts[-2:])
@@ -35,7 +35,7 @@ class TextBuffer(Sequence[str]):
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> TextBuffer:
-        """The texts, copied into one buffer; lone surrogates become U+FFFD."""
+        """Copy the texts into one buffer; lone surrogates become U+FFFD."""
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
         offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
         np.cumsum([len(text) for text in encoded], out=offsets[1:])
@@ -54,8 +54,8 @@ class TextBuffer(Sequence[str]):
         row = range(len(self))[place]
         return self.blob[self.offsets[row] : self.offsets[row + 1]].tobytes().decode("utf-8", "replace")
 
-    def _slice(self, place: slice) -> TextBuffer:
-        rows = range(len(self))[place]
+    def _slice(self, selection: slice) -> TextBuffer:
+        rows = range(len(self))[selection]
         if rows.step != 1:
             return self.take(np.fromiter(rows, dtype=np.int64, count=len(rows)))
         encodings = {row - rows.start: name for row, name in self.encodings.items() if row in rows}
@@ -72,7 +72,7 @@ class TextBuffer(Sequence[str]):
         return TextBuffer(blob, offsets, encodings)
 
     def with_texts(self, texts: dict[int, str]) -> TextBuffer:
-        """The buffer with some texts exchanged, by row in ascending order; what lies between is copied in one go.
+        """A copy with some texts replaced; `texts` maps rows, in ascending order, to the new texts.
 
         >>> list(TextBuffer.of(["ab", "cd", "ef"]).with_texts({1: "long"}))
         ['ab', 'long', 'ef']
@@ -88,12 +88,12 @@ class TextBuffer(Sequence[str]):
         return TextBuffer(np.concatenate(parts), offsets, self.encodings)
 
     def count_empty(self) -> int:
-        """How many texts have no character."""
+        """The number of empty texts."""
         return int(np.count_nonzero(np.diff(self.offsets) == 0))
 
     @property
     def chunks(self) -> Sequence[TextBuffer]:
-        """The texts in buffers that are there already: what can take them one by one needs no buffer of all."""
+        """The buffers that hold the texts; processing them one by one avoids copying all texts into one."""
         return (self,)
 
     def __iter__(self) -> Iterator[str]:
@@ -115,7 +115,7 @@ class TextBuffer(Sequence[str]):
 
 
 class TextChunks(TextBuffer):
-    """The texts of several buffers one after another; they are copied into one only when someone asks for it.
+    """The texts of several buffers in sequence; they are copied into one buffer only on demand.
 
     >>> texts = TextChunks([TextBuffer.of(["ab"]), TextBuffer.of(["", "çd"])])
     >>> len(texts), texts[2], len(texts.chunks), texts.count_empty()
@@ -144,7 +144,7 @@ class TextChunks(TextBuffer):
 
     @lazy_property
     def offsets(self) -> NDArray[np.int64]:  # type: ignore[override]
-        """Where each text starts, and the last ends."""
+        """The start of each text, and the end of the last."""
         sizes = [np.zeros(1, np.int64), *(np.diff(chunk.offsets) for chunk in self._chunks)]
         return np.cumsum(np.concatenate(sizes))
 
@@ -158,7 +158,7 @@ Texts = Sequence[str]
 def as_texts(values: Any) -> list[str] | tuple[str, ...] | TextBuffer:
     """The texts of a list, tuple, numpy array, pandas or polars Series, Arrow array, or other sequence.
 
-    A missing text is an error that names its position, and so is anything that is not a str.
+    A missing text, or a value that is not a str, raises an error that names its position.
 
     >>> as_texts(["good ball", None])
     Traceback (most recent call last):
@@ -191,7 +191,7 @@ def _check_items(values: Sequence[Any]) -> None:
 
 
 def _unpacked(values: Any) -> list[Any] | TextBuffer:
-    """Containers that know better ways than iteration."""
+    """The texts of a container that is not a list, without iteration where the container allows it."""
     module = type(values).__module__.partition(".")[0]
     if type(values).__name__ in TABLES:
         return _unpacked(_only_column(values, module))
@@ -211,7 +211,7 @@ def _unpacked(values: Any) -> list[Any] | TextBuffer:
 
 
 def _only_column(table: Any, module: str) -> Any:
-    """The one column of a table; an error if it has several, or cannot be read without running a query."""
+    """The only column of a table; an error if it has several, or cannot be read without running a query."""
     shape = getattr(table, "shape", (0, 0))
     if len(shape) != 2 or shape[1] != 1:
         raise BadData(f"texts came as a {module} {type(table).__name__} of several columns; give one column of it")
@@ -226,7 +226,7 @@ def _from_pandas(values: Any) -> list[Any] | TextBuffer:
 
 
 def _from_arrow(values: Any) -> list[Any] | TextBuffer:
-    """The buffers of a string array, shared where it is in one chunk."""
+    """The texts of an Arrow string array, without a copy where possible."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(values.type) or str(values.type) == "string_view":

@@ -1,7 +1,7 @@
-"""Character n-grams, counted natively through the chunks or words that they are cut from.
+"""Character n-grams, counted natively through the chunks or words (units) that they are cut from.
 
-X_grams = X_units · G, where row u of G holds the grams of unit u. So the kernel counts units, each distinct one is
-taken apart once, and a document's grams are the sum of its units' grams. tokens.py is the specification.
+X_grams = X_units · G, where row u of G has the n-grams of unit u. The kernel counts units, cuts each distinct unit
+once, and sums the n-grams of a document's units. tokens.py is the specification.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from unnaive.text.sections import shared_fields
 from unnaive.text.tokens import BORDERS, GRAM, TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
-REMEMBERED = 1 << 20  # distinct units whose grams are kept from call to call,
-REMEMBERED_CELLS = 1 << 26  # and how many grams they may have in all
-KernelRows = tuple[Any, Any, Any]  # counts, ids, where rows end
+REMEMBERED = 1 << 20  # distinct units whose n-grams are cached between calls
+REMEMBERED_CELLS = 1 << 26  # most n-grams of all cached units
+KernelRows = tuple[Any, Any, Any]  # counts, ids, row offsets
 NO_CELLS = np.zeros(0, np.int32)
 
 
 class MixedRows:
-    """What the kernel knows of some documents: rows of units, the grams to cut them into, and rows of word terms."""
+    """Documents in the kernel: rows of units, the table that cuts them into n-grams, and rows of word terms."""
 
     def __init__(self, grams: Any, units: KernelRows, words: tuple[Any, Any, Any, Any]) -> None:
         self.grams, self.units, self.words = grams, units, words
 
 
 class CharacterEngine:
-    """Columns of character grams, and with analyzer "both" of word terms too: those of a call come first.
+    """Counts character n-grams, and with analyzer "both" also word terms; in every call word terms come first.
 
     `make` builds the engine that counts word terms by a rule.
     """
@@ -54,7 +54,7 @@ class CharacterEngine:
             known = np.flatnonzero(~is_gram)
             self._term_engine = make(replace(rule, analyzer="word"), vocabulary.take(known))
             self._term_columns = known.astype(np.int32)
-        self._lock = fork_safe_lock()  # units are remembered while counting, also when the vocabulary is fixed
+        self._lock = fork_safe_lock()  # counting caches units, even if the vocabulary is fixed
         self._unit_engine = self._make_unit_engine()
 
     def __len__(self) -> int:
@@ -71,22 +71,22 @@ class CharacterEngine:
             return self._parts[0]
 
     def count(self, texts: Texts, grow: bool) -> KernelRows:
-        """(counts, ids, where rows end) of the texts; ids ascend in each row."""
+        """(counts, ids, row offsets) of the texts; ids ascend in each row."""
         return self.use(texts, grow, lambda rows: rows.grams.join(rows.units, rows.words, len(self), self.threads))  # type: ignore[no-any-return]
 
     def count_with_units(self, texts: Texts) -> tuple[KernelRows, GramUnits]:
-        """The same with a growing vocabulary, and what the grams were cut from."""
+        """`count` with a growing vocabulary, and the units that the n-grams were cut from."""
 
         def work(rows: MixedRows) -> tuple[KernelRows, GramUnits]:
             counts, ids, ends = rows.units
-            found = csr_array((counts, ids, ends), shape=(len(ends) - 1, len(self._unit_engine)))
-            units = GramUnits(self._unit_engine.vocabulary(), found, self._kind)
+            X = csr_array((counts, ids, ends), shape=(len(ends) - 1, len(self._unit_engine)))
+            units = GramUnits(self._unit_engine.vocabulary(), X, self._kind)
             return rows.grams.join(rows.units, rows.words, len(self), self.threads), units
 
         return self.use(texts, True, work)  # type: ignore[no-any-return]
 
     def use(self, texts: Texts, grow: bool, work: Callable[[MixedRows], Any]) -> Any:
-        """`work` on the rows of the texts, while nobody else cuts units."""
+        """Call `work` on the rows of the texts, holding the lock on the cached units."""
         with self._lock:
             words = self._count_terms(texts, grow)
             units = self._count_units(texts, grow)

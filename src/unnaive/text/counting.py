@@ -1,4 +1,4 @@
-"""Texts → CSR counts over a growing or fixed vocabulary, by the kernel if it is built, else by reference.py."""
+"""Texts → CSR counts over a growing or fixed vocabulary, by the kernel if it is built, otherwise by reference.py."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["BACKEND", "TextBuffer", "TextCounter", "TextScorer", "as_texts", "re
 
 
 class TextCounter:
-    """Counts the terms of texts; ids are given in the order of first occurrence, whatever the number of threads.
+    """Counts the terms of texts; ids follow the order of first occurrence, whatever the number of threads.
 
     >>> counter = TextCounter()
     >>> counter.count(["good ball, good game", "fair vote"], grow=True).toarray()
@@ -48,7 +48,7 @@ class TextCounter:
         self._engine = engine_for(self.rule, vocabulary or Vocabulary(), self.threads, self.backend)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and other processes start from the vocabulary so far."""
+        """Copies, also in other processes, start from the present vocabulary."""
         return TextCounter, (self.rule, self.vocabulary, self.threads, self.backend)
 
     @property
@@ -57,11 +57,11 @@ class TextCounter:
         return self._engine.vocabulary()
 
     def count(self, texts: Any, grow: bool = False) -> csr_array:
-        """(n_texts, n_terms) counts; terms that are not in the vocabulary join it if `grow`, else they are left out."""
+        """(n_texts, n_terms) counts; new terms are added to the vocabulary if `grow`, otherwise they are ignored."""
         return self._table([self._engine.count(chunk, grow) for chunk in _chunks(texts)])
 
     def count_with_units(self, texts: Any) -> tuple[csr_array, GramUnits | None]:
-        """The same with a growing vocabulary, and what character n-grams were cut from, where the kernel counts."""
+        """`count` with a growing vocabulary, and the units of character n-grams; None without the kernel."""
         if not hasattr(self._engine, "count_with_units"):
             return self.count(texts, grow=True), None
         parts = [self._engine.count_with_units(chunk) for chunk in _chunks(texts)]
@@ -69,13 +69,13 @@ class TextCounter:
         return self._table([rows for rows, _ in parts]), units
 
     def count_arrays(self, texts: Any, grow: bool = False) -> tuple[Any, Any, Any, tuple[int, int]]:
-        """(data, indices, indptr, shape) of what `count` gives, for those who need no matrix, and so no SciPy."""
+        """(data, indices, indptr, shape) of the result of `count`, without importing SciPy."""
         return self._arrays([self._engine.count(chunk, grow) for chunk in _chunks(texts)])
 
     def _table(self, parts: list[Any]) -> csr_array:
         *arrays, shape = self._arrays(parts)
         counts = csr_array(tuple(arrays), shape=shape)
-        counts.has_canonical_format = True  # known, so that nobody needs to look
+        counts.has_canonical_format = True  # known, so SciPy need not check it
         return counts
 
     def _arrays(self, parts: list[Any]) -> tuple[Any, Any, Any, tuple[int, int]]:
@@ -84,18 +84,18 @@ class TextCounter:
 
 
 def _chunks(texts: Any) -> Sequence[Texts]:
-    """The texts in buffers that are there already."""
+    """The existing buffers that hold the texts."""
     documents = as_texts(texts)
     return documents.chunks if isinstance(documents, TextBuffer) else (documents,)
 
 
 def _joined(parts: list[Any]) -> Any:
-    """The rows of several parts (counts, ids, where rows end) as one."""
+    """Concatenate several parts (counts, ids, row offsets)."""
     if len(parts) == 1:
         return parts[0]
     ends = [parts[0][2][:1]] if parts else [np.zeros(1, np.int64)]
     for _, _, indptr in parts:
         ends.append(indptr[1:] + ends[-1][-1])
     empty = np.zeros(0, np.int32)
-    data, indices = (np.concatenate([part[place] for part in parts] or [empty]) for place in (0, 1))
+    data, indices = (np.concatenate([part[number] for part in parts] or [empty]) for number in (0, 1))
     return data, indices, np.concatenate(ends)

@@ -1,4 +1,4 @@
-"""Encoded words in the header of a message, such as =?utf-8?q?caf=C3=A9?= (RFC 2047), in time that is linear."""
+"""Decode encoded words in message headers, such as =?utf-8?q?caf=C3=A9?= (RFC 2047), in linear time."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import binascii
 import re
 from collections.abc import Iterator
 
-NO_TEXT = ("punycode", "idna")  # codecs of host names, whose time grows with the square of the length
+NO_TEXT = ("punycode", "idna")  # codecs of host names, which take quadratic time
 _ENCODED_WORD = re.compile(r"=\?([^?]*)\?([qQbB])\?")
 _HEX_BYTE = re.compile("=[0-9a-fA-F]{2}")
 
 
 def decode_words(value: str) -> str | None:
-    """A field with its encoded words decoded, those of one charset that follow each other together.
+    """Decode the encoded words of a field; adjacent words of one charset are decoded together.
 
-    A field without any stays as it is; None if one is in damaged base64.
+    A field without encoded words is unchanged; None if a word has damaged base64.
 
-    Gives what the standard library's decode_header gives, whose time grows with the square of the number of words.
+    The result equals that of the standard library's decode_header, which takes quadratic time.
 
     >>> decode_words("=?utf-8?q?caf=C3?= =?utf-8?q?=A9_ol=C3=A9?= for two")
     'café olé for two'
@@ -27,10 +27,10 @@ def decode_words(value: str) -> str | None:
     decoded: list[str] = []
     run: list[bytes] = []
     last: str | None = None
-    for place, (content, encoding, charset) in enumerate(words):
-        between = 0 < place < len(words) - 1 and words[place - 1][1] and words[place + 1][1]
+    for number, (content, encoding, charset) in enumerate(words):
+        between = 0 < number < len(words) - 1 and words[number - 1][1] and words[number + 1][1]
         if between and content.isspace():
-            continue  # spaces between encoded words are no part of the text
+            continue  # spaces between encoded words do not belong to the text
         if run and charset != last:
             decoded.append(_decode_run(run, last))
             run = []
@@ -43,11 +43,11 @@ def decode_words(value: str) -> str | None:
 
 
 def _cut_words(line: str) -> Iterator[tuple[str, str | None, str | None]]:
-    """(content, encoding, charset) of the encoded words of a line and of what is between them, whose two are None."""
+    """Yield (content, encoding, charset) of each encoded word of a line, and (text, None, None) of text between."""
     at, plain = 0, True
     while plain and (match := _ENCODED_WORD.search(line, at)):
         stop = line.find("?=", match.end())
-        plain = stop >= 0  # else no word after it ends either
+        plain = stop >= 0  # if this word has no end, no later word has one
         if plain:
             before = line[at : match.start()] if at else line[: match.start()].lstrip()
             if before:
@@ -60,24 +60,24 @@ def _cut_words(line: str) -> Iterator[tuple[str, str | None, str | None]]:
 
 
 def _decode_word(content: str, encoding: str | None) -> bytes | None:
-    """The bytes of a word; None for base64 that is none."""
+    """The bytes of a word; None for invalid base64."""
     if encoding == "b":
         try:
             return binascii.a2b_base64((content + "=" * (-len(content) % 4)).encode("raw-unicode-escape"))
         except binascii.Error:
             return None
     if encoding == "q":
-        content = _HEX_BYTE.sub(lambda found: chr(int(found[0][1:], 16)), content.replace("_", " "))
+        content = _HEX_BYTE.sub(lambda match: chr(int(match[0][1:], 16)), content.replace("_", " "))
     return content.encode("raw-unicode-escape")
 
 
 def _decode_run(run: list[bytes], charset: str | None) -> str:
-    """Words of one charset; those that are not encoded stand on lines of their own, which become one."""
+    """Join and decode words of one charset; words that are not encoded are lines, joined by spaces."""
     return decode_bytes((b" " if charset is None else b"").join(run), charset)
 
 
 def decode_bytes(raw: bytes, charset: str | None) -> str:
-    """Bytes by the charset that is named; by UTF-8, else as Western, where none is or it is unknown."""
+    """Decode bytes by `charset`; without a known charset by UTF-8, or by cp1252 if they are not UTF-8."""
     if charset is not None and charset.lower() in NO_TEXT:
         charset = "cp1252"
     try:

@@ -1,4 +1,4 @@
-"""Either engine by name; the kernel's module is only looked at where there is a kernel."""
+"""Choose the native or the reference engine by name; the native modules are imported only if used."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def word_engine(rule: TokenRule, vocabulary: Vocabulary, threads: int, backend: 
 
 
 def scorer_for(rule: TokenRule, vocabulary: Vocabulary, linear: LinearArrays, threads: int, backend: str) -> Scorer:
-    """A scorer with an engine of its own, for word terms."""
+    """The scorer that `backend` names, with a new engine for word terms."""
     if backend == "reference" or rule.segmenter is not None:
         return ReferenceScorer(ReferenceEngine(rule, vocabulary), linear)
     from unnaive.text.native import NativeScorer

@@ -1,4 +1,4 @@
-"""Many small files → one TextBuffer; what is not UTF-8 is decoded with the encoding named or found, and reported."""
+"""Many small files → one TextBuffer; files that are not UTF-8 are decoded by a given or guessed encoding."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _BOM = b"\xef\xbb\xbf"
 def read_files(
     paths: Iterable[str | PathLike[str]], threads: int | None = None, encoding: str | None = None
 ) -> TextBuffer:
-    """The texts of the files; `.encodings` of the result names those that are not UTF-8 and how they were read.
+    """The texts of the files; `.encodings` of the result has the encoding of each file that is not UTF-8.
 
-    `encoding` is for the files that are not valid UTF-8; without it, cp1252 is tried, then latin-1. One that is
-    not a superset of ASCII, such as utf-16, is used for all files.
+    `encoding` is used for files that are not valid UTF-8; without it, cp1252 is tried, then latin-1. An encoding
+    that is not a superset of ASCII, such as utf-16, is used for all files.
     """
     names = [fspath(path) for path in paths]
     return _decode(names, _native(names, threads) if kernel is not None else _plain(names), encoding)
 
 
 def take_files(reader: Any, names: Sequence[str], encoding: str | None = None) -> TextBuffer:
-    """The same of the next files of a `kernel.FilesAhead`, which are called so."""
+    """The texts of the next files of a `kernel.FilesAhead`; `names` are their names."""
     return _decode(names, _check_read(names, reader.take()), encoding)
 
 
@@ -45,25 +45,25 @@ def _decode(names: Sequence[str], raw: Raw, encoding: str | None) -> TextBuffer:
     for row in rows:
         text, encodings[row] = decoded(blob[offsets[row] : offsets[row + 1]].tobytes(), encoding, names[row])
         texts[row] = text.encode("utf-8", "replace").removeprefix(_BOM).decode()
-    found = TextBuffer(blob, offsets).with_texts(texts)
-    return TextBuffer(found.blob, found.offsets, encodings)
+    buffer = TextBuffer(blob, offsets).with_texts(texts)
+    return TextBuffer(buffer.blob, buffer.offsets, encodings)
 
 
 def _native(names: list[str], threads: int | None) -> Raw:
-    """The files' bytes one after another, their offsets, and which are not UTF-8; by the kernel."""
+    """The concatenated bytes of the files, their offsets, and which are not UTF-8; by the kernel."""
     return _check_read(names, kernel.read_files([fsencode(name) for name in names], thread_count(threads)))
 
 
-def _check_read(names: Sequence[str], found: Any) -> Raw:
-    """What the kernel has read; an error that names the file which cannot be."""
-    if len(found) == 2:
-        place, code = found
-        raise BadData(f"{names[place]} cannot be read: {strerror(code)}")
-    return found  # type: ignore[no-any-return]
+def _check_read(names: Sequence[str], result: Any) -> Raw:
+    """The bytes that the kernel read; raises an error that names the first unreadable file."""
+    if len(result) == 2:
+        number, code = result
+        raise BadData(f"{names[number]} cannot be read: {strerror(code)}")
+    return result  # type: ignore[no-any-return]
 
 
 def _plain(names: list[str]) -> Raw:
-    """The same by Python."""
+    """`_native` in plain Python."""
     blobs = [_bytes(name).removeprefix(_BOM) for name in names]
     offsets = np.cumsum([0, *map(len, blobs)], dtype=np.int64)
     odd = np.array([not _is_utf8(raw) for raw in blobs], dtype=np.uint8)
@@ -86,7 +86,7 @@ def _is_utf8(raw: bytes) -> bool:
 
 
 def _extends_ascii(encoding: str) -> bool:
-    """Whether ASCII bytes mean themselves in this encoding."""
+    """Whether the encoding is a superset of ASCII."""
     plain = bytes(range(128))
     try:
         return plain.decode(encoding) == plain.decode("ascii")
@@ -97,7 +97,7 @@ def _extends_ascii(encoding: str) -> bool:
 
 
 def decoded(raw: bytes, encoding: str | None, name: str) -> tuple[str, str]:
-    """(the text, the encoding that gave it) for bytes that are not UTF-8.
+    """(the text, its encoding) for bytes that are not UTF-8.
 
     >>> decoded("“naïve”".encode("cp1252"), None, "a file")
     ('“naïve”', 'cp1252')

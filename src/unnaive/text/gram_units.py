@@ -1,4 +1,4 @@
-"""GramUnits: what character n-grams were cut from, counted; a small form of documents from which their grams follow."""
+"""GramUnits: counts of the words or chunks that character n-grams are cut from, a compact form of the n-grams."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unnaive.text.tokens import GRAM, TokenRule
 from unnaive.text.unit_grams import find_grams
 from unnaive.text.vocabulary import Vocabulary
 
-GramKind = tuple[int, int, str]  # shortest and longest character n-gram, and the sign of its borders
+GramKind = tuple[int, int, str]  # shortest and longest character n-gram, and the character that marks borders
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +24,8 @@ class GramUnits:
     """The chunks between spaces, or words, that the character n-grams of documents are cut from.
 
     vocabulary  the units
-    X           how often each is in each document (n_docs, n_units)
-    kind        of the grams
+    X           counts of the units in each document (n_docs, n_units)
+    kind        the kind of the n-grams
 
     >>> units = GramUnits(Vocabulary(["no!", "a"]), csr_array([[1, 2]], dtype=np.int32), (2, 2, " "))
     >>> terms, X = units.join(Vocabulary(["no"]), csr_array([[1]], dtype=np.int32))
@@ -38,11 +38,11 @@ class GramUnits:
     kind: GramKind
 
     def take(self, rows: Ids) -> GramUnits:
-        """Those of some documents."""
+        """The units of the documents in `rows`."""
         return replace(self, X=csr_array(self.X[rows]))
 
     def __add__(self, other: GramUnits) -> GramUnits:
-        """Those of these documents, then of the others."""
+        """The units of these documents, followed by those of the other documents."""
         both, places = self.vocabulary.union(other.vocabulary)
         mine = csr_array((self.X.data, self.X.indices, self.X.indptr), shape=(self.X.shape[0], len(both)))
         theirs = csr_array(
@@ -52,13 +52,13 @@ class GramUnits:
         return GramUnits(both, csr_array(vstack([mine, theirs], format="csr")), self.kind)
 
     def over(self, vocabulary: Vocabulary) -> GramUnits:
-        """The same with the columns of another vocabulary; units that it lacks share a column behind them."""
+        """The same over the columns of another vocabulary; all units that it lacks share one extra last column."""
         places = vocabulary.ids(self.vocabulary)
         places[places < 0] = len(vocabulary)
         return GramUnits(vocabulary, self._moved(places, len(vocabulary) + 1), self.kind)
 
     def in_order(self) -> GramUnits:
-        """Units that some document has, sorted: the same documents are the same arrays."""
+        """The units that occur, sorted; equal documents then give equal arrays."""
         seen = np.bincount(self.X.indices, minlength=len(self.vocabulary)) > 0
         order = self.vocabulary.order()
         order = np.flatnonzero(seen) if order is None else order[seen[order]]
@@ -67,30 +67,30 @@ class GramUnits:
         return GramUnits(self.vocabulary.take(order), self._moved(places, len(order)), self.kind)
 
     def _moved(self, places: NDArray[Any], n_columns: int) -> csr_array:
-        """X with column i at places[i]; two transpositions sort all rows in linear time, and copy them."""
+        """A copy of X with column i moved to places[i]; two transpositions sort all rows in linear time."""
         shape = self.X.shape[0], n_columns
         return csr_array(csr_array((self.X.data, places[self.X.indices], self.X.indptr), shape=shape).tocsc().tocsr())
 
     def most_grams(self) -> int:
-        """No fewer than the character n-grams of all documents, repeated ones too."""
+        """An upper bound on the number of character n-grams of all documents, counting repetitions."""
         sizes = np.diff(self.vocabulary.to_arrays()[1]) + 2
         return int((sizes[self.X.indices] * (self.kind[1] - self.kind[0] + 1)).sum())
 
     def join(self, words: Vocabulary, counts: csr_array, threads: int = 1) -> tuple[Vocabulary, csr_array]:
-        """The character n-grams and these words, sorted, and how often each is in each document (n_docs, n_terms).
+        """The character n-grams and `words`, sorted, and their counts in each document (n_docs, n_terms).
 
-        `counts` (n_docs, n_words) are of `words`, which are sorted already.
+        `counts` (n_docs, n_words) are the counts of `words`, which are already sorted.
         """
         return (self._join_by_numpy if kernel is None else self._join_natively)(words, counts, threads)
 
     def count_grams(self) -> int:
-        """How many different character n-grams `join` gives."""
+        """The number of distinct character n-grams."""
         if kernel is None:
             return len(find_grams(self.vocabulary.terms, *self.kind)[2])
         return len(self._cut_natively()[1])
 
     def _cut_natively(self) -> tuple[Any, Vocabulary]:
-        """What cuts the units into character n-grams, and these."""
+        """The kernel's table that cuts units into character n-grams, and these n-grams."""
         from unnaive.text.native import NativeEngine
 
         engine = NativeEngine(TokenRule(), self.vocabulary, 1, chunks=True).kernel
@@ -102,16 +102,18 @@ class GramUnits:
         cut, grams = self._cut_natively()
         order = grams.order()
         terms, columns, first = _insert(words, grams.in_order(order))
-        place = np.empty(len(grams), np.int32)
-        place[slice(None) if order is None else order] = np.arange(first, first + len(grams))
-        cut.move(place)
+        column = np.empty(len(grams), np.int32)
+        column[slice(None) if order is None else order] = np.arange(first, first + len(grams))
+        cut.move(column)
         data, indices, indptr = cut.join(_rows(self.X), (*_rows(counts), columns), len(terms), threads)
         return terms, csr_array((data, indices, indptr), shape=(self.X.shape[0], len(terms)))
 
     def _join_by_numpy(self, words: Vocabulary, counts: csr_array, threads: int) -> tuple[Vocabulary, csr_array]:
-        owner, number, found = find_grams(self.vocabulary.terms, *self.kind)
-        G: Any = csr_array((np.ones(len(owner), np.int64), (owner, number)), shape=(len(self.vocabulary), len(found)))
-        grams = Vocabulary([GRAM + gram for gram in found])
+        owner, number, distinct = find_grams(self.vocabulary.terms, *self.kind)
+        G: Any = csr_array(
+            (np.ones(len(owner), np.int64), (owner, number)), shape=(len(self.vocabulary), len(distinct))
+        )
+        grams = Vocabulary([GRAM + gram for gram in distinct])
         order = grams.order()
         X = csr_array(self.X @ G) if order is None else csr_array((self.X @ G)[:, order])
         terms, _, first = _insert(words, grams.in_order(order))
@@ -125,7 +127,10 @@ def _rows(table: csr_array) -> tuple[Any, Any, Any]:
 
 
 def _insert(words: Vocabulary, grams: Vocabulary) -> tuple[Vocabulary, NDArray[np.int32], int]:
-    """(grams among words, all sorted; the columns of the words, and of the first gram): grams have one first byte."""
+    """(n-grams and words, sorted; the columns of the words; the first column of the n-grams).
+
+    All n-grams begin with the same byte, so they are adjacent.
+    """
     blob, offsets = words.to_arrays()
     first = int(np.count_nonzero(blob[offsets[:-1]] < ord(GRAM)))
     columns = np.arange(len(words), dtype=np.int32)
@@ -135,13 +140,13 @@ def _insert(words: Vocabulary, grams: Vocabulary) -> tuple[Vocabulary, NDArray[n
 
 
 def make_grams(kind: GramKind, vocabulary: Vocabulary, columns: Ids) -> Any:
-    """The kernel's table of the grams that a vocabulary has at these columns."""
+    """The kernel's table of the n-grams in these columns of a vocabulary."""
     blob, offsets = vocabulary.take(columns).to_arrays()
     shortest, longest, border = kind
     return kernel.CharGrams(
         shortest=shortest, longest=longest, border=ord(border), ends=offsets - np.arange(len(offsets)),
         grams=np.delete(blob, offsets[:-1]), columns=columns.astype(np.int32),
-    )  # fmt: skip  # letters without the mark of a gram
+    )  # fmt: skip  # without the prefix GRAM
 
 
 def which_are_grams(vocabulary: Vocabulary) -> NDArray[np.bool_]:
@@ -158,7 +163,7 @@ def which_are_grams(vocabulary: Vocabulary) -> NDArray[np.bool_]:
 
 
 def find_kinds(terms: Sequence[str] | Vocabulary) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """(whether each term is a character n-gram, whether it is several words), in one pass over their bytes.
+    """(whether each term is a character n-gram, whether it is several words), in one pass over the bytes.
 
     >>> find_kinds(["#ca", "cat", "cat sat"])
     (array([ True, False, False]), array([False, False,  True]))

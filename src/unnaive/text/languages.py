@@ -1,4 +1,4 @@
-"""What depends on the language of a text: case folding, stop words, stemming; tokens.py applies them in order."""
+"""Language-dependent steps: case folding, stop words, stemming; tokens.py applies them in order."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SNOWBALL = {
 }
 
 
-LANGUAGES = (  # the codes of two letters of ISO 639
+LANGUAGES = (  # the two-letter codes of ISO 639
     "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de "
     "dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id "
     "ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu "
@@ -59,7 +59,7 @@ ISO_639 = frozenset(LANGUAGES.split())
 
 
 def check_language(code: object) -> None:
-    """An error unless the code is of a language, or None for no language; it lists those with rules of their own.
+    """Raise an error unless `code` is a language code or None; it lists the languages with a stemmer or stop list.
 
     >>> check_language("xx")
     Traceback (most recent call last):
@@ -69,7 +69,7 @@ def check_language(code: object) -> None:
         return
     if not (isinstance(code, str) and re.fullmatch("[a-z]{2,3}", code)):
         raise UnnaiveError(f"language is {code!r}; give an ISO 639 code such as 'en', 'tr' or 'de', or None")
-    if len(code) == 2 and code not in ISO_639:  # of three letters there are thousands
+    if len(code) == 2 and code not in ISO_639:  # there are thousands of three-letter codes
         known = {*SNOWBALL, *stop_lists()} & ISO_639
         raise UnnaiveError(
             f"there is no language {code!r} in ISO 639; with a stemmer or a stop list of their own are "
@@ -79,9 +79,9 @@ def check_language(code: object) -> None:
 
 @lru_cache(maxsize=2)
 def fold_table(turkish: bool) -> dict[int, int]:
-    """Lower-case forms for `str.translate`, one character for one, so that offsets stay.
+    """Lower-case forms for `str.translate`, one character for one, so that offsets do not change.
 
-    İ gives i, final ς gives σ; in Turkish I gives ı.
+    İ becomes i, final ς becomes σ; in Turkish I becomes ı.
 
     >>> "İSTANBUL Iğdır".translate(fold_table(turkish=True))
     'istanbul ığdır'
@@ -92,18 +92,18 @@ def fold_table(turkish: bool) -> dict[int, int]:
 
 
 def fold_case(text: str, language: str | None) -> str:
-    """The text in lower case, as its language writes it."""
+    """The text in lower case, by the rules of its language."""
     return text.translate(fold_table(language == "tr"))
 
 
 def stop_lists() -> list[str]:
-    """The names of the stop lists that are shipped: SMART and language codes."""
+    """The names of the included stop lists: SMART and language codes."""
     return sorted(path.stem for path in STOPWORDS.glob("*.txt"))
 
 
 @lru_cache(maxsize=32)
 def stop_list(name: str) -> frozenset[str]:
-    """The words of one shipped list; lines that begin with # say where it comes from.
+    """The words of an included stop list; lines that begin with # are comments.
 
     >>> len(stop_list("smart")), "the" in stop_list("smart")
     (570, True)
@@ -114,7 +114,7 @@ def stop_list(name: str) -> frozenset[str]:
 
 
 def stemmer_name(stem: str, language: str | None) -> str:
-    """What PyStemmer calls the stemmer; an error lists the languages that have one."""
+    """PyStemmer's name of the stemmer; for an unknown language, the error lists those that have one."""
     if stem == "porter":
         return "porter"
     return SNOWBALL[choose(list(SNOWBALL), language or "", "Snowball stemmer")]
@@ -124,17 +124,17 @@ _of_thread = local()
 
 
 def _stemmer(name: str) -> Any:
-    """The stemmer of this thread: one must not be used by two at once, which only the GIL keeps from happening."""
-    found = _of_thread.__dict__.get(name)
-    if found is None:
-        found = _of_thread.__dict__[name] = _make_stemmer(name)
-    return found
+    """The stemmer of this thread; a stemmer is not thread-safe without the GIL."""
+    stemmer = _of_thread.__dict__.get(name)
+    if stemmer is None:
+        stemmer = _of_thread.__dict__[name] = _make_stemmer(name)
+    return stemmer
 
 
 def _make_stemmer(name: str) -> Any:
     try:
         import Stemmer
-    except ImportError as problem:  # not every interpreter without a GIL can have it
+    except ImportError as problem:  # it cannot be installed on every interpreter without a GIL
         raise MissingExtra("stems come from PyStemmer, which is not installed; try: pip install PyStemmer") from problem
     return Stemmer.Stemmer(name)
 

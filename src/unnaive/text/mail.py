@@ -1,8 +1,8 @@
 """Mail and news: which parts of an RFC 822 message are read, and how MIME parts are decoded.
 
-A plain message is cut by its lines alone, which the kernel does too. One with MIME headers that matter
-(`needs_mime`) is decoded here, by the standard library's email package, in kernel and reference alike: transfer
-encodings, charsets, nested parts, HTML; an attachment is named and not read. Of alternatives the plain text is taken.
+A plain message is split by its lines, which the kernel does too. A message that needs MIME decoding (`needs_mime`) is
+decoded here by the standard library's email package, for the kernel and the reference alike: transfer encodings,
+charsets, nested parts, HTML. Of an attachment only the name is read; of alternatives the plain text is taken.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MESSAGE_PARTS = tuple(MESSAGE_HEADERS)
 
 
 def _lines(text: str) -> Iterator[tuple[int, int, str]]:
-    """(start, end with its newline, the line without it) of every line."""
+    """Yield (start, end including the newline, the line without it) of every line."""
     start = 0
     while start < len(text):
         stop = text.find("\n", start)
@@ -37,10 +37,10 @@ def _lines(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _header(text: str, wanted: tuple[str, ...]) -> tuple[list[tuple[int, int]], int]:
-    """(where the values of the wanted fields are, where the body starts).
+    """(spans of the values of the wanted fields, start of the body).
 
-    A header is fields and their indented continuations up to an empty line or the end; a text that does not
-    begin so has none. An mbox "From " line, or the rest of a line that was cut, may come first.
+    A header is a sequence of fields with indented continuation lines, up to an empty line or the end; a text that
+    begins otherwise has no header. An mbox "From " line, or the rest of a truncated line, may come first.
     """
     values: list[tuple[int, int]] = []
     in_field = keep = False
@@ -66,14 +66,14 @@ _UU_CHARACTERS = re.compile(r"[!-L][ -`]*\Z")
 
 
 def _uu_last(line: str) -> bool:
-    """Whether the line is the short last one of a block: its first character gives its length."""
+    """Whether the line is the last, shorter line of a block; its first character encodes its length."""
     if not line.strip(" `"):
         return True
     return bool(_UU_CHARACTERS.match(line)) and len(line) == 1 + (ord(line[0]) - 32 + 2) // 3 * 4
 
 
 def _without_uu(text: str, body: int) -> Iterator[tuple[int, int]]:
-    """The lines of text[body:] that are not in a UU-encoded block, neighbours joined."""
+    """Yield the spans of text[body:] that are outside UU-encoded blocks."""
     inside, kept = False, body
     for start, end, line in _lines(text[body:]):
         if _UU_BEGIN.match(line) or _UU_FULL.match(line):
@@ -88,7 +88,7 @@ def _without_uu(text: str, body: int) -> Iterator[tuple[int, int]]:
 
 
 def message_parts(text: str, message: str) -> list[tuple[int, int]]:
-    """Where the wanted parts of a plain message are, in the order of the text, without UU-encoded blocks.
+    """The spans of the wanted parts of a plain message, in order, without UU-encoded blocks.
 
     >>> text = "From: ann\\nSubject: hi\\nDate: today\\n\\nbody"
     >>> [text[start:end] for start, end in message_parts(text, "subject-body")]
@@ -112,7 +112,7 @@ _ENCODED = re.compile(
 
 
 def needs_mime(text: str | bytes) -> bool:
-    """Whether a text is a message whose MIME header asks for decoding; cheap for all others.
+    """Whether a text is a message whose header requires MIME decoding; the check is fast for other texts.
 
     >>> needs_mime("Subject: hi\\nContent-Type: multipart/mixed; boundary=x\\n\\n--x"), needs_mime("multipart/mixed")
     (True, False)
@@ -129,7 +129,7 @@ def needs_mime(text: str | bytes) -> bool:
 
 
 def mime_rows(texts: Sequence[str]) -> list[int]:
-    """The numbers of the texts that need decoding; of a TextBuffer without making a str of each.
+    """The row numbers of the texts that need MIME decoding; a TextBuffer is checked without decoding its texts.
 
     >>> mime_rows(TextBuffer.of(["plain", "Content-Type: text/html\\n\\n<b>bold</b>"]))
     [1]
@@ -151,14 +151,14 @@ def _may_need_mime(data: bytes, start: int, end: int) -> bool:
 
 
 def decode_mime(text: str, message: str) -> str:
-    """A message that reads by the plain rules as the original does by those of MIME; plain texts stay as they are.
+    """The decoded message as plain text, for code that does not know MIME; plain texts are unchanged.
 
     >>> decode_mime("Subject: =?utf-8?q?caf=C3=A9?=\\n\\nbody", "subject-body")
     '\\n café\\nbody\\n'
     """
     if not needs_mime(text):
         return text
-    # an empty first line, so that nothing in the decoded text is taken for a header
+    # the empty first line prevents decoded text from being read as a header
     return "\n" + "".join(piece.text for piece in mime_pieces(text, message))
 
 
@@ -170,9 +170,9 @@ def message_pieces(text: str, message: str) -> list[Piece]:
 
 
 def mime_pieces(text: str, message: str) -> list[Piece]:
-    """The wanted fields of the header and all readable parts of the body, decoded.
+    """The wanted header fields and all readable parts of the body, decoded.
 
-    A message that the email package gives up on, or would take too long for, is read as it stands.
+    If the email package fails on a message, or would take too long, its body is read undecoded.
     """
     wanted = MESSAGE_HEADERS[message]
     values, body = _header(text, wanted or ())
@@ -182,7 +182,7 @@ def mime_pieces(text: str, message: str) -> list[Piece]:
     if problem is not None:
         warnings.warn(f"a message has {problem}; its body is read as it stands", UnnaiveWarning, stacklevel=2)
         return [*head, Piece(text[body:], body, len(text))]
-    from email import message_from_string  # 15 ms, which a start without mail need not wait for
+    from email import message_from_string  # takes 15 ms, so it is imported only for mail
 
     first = 0 if _FIELD.match(text) else text.find("\n") + 1
     try:
@@ -191,9 +191,9 @@ def mime_pieces(text: str, message: str) -> list[Piece]:
         return [*head, Piece(text[body:], body, len(text))]
 
 
-# The email package takes time that grows with the square of a field's parameters, and of the depth of parts.
-LONGEST_FIELD = 1 << 12  # characters of a field on content, of any part
-DEEPEST_PART = 50  # multiparts, each in the one before
+# The email package takes time quadratic in the parameters of a field, and in the nesting depth of parts.
+LONGEST_FIELD = 1 << 12  # characters of a Content-Type or Content-Disposition field
+DEEPEST_PART = 50  # nesting depth of multiparts
 _CONTENT_FIELD = re.compile(
     r"^content-(?:type|disposition)[ \t]*:[^\n]*(?:\n[ \t][^\n]*)*", re.IGNORECASE | re.MULTILINE
 )
@@ -203,7 +203,7 @@ _NO_TEXT_CHARSET = re.compile(rf"charset\*?[^;\n]*({'|'.join(NO_TEXT)})", re.IGN
 
 
 def _find_excess(text: str) -> str | None:
-    """What a message has too much of, in words; None for all messages that people and programs send."""
+    """A description of what makes a message too expensive to decode; None for normal messages."""
     open_parts: list[str] = []
     at = 0
     for field in _CONTENT_FIELD.finditer(text):
@@ -223,7 +223,7 @@ def _find_excess(text: str) -> str | None:
 
 
 def _close_parts(open_parts: list[str], text: str, start: int, end: int) -> None:
-    """Forget the multiparts that a line of boundary in text[start:end] ends: its own, or those inside of it."""
+    """Remove the multiparts that boundary lines in text[start:end] close, with the parts nested in them."""
     depths = {f"--{boundary}": depth for depth, boundary in enumerate(open_parts)}
     for _, _, line in _lines(text[start:end]):
         if line.startswith("--"):
@@ -234,17 +234,17 @@ def _close_parts(open_parts: list[str], text: str, start: int, end: int) -> None
 
 
 def _joined(values: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Lines of one field as one stretch: an encoded word may go on in the next."""
-    found: list[tuple[int, int]] = []
+    """Join the adjacent lines of a field, because an encoded word may continue on the next line."""
+    spans: list[tuple[int, int]] = []
     for start, end in values:
-        if found and found[-1][1] == start:
-            start = found.pop()[0]
-        found.append((start, end))
-    return found
+        if spans and spans[-1][1] == start:
+            start = spans.pop()[0]
+        spans.append((start, end))
+    return spans
 
 
 def _without_mime_fields(text: str, body: int) -> Iterator[tuple[int, int]]:
-    """The header without its fields on content: boundaries are no words."""
+    """Yield the lines of the header without MIME fields, whose boundaries are not words."""
     keep = True
     for start, end, line in _lines(text[:body]):
         if line[:1] not in (" ", "\t"):
@@ -262,8 +262,8 @@ def _decode_field(text: str, start: int, end: int) -> list[Piece]:
 
 
 def _decode_body(message: Message, text: str, at: int) -> Iterator[Piece]:
-    """The pieces of every readable part, each followed by a newline; `at` is where the body begins."""
-    searched = 0  # characters in which a payload was not found: one that the email package changed
+    """Yield the pieces of every readable part, each followed by a newline; `at` is the start of the body."""
+    searched = 0  # characters searched in vain for payloads that the email package changed
     for part in _readable_parts(message):
         payload = part.get_payload()
         if not isinstance(payload, str):
@@ -275,8 +275,8 @@ def _decode_body(message: Message, text: str, at: int) -> Iterator[Piece]:
         if _is_attachment(part):
             yield from _name_attachment(part, start)
         else:
-            found = list(_decode_part(part, payload, start, end))
-            yield from strip_markup(found) if part.get_content_type() == "text/html" and found else found
+            pieces = list(_decode_part(part, payload, start, end))
+            yield from strip_markup(pieces) if part.get_content_type() == "text/html" and pieces else pieces
         yield Piece("\n", end, end)
         at = end
 
@@ -321,7 +321,7 @@ def _decode_part(part: Message, payload: str, start: int, end: int) -> Iterator[
         yield Piece(payload, start, end)
 
 
-# charsets in which an ASCII byte is always that character, so that escapes can be decoded run by run
+# charsets in which an ASCII byte always is that character, so that runs of escapes can be decoded separately
 _ASCII_CHARSET = re.compile(
     r"utf-?8|us-ascii|ascii|latin-?1|iso-?8859-?\w+|(?:windows|cp)-?12\d\d|koi8-?\w", re.IGNORECASE
 )
@@ -329,7 +329,7 @@ _QUOTED = re.compile(r"(?P<escapes>(?:=[0-9A-Fa-f]{2})+)|=[ \t]*\r?\n|(?<![ \t])
 
 
 def _decode_quoted(payload: str, start: int, charset: str | None) -> Iterator[Piece]:
-    """Quoted-printable, a piece for each run of escapes, so that words stay where they were written."""
+    """Decode quoted-printable; every run of escapes is a piece, so that words keep their positions."""
     at = 0
     for match in _QUOTED.finditer(payload):
         if match.start() > at:

@@ -1,6 +1,6 @@
-"""Pieces of a text: what is read for a stretch of the original, and how HTML and entities fall away.
+"""Pieces of a text with their spans in the original, and the removal of HTML tags and entities.
 
-A Piece keeps where it came from, so that a word found in the cleaned text can be shown where it was written.
+A Piece knows its span in the original, so that a word found in the cleaned text can be shown in the original.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 
 class Piece(NamedTuple):
-    """`text` is what is read for original[start:end]; the same characters, but for entities, tags and encodings."""
+    """`text` is read instead of original[start:end]; the two differ only for entities, tags and encodings."""
 
     text: str
     start: int
     end: int
 
 
-# comments, scripts and styles run to their end or, unclosed, to the end of the text, as in a browser
+# an unclosed comment, script or style extends to the end of the text, as in a browser
 _MARKUP = re.compile(
     r"<!--.*?(?:-->|\Z)"
     r"|<(?P<element>script|style)\b.*?(?:</(?P=element)\s*>|\Z)"
@@ -30,13 +30,13 @@ _MARKUP = re.compile(
 
 
 def _unescape(entity: str) -> str:
-    from html import unescape  # a table of 2,231 names, which most programs never need
+    from html import unescape  # a table of 2,231 names, which is rarely needed
 
     return unescape(entity)
 
 
 def visible_pieces(text: str, start: int, end: int) -> Iterator[Piece]:
-    """The pieces of text[start:end] without tags, comments, scripts and styles, its entities decoded.
+    """Yield the pieces of text[start:end] without tags, comments, scripts and styles, with entities decoded.
 
     >>> "".join(piece.text for piece in visible_pieces("<p>caf&eacute;<br>bar", 0, 21))
     ' café bar'
@@ -70,7 +70,7 @@ class OffsetMap:
         return self.parts[index], offset - self.starts[index]
 
     def original(self, start: int, end: int) -> tuple[int, int]:
-        """The stretch of the original that cleaned[start:end] was read from."""
+        """The span in the original of cleaned[start:end]."""
         first, skip = self._at(start)
         last, length = self._at(end - 1)
         verbatim = len(first.text) == first.end - first.start
@@ -79,7 +79,7 @@ class OffsetMap:
         return begin, last.start + length + 1 if verbatim else last.end
 
     def cut(self, ranges: Iterable[tuple[int, int]]) -> Iterator[Piece]:
-        """The pieces of some stretches of the cleaned text."""
+        """Yield the pieces of some ranges of the cleaned text."""
         for start, end in ranges:
             while start < end:
                 piece, skip = self._at(start)
@@ -89,7 +89,7 @@ class OffsetMap:
 
 
 def strip_markup(parts: list[Piece]) -> list[Piece]:
-    """The pieces without tags; a tag may run over several pieces.
+    """The pieces without tags; a tag may extend over several pieces.
 
     >>> strip_markup([Piece("a <", 0, 3), Piece("b> c", 9, 13)])
     [Piece(text='a ', start=0, end=2), Piece(text=' ', start=2, end=11), Piece(text=' c', start=11, end=13)]
@@ -97,5 +97,5 @@ def strip_markup(parts: list[Piece]) -> list[Piece]:
     places = OffsetMap(parts)
     joined = "".join(piece.text for piece in parts)
     return [
-        Piece(found.text, *places.original(found.start, found.end)) for found in visible_pieces(joined, 0, len(joined))
+        Piece(piece.text, *places.original(piece.start, piece.end)) for piece in visible_pieces(joined, 0, len(joined))
     ]

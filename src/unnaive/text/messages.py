@@ -1,7 +1,6 @@
-"""Whether texts are e-mail messages, by what is in them; their header fields, and the parts that people read.
+"""Detect e-mail messages by their content; read their header fields and the parts for readers (mail.py).
 
-mail.py says which parts those are. Nobody has to say that files are mail: a message begins with header fields, two of
-which at least every mail program writes.
+Users need not declare that files are mail: a message begins with header fields, at least two of them common ones.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ from collections.abc import Sequence
 from unnaive.text.encoded_words import decode_words
 from unnaive.text.mail import decode_mime, message_parts, needs_mime
 
-PARTS = "subject-body"  # what is read of messages unless somebody says otherwise
-MESSAGE_SHARE = 0.9  # of the texts that must be messages for a collection to be mail
-LOOKED_AT = 1 << 16  # characters of a text that may be its header
-# fields of messages that are hardly the first words of anything else
+PARTS = "subject-body"  # the parts of messages that are read by default
+MESSAGE_SHARE = 0.9  # share of the texts that must be messages for a collection to be mail
+LOOKED_AT = 1 << 16  # characters of a text that are searched for its header
+# header fields that other texts hardly ever begin with
 _USUAL = frozenset(
     ("from", "to", "subject", "date", "message-id", "received", "mime-version", "content-type", "return-path", "cc",
      "delivered-to", "reply-to", "newsgroups", "references", "in-reply-to", "content-transfer-encoding", "path",
@@ -26,7 +25,7 @@ _FROM_LINE = re.compile(r"From [^\r\n]*\r?\n")
 
 
 def header_fields(text: str) -> dict[str, str]:
-    """The header of a message: its fields in lower case, of each the first value, unfolded and decoded.
+    """The header of a message: field names in lower case, with the first value of each, unfolded and decoded.
 
     >>> header_fields("From: Ann\\nSubject: =?utf-8?q?caf=C3=A9?=\\n\\nFrom: the body")
     {'from': 'Ann', 'subject': 'café'}
@@ -36,16 +35,16 @@ def header_fields(text: str) -> dict[str, str]:
     start = text[:LOOKED_AT]
     from_line = _FROM_LINE.match(start)
     at = from_line.end() if from_line else 0
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     while field := _FIELD.match(start, at):
         value = " ".join(field[2].split())
-        found.setdefault(field[1].lower(), (decode_words(value) or value) if "=?" in value else value)
+        fields.setdefault(field[1].lower(), (decode_words(value) or value) if "=?" in value else value)
         at = field.end()
-    return found
+    return fields
 
 
 def is_message(text: str) -> bool:
-    """Whether a text is an e-mail or news message: it begins with fields, two usual ones at least, and an empty line.
+    """Whether a text is an e-mail or news message: it begins with fields, at least two common ones, and an empty line.
 
     >>> is_message("From: ann@example.org\\nSubject: Lost card\\n\\nPlease block it."), is_message("Re: your card")
     (True, False)
@@ -61,13 +60,13 @@ def is_message(text: str) -> bool:
 
 
 def are_messages(texts: Sequence[str]) -> bool:
-    """Whether nine tenths of the texts that are not empty are messages; False if all are empty."""
+    """Whether at least 90 % of the non-empty texts are messages; False if all are empty."""
     filled = [text for text in texts if text.strip()]
     return bool(filled) and sum(map(is_message, filled)) >= MESSAGE_SHARE * len(filled)
 
 
 def read_message(text: str, parts: str = PARTS) -> str:
-    """The wanted parts of a message as people read them, decoded; attachments are named. Other texts stay as they are.
+    """The wanted parts of a message, decoded, with the names of attachments; other texts are unchanged.
 
     >>> read_message("From: ann@example.org\\nSubject: Lost card\\n\\nPlease block it.")
     'Lost card\\nPlease block it.'

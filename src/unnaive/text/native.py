@@ -1,4 +1,4 @@
-"""The kernel with the same interface as reference.py: rules become its settings, stems come from PyStemmer."""
+"""The native kernel behind the interface of reference.py: rules become kernel settings; PyStemmer makes the stems."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from unnaive.text.sections import own_keys, own_term, section_modes
 from unnaive.text.tokens import TokenRule, term_stems
 from unnaive.text.vocabulary import Vocabulary
 
-WORTH_A_THREAD = 1 << 17  # bytes
-FAST_CELLS = 1 << 23  # weights that may always be kept dense, in float32
-FAST_SHARE = 4  # and so may those of which a quarter are arcs
-REMEMBERED = 1 << 20  # words whose stems are kept from call to call
+WORTH_A_THREAD = 1 << 17  # bytes of text for which another thread is started
+FAST_CELLS = 1 << 23  # tables of up to this many weights are dense, in float32
+FAST_SHARE = 4  # larger tables are dense too if at least 1/FAST_SHARE of the weights are nonzero
+REMEMBERED = 1 << 20  # words whose stems are cached between calls
 
 
 def _packed(words: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Words as one UTF-8 blob and offsets; what UTF-8 cannot hold is in no text either."""
+    """Words as one UTF-8 blob and offsets; lone surrogates occur in no text."""
     buffer = TextBuffer.of(list(words))
     return buffer.blob, buffer.offsets
 
 
 def _stop_words(rule: TokenRule) -> list[str]:
-    """The stop words, as they stand and as each field's own."""
+    """The stop words, plain and with the key of every field with own words."""
     words = sorted(rule.stop_set)
     return words + [own_term(key, word) for key in own_keys(rule.fields) for word in words]
 
 
 def _message_code(rule: TokenRule) -> int:
-    """Where the kernel's enum has the message part."""
+    """The number of the message part in the kernel's enum."""
     return 0 if rule.message is None else 1 + MESSAGE_PARTS.index(rule.message)
 
 
 class NativeEngine:
-    """Term ids in the kernel's tables, in the order of first occurrence; of words, or of `chunks` between spaces."""
+    """Term ids in the kernel's tables, by first occurrence; terms are words, or `chunks` between spaces."""
 
     def __init__(self, rule: TokenRule, vocabulary: Vocabulary, threads: int, *, chunks: bool = False) -> None:
         self.rule = rule
         self.options = {"threads": kernel.Threads(threads, WORTH_A_THREAD), "limit": LARGEST_TEXT}
-        self._stems = fork_safe_lock()  # from looking words up to counting them
+        self._stems = fork_safe_lock()  # held from looking up stems until the words are counted
         self._vocabulary = vocabulary
         keys, key_ends = _packed(section_modes(rule.fields or ()))
         self.kernel: Any = kernel.Engine(
@@ -76,11 +76,11 @@ class NativeEngine:
         return len(self.kernel)
 
     def count(self, texts: Texts, grow: bool) -> tuple[Any, Any, Any]:
-        """(counts, ids, where rows end) of the texts; ids ascend in each row."""
+        """(counts, ids, row offsets) of the texts; ids ascend in each row."""
         return self.read(self.kernel.count, texts, grow, grow=grow)  # type: ignore[no-any-return]
 
     def read(self, use: Any, texts: Texts, learn: bool, **options: Any) -> Any:
-        """`use(texts)` with the kernel's limits, after the texts' words have got their stems."""
+        """Call `use(texts)` with the kernel's limits, after computing the stems of the texts' words."""
         options |= self.options
         if self.rule.message is not None:
             texts = _decode_mail(texts, self.rule.message)
@@ -91,29 +91,29 @@ class NativeEngine:
                 self._learn(texts, learn)
                 return use(texts, **options)
         except UnnaiveError:
-            raise  # a sentence already, such as that there are no stemmers
+            raise  # already has a clear message, e.g. that no stemmer is installed
         except ValueError as error:
             raise BadData(str(error)) from None
 
     def _learn(self, texts: Texts, grow: bool) -> None:
-        """Every new word gets its stem, once."""
+        """Compute the stem of every new word, once."""
         if self.kernel.surfaces() > REMEMBERED:
             self.kernel.forget()
         self.kernel.learn(texts, grow=grow, **self.options)
         words = self.kernel.pending()
         if words:
-            found, ends = _packed(term_stems(words, self.rule))
-            self.kernel.resolve(found, ends, grow=grow)
+            blob, ends = _packed(term_stems(words, self.rule))
+            self.kernel.resolve(blob, ends, grow=grow)
 
     def vocabulary(self) -> Vocabulary:
-        """The terms so far; they only ever grow, so that as many are the same."""
+        """The terms so far; the vocabulary only grows, so an equal length means equal terms."""
         if len(self._vocabulary) != len(self):
             self._vocabulary = Vocabulary.trusted(*self.kernel.terms())
         return self._vocabulary
 
 
 def _decode_mail(texts: Texts, message: str) -> Texts:
-    """The texts, those that are MIME messages decoded; the kernel reads all others by itself."""
+    """The texts with MIME messages decoded; the kernel reads all other texts by itself."""
     decoded = {row: decode_mime(texts[row], message) for row in mime_rows(texts)}
     if not decoded:
         return texts
@@ -123,9 +123,9 @@ def _decode_mail(texts: Texts, message: str) -> Texts:
 
 
 class NativeScorer:
-    """Scores by the kernel; small models have a row of floats for every term, large ones only their arcs.
+    """Scores texts by the kernel; small models have dense weights for every term, large models only nonzero ones.
 
-    Its engine has the terms that come often first: they and their rows lie together, where they are found sooner.
+    Its engine has frequent terms first, so that their rows are close together in memory and are found faster.
     """
 
     def __init__(self, rule: TokenRule, vocabulary: Vocabulary, linear: LinearArrays, threads: int) -> None:
@@ -148,31 +148,30 @@ class NativeScorer:
         )
 
     def scores_and_known(self, texts: Texts, clear: float = np.inf) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """(n_texts, n_classes) scores, and (n_texts,) how many mentions of terms each text has.
+        """(n_texts, n_classes) scores, and (n_texts,) the number of known term occurrences of each text.
 
-        Where a class is sure to lead all others by more than `clear`, which sums in float32 often tell, it has 0 and
-        they have −∞.
+        If sums in float32 show that a class leads all others by more than `clear`, it gets 0 and the others −∞.
         """
         return self.engine.read(self.kernel.scores, texts, learn=False, clear=clear)  # type: ignore[no-any-return]
 
     def best(self, texts: Texts) -> NDArray[np.int64]:
-        """(n_texts,) the class with the highest score, the lowest of equals."""
+        """(n_texts,) the class with the highest score; the first of equal ones."""
         return self.engine.read(self.kernel.best, texts, learn=False)  # type: ignore[no-any-return]
 
 
 def _by_term(arcs: Any) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]:
-    """(arcs, their classes, where those of each term end); of dense arcs all, term by term, without the rest."""
+    """(weights, their classes, offsets of each term); of dense weights only the values, ordered by term."""
     if isinstance(arcs, np.ndarray):
         return np.ascontiguousarray(arcs.T).ravel(), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
-    rows = arcs if arcs.format == "csr" else arcs.tocsr()  # a cell that comes twice counts twice, as it should
+    rows = arcs if arcs.format == "csr" else arcs.tocsr()  # repeated cells are summed, as intended
     places = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
     return kernel.by_term(rows.data.astype(np.float64), *places, rows.shape[1])  # type: ignore[no-any-return]
 
 
 def _many_arcs_first(ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The ids of terms by how many classes have an arc to them: what is in all classes comes often.
+    """The ids of terms, sorted by the number of classes with a nonzero weight: terms of many classes are frequent.
 
-    None where arcs are dense, which say nothing of it.
+    Empty for dense weights.
     """
     arcs = np.minimum(np.diff(ends), 1 << 15)
     return np.argsort((1 << 15) - arcs.astype(np.uint16), kind="stable")  # 16 bits are sorted in linear time

@@ -1,4 +1,4 @@
-"""What is read of a raw text: headers, encodings, UU blocks and markup fall away before tokens.py splits it."""
+"""Clean a raw text before tokens.py splits it: headers, encodings, UU-encoded blocks and markup are removed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = [
 
 
 def pieces(text: str, *, message: str | None, markup: bool) -> list[Piece]:
-    """What is read of a raw text: the wanted parts of a message, decoded, without its markup.
+    """The pieces of a raw text that are read: the wanted parts of a message, decoded, without markup.
 
     >>> "".join(piece.text for piece in pieces("Subject: hi\\n\\n<b>body</b>", message="body", markup=True))
     ' body '
@@ -27,8 +27,8 @@ def pieces(text: str, *, message: str | None, markup: bool) -> list[Piece]:
     if message is None:
         return list(visible_pieces(text, 0, len(text))) if markup else [Piece(text, 0, len(text))]
     if needs_mime(text):
-        found = message_pieces(text, message)
-        return strip_markup(found) if markup else found
+        parts_read = message_pieces(text, message)
+        return strip_markup(parts_read) if markup else parts_read
     parts = message_parts(text, message)
     if markup:
         return [piece for start, end in parts for piece in visible_pieces(text, start, end)]

@@ -1,4 +1,4 @@
-"""Counting and scoring with tokens.py and a dict: slow, plain, and what the kernel must equal."""
+"""Counting and scoring in plain Python: the slow reference that the kernel must equal."""
 
 from __future__ import annotations
 
@@ -18,34 +18,36 @@ from unnaive.text.buffer import LARGEST_TEXT, Texts
 from unnaive.text.tokens import TokenRule, tokens
 from unnaive.text.vocabulary import Vocabulary
 
-_CHUNK = 1024  # texts whose scores are held at a time while looking for the best
+_CHUNK = 1024  # texts whose scores are in memory at a time while finding the best class
 CsrParts = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any]]
 
 
 class ReferenceEngine:
-    """Term ids in a dict, in the order of first occurrence; of words and character grams the words of a call first."""
+    """Term ids in a dict, by first occurrence; in every call word terms come before character n-grams."""
 
     def __init__(self, rule: TokenRule, vocabulary: Vocabulary) -> None:
         self.rule = rule
-        self._passes = [replace(rule, analyzer=one) for one in ("word", "char") if rule.analyzer in (one, "both")]
-        self.ids = {term: place for place, term in enumerate(vocabulary)}
+        self._passes = [
+            replace(rule, analyzer=analyzer) for analyzer in ("word", "char") if rule.analyzer in (analyzer, "both")
+        ]
+        self.ids = {term: number for number, term in enumerate(vocabulary)}
         self._growing = fork_safe_lock()  # two threads must not give one id to two terms
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def count(self, texts: Texts, grow: bool) -> CsrParts:
-        """(counts, ids, where rows end) of the texts; ids ascend in each row."""
-        for place, text in enumerate(texts):
+        """(counts, ids, row offsets) of the texts; ids ascend in each row."""
+        for number, text in enumerate(texts):
             if len(text) > LARGEST_TEXT:
-                raise BadData(f"text {place} has {len(text)} characters; a text may have {LARGEST_TEXT}, split it")
+                raise BadData(f"text {number} has {len(text)} characters; a text may have {LARGEST_TEXT}, split it")
         with self._growing if grow else nullcontext():
             passes = [[self._row(tokens(text, rule), grow) for text in texts] for rule in self._passes]
         rows = [sorted(sum(parts, Counter()).items()) for parts in zip(*passes, strict=True)]
         cells = [cell for row in rows for cell in row]
         ends = np.cumsum([0, *map(len, rows)])
         width = np.int32 if ends[-1] < 1 << 31 else np.int64
-        ids, counts = [place for place, _ in cells], [count for _, count in cells]
+        ids, counts = [term_id for term_id, _ in cells], [count for _, count in cells]
         return np.asarray(counts, np.int32), np.asarray(ids, np.int32), ends.astype(width)
 
     def _row(self, terms: list[str], grow: bool) -> Counter[int]:
@@ -61,7 +63,7 @@ class ReferenceEngine:
 
 @dataclass(frozen=True, eq=False)
 class LinearArrays:
-    """A linear model as plain arrays: arcs (n_classes, n_terms) dense or sparse, backgrounds and bias dense."""
+    """A linear model as arrays: weights `arcs` (n_classes, n_terms), dense or sparse; dense backgrounds and bias."""
 
     arcs: Any
     class_background: Floats
@@ -71,16 +73,16 @@ class LinearArrays:
 
 
 class ReferenceScorer:
-    """Floats as the product of sparse counts with the weights."""
+    """Scores as the product of sparse counts with the weights."""
 
     def __init__(self, engine: ReferenceEngine, linear: LinearArrays) -> None:
         self.engine = engine
         self.linear = replace(linear, arcs=linear.arcs.tocsr()) if hasattr(linear.arcs, "tocsr") else linear
 
     def scores_and_known(self, texts: Texts, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
-        """(n_texts, n_classes) scores, and (n_texts,) how many mentions of terms each text has.
+        """(n_texts, n_classes) scores, and (n_texts,) the number of known term occurrences of each text.
 
-        The kernel need not score texts whose best class leads by more than `clear`; here they are scored all the same.
+        The kernel may skip exact scores if the best class leads by more than `clear`; this engine ignores `clear`.
         """
         counts, ids, ends = self.engine.count(texts, grow=False)
         known = np.diff(np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])[ends])
@@ -92,7 +94,7 @@ class ReferenceScorer:
         return np.asarray(seen + (shared + self.linear.bias)), known
 
     def best(self, texts: Texts) -> NDArray[np.int64]:
-        """(n_texts,) the class with the highest score, the lowest of equals."""
+        """(n_texts,) the class with the highest score; the first of equal ones."""
         chunks = [texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK)]
-        found = [self.scores_and_known(chunk)[0].argmax(axis=1) for chunk in chunks]
-        return np.concatenate([np.zeros(0, dtype=np.int64), *found])
+        classes = [self.scores_and_known(chunk)[0].argmax(axis=1) for chunk in chunks]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *classes])

@@ -1,4 +1,4 @@
-"""Texts → scores of linear models, without a matrix in between; the weights come from core, as plain arrays."""
+"""Texts → scores of linear models, without a matrix in between; weights are plain arrays."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 
 
 class TextScorer:
-    """Floats of each class for raw texts.
+    """Class scores of raw texts.
 
     score(c) = bias[c] + Σ_t n_t · (arcs[c, t] + term_background[t] + class_background[c])
 
-    n_t is the count of term t, or with `binary` whether it is there. `arcs` is (n_classes, n_terms), dense or
-    sparse; the rest may be left out, which means zero. The best class is by the float64 scores, the lowest of equals.
+    n_t is the count of term t; with `binary`, 1 if it occurs and 0 otherwise. `arcs` are the weights (n_classes,
+    n_terms), dense or sparse; the other arrays are zero by default. The best class is found by the float64 scores;
+    of equal ones it is the first.
 
     >>> scorer = TextScorer(TokenRule(), Vocabulary(["ball", "vote"]), [[2.0, 0.0], [0.0, 3.0]], bias=[0.5, 0.0])
     >>> scorer.scores(["ball vote ball", ""]), scorer.best(["vote", ""])
@@ -61,7 +62,7 @@ class TextScorer:
         self._scorer = scorer_for(rule, vocabulary, linear, *self._options[1:])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and other processes make their own tables."""
+        """Copies, also in other processes, build their own tables."""
         return TextScorer, (*self._made_of, *self._options)
 
     def scores(self, texts: Any) -> Floats:
@@ -69,32 +70,32 @@ class TextScorer:
         return self.scores_and_known(texts)[0]
 
     def scores_and_known(self, texts: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
-        """The scores, and (n_texts,) how many mentions of terms of the vocabulary each text has; in one pass.
+        """The scores, and (n_texts,) the number of known term occurrences of each text, in one pass.
 
         A text whose best class leads every other by more than `clear` may get 0 for it and −∞ for the others, which is
-        found several times as fast.
+        several times faster.
         """
         return self._scorer.scores_and_known(as_texts(texts), clear)
 
     def best(self, texts: Any) -> NDArray[np.int64]:
-        """(n_texts,) the class with the highest score, the lowest of equals."""
+        """(n_texts,) the class with the highest score; the first of equal ones."""
         return self._scorer.best(as_texts(texts))
 
     def known_terms(self, texts: Any) -> NDArray[np.int64]:
-        """(n_texts,) how many mentions of terms of the vocabulary each text has."""
+        """(n_texts,) the number of known term occurrences of each text."""
         counts, _, ends = self._scorer.engine.count(as_texts(texts), grow=False)
         sums = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
         return np.diff(sums[ends])
 
 
 class TfIdfPart(NamedTuple):
-    """A linear model over sublinear counts times idf of length 1, or of sum 1.
+    """A linear model over normalised (1 + log n) · idf.
 
-    place    the row of `weights` that each term has (n_terms,), −1 for none; None: its own place
-    idf      of each row (n_rows,)
+    place    the row of `weights` of each term (n_terms,), −1 for none; None if row t belongs to term t
+    idf      the idf of each row (n_rows,)
     weights  (n_rows, n_classes), float32 or float64
     bias     (n_classes,)
-    norm     "l2" for rows of length 1, "l1" for rows that sum to 1
+    norm     "l2" for documents of length 1, "l1" for documents that sum to 1
     """
 
     place: NDArray[np.int32] | None
@@ -105,7 +106,7 @@ class TfIdfPart(NamedTuple):
 
 
 class TfIdfTextScorer:
-    """Floats of each class for raw texts by the sum of linear models over tf-idf; only with the native kernel.
+    """Class scores of raw texts by a sum of linear models over tf-idf; needs the native kernel.
 
     score(c) = bias[c] + Σ_parts bias_part[c] + Σ_t z_t · weights[place_t, c] / length,  z_t = (1 + log n_t) · idf_t
 
@@ -128,11 +129,11 @@ class TfIdfTextScorer:
         self.threads = thread_count(threads)
         self._engine = engine_for(rule, vocabulary, self.threads, "native")
         every = np.arange(len(vocabulary), dtype=np.int32)
-        self._columns = every  # of the terms of an engine that counts words alone
+        self._columns = every  # columns of the terms, for an engine that counts only words
         places = [every if part.place is None else part.place for part in parts]
         tables = [
-            (place, part.idf, part.weights, part.bias, part.norm == "l1")
-            for place, part in zip(places, parts, strict=True)
+            (rows, part.idf, part.weights, part.bias, part.norm == "l1")
+            for rows, part in zip(places, parts, strict=True)
         ]
         self._scorer = kernel.TfIdfScorer(tables, np.ascontiguousarray(bias, np.float64), len(vocabulary))
 

@@ -1,4 +1,4 @@
-"""Where a text is cut other than between words: emoji, symbols, runs without spaces, spaces alone; for tokens.py."""
+"""Patterns for tokens.py other than words: emoji, symbols, runs of scripts without spaces, chunks between spaces."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from functools import lru_cache
 
 from unnaive.text import _unicode_table
 
-UNSPACED = ("grams", "whole")  # what becomes of a run: characters and their pairs, or one word
+UNSPACED = ("grams", "whole")  # a run becomes characters and their pairs, or one word
 
-# A symbol: eyes, perhaps a nose, and a mouth; or a heart. The first kind counts anywhere, as in "good:)", the second
-# where no word touches it, so that "http://", "a=(b)" and "x<3y" have none.
+# A symbol is eyes, an optional nose and a mouth, or a heart. SYMBOL counts anywhere, as in "good:)"; FREE_SYMBOL only
+# if no word touches it, so that "http://", "a=(b)" and "x<3y" have none.
 SYMBOL = r"[:;][-']?[()]"
 FREE_SYMBOL = r"[:;=][-']?[()dDpPoO/\\|*]|</?3"
 
-# What character n-grams never go over: spaces and controls, and what stands for bytes that are no character.
+# Characters that character n-grams never cross: spaces, controls, surrogates and the replacement character.
 SPACES = "0-20 7f-a0 1680 2000-200b 2028-2029 202f 205f 3000 d800-dfff feff fffd"
 
 
 def character_class(*tables: str) -> str:
-    """What a regular expression writes between brackets for tables of hexadecimal ranges.
+    """The inside of a regular expression's brackets for tables of hexadecimal ranges.
 
     >>> character_class("41-5a", "e9")
     '\\\\U00000041-\\\\U0000005a\\\\U000000e9'
@@ -31,10 +31,10 @@ def character_class(*tables: str) -> str:
 
 @lru_cache(maxsize=4)
 def sign_pattern(emoji: bool, symbols: bool) -> re.Pattern[str] | None:
-    """What finds emoji, symbols, or both.
+    """The pattern of emoji, symbols, or both; None for neither.
 
     An emoji is a flag, a digit's keycap, or pictures joined by U+200D, each with its selector, skin tone and tags.
-    Characters such as © and ▶ are emoji only if U+FE0F says so.
+    Characters such as © and ▶ are emoji only if U+FE0F follows.
 
     >>> sign_pattern(emoji=True, symbols=True).findall("I ❤️ it 👍🏽🇹🇷 :-) 2:0")
     ['❤️', '👍🏽', '🇹🇷', ':-)']
@@ -52,7 +52,7 @@ def sign_pattern(emoji: bool, symbols: bool) -> re.Pattern[str] | None:
 
 
 def sign_term(sign: str) -> str:
-    """An emoji or symbol as a term: without selectors, since ❤ is written with one or without.
+    """An emoji or symbol as a term, without selectors, because ❤ is written with or without one.
 
     >>> sign_term("❤\ufe0f") == "❤"
     True
@@ -62,7 +62,7 @@ def sign_term(sign: str) -> str:
 
 @lru_cache(maxsize=2)
 def chunk_pattern(digits: bool) -> re.Pattern[str]:
-    """What stands between spaces, punctuation with it; without `digits` between numbers too.
+    """Chunks between spaces, including punctuation; without `digits`, numbers separate chunks too.
 
     >>> chunk_pattern(digits=True).findall("Why not?\u3000(5 %)")
     ['Why', 'not?', '(5', '%)']
@@ -72,7 +72,7 @@ def chunk_pattern(digits: bool) -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def run_pattern() -> re.Pattern[str]:
-    """A run of characters of scripts without spaces, their marks with them.
+    """A run of characters, with their marks, of scripts without spaces.
 
     >>> run_pattern().findall("NBA球星2024 ราคา")
     ['球星', 'ราคา']
@@ -89,7 +89,7 @@ def _character_pattern() -> re.Pattern[str]:
 
 
 def character_spans(run: str) -> list[tuple[int, int]]:
-    """Where the characters of a run, with their marks, start and end.
+    """The spans of the characters of a run, with their marks.
 
     >>> character_spans("กี่คน")
     [(0, 3), (3, 4), (4, 5)]
@@ -98,7 +98,7 @@ def character_spans(run: str) -> list[tuple[int, int]]:
 
 
 def run_grams(run: str) -> Iterator[tuple[int, int]]:
-    """Where the characters of a run, with their marks, and the pairs of neighbours start and end.
+    """Yield the spans of the characters of a run, with their marks, and of pairs of neighbours.
 
     >>> [("กี่คน"[start:end]) for start, end in run_grams("กี่คน")]
     ['กี่', 'กี่ค', 'ค', 'คน', 'น']

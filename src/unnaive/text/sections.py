@@ -1,12 +1,12 @@
 """A record with fields as one text: a section for each field, which the token rule reads by the field's kind.
 
-A section is SECTION, the field's key, UNIT, and what the field holds. A text field holds its text, which is read
-"shared" (its terms as they stand), "own" (each word behind the field's key and OWN), or "both", shared terms first. A
-fixed field (category, number, date, characters or vector) holds its value for people, and behind further UNITs the
-terms that stand for it, which io/fields.py makes; each is read as it stands behind the key and FIXED. So "refund" of
-the subject is the terms "refund" and "subject:refund", and a product is the term "product=Printer". No n-gram goes over
-the border of a section, sections of unknown fields are skipped, and what stands before the first section is shared
-text.
+A section is SECTION, the field's key, UNIT, and the field's content. The content of a text field is its text. It is
+read "shared" (the plain terms), "own" (every word prefixed with the field's key and OWN), or "both", shared terms
+first. The content of a fixed field (category, number, date, characters or vector) is its value as shown to users,
+followed by further UNITs and the terms that encode it, which io/fields.py makes; each term is prefixed with the key and
+FIXED. For example, "refund" in the subject gives the terms "refund" and "subject:refund", and a product gives
+"product=Printer". N-grams do not cross sections, sections of unknown fields are skipped, and text before the first
+section is shared text.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from unnaive.base.errors import UnnaiveError, choose
 
 SECTION, UNIT = "\x1e", "\x1f"
 OWN, FIXED = ":", "="
-SKIPPED, SHARED, OWN_ONLY, BOTH, TERMS = range(5)  # how a section is read, as the kernel counts
-VECTOR = "vector"  # a list of numbers; "vector(384)" once it is known how many
+SKIPPED, SHARED, OWN_ONLY, BOTH, TERMS = range(5)  # how a section is read; the same numbers as in the kernel
+VECTOR = "vector"  # a list of numbers; "vector(384)" once its length is known
 MODES = {
     "shared": SHARED, "own": OWN_ONLY, "both": BOTH, "category": TERMS, "number": TERMS, "date": TERMS,
     "characters": TERMS, VECTOR: TERMS,
 }  # fmt: skip
-TEXT = "text"  # shared; and as its own unless it is the last text, which is the longest by custom
+TEXT = "text"  # "both", but "shared" for the last text field, which is usually the longest
 KINDS = (TEXT, *MODES)
 TEXT_KINDS = (TEXT, "shared", "own", "both")
-_BAD_UNIT = re.compile("[\x00-\x20\ud800-\udfff\ufffd]|^$")  # no term of the encoder has one
+_BAD_UNIT = re.compile("[\x00-\x20\ud800-\udfff\ufffd]|^$")  # never in a term that io/fields.py makes
 _VECTOR = re.compile(r"vector\(([1-9]\d{0,6})\)")
 _NO_KEY = re.compile(r"[\s\x00-\x1f\ud800-\udfff\ufffd:=]+")
 
 
 class RecordSection(NamedTuple):
-    """A stretch of a record: the key of its field, how it is read, where it starts in the record, and its text."""
+    """A section of a record: the key of its field, how it is read, its start in the record, and its text."""
 
     key: str
     mode: int
@@ -45,7 +45,7 @@ class RecordSection(NamedTuple):
 
 
 def read_fields(fields: object) -> tuple[str, ...] | None:
-    """Fields as "name:kind", checked, from a dict of kinds by name or from such words; None for None.
+    """Check fields, given as a dict of kinds by name or as "name:kind" strings; return the strings, or None for None.
 
     >>> read_fields({"subject": "text", "product": "category"})
     ('subject:text', 'product:category')
@@ -55,7 +55,7 @@ def read_fields(fields: object) -> tuple[str, ...] | None:
     if isinstance(fields, Mapping):
         pairs = list(fields.items())
     elif isinstance(fields, Sequence) and not isinstance(fields, str):
-        pairs = [(str(one).rpartition(":")[0], str(one).rpartition(":")[2]) for one in fields]
+        pairs = [(str(field).rpartition(":")[0], str(field).rpartition(":")[2]) for field in fields]
     else:
         pairs = []
     if not pairs or not all(isinstance(part, str) and part for pair in pairs for part in pair):
@@ -77,7 +77,7 @@ def field_kinds(fields: Sequence[str]) -> dict[str, str]:
     >>> field_kinds(("subject:text", "age:number"))
     {'subject': 'text', 'age': 'number'}
     """
-    return {name: kind for name, _, kind in (one.rpartition(":") for one in fields)}
+    return {name: kind for name, _, kind in (field.rpartition(":") for field in fields)}
 
 
 def base_kind(kind: str) -> str:
@@ -90,18 +90,18 @@ def base_kind(kind: str) -> str:
 
 
 def vector_lengths(fields: Sequence[str] | None) -> dict[str, int]:
-    """How many numbers the vectors of each vector field have, by its name; 0 where that is not known yet.
+    """The length of the vectors of each vector field, by field name; 0 if it is not known yet.
 
     >>> vector_lengths(("body:text", "topic:vector(384)", "style:vector"))
     {'topic': 384, 'style': 0}
     """
     kinds = field_kinds(fields or ())
-    found = {name: _VECTOR.fullmatch(kind) for name, kind in kinds.items() if base_kind(kind) == VECTOR}
-    return {name: int(match[1]) if match else 0 for name, match in found.items()}
+    matches = {name: _VECTOR.fullmatch(kind) for name, kind in kinds.items() if base_kind(kind) == VECTOR}
+    return {name: int(match[1]) if match else 0 for name, match in matches.items()}
 
 
 def field_key(name: str) -> str:
-    """A field's name as terms have it: without spaces, controls, ":" and "=", and not as a character n-gram begins.
+    """A field's name as used in terms: no spaces, controls, ":" or "=", and no "#" or "_" at the start.
 
     >>> field_key("Production Budget"), field_key("#id")
     ('Production_Budget', '_id')
@@ -112,7 +112,7 @@ def field_key(name: str) -> str:
 
 @lru_cache(maxsize=64)
 def section_modes(fields: tuple[str, ...]) -> dict[str, int]:
-    """How the section of each key is read.
+    """The mode in which the section of each key is read.
 
     >>> section_modes(("subject:text", "body:text", "age:number")) == {"subject": BOTH, "body": SHARED, "age": TERMS}
     True
@@ -127,18 +127,18 @@ def section_modes(fields: tuple[str, ...]) -> dict[str, int]:
 
 @lru_cache(maxsize=64)
 def shared_fields(fields: tuple[str, ...]) -> tuple[str, ...]:
-    """The fields of which character n-grams are cut: those with shared text, and nothing but it."""
+    """The fields with shared text, as kind "shared"; character n-grams are cut only from these."""
     modes = section_modes(fields)
     return tuple(f"{name}:shared" for name in field_kinds(fields) if modes[field_key(name)] in (SHARED, BOTH))
 
 
 def own_keys(fields: tuple[str, ...] | None) -> list[str]:
-    """The keys of fields whose words are read behind their key."""
+    """The keys of fields whose words are prefixed with their key."""
     return [key for key, mode in section_modes(fields or ()).items() if mode in (OWN_ONLY, BOTH)]
 
 
 def sections(text: str, fields: tuple[str, ...]) -> Iterator[RecordSection]:
-    """The sections of a record in order, those of unknown fields left out.
+    """Yield the sections of a record in order, without those of unknown fields.
 
     >>> record = "\\x1esubject\\x1fhi\\x1eage\\x1f3\\x1f[2,4)"
     >>> [(one.key, one.start, one.text) for one in sections(record, ("age:number",))]
@@ -158,14 +158,14 @@ def sections(text: str, fields: tuple[str, ...]) -> Iterator[RecordSection]:
 
 
 def fixed_terms(section: RecordSection) -> list[tuple[int, int, str]]:
-    """(start, end, term) of a fixed section's terms; all of them stand where its value for people does."""
+    """(start, end, term) of a fixed section's terms; all have the position of its shown value."""
     value, *units = section.text.split(UNIT)
-    place = section.start, section.start + len(value)
-    return [(*place, f"{section.key}{FIXED}{unit}") for unit in units if not _BAD_UNIT.search(unit)]
+    span = section.start, section.start + len(value)
+    return [(*span, f"{section.key}{FIXED}{unit}") for unit in units if not _BAD_UNIT.search(unit)]
 
 
 def own_term(key: str, term: str) -> str:
-    """A term of a field's own: the key stands before each word.
+    """A term with the field's key before each word.
 
     >>> own_term("subject", "good ball")
     'subject:good subject:ball'
@@ -174,21 +174,21 @@ def own_term(key: str, term: str) -> str:
 
 
 def split_term(term: str, fields: tuple[str, ...] | None) -> tuple[str, str, str]:
-    """(key, OWN or FIXED, the rest) of a term of a field; its key and the sign are empty where it belongs to none.
+    """(key, OWN or FIXED, the rest) of a term of a field; key and sign are empty if it belongs to no field.
 
     >>> split_term("product=a:b", ("product:category",)), split_term(":-)", ("a:text",))
     (('product', '=', 'a:b'), ('', '', ':-)'))
     """
-    for place, sign in enumerate(term):
+    for position, sign in enumerate(term):
         if sign in (OWN, FIXED):
-            mode = section_modes(fields or ()).get(term[:place], SKIPPED)
+            mode = section_modes(fields or ()).get(term[:position], SKIPPED)
             fits = mode == TERMS if sign == FIXED else mode in (OWN_ONLY, BOTH)
-            return (term[:place], sign, term[place + 1 :]) if fits else ("", "", term)
+            return (term[:position], sign, term[position + 1 :]) if fits else ("", "", term)
     return "", "", term
 
 
 def count_record_chars(record: str, fields: Sequence[str] | None) -> int:
-    """How many characters a record has beside those that stand for vectors.
+    """The number of characters of a record, without its vector sections.
 
     >>> count_record_chars("\\x1ebody\\x1fhi\\x1ev\\x1f1 numbers\\x1f(1)", ("body:text", "v:vector(1)"))
     8
@@ -201,7 +201,7 @@ def count_record_chars(record: str, fields: Sequence[str] | None) -> int:
 
 
 def shown_values(text: str) -> dict[str, str]:
-    """What each field of a record holds, for people; the text itself under "" where it is no record.
+    """The shown value of each field of a record, by key; a plain text is under "".
 
     >>> shown_values("\\x1esubject\\x1fhi there\\x1eage\\x1f3.7\\x1f[2,4)")
     {'subject': 'hi there', 'age': '3.7'}
@@ -212,7 +212,7 @@ def shown_values(text: str) -> dict[str, str]:
 
 
 def shown_record(text: str) -> str:
-    """A record on lines of "field: value", for pages and terminals; a plain text as it is.
+    """A record as lines of "field: value", for pages and terminals; a plain text unchanged.
 
     >>> print(shown_record("\\x1esubject\\x1fhi there\\x1eage\\x1f3.7\\x1f[2,4)"))
     subject: hi there
@@ -224,17 +224,17 @@ def shown_record(text: str) -> str:
 
 
 def shown_spans(record: str, spans: Sequence[tuple[int, int, str]]) -> tuple[str, list[tuple[int, int, str]]]:
-    """What `shown_record` shows of a record, and its spans (start, end, term) in that.
+    """The output of `shown_record`, and the spans (start, end, term) moved to their positions in it.
 
     >>> shown_spans("\\x1eto\\x1fyou\\x1eage\\x1f3\\x1f[2,4)", [(4, 7, "you"), (12, 13, "age=[2,4)")])
     ('to: you\\nage: 3', [(4, 7, 'you'), (13, 14, 'age=[2,4)')])
     """
     lines, starts, moves, at, shown = [], [0], [0], 0, 0
-    for place, part in enumerate(record.split(SECTION)):
-        key, border, held = part.partition(UNIT) if place else ("", "", part)
-        if place or part:
+    for number, part in enumerate(record.split(SECTION)):
+        key, border, held = part.partition(UNIT) if number else ("", "", part)
+        if number or part:
             value = held.partition(UNIT)[0]
-            lines.append(f"{key}: {value}" if place else value)
+            lines.append(f"{key}: {value}" if number else value)
             starts.append(at + len(key) + len(border))
             moves.append(shown + len(lines[-1]) - len(value) - starts[-1])
             shown += len(lines[-1]) + 1

@@ -1,4 +1,4 @@
-"""Dictionaries that find the words of a run of Chinese; optional packages, asked for by name."""
+"""Word segmenters for Chinese: optional packages, chosen by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from unnaive.base.errors import MissingExtra, choose
 
-REMEMBERED = 1 << 16  # runs whose words are kept
+REMEMBERED = 1 << 16  # runs whose words are cached
 
 
 @cache
@@ -22,16 +22,16 @@ def _han() -> re.Pattern[str]:
 def _jieba(module: Any, run: str) -> list[str]:
     import logging
 
-    logging.getLogger("jieba").setLevel(logging.WARNING)  # it tells on stderr that it reads its dictionary
+    logging.getLogger("jieba").setLevel(logging.WARNING)  # it would report on stderr that it loads its dictionary
     return list(module.lcut(run))
 
 
-# the name of a package that can be installed and imported → the words of a run
+# name of an importable package → function from a run to its words
 SEGMENTERS: dict[str, Callable[[Any, str], list[str]]] = {"jieba": _jieba}
 
 
 def check_segmenter(name: str) -> str:
-    """The name of a segmenter that is installed; else an error that says how to install it."""
+    """Return the name of an installed segmenter; otherwise raise an error that says how to install it."""
     choose(list(SEGMENTERS), name, "segmenter")
     if find_spec(name) is None:
         raise MissingExtra(f"the segmenter {name!r} is not installed; try: pip install {name}")
@@ -40,7 +40,7 @@ def check_segmenter(name: str) -> str:
 
 @lru_cache(maxsize=REMEMBERED)
 def segments(name: str, run: str) -> tuple[tuple[int, int], ...]:
-    """Where the words of a run start and end; there are none in a run without Chinese characters."""
+    """The spans of the words of a run; none if the run has no Chinese characters."""
     if not _han().search(run):
         return ()
     places, start = [], 0

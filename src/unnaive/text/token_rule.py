@@ -1,7 +1,7 @@
-"""TokenRule: how texts are read. The one declaration of every token option: type, range, default and help.
+"""TokenRule: how texts become terms. It declares every token option with its type, range, default and help.
 
-tokens.py says what each option means. TextClassifier's parameters, the options of the command line, completion and the
-reference pages are made from the fields, so this module imports nothing heavy.
+tokens.py specifies what each option does. TextClassifier's parameters, the command line options, completion and the
+reference pages are generated from these fields, so this module imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from typing import Any
 from unnaive.base.errors import BadModel, UnnaiveError, choose
 from unnaive.base.settings import check_options, declared_options, documented, option
 
-BORDERS = {"spaces": " ", "words": "_"}  # what character grams stay within, and the sign of its borders
+BORDERS = {"spaces": " ", "words": "_"}  # units of character n-grams, and the character that marks their borders
 LONGEST_NGRAM = 8
-# which headers of a message are read before its body; None for all
+# header fields of a message that are read before its body; None for all
 MESSAGE_HEADERS = {"whole": None, "body": (), "subject-body": ("subject",), "from-subject-body": ("from", "subject")}
 BEFORE_SCRIPTS: dict[str, Any] = {
     "unspaced": "whole",
     "emoji": False,
     "char_borders": "words",
-}  # how rules were meant that were written without these
+}  # values for stored rules from before these options existed
 
 
 @documented
 @dataclass(frozen=True)
 class TokenRule:
-    """How texts are read; a value that travels with every model.
+    """How texts become terms; every model stores its rule.
 
     >>> from unnaive.text.tokens import tokens
     >>> tokens("The Cats sat", TokenRule(stopwords="en", stem="porter", ngrams=(1, 2)))
@@ -40,7 +40,7 @@ class TokenRule:
     language: str | None = option(
         "Language of the texts as an ISO 639 code, e.g. en, tr or de.",
         default="en", metavar="CODE",
-        more='Decides case folding ("tr" folds I→ı), the Snowball stemmer and the code page of files; None: none.',
+        more='It sets case folding ("tr" folds I→ı), the Snowball stemmer and the code page of files; None for none.',
     )  # fmt: skip
     lowercase: bool = option(
         "Convert to lower case, by the rules of the language.", default=True, flags=("--lowercase/--keep-case",)
@@ -49,12 +49,12 @@ class TokenRule:
     digits: bool = option(
         "Keep digits as parts of words.",
         default=True,
-        more="False makes them separate words, as the pattern [a-z]+ does.",
+        more="With False, digits end a word and are ignored, as with the pattern [a-z]+.",
     )
     stopwords: str | tuple[str, ...] | None = option(
         "Stop words to leave out: smart, a language code, or a file of words; by default none.",
         metavar="LIST", path="read",
-        more="In Python, the words themselves; they are compared as whole words after folding.",
+        more="In Python, a list of words is allowed too. Stop words are compared with whole words after case folding.",
     )  # fmt: skip
     stem: str | None = option(
         "Stemmer: porter or snowball; by default none.", choices=("porter", "snowball"), noun="stemmer", metavar="NAME"
@@ -78,20 +78,20 @@ class TokenRule:
     )  # fmt: skip
     char_ngrams: tuple[int, int] = option(
         "Length of character n-grams, e.g. 3 or 2-5.", default=(2, 5), metavar="N[-M]",
-        more="Borders of words are marked and counted; short and frequent words have some too.",
+        more="The borders of words are marked and count as characters; stop words and short words have n-grams too.",
     )  # fmt: skip
     unspaced: str = option(
         "Terms of scripts without spaces, such as Chinese: grams (characters and pairs) or whole.",
         default="grams", choices=("grams", "whole"), noun="treatment of scripts without spaces", metavar="KIND",
         more='Also Lao, Khmer and Burmese. "grams" makes each character (with its marks) and each pair of neighbours a '
-        'term, "whole" takes what is between spaces as a word.',
+        'term, "whole" makes each text between spaces a word.',
     )  # fmt: skip
     segmenter: str | None = option(
         "Word segmenter for Chinese: jieba; by default none.", choices=("jieba",), metavar="NAME",
-        more="They take the place of grams; texts are then read by Python, which is slower.",
+        more="Its words replace the character grams. Texts are then read by Python, which is slower.",
     )  # fmt: skip
     emoji: bool = option(
-        "Count emoji as terms.", default=True, more="An emoji is one term with its skin tone and what is joined to it."
+        "Count emoji as terms.", default=True, more="Skin tones and joined emoji belong to the same term."
     )
     symbols: bool = option("Count symbols such as :-) and <3 as terms.", default=False)
     char_borders: str = option(
@@ -101,8 +101,9 @@ class TokenRule:
 
     fields: tuple[str, ...] | None = option(
         "Fields of records in the place of texts: kinds by name, as text, category, number, date, vector.",
-        more='{"subject": "text", "age": "number"}, for instance. The last text is read as texts are, others so and '
-        'as words of their own; "shared", "own" and "both" say it for one field. Names alone have their kinds guessed.',
+        more='For example {"subject": "text", "age": "number"}. The last text field gives plain words, the others give '
+        'plain words and words with the field name; "shared", "own" and "both" set this for one field. If only names '
+        "are given, kinds are guessed.",
     )  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -112,7 +113,7 @@ class TokenRule:
 
         check_options(self, OPTIONS)
         for name, declared in OPTIONS.items():
-            if declared.annotation in PLAIN:  # numbers of NumPy have no JSON
+            if declared.annotation in PLAIN:  # NumPy numbers cannot be written as JSON
                 object.__setattr__(self, name, PLAIN[declared.annotation](getattr(self, name)))
         check_language(self.language)
         object.__setattr__(self, "stopwords", _checked_stopwords(self.stopwords))
@@ -134,12 +135,12 @@ class TokenRule:
         """
         values = {field.name: getattr(self, field.name) for field in dataclass_fields(self)}
         if self.fields is None:
-            del values["fields"]  # which older versions do not know
+            del values["fields"]  # older versions do not know this option
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TokenRule:
-        """The rule that `to_dict` wrote; anything else is an error of one sentence."""
+        """The inverse of `to_dict`; raises BadModel for anything else."""
         if not isinstance(values, Mapping):
             raise BadModel(f"the token rule is {type(values).__name__}; it should be a table of settings")
         unknown = sorted(map(str, set(values) - {field.name for field in dataclass_fields(cls)}))
@@ -152,11 +153,11 @@ class TokenRule:
 
     @classmethod
     def field_names(cls) -> tuple[str, ...]:
-        """The names of all options, which are parameters of TextClassifier too."""
+        """The names of all options, which are also parameters of TextClassifier."""
         return tuple(field.name for field in dataclass_fields(cls))
 
     def with_defaults_changed(self, changes: Mapping[str, Any]) -> TokenRule:
-        """The rule with these options, each only if its value is the default.
+        """The rule with these changes, applied only to options that have their default value.
 
         >>> TokenRule(ngrams=(1, 3)).with_defaults_changed({"analyzer": "both", "ngrams": (1, 2)}).ngrams
         (1, 3)
@@ -167,22 +168,22 @@ class TokenRule:
 
     @property
     def field_kinds(self) -> dict[str, str] | None:
-        """The kind of each field by its name; None where documents are texts."""
+        """The kind of each field by its name; None if documents are plain texts."""
         from unnaive.text.sections import field_kinds
 
         return None if self.fields is None else field_kinds(self.fields)
 
     def without_vectors(self) -> TokenRule:
-        """The rule that reads the same but vector fields, which it skips; for what cannot weigh them."""
+        """The same rule without vector fields, for models that cannot use them."""
         from unnaive.text.sections import vector_lengths
 
         skipped = vector_lengths(self.fields)
-        kept = tuple(one for one in self.fields or () if one.rpartition(":")[0] not in skipped)
+        kept = tuple(field for field in self.fields or () if field.rpartition(":")[0] not in skipped)
         return replace(self, fields=kept) if skipped else self
 
     @property
     def stop_set(self) -> frozenset[str]:
-        """The stop words, folded as the text is."""
+        """The stop words, case-folded like the texts."""
         from unnaive.text.tokens import folded_stop_words
 
         return folded_stop_words(self.stopwords, self.lowercase, self.language)

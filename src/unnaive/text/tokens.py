@@ -1,15 +1,16 @@
-"""Text → tokens: the specification. The kernel must give the same tokens, and the property tests see to it.
+"""Text → tokens: the specification. The kernel must give the same tokens; property tests check this.
 
-A word is a run of letters, marks and numbers by Unicode category, from one table that is shipped. The order is:
-clean (message parts, markup) → fold case → take out emoji and symbols → split → take runs of scripts without spaces out
-of words → minimum length → stop words → stem → word n-grams.
+A word is a run of letters, marks and numbers by Unicode category, from a table in this package. The steps are:
+clean (message parts, markup) → fold case → extract emoji and symbols → split into words → extract runs of scripts
+without spaces → minimum length → stop words → stem → word n-grams.
 
-Emoji and symbols are never too short and have no stem; in word n-grams they stand as words do. The characters and pairs
-of a run are terms whatever the lengths of word n-grams, and no n-gram goes over a run: "go 北京 now" has no "go now".
+Emoji and symbols are exempt from the minimum length and from stemming; word n-grams treat them as words. The characters
+and pairs of a run are terms whatever the lengths of word n-grams, and n-grams do not cross a run: "go 北京 now" gives
+no "go now".
 
-With fields a text is a record (sections.py): all of this is done to each of its sections alone. The words of a field's
-own stand behind its key, after stop words and stems; fixed terms stand as they are, whatever the options. Character
-n-grams are cut of shared text only.
+With fields, a text is a record (sections.py), and every section is processed separately. Words of "own" fields get the
+field's key as prefix, after stop words and stemming; fixed terms are taken unchanged, whatever the options. Character
+n-grams are cut from shared text only.
 """
 
 from __future__ import annotations
@@ -51,15 +52,15 @@ __all__ = [
     "word_pattern",
 ]  # fmt: skip
 
-GRAM = "#"  # before a character gram, so that it is no word: "# ca" begins a chunk, "#at " ends one
+GRAM = "#"  # prefix of character n-grams, which distinguishes them from words: "# ca" begins a chunk, "#at " ends one
 
 
 @lru_cache(maxsize=16)
 def folded_stop_words(stopwords: str | tuple[str, ...] | None, lowercase: bool, language: str | None) -> frozenset[str]:
-    """The words of a stop list, folded as texts are."""
+    """The words of a stop list, case-folded like the texts."""
     words = stop_list(stopwords) if isinstance(stopwords, str) else frozenset(stopwords or ())
     if not words:
-        return words  # the pattern takes long to make
+        return words  # avoids compiling the pattern, which is slow
     signs = sign_pattern(emoji=True, symbols=True)
     words = frozenset(sign_term(word) if signs and signs.fullmatch(word) else word for word in words)
     return frozenset(fold_case(word, language) for word in words) if lowercase else words
@@ -79,7 +80,7 @@ Span = tuple[int, int, str]
 
 
 def _joined(words: list[Span], shortest: int, longest: int) -> list[Span]:
-    """The n-grams; for each word, those that end with it, the short ones first."""
+    """The word n-grams, ordered by their last word, then by length."""
     grams = []
     for last in range(len(words)):
         for length in range(shortest, min(longest, last + 1) + 1):
@@ -98,12 +99,12 @@ class Part(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """Without the kind."""
+        """(start, end, text)."""
         return self.start, self.end, self.text
 
 
 def _parts(text: str, rule: TokenRule, unspaced: str) -> Iterator[Part]:
-    """Words, emoji and symbols, and with `unspaced` "grams" runs of scripts without spaces, in order."""
+    """Yield words, emoji and symbols in order; with `unspaced` "grams" also runs of scripts without spaces."""
     signs = sign_pattern(rule.emoji, rule.symbols)
     start = 0
     for sign in signs.finditer(text) if signs else ():
@@ -114,7 +115,7 @@ def _parts(text: str, rule: TokenRule, unspaced: str) -> Iterator[Part]:
 
 
 def _word_parts(text: str, start: int, end: int, rule: TokenRule, unspaced: str) -> Iterator[Part]:
-    """The words between two places, runs taken out of them."""
+    """Yield the words of text[start:end], and the runs extracted from them."""
     for word in word_pattern(rule.digits).finditer(text, start, end):
         at = word.start()
         if unspaced == "grams" and not word[0].isascii():
@@ -151,7 +152,7 @@ def _terms(text: str, rule: TokenRule) -> list[Span]:
 
 
 def _gram_units(text: str, rule: TokenRule) -> Iterator[Span]:
-    """What character n-grams are cut from: what stands between spaces, or words, emoji and symbols."""
+    """The units that character n-grams are cut from: chunks between spaces, or words, emoji and symbols."""
     if rule.char_borders == "words":
         return (part.span for part in _parts(text, rule, "whole"))
     return ((*chunk.span(), chunk[0]) for chunk in chunk_pattern(rule.digits).finditer(text))
@@ -164,7 +165,7 @@ def _run_terms(runs: Iterable[Part], rule: TokenRule) -> list[Span]:
 
 
 def _word_terms(parts: Iterable[Part], rule: TokenRule) -> list[Span]:
-    """The terms of words in a row: length, stop words, stems, n-grams."""
+    """The terms of consecutive words: minimum length, stop words, stems, n-grams."""
     long = [part for part in parts if part.kind == "fixed" or len(part.text) >= rule.min_length]
     kept = [part for part in long if part.text not in rule.stop_set]
     words = [part.span for part in kept]
@@ -176,7 +177,7 @@ def _word_terms(parts: Iterable[Part], rule: TokenRule) -> list[Span]:
 
 
 def term_stems(terms: list[str], rule: TokenRule) -> list[str]:
-    """The stems of words; emoji, symbols and what runs are cut into stay as they are.
+    """The stems of words; emoji, symbols and terms of runs are unchanged.
 
     >>> term_stems(["games", "球星", ":d"], TokenRule(stem="porter"))
     ['game', '球星', ':d']
@@ -191,7 +192,7 @@ def term_stems(terms: list[str], rule: TokenRule) -> list[str]:
 
 
 def _field_term_stems(terms: list[str], rule: TokenRule) -> list[str]:
-    """The same of words that may stand behind the key of a field; fixed terms stay as they are."""
+    """`term_stems` for terms that may have a field's key as prefix; fixed terms are unchanged."""
     parts = [split_term(term, rule.fields) for term in terms]
     stemmed = iter(term_stems([word for _, sign, word in parts if sign != FIXED], replace(rule, fields=None)))
     forms = [word if sign == FIXED else next(stemmed) for _, sign, word in parts]
@@ -199,7 +200,7 @@ def _field_term_stems(terms: list[str], rule: TokenRule) -> list[str]:
 
 
 def _is_fixed(term: str, rule: TokenRule) -> bool:
-    """Whether a term is no word, seen by how it begins; a keycap is a digit in a box."""
+    """Whether a term is not a word, judged by its first character; a keycap emoji begins with a digit."""
     if term.isascii() and term.isalnum():
         return False
     if rule.unspaced == "grams" and run_pattern().match(term):
@@ -210,7 +211,7 @@ def _is_fixed(term: str, rule: TokenRule) -> bool:
 
 
 def _character_grams(unit: Span, rule: TokenRule) -> list[Span]:
-    """The character n-grams of a chunk or word with its borders; one too short for any is one itself.
+    """The character n-grams of a chunk or word with its borders; a unit too short for any n-gram is one itself.
 
     >>> [term for _, _, term in _character_grams((0, 3, "cat"), TokenRule(analyzer="char", char_ngrams=(4, 5)))]
     ['# cat', '#cat ', '# cat ']
@@ -227,7 +228,7 @@ def _character_grams(unit: Span, rule: TokenRule) -> list[Span]:
 
 
 def spans(text: str, rule: TokenRule) -> list[Span]:
-    """(start, end, term) for every term, with offsets into the text as it came.
+    """(start, end, term) for every term, with offsets into the original text.
 
     >>> spans("R&amp;D of <b>Cats</b>", TokenRule(html=True))
     [(8, 10, 'of'), (14, 18, 'cats')]
@@ -247,15 +248,15 @@ def _section_spans(section: RecordSection, rule: TokenRule) -> list[Span]:
     if section.mode == TERMS:
         return fixed_terms(section) if rule.analyzer != "char" else []
     plain = replace(rule, fields=None)
-    found = [] if section.mode == OWN_ONLY else spans(section.text, plain)
+    terms = [] if section.mode == OWN_ONLY else spans(section.text, plain)
     if section.mode in (OWN_ONLY, BOTH) and rule.analyzer != "char":
-        own = spans(section.text, replace(plain, analyzer="word"))
-        found += [(start, end, own_term(section.key, term)) for start, end, term in own]
-    return [(section.start + start, section.start + end, term) for start, end, term in found]
+        own_spans = spans(section.text, replace(plain, analyzer="word"))
+        terms += [(start, end, own_term(section.key, term)) for start, end, term in own_spans]
+    return [(section.start + start, section.start + end, term) for start, end, term in terms]
 
 
 def cleaned(text: str, rule: TokenRule) -> str:
-    """The text without the parts of a message that are not wanted and without markup."""
+    """The text without markup and without the unwanted parts of a message."""
     if rule.message is None and not rule.html:
         return text
     return "".join(piece.text for piece in pieces(text, message=rule.message, markup=rule.html))

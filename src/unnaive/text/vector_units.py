@@ -1,9 +1,9 @@
-"""Vectors as terms: each number a sum of signed powers of two, with a term for each, so that counts stay whole numbers.
+"""Vectors as terms: each number is a sum of signed powers of two, one term per power, so that counts are integers.
 
-A number keeps 8 significant bits, as bfloat16 does, in the non-adjacent form, which has fewest powers: .75 of dimension
-17 is +2^0 − 2^-2, the units "17+0" and "17--2"; about three units stand for a number. A first unit, "(384)", says that
-there is a vector of 384 numbers. What is linear in the numbers is linear in the terms, and no term depends on other
-documents.
+A number keeps 8 significant bits, as in bfloat16, in the non-adjacent form, which has the fewest powers: .75 in
+dimension 17 is +2^0 − 2^-2, the units "17+0" and "17--2"; a number takes about three units. The first unit, e.g.
+"(384)", marks a vector of 384 numbers. A function that is linear in the numbers is linear in the terms, and no term
+depends on other documents.
 
 Reitwiesner (1960), Binary arithmetic.
 """
@@ -21,24 +21,24 @@ from numpy.typing import NDArray
 from unnaive.base.types import Floats, Ids
 from unnaive.text.sections import FIXED, UNIT
 
-SIGNIFICANT = 8  # bits of a number
-LEAST_POWER, LARGEST_POWER = -64, 64  # what is smaller is 0, what is larger no number of a vector
+SIGNIFICANT = 8  # significant bits of a number
+LEAST_POWER, LARGEST_POWER = -64, 64  # smaller numbers become 0; larger numbers are not allowed
 ROWS_AT_ONCE = 256
-NAMED_AT_ONCE = 16  # powers, whose units are made at a time
+NAMED_AT_ONCE = 16  # powers whose unit names are made at a time
 _BITS = np.arange(SIGNIFICANT + 2)
 _POWER = re.compile(r"(\d{1,7})([+-])(-?\d{1,3})")
 
 
 def write_vectors(rows: Floats) -> list[str]:
-    """The units of each vector of `rows` (n_rows, n_dims), behind one another.
+    """The units of each vector of `rows` (n_rows, n_dims), joined by UNIT.
 
     >>> [units.split(UNIT) for units in write_vectors(np.array([[0.75, 0.0, -2.0], [0.0, 0.0, 0.0]]))]
     [['(3)', '0+0', '0--2', '2-1'], ['(3)']]
     """
-    found: list[str] = []
+    units: list[str] = []
     for start in range(0, len(rows), ROWS_AT_ONCE):
-        found += _write_rows(np.asarray(rows[start : start + ROWS_AT_ONCE], np.float64))
-    return found
+        units += _write_rows(np.asarray(rows[start : start + ROWS_AT_ONCE], np.float64))
+    return units
 
 
 def _write_rows(rows: Floats) -> list[str]:
@@ -64,14 +64,14 @@ def _write_rows(rows: Floats) -> list[str]:
 
 @lru_cache(maxsize=4)
 def _unit_names(n_dims: int, lowest: int, n_powers: int) -> NDArray[Any]:
-    """The units by dimension, power from `lowest` on, and sign (n_dims, n_powers, 2)."""
+    """The unit names by dimension, power (from `lowest` on) and sign (n_dims, n_powers, 2)."""
     powers = range(lowest, lowest + n_powers)
     names = [[[f"{dim}+{power}", f"{dim}-{power}"] for power in powers] for dim in range(n_dims)]
     return np.array(names, dtype=object)
 
 
 class PowerTerms(NamedTuple):
-    """The terms of a vector field among others: their places, and the dimension, sign and power of each."""
+    """The terms of a vector field in a list of terms: their positions, dimensions, signs and powers."""
 
     places: Ids
     dims: Ids
@@ -80,23 +80,23 @@ class PowerTerms(NamedTuple):
 
 
 def find_power_terms(terms: Sequence[str], key: str, n_dims: int) -> PowerTerms:
-    """The terms that stand for powers of two in the numbers of the vectors of a field.
+    """Find the terms that encode powers of two in the vectors of a field.
 
     >>> find_power_terms(["ball", "v=(2)", "v=0+-1", "v=1-3"], "v", 2)
     PowerTerms(places=array([2, 3]), dims=array([0, 1]), signs=array([ 1, -1]), powers=array([-1,  3]))
     """
     start = key + FIXED
-    found = [
-        (place, int(match[1]), 1 if match[2] == "+" else -1, int(match[3]))
-        for place, term in enumerate(terms)
+    rows = [
+        (column, int(match[1]), 1 if match[2] == "+" else -1, int(match[3]))
+        for column, term in enumerate(terms)
         if term.startswith(start) and (match := _POWER.fullmatch(term, len(start)))
     ]
-    table = np.array([one for one in found if one[1] < n_dims], np.int64).reshape(-1, 4)
+    table = np.array([row for row in rows if row[1] < n_dims], np.int64).reshape(-1, 4)
     return PowerTerms(*table.T)
 
 
 def marker_term(key: str, n_dims: int) -> str:
-    """The term that says that a vector is there.
+    """The term that marks the presence of a vector.
 
     >>> marker_term("v", 3)
     'v=(3)'

@@ -1,4 +1,4 @@
-"""Term ↔ id: the columns of every matrix; counting.py grows one, classifier/packing.py writes it as two arrays."""
+"""Term ↔ id, the columns of every matrix; counting.py grows a vocabulary, classifier/packing.py stores it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from unnaive.text.term_order import term_order
 class Vocabulary:
     """An immutable list of distinct terms; the id of a term is its position.
 
-    It is made from terms, or from one UTF-8 blob and its offsets; either form is derived when it is asked for.
+    It is built from terms, or from one UTF-8 blob and its offsets; the other form is derived on demand.
 
     >>> vocabulary = Vocabulary(["ball", "vote"])
     >>> vocabulary.id("vote"), "goal" in vocabulary, vocabulary.ids(["goal", "ball"])
@@ -38,14 +38,14 @@ class Vocabulary:
 
     @classmethod
     def trusted(cls, blob: Bytes, offsets: Ids) -> Vocabulary:
-        """A vocabulary over arrays that are known to be right, such as the kernel's."""
+        """A vocabulary over arrays that need no check, such as the kernel's."""
         self = cls.__new__(cls)
         self._arrays = (blob, offsets)
         return self
 
     @classmethod
     def from_arrays(cls, blob: ArrayLike, offsets: ArrayLike) -> Vocabulary:
-        """The vocabulary that `to_arrays` wrote; arrays that cannot be one are refused in one sentence."""
+        """The inverse of `to_arrays`; raises BadModel for arrays that are not a vocabulary."""
         bytes_, ends = _checked_arrays(np.asarray(blob), np.asarray(offsets))
         self = cls.trusted(bytes_, ends)
         decodable, distinct = _checked_terms(self)
@@ -74,10 +74,10 @@ class Vocabulary:
 
     @lazy_property
     def _index(self) -> dict[str, int]:
-        return {term: place for place, term in enumerate(self.terms)}
+        return {term: number for number, term in enumerate(self.terms)}
 
     def to_arrays(self) -> tuple[Bytes, Ids]:
-        """(UTF-8 of all terms one after another, where each starts and the last ends)."""
+        """(UTF-8 of all terms concatenated, the start of each term and the end of the last)."""
         return self._arrays
 
     def __len__(self) -> int:
@@ -107,20 +107,20 @@ class Vocabulary:
         return f"Vocabulary({count_noun(len(self), 'term')}{': ' if few else ''}{few}{', …' if len(self) > 3 else ''})"
 
     def id(self, term: str) -> int:
-        """The id of a term that is there; `ids` takes terms that may not be."""
+        """The id of a known term; use `ids` for terms that may be unknown."""
         if term not in self._index:
             raise BadData(f"the vocabulary has no term {term!r}; it has {len(self)} others")
         return self._index[term]
 
     def ids(self, terms: Iterable[str]) -> Ids:
-        """The id of each term, -1 for an unknown one."""
+        """The id of each term; -1 for unknown terms."""
         if isinstance(terms, Vocabulary) and kernel is not None:
-            found = kernel.place_terms(*self._arrays, *terms._arrays)
-            return np.where(found < len(self), found, -1)
+            ids_or_new = kernel.place_terms(*self._arrays, *terms._arrays)
+            return np.where(ids_or_new < len(self), ids_or_new, -1)
         return np.fromiter((self._index.get(term, -1) for term in terms), dtype=np.int64)
 
     def union(self, other: Vocabulary) -> tuple[Vocabulary, Ids]:
-        """(all terms: these, then the other's new ones in their order; the ids of the other's terms there).
+        """(the union: these terms, then the other's new terms in order; the ids of the other's terms in the union).
 
         >>> both, ids = Vocabulary(["a", "b"]).union(Vocabulary(["c", "a"]))
         >>> both.terms, ids
@@ -135,17 +135,19 @@ class Vocabulary:
         return self.followed_by(other._taken(new)) if len(new) else self, ids
 
     def followed_by(self, more: Vocabulary) -> Vocabulary:
-        """These terms, then `more`, of which none is here."""
+        """These terms, followed by `more`; the two must be disjoint."""
         (blob, offsets), (other, ends) = self._arrays, more._arrays
         return Vocabulary.trusted(np.concatenate([blob, other]), np.concatenate([offsets, offsets[-1] + ends[1:]]))
 
     def with_pairs(self, first: Ids, second: Ids) -> Vocabulary:
-        """Each term, followed by the pairs that begin with it; `first` and `second` of the pairs are ids, ascending.
+        """Each term, followed by the pairs that begin with it; pairs are ids (`first`, `second`), ascending.
 
         >>> Vocabulary(["go", "now"]).with_pairs(np.array([0, 0]), np.array([0, 1])).terms
         ['go', 'go go', 'go now', 'now']
         """
-        starts = np.searchsorted(first, np.arange(len(self))) * 3 + np.arange(len(self))  # of terms among all parts
+        starts = np.searchsorted(first, np.arange(len(self))) * 3 + np.arange(
+            len(self)
+        )  # positions of the terms among all parts
         of_pairs = np.arange(len(first)) * 3 + first + 1
         parts = np.empty(len(self) + 3 * len(first), np.int64)
         parts[starts] = np.arange(len(self))
@@ -156,9 +158,9 @@ class Vocabulary:
         return Vocabulary.trusted(blob, ends[begins])
 
     def in_order(self, order: NDArray[np.int64] | None = None) -> Vocabulary:
-        """The same terms sorted by code point, which is also the order of their bytes; itself where they are.
+        """The same terms sorted by code point, which is also the order of their bytes; itself if already sorted.
 
-        `order` is what `order()` gave, where it is known already.
+        `order` is the result of `order()`, if already computed.
 
         >>> Vocabulary(["vote", "ball"]).in_order().terms
         ['ball', 'vote']
@@ -167,7 +169,7 @@ class Vocabulary:
         return self if order is None else self._taken(order)
 
     def order(self) -> NDArray[np.int64] | None:
-        """The ids of the terms sorted by code point; None where they are in that order.
+        """The ids of the terms sorted by code point; None if they are already in that order.
 
         >>> Vocabulary(["vote", "ball"]).order()
         array([1, 0])
@@ -186,7 +188,7 @@ class Vocabulary:
                 f"ids reach from {chosen.min()} to {chosen.max()}; the vocabulary has {count_noun(len(self), 'term')}"
             )
         if chosen.size and int(np.bincount(chosen).max()) > 1:
-            return Vocabulary(self.terms[place] for place in chosen.tolist())  # says which term is there twice
+            return Vocabulary(self.terms[number] for number in chosen.tolist())  # the error names the repeated term
         return self._taken(chosen)
 
     def since(self, first: int) -> Vocabulary:
@@ -199,27 +201,27 @@ class Vocabulary:
         return Vocabulary.trusted(blob[offsets[first] :], offsets[first:] - offsets[first])
 
     def _taken(self, ids: NDArray[Any]) -> Vocabulary:
-        """`take` of distinct ids: their bytes are copied, and no term is decoded."""
+        """`take` for distinct ids; copies bytes and decodes no term."""
         blob, offsets = self._arrays
         if kernel is not None:
             return Vocabulary.trusted(*kernel.take_terms(blob, offsets, np.ascontiguousarray(ids, np.int64)))
         starts, lengths = offsets[:-1][ids], np.diff(offsets)[ids]
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         index = np.int32 if len(blob) < 1 << 31 else np.int64
-        # where each byte of the new blob stands in the old one
+        # the position in the old blob of each byte of the new blob
         places = np.repeat((starts - ends[:-1]).astype(index), lengths)
         places += np.arange(ends[-1], dtype=index)
         return Vocabulary.trusted(blob[places], ends)
 
 
 def _repeated(terms: list[str]) -> str:
-    """The first term that comes a second time."""
+    """The first repeated term."""
     seen: set[str] = set()
     return next(term for term in terms if term in seen or seen.add(term))  # type: ignore[func-returns-value]
 
 
 def _checked_terms(vocabulary: Vocabulary) -> tuple[bool, bool]:
-    """(whether all terms are UTF-8, whether no term comes twice), without a str for each where there is a kernel."""
+    """(whether all terms are UTF-8, whether all are distinct); the kernel checks this without decoding terms."""
     if kernel is not None:
         odd, again = kernel.check_terms(*vocabulary.to_arrays())
         return odd < 0, again < 0
@@ -230,7 +232,7 @@ def _checked_terms(vocabulary: Vocabulary) -> tuple[bool, bool]:
 
 
 def _checked_arrays(blob: NDArray[Any], offsets: NDArray[Any]) -> tuple[Bytes, Ids]:
-    """Arrays that have the shape of a vocabulary; the terms themselves are looked at later."""
+    """Check the types and offsets of the arrays of a vocabulary; the terms are checked later."""
     damaged = "the model file is damaged"
     if blob.ndim != 1 or blob.dtype != np.uint8:
         raise BadModel(
@@ -238,7 +240,7 @@ def _checked_arrays(blob: NDArray[Any], offsets: NDArray[Any]) -> tuple[Bytes, I
         )
     if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or len(offsets) < 1:
         raise BadModel(f"the vocabulary's offsets are {offsets.dtype} of shape {offsets.shape}; {damaged}")
-    # compared, not subtracted: a difference of hostile numbers may wrap around
+    # compared, not subtracted: differences of malicious numbers may overflow
     if int(offsets[0]) != 0 or int(offsets[-1]) != len(blob) or bool((offsets[1:] < offsets[:-1]).any()):
         raise BadModel(f"the vocabulary's offsets do not cut its {len(blob)} bytes into terms; {damaged}")
     return np.ascontiguousarray(blob), offsets.astype(np.int64)

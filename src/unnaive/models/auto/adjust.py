@@ -1,14 +1,14 @@
-"""An approximate update of a pool: only the weights of the words in the changed documents move, in milliseconds.
+"""Approximate update of a pool in milliseconds: only the weights of words in the changed documents move.
 
-Solvers of the members give every document a dual variable, and weights are sums of documents times these. Here the dual
-variables of all other documents stay as they are, and those a (n_docs, n_classes) of the new ones are solved for. With
-r(s), the residual of the pool at the scores s of a document, which is what its loss draws them by,
+In the solvers every document has a dual variable, and weights are sums of documents times dual variables. Here the dual
+variables of all other documents stay fixed, and those of the new documents, a (n_docs, n_classes), are solved for. With
+r(s), the residual (negative gradient of the loss) at the scores s of a document,
 
     weights of a view += step · Σ_d a_d z_dᵀ,   a_d = r(s_d) at the scores that the new weights give.
 
-To forget documents, the same is taken away with the residuals that they have: what was learnt in this way is forgotten
-but for rounding. Weights of naive Bayes, document frequencies, calibration and held-out scores stay; words that no
-document had before stay unknown. An exact update makes the model of all documents, whatever was adjusted before.
+To forget documents, the same sum is subtracted, with the residuals at their present scores: documents learnt in this
+way are forgotten up to rounding. Naive Bayes weights, document frequencies, calibration and held-out scores stay; words
+that no document had before stay unknown. An exact update trains on all documents, and undoes the approximation.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.views import CHARACTERS, COLUMNS, PAIRS, WORDS
 
-TERM_VIEWS = (WORDS, PAIRS, CHARACTERS, COLUMNS)  # in the order of a pool's parts; those of vectors follow
+TERM_VIEWS = (WORDS, PAIRS, CHARACTERS, COLUMNS)  # in the order of a pool's parts; views of vectors follow
 
 AT_ONCE = 64  # documents that are solved for together
 MOST_STEPS = 300
-CLOSE = 1e-6  # residuals that another step would change
-# what a document moves a member by, beside its residual in the pool: C·(y − p) of a softmax, 2·C·(1 − y·s) of a hinge,
-# times the square of the log-count ratio of an NB-SVM
+CLOSE = 1e-6  # change of the residuals below which the solver stops
+# factor of the residual in a member's update: C·(y − p) for a softmax, 2·C·(1 − y·s) for a hinge, times the squared
+# log-count ratio for an NB-SVM
 PULL = {"maxent": 1.0, "softmax": 1.0, "svm": 2.0, "nbsvm": 4.0}
 
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """A view of the pool: its number, its weighted documents (n_docs, n_columns), and the step of its weights."""
+    """A view of the pool: its number, the weighted documents (n_docs, n_columns), and the step of its weights."""
 
     number: int
     Z: Sparse
@@ -47,21 +47,21 @@ class _Part:
 
 
 def adjust_pool(pool: Pool, X: Sparse, Y: Sparse, weight: Floats | None = None, *, gone: bool = False) -> Pool:
-    """The pool after documents X (n_docs, n_terms) with labels Y (n_docs, n_classes) were learnt, or forgotten.
+    """The pool after learning documents X (n_docs, n_terms) with labels Y (n_docs, n_classes), or forgetting them.
 
-    The report of its recipe counts the documents.
+    The report in its recipe counts these documents.
     """
     X, Y = csr_array(X), csr_array(Y)
-    found = [(n, steps) for n, steps in enumerate(find_steps(pool.recipe, len(pool.parts))) if steps]
+    part_steps = [(n, steps) for n, steps in enumerate(find_steps(pool.recipe, len(pool.parts))) if steps]
     parts = list(pool.parts)
     rows = np.arange(X.shape[0])
     for at in range(0, len(rows), AT_ONCE):
-        own = rows[at : at + AT_ONCE]
-        documents, labels = csr_array(X[own]), csr_array(Y[own]).toarray().astype(np.float64)
-        scale = np.ones(len(own)) if weight is None else np.asarray(weight, np.float64)[own]
+        batch = rows[at : at + AT_ONCE]
+        documents, labels = csr_array(X[batch]), csr_array(Y[batch]).toarray().astype(np.float64)
+        scale = np.ones(len(batch)) if weight is None else np.asarray(weight, np.float64)[batch]
         views = [
             _Part(number, parts[number][1].weighting.apply(take_columns(documents, parts[number][0])), step)
-            for number, step in found
+            for number, step in part_steps
         ]
         scores = replace(pool, parts=tuple(parts)).scores(documents)
         if gone:
@@ -76,7 +76,7 @@ def adjust_pool(pool: Pool, X: Sparse, Y: Sparse, weight: Floats | None = None, 
 
 
 def find_steps(recipe: Recipe, n_parts: int) -> list[float]:
-    """The step of each part's weights: Σ_members factor · C · PULL, 0 for a part without solvers or of vectors.
+    """The step of each part's weights: Σ_members factor · C · PULL; 0 for vectors and for parts without solvers.
 
     >>> members = [{"view": "words", "family": "maxent", "settings": [10.0, 1.0, 0.1], "factor": 0.5},
     ...            {"view": "words", "family": "complement", "settings": [0.1], "factor": 1.0}]
@@ -89,9 +89,9 @@ def find_steps(recipe: Recipe, n_parts: int) -> list[float]:
         raise UnnaiveError("this model has other parts than it was trained with; update it exactly")
     return [
         sum(
-            PULL.get(one["family"], 0.0) * one["factor"] * one["settings"][0]
-            for one in recipe["members"]
-            if one["view"] == view and view in TERM_VIEWS
+            PULL.get(item["family"], 0.0) * item["factor"] * item["settings"][0]
+            for item in recipe["members"]
+            if item["view"] == view and view in TERM_VIEWS
         )
         for view in views
     ]
@@ -100,7 +100,7 @@ def find_steps(recipe: Recipe, n_parts: int) -> list[float]:
 def find_residuals(scores: Floats, labels: Floats, link: str) -> Floats:
     """−∂loss/∂score (n_docs, n_classes), where the loss is −log p of the labels.
 
-    Of classes that exclude each other p_c ∝ σ(s_c), so the residual is (y_c − p_c)·σ(−s_c); else y_c − σ(s_c).
+    For exclusive classes p_c ∝ σ(s_c), so the residual is (y_c − p_c)·σ(−s_c); otherwise it is y_c − σ(s_c).
 
     >>> find_residuals(np.zeros((1, 2)), np.array([[1.0, 0.0]]), "one-of-all")
     array([[ 0.25, -0.25]])
@@ -113,9 +113,9 @@ def find_residuals(scores: Floats, labels: Floats, link: str) -> Floats:
 
 
 def _solve_duals(scores: Floats, labels: Floats, scale: Floats, views: list[_Part], link: str) -> Floats:
-    """a = scale · r(scores + K·a), with K the products of the documents with each other; by damped steps.
+    """Solve a = scale · r(scores + K·a) by damped steps; K has the inner products of the documents.
 
-    The derivative of r is at most ½, so a step of 1 / (1 + λ/2) goes downhill, with λ the largest eigenvalue of K.
+    The derivative of r is at most ½, so a step of 1 / (1 + λ/2) descends, where λ is the largest eigenvalue of K.
     """
     K = np.zeros((len(scores), len(scores)))
     for view in views:
@@ -131,9 +131,9 @@ def _solve_duals(scores: Floats, labels: Floats, scale: Floats, views: list[_Par
 
 
 def _moved(linear: Linear, view: _Part, duals: Floats) -> Linear:
-    """The linear model with weights += step · duals'·Z, in the columns that the documents have."""
+    """The linear model with weights += step · dualsᵀ·Z, in the columns that the documents have."""
     used = np.unique(view.Z.indices)
-    table = np.array(linear.sparse_weights)  # a copy: that of a model is read-only
+    table = np.array(linear.sparse_weights)  # a copy, because a model's table is read-only
     if table.ndim != 2:
         raise UnnaiveError("this model has compressed weights; update it exactly")
     table[:, used] += (view.step * (duals.T @ take_columns(view.Z, used))).astype(table.dtype)

@@ -20,15 +20,15 @@ class Candidate:
         return f"{family.title}, {', '.join(f'{name} {value:g}' for name, value in named)}"
 
 
-# of the budget "fast": the two families that do best most often, each with one setting
+# the grid of the budget "fast": the two families that win most often, each with one setting
 FAST = (Candidate("maxent", (3.0, 1.0, 0.1)), Candidate("nbsvm", (0.3,)))
-# a few of each family that does best most often
+# a few settings of each family that wins most often
 BRIEF = (
     *(Candidate("complement", (alpha,)) for alpha in (0.1, 0.3)),
     *(Candidate("maxent", (C, 1.0, 0.1)) for C in (1.0, 10.0)),
     Candidate("nbsvm", (0.3,)),
 )
-# the grid of the usual budget
+# the grid of the budget "normal"
 USUAL = (
     *(Candidate("complement", (alpha,)) for alpha in (0.03, 0.1, 0.3, 1.0)),
     *(Candidate("maxent", (C, s, alpha)) for alpha in (0.1, 1.0) for C, s in ((1.0, 1.0), (10.0, 1.0), (10.0, 0.5))),
@@ -43,11 +43,11 @@ LONG = (
     *(Candidate("nbsvm", (C,)) for C in (0.03, 3.0)),
     *(Candidate("svm", (C,)) for C in (0.1, 10.0)),
 )
-# where no document can be held out, so that nothing is tried
+# the members if no document can be held out
 UNTRIED = (Candidate("maxent", (10.0, 1.0, 0.1)), Candidate("nbsvm", (0.3,)))
-# of the view of word vectors
+# the grid on word vectors
 DENSE = tuple(Candidate("softmax", (C,)) for C in (0.03, 0.1, 0.3, 1.0))
-# of the same for multilabel data
+# the member on word vectors, for multilabel data
 DENSE_MULTILABEL = Candidate("svm", (0.01,))
-# of multilabel data: one of each family, pooled
+# the members for multilabel data, all of which are pooled
 MULTILABEL = (Candidate("svm", (1.0,)), Candidate("nbsvm", (0.3,)), Candidate("rocchio", (0.6,)))

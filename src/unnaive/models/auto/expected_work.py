@@ -1,7 +1,7 @@
-"""How many seconds the steps of `auto` take, for the estimate of the time left.
+"""Expected seconds of the steps of `auto`, to estimate the time left.
 
-Measured on files of 10,000 to 1.2 million documents (benchmarks/auto_size.py). Nothing is decided by these: plans go by
-`plan.fitting_work`, and the same plan is chosen whatever this file says.
+They were measured on files of 10,000 to 1.2 million documents (benchmarks/auto_size.py). They only affect progress:
+plans depend on `plan.fitting_work`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from unnaive.models.auto.plan import PREPARING, SearchPlan, Size, make_plan
 from unnaive.models.auto.search import ENOUGH, GO_ON
 from unnaive.models.auto.views import CHARACTERS, COLUMNS, PAIRS, WORDS
 
-ORDERING = 260.0  # processor seconds for 10⁹ cells that are put in order, hashed, and searched for shared passages
+ORDERING = 260.0  # processor seconds to sort, hash and search 10⁹ cells for shared passages
 
 
 class Times(NamedTuple):
-    """How many times what its family costs a solver takes: of words, and of characters, which need fewer passes."""
+    """Time of a solver relative to the cost of its family, on words and on characters, which need fewer passes."""
 
     words: float
     characters: float
@@ -30,14 +30,14 @@ class Times(NamedTuple):
 
 SEARCHING, LAST = Times(1.2, 0.4), Times(2.5, 0.5)  # the last fit has a smaller tol
 PARALLEL = 0.8  # n threads solve n^PARALLEL times as fast
-# of the solvers that may go on to the next view, or into the pool, before it is known; and where there is one view
+# expected share of the solvers that go on to the next view or into the pool; with several views, and with one
 LIKELY, LIKELY_ALONE = 0.4, 0.7
-# shares of the cells that views have where only the number of all is known, by how texts are read
+# expected shares of the views in all cells, by how texts are read
 USUAL_SHARES = {"both": {WORDS: 0.055, PAIRS: 0.1, CHARACTERS: 0.845}, "columns": {COLUMNS: 1.0}}
 
 
 def ordering_work(n_cells: int) -> float:
-    """Processor seconds of what comes before the search.
+    """Processor seconds of the steps before the search.
 
     >>> ordering_work(10**8)
     26.0
@@ -48,9 +48,9 @@ def ordering_work(n_cells: int) -> float:
 def fit_work(
     view: str, family: str, cells: float, n_classes: int, times: Times, threads: int = 1, *, beside: bool = False
 ) -> float:
-    """Seconds of fitting one member; a solver takes `times` what its family costs, and that of a hinge all threads.
+    """Seconds of fitting one member; a solver takes `times` the cost of its family, and hinges use all threads.
 
-    beside  whether it goes on beside a hinge, with which it shares the threads
+    beside  whether the member is fitted in parallel with a hinge and shares its threads
 
     >>> fit_work("words", "maxent", 1e8, 2, LAST), fit_work("characters", "complement", 1e8, 2, LAST)
     (5.0, 0.2)
@@ -65,15 +65,15 @@ def fit_work(
 
 
 def count_fits(candidates: Sequence[Candidate], held_out: Sequence[int]) -> Counter[str]:
-    """How many fits of each family a view takes, with so many documents held out in each split.
+    """The number of fits of each family on a view; `held_out` has the number of held-out documents of each split.
 
-    All candidates are tried until ENOUGH documents were held out, the best GO_ON of each family on the other splits.
+    All candidates are tried until ENOUGH documents were held out, then the best GO_ON of each family.
 
     >>> nbsvm = [Candidate("nbsvm", (C,)) for C in (0.1, 0.3, 1.0)]
     >>> count_fits(nbsvm, [2500])["nbsvm"], count_fits(nbsvm, [200, 200, 200])["nbsvm"]
     (3, 8)
     """
-    each = Counter(one.family for one in candidates)
+    each = Counter(candidate.family for candidate in candidates)
     fits: Counter[str] = Counter()
     judged = 0
     for size in held_out:
@@ -86,10 +86,10 @@ def count_fits(candidates: Sequence[Candidate], held_out: Sequence[int]) -> Coun
 class ExpectedWork:
     """Processor seconds of the search and of the last fit.
 
-    size      of all documents
+    size      size of the whole data
     training  documents that a candidate learns from
     held_out  documents that are held out in each split
-    threads   that solvers may take
+    threads   threads that solvers may use
     """
 
     size: Size
@@ -98,15 +98,15 @@ class ExpectedWork:
     threads: int = 1
 
     def candidate(self, view: str, family: str) -> float:
-        """Of one candidate in one split."""
+        """Seconds of fitting one candidate in one split."""
         return fit_work(view, family, self._searched(view), self.size.classes, SEARCHING, self.threads)
 
     def preparing(self, view: str) -> float:
-        """Of weighting and summing the documents of a split."""
+        """Seconds of weighting and summing the documents of a split."""
         return PREPARING * self._searched(view) / 1e9
 
     def search(self, view: str, candidates: Sequence[Candidate], share: float = 1.0) -> float:
-        """Of the search on a view; `share` of the solvers are tried, where it is not known yet which."""
+        """Seconds of the search on a view, if `share` of the solvers are tried."""
         whole = len(self.held_out) * self.preparing(view)
         for family, times in count_fits(candidates, self.held_out).items():
             likely = share if FAMILIES[family].cost >= DEAR else 1.0
@@ -114,27 +114,27 @@ class ExpectedWork:
         return whole
 
     def last_fit(self, view: str, families: Sequence[str], documents: int | None, share: float = 1.0) -> float:
-        """Of training a member of each family on all documents of a view, solvers on at most `documents` of them."""
+        """Seconds of training a member of each family on all documents of a view, solvers on at most `documents`."""
         cells, n_docs = self.size.cells[view], max(self.size.documents, 1)
         part = 1.0 if documents is None else min(1.0, documents / n_docs)
         whole = PREPARING * cells / 1e9
         beside = any(family in HINGES for family in families)
         for family in families:
             solver = FAMILIES[family].cost >= DEAR
-            own = cells * part if solver else cells
-            work = fit_work(view, family, own, self.size.classes, LAST, self.threads, beside=beside)
+            family_cells = cells * part if solver else cells
+            work = fit_work(view, family, family_cells, self.size.classes, LAST, self.threads, beside=beside)
             whole += (share if solver else 1.0) * work
         return whole
 
     def rest(self, plan: SearchPlan, views: Sequence[str], candidates: Sequence[Candidate]) -> float:
-        """Of the search on `views`, the first with these candidates, the others perhaps with fewer, and the last fit.
+        """Seconds of the search on `views`, and of the last fit; later views may have fewer candidates than the first.
 
         >>> size = Size(10_000, 20, {"words": 350_000})
         >>> plan = make_plan(size, "normal")
         >>> round(ExpectedWork(size, 7_500, (2_500,)).rest(plan, ["words"], plan.candidates), 2)
         1.81
         """
-        families = sorted({one.family for one in plan.candidates})
+        families = sorted({candidate.family for candidate in plan.candidates})
         others = LIKELY if tuple(views[:1]) == plan.views[:1] else 1.0  # after the first view it is known which go on
         whole = sum(self.search(view, candidates, 1.0 if number == 0 else others) for number, view in enumerate(views))
         likely = LIKELY if len(plan.views) > 1 else LIKELY_ALONE
@@ -147,7 +147,7 @@ class ExpectedWork:
 def first_estimate(
     size: DataSize, budget: str | float, threads: int = 1, *, reads_characters: bool
 ) -> tuple[float, float]:
-    """Seconds of putting the counted documents in order, and of all, before it is known what their cells are of.
+    """Seconds of sorting the counted documents, and of the whole training, before the views are known.
 
     >>> estimate = first_estimate(DataSize(10_000, 220_000, 6_300_000, 20), "normal", reads_characters=True)
     >>> [round(part, 1) for part in estimate]
@@ -155,10 +155,10 @@ def first_estimate(
     """
     shares = USUAL_SHARES["both" if reads_characters else "columns"]
     cells = {view: int(share * size.cells) for view, share in shares.items()}
-    own = Size(size.documents, size.classes, cells)
-    plan = make_plan(own, budget)
+    view_sizes = Size(size.documents, size.classes, cells)
+    plan = make_plan(view_sizes, budget)
     n_train = min(plan.training, size.documents * (plan.n_folds - 1) // plan.n_folds)
     held_out = min(plan.held_out, size.documents // plan.n_folds)
-    expected = ExpectedWork(own, n_train, (held_out,) * plan.n_judged, threads)
+    expected = ExpectedWork(view_sizes, n_train, (held_out,) * plan.n_judged, threads)
     ordering = ordering_work(size.cells)
     return ordering, ordering + expected.rest(plan, plan.views, plan.candidates)

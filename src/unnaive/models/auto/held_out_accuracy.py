@@ -15,12 +15,12 @@ FASTEST = 0.5  # errors fall no faster than n^−FASTEST as documents are added
 
 @dataclass(frozen=True)
 class HeldOutAccuracy:
-    """How many held-out documents were right, by models that learnt from a share of all documents.
+    """Held-out accuracy of models that learnt from a share of all documents.
 
-    n_docs     held-out documents
-    accuracy   the share of them that was right
-    effective  how many independent documents they are worth: those that share passages are right or wrong together
-    share      of all documents that the models learnt from
+    n_docs     number of held-out documents
+    accuracy   the share of them that was classified correctly
+    effective  effective sample size: documents that share passages are right or wrong together
+    share      the share of all documents that the models learnt from
     """
 
     n_docs: int
@@ -30,10 +30,10 @@ class HeldOutAccuracy:
 
     @classmethod
     def of(cls, right: NDArray[np.bool_], group: Ids, share: float) -> HeldOutAccuracy:
-        """From documents that are right or wrong, and the group of documents with common passages each is in.
+        """Compute it from `right`, whether each document was classified correctly, and its group of shared passages.
 
-        The variance of the accuracy is that of sums over groups; `effective` is the number of independent documents
-        that would have it, which is at most all of them.
+        The variance of the accuracy is computed from sums over groups; `effective` is the number of independent
+        documents with the same variance, at most n_docs.
 
         >>> HeldOutAccuracy.of(np.array([True, True, False, True]), np.arange(4), 0.8).effective
         4.0
@@ -52,11 +52,11 @@ class HeldOutAccuracy:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % interval of the accuracy of the model that learnt from all documents, on many new ones of their source.
+        """95 % interval for the accuracy of the model of all documents, on many new documents from the same source.
 
-        Wilson's, of what the held-out models reach on many new documents; with more documents to learn from, errors
-        fall, and no faster than n^−½: the upper end is that of errors · share^½. It says nothing of documents from
-        another source, or of a later time.
+        It is Wilson's interval for the held-out models, with a higher upper end: more training documents reduce the
+        errors, but no faster than n^−½, so the errors at the upper end are multiplied by share^½. It does not hold
+        for documents from another source or from a later time.
 
         >>> [round(end, 3) for end in HeldOutAccuracy(100, 0.9, 100.0, 0.64).interval]      # Wilson's: .826 to .945
         [0.826, 0.956]

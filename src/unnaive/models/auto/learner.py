@@ -1,4 +1,4 @@
-"""`auto`: the families on each view of the text, chosen on held-out documents, pooled, and trained anew on all."""
+"""`auto`: choose families on each view of the text by held-out documents, pool them, and train on all documents."""
 
 from __future__ import annotations
 
@@ -59,38 +59,38 @@ from unnaive.text.backend import thread_count
 from unnaive.text.token_rule import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
-# seconds that a budget of a name is taken for, where the size of the text says how thoroughly it is read
+# the seconds that a named budget stands for when the views are chosen by the length of the text
 READING_SECONDS = {"fast": 0.0, "normal": 80.0, "thorough": 800.0}
-BRIEFEST = 10.0  # seconds: with fewer words alone are read
-WITH_PAIRS, WITH_CHARACTERS = 6e-7, 2e-6  # seconds for each character: with fewer, neither or no characters are read
-MANY = 100_000  # documents: of more, passages in common are looked for in those of the search alone
+BRIEFEST = 10.0  # seconds below which only words are read
+WITH_PAIRS, WITH_CHARACTERS = 6e-7, 2e-6  # seconds per character of text that pairs, and character n-grams, need
+MANY = 100_000  # documents above which shared passages are looked for only in a sample
 
 
 class Auto(DocumentsModel):
     """A pool of models on several views of the text, chosen on held-out training documents by accuracy and log-loss.
 
-    Views of the text (words; words and pairs; character 2–5-grams inside words) × families (complement naive Bayes;
-    softmax with a naive Bayes prior; NB-SVM; linear SVM) are fitted on a part of the training documents and judged
-    on the rest, the same for all: so many of five folds that about 1,500 documents are held out, from 5,000 documents
-    on one part. Documents that share passages (copies, versions, replies that quote) are on one side, as far as that
-    can be. After 300 held-out documents the best two settings of each family go on; solvers with little of the pool of
-    words are not tried on the other views. The best of each family joins a log-linear pool, then the views do; weights
-    are drawn toward equal ones (of the views, characters as much as words and pairs together), and small ones are left
-    out. What was chosen is trained anew on all documents, and kept as a recipe (`scorer_.recipe`) with a report of what
-    was tried.
+    Every family (complement naive Bayes, softmax with a naive Bayes prior, NB-SVM, linear SVM) is fitted on every view
+    (words; words and pairs; character 2–5-grams inside words), on one part of the training documents, and judged on
+    the rest. All candidates share the same splits: as many of five folds as hold out about 1,500 documents, or one
+    fold from 5,000 documents on. Documents that share passages (copies, versions, replies that quote) are kept on one
+    side where possible. After 300 held-out documents, the best two settings of each family go on; solvers with a small
+    share of the words' pool are not tried on the other views. The best candidates of a view join a log-linear pool,
+    and then the views do. Pool weights are shrunk toward equal ones (characters count as much as words and pairs
+    together), and members with small weights are dropped. The chosen members are trained again on all documents. The
+    model keeps the choice as a recipe (`scorer_.recipe`), with a report of all candidates.
 
-    The budget "normal" takes a minute or two on two cores at any size up to some hundred megabytes: with more data
-    fewer candidates are tried, on a sample, and what costs most for least is left out of reading (characters from
-    40 million characters of text on, pairs of words from 133 million), of the search and of the last fit; `report` and
-    `unnaive inspect` say what. "fast" is a pool of a softmax and an NB-SVM on words, "thorough" has ten times the work,
-    and a number of seconds is the work that two cores do in such a time. All go by estimated work, never by the clock,
-    so that the same data and seed give the same model on every machine.
+    The budget "normal" takes a minute or two on two cores for data of any size up to some hundred megabytes. With more
+    data, fewer candidates are tried, on a sample, and the parts that cost most for the least gain are left out:
+    character n-grams from 40 million characters of text on, pairs of words from 133 million, then parts of the search
+    and of the last fit. `report` and `unnaive inspect` list what was left out. "fast" pools a softmax and an NB-SVM on
+    words, "thorough" has ten times the work of "normal", and a number of seconds is the work that two cores do in that
+    time. Budgets count estimated work, never the clock, so the same data and seed give the same model on every machine.
 
-    From 2,000 classes on, from 1,000 where held-out scores would take more than 1 GB, and where weights of all terms
-    and classes would take more than 2 GB, a tree of labels is trained in the place of all this, and a warning says so.
+    `auto` trains a label tree instead, with a warning, from 2,000 classes on, from 1,000 classes if held-out scores
+    would take more than 1 GB, and if the weights of all terms and classes would take more than 2 GB.
 
-    Multilabel targets get the sum of a linear SVM, an NB-SVM and Rocchio's centroids for each class by itself, on
-    words, turned into log-odds out of fold; thresholds are tuned on the same out-of-fold scores.
+    For multilabel targets, `auto` sums a linear SVM, an NB-SVM and Rocchio's centroids for each class, on words, and
+    converts the sum to log-odds out of fold; thresholds are tuned on the same out-of-fold scores.
 
     >>> texts = ["good ball", "fair vote", "ball game", "vote law"] * 3
     >>> from unnaive import TextClassifier
@@ -114,7 +114,7 @@ class Auto(DocumentsModel):
         default="normal",
         above=0,
     )
-    random_state: int = setting("Seed of samples and of the solvers.", default=0, at_least=0)
+    random_state: int = setting("Random seed for samples and solvers.", default=0, at_least=0)
     n_jobs: int | None = setting(
         "Number of threads, by default one for each core; results do not depend on it.", default=None
     )
@@ -122,7 +122,7 @@ class Auto(DocumentsModel):
 
     @classmethod
     def token_rule_for(cls, settings: dict[str, Any], n_chars: float = 0) -> dict[str, Any]:
-        """How texts are read: without characters, or by words alone, where the budget is small for so much text."""
+        """Changes to the token rule: all views, no character n-grams, or words only, by budget and text length."""
         budget = settings.get("budget", "normal")
         seconds = READING_SECONDS.get(budget, 0.0) if isinstance(budget, str) else float(budget)
         with_pairs, words = cls.shorter_readings
@@ -131,7 +131,7 @@ class Auto(DocumentsModel):
         return cls.token_rule_changes if seconds >= n_chars * WITH_CHARACTERS else with_pairs
 
     def check_settings(self) -> None:
-        """An error of one sentence if a setting is of the wrong type or out of range."""
+        """Raise an error if a setting has the wrong type or is out of range."""
         super().check_settings()
         if isinstance(self.budget, str) and self.budget not in BUDGETS:
             raise UnnaiveError(
@@ -139,7 +139,7 @@ class Auto(DocumentsModel):
             )
 
     def expected_work(self, size: DataSize, token_rule: TokenRule | None) -> tuple[float, float]:
-        """Seconds of putting documents in order, and of all, for the estimate of the time left."""
+        """Expected seconds of sorting the documents, and of the whole training, to estimate the time left."""
         budget = self.budget if isinstance(self.budget, str) else float(self.budget)
         reads_characters = token_rule is not None and token_rule.analyzer == "both"
         return first_estimate(size, budget, thread_count(self.n_jobs), reads_characters=reads_characters)
@@ -149,16 +149,16 @@ class Auto(DocumentsModel):
         progress: ProgressCallback | None = None, terms: Sequence[str] | Vocabulary | None = None,
         active: Ids | None = None, select: SelectColumns | None = None, vectors: Sequence[Vectors] = (),
     ) -> Scorer:  # fmt: skip
-        """Choose on held-out documents, then train on all.
+        """Choose the members on held-out documents, then train them on all documents.
 
-        Where terms are selected, `active` has the columns that all documents leave, over which the pool is, and
-        `select` gives those that the training documents (X, Y, weight) of a split leave. Where there are `vectors` of
-        words or fields, the pool is over all columns, and words that no training document has are among them.
+        With feature selection, `active` has the columns selected on all documents, which the pool reads, and
+        `select` returns the columns selected on the training documents (X, Y, weight) of a split. With `vectors` of
+        words or fields, the pool reads all columns, including words that no training document has.
         """
         X, Y = csr_array(X), csr_array(Y)
         order, n_classes = order_classes(Y), Y.shape[1]
-        seen = order[: count_classes(Y)]  # the scores of a class without documents would upset temperatures and pools
-        vectors = [one for one in vectors if len(one.columns)]
+        seen = order[: count_classes(Y)]  # scores of classes without documents would distort temperatures and pools
+        vectors = [item for item in vectors if len(item.columns)]
         n_terms = X.shape[1] if active is None or vectors else len(active)
         if exclusive and len(seen) == 1:
             return self._only_class(int(seen[0]), n_terms, n_classes)
@@ -188,7 +188,7 @@ class Auto(DocumentsModel):
         return pool
 
     def _tree_of_labels(self, X: Sparse, Y: Sparse, **same: Any) -> Scorer:
-        """What is learnt of thousands of classes, whose tables of scores and weights would not fit in memory."""
+        """Train a label tree: for thousands of classes, tables of scores and weights would not fit in memory."""
         warnings.warn(
             f"{Y.shape[1]:,} classes are too many for auto to search for, so it trains a tree of labels; --model "
             "label-tree has its settings",
@@ -198,7 +198,7 @@ class Auto(DocumentsModel):
         return LabelTree(random_state=self.random_state, n_jobs=self.n_jobs).learn(X, Y, **same)
 
     def _only_class(self, only: int, n_terms: int, n_classes: int) -> Pool:
-        """The pool without members that gives every document the one class that has documents."""
+        """A pool without members that predicts the one class with documents."""
         bias = np.full(n_classes, NEVER)
         bias[only] = 0.0
         report = {"budget": self.budget, "no-search": "one class alone has documents"}
@@ -211,13 +211,13 @@ class Auto(DocumentsModel):
         terms: Sequence[str] | Vocabulary | None, active: Ids | None = None, select: SelectColumns | None = None,
         vectors: Sequence[Vectors] = (),
     ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
-        """The recipe, and rows with their held-out scores, where any were held out."""
+        """The recipe, and the held-out rows with their scores; None if no document was held out."""
         targets = single_labels(Y) if exclusive else None
         views = select_views(X, terms, Y.shape[1], active)
         cells = {view.name: int(view.df.sum()) for view in views}
         budget = self.budget if isinstance(self.budget, str) else float(self.budget)
         if targets is None:
-            if not views:  # vectors alone: no word is a member
+            if not views:  # the model reads vectors only
                 views = [View(WORDS, np.zeros(0, np.int64), np.zeros(0, np.int64))]
             size = Size(X.shape[0], Y.shape[1], {views[0].name: cells.get(views[0].name, 0)})
             return choose_multilabel(
@@ -232,7 +232,7 @@ class Auto(DocumentsModel):
     def relearn(
         self, before: Scorer, places: Ids, X: Sparse, Y: Sparse, *, chosen_on: int | None = None, **same: Any
     ) -> Scorer:
-        """The recipe of `before` on these documents, without a search."""
+        """Train the recipe of the model `before` on these documents, without a search."""
         size = DataSize(X.shape[0], X.shape[1], X.nnz, Y.shape[1])
         too_many = has_too_many_classes(size, count_classes(Y), exclusive=same.get("exclusive", True))
         if not isinstance(before, Pool) or not before.recipe["members"] or too_many:
@@ -248,7 +248,7 @@ class Auto(DocumentsModel):
     def adjust(
         self, scorer: Scorer, X: Sparse, Y: Sparse, *, sample_weight: Floats | None = None, gone: bool = False
     ) -> Scorer:
-        """The pool after these documents were learnt, or forgotten, approximately."""
+        """The pool after approximately learning these documents, or forgetting them if `gone`."""
         if not isinstance(scorer, Pool) or not scorer.parts:
             raise UnnaiveError("auto trained no pool for these classes, so it cannot be changed approximately")
         return adjust_pool(scorer, X, Y, sample_weight, gone=gone)
@@ -258,33 +258,33 @@ class Auto(DocumentsModel):
         tell: WorkTeller, terms: Sequence[str] | Vocabulary | None, select: SelectColumns | None,
         vectors: Sequence[Vectors],
     ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
-        """The same for documents with one class each."""
+        """`_search` for documents with one class each."""
         rows = np.arange(len(targets))
-        if len(targets) > MANY:  # what is not searched on stands on no side of a split
+        if len(targets) > MANY:  # documents outside this sample are on no side of a split
             random = np.random.default_rng(self.random_state)
             rows = sample_rows(rows, targets, plan.training + plan.n_folds * plan.held_out, random)
-        columns = columns_of_words(X.shape[1], [one for one in vectors if isinstance(one, FieldVectors)])
+        columns = columns_of_words(X.shape[1], [item for item in vectors if isinstance(item, FieldVectors)])
         words, names = (X, terms) if columns is None else (take_columns(X, columns), take_names(terms, columns))
         words = words if len(rows) == len(targets) else csr_array(words[rows])
         passages = find_shared_passages(words, targets[rows], names)
         splits = [
-            Split(rows[one.train], rows[one.held_out])
-            for one in block_splits(
+            Split(rows[split.train], rows[split.held_out])
+            for split in block_splits(
                 targets[rows], size.classes, n_folds=plan.n_folds, n_judged=plan.n_judged,
                 most_training=plan.training, most_held_out=plan.held_out, random_state=self.random_state,
                 order=passages.order(),
             )
         ]  # fmt: skip
         planned = [view for view in views if view.name in plan.views]
-        if not splits:  # no class has two documents: nothing can be held out
+        if not splits:  # no class has two documents, so none can be held out
             members = default_members([view.name for view in planned])
             report = {"budget": self.budget, "no-search": "no class has two documents, one to be held out"}
             return {"kind": "single", "members": members, "bias": [-2.0] * size.classes, "report": report}, None
         expected = ExpectedWork(
-            size, len(splits[0].train), tuple(len(one.held_out) for one in splits), thread_count(self.n_jobs)
+            size, len(splits[0].train), tuple(len(split.held_out) for split in splits), thread_count(self.n_jobs)
         )
         tell.expect(expected.rest(plan, plan.views, plan.candidates))
-        dense = {vector_view_name(one): float(len(splits[0].train) * one.n_dims) for one in vectors}
+        dense = {vector_view_name(item): float(len(splits[0].train) * item.n_dims) for item in vectors}
 
         def on_candidate(view: str, family: str) -> None:
             if view in dense:
@@ -303,8 +303,10 @@ class Auto(DocumentsModel):
             if chosen:
                 tell.expect(expected.rest(plan, plan.views[number:], candidates))
             chosen.append(search.choose(view, candidates))
-        for one in vectors:
-            chosen.append(search.choose(View(vector_view_name(one), one.columns, np.zeros(0, np.int64)), DENSE))
+        for view_vectors in vectors:
+            chosen.append(
+                search.choose(View(vector_view_name(view_vectors), view_vectors.columns, np.zeros(0, np.int64)), DENSE)
+            )
         pooled = pool_views(chosen, search.soft_targets)
         recipe, shares_of = make_recipe(chosen, pooled, plan.documents)
         scores = cross_fitted_scores(chosen, pooled, search.truth, search.soft_targets)
@@ -316,7 +318,7 @@ class Auto(DocumentsModel):
 
 
 def _without_others(X: Sparse, columns: Ids) -> Sparse:
-    """X with nothing in the columns that are not among these."""
+    """X with zeros in all columns but `columns`; the shape stays."""
     kept = np.isin(X.indices, columns)
     ends = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
     return csr_array((X.data[kept], X.indices[kept], ends), shape=X.shape)

@@ -1,4 +1,4 @@
-"""The members of the pool: linear models of one weighting, so that any weighted sum of them is one linear model."""
+"""The members of a pool: linear models with the same term weighting, so their weighted sum is one linear model."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from unnaive.text.backend import thread_count
 
 NEVER = -1e6  # the bias of a class without documents
 MOST_PASSES = 200
-MANY_EMPTY = 1000  # documents without a term, from which on those with the same labels are merged
-CELLS_AT_ONCE = 1 << 17  # that are weighted
-MANY = 4_500  # documents: from here on the hinge is solved to ten times tol, which saves a third of its time. That is
-# LIBLINEAR's 0.1, a gradient: objectives are within 0.1 % of the least. With few documents the bias would show it.
-DEAR = 10.0  # what a family costs whose solver may learn from a sample in the end; naive Bayes learns from all
+MANY_EMPTY = 1000  # empty documents from which on those with the same labels are merged
+CELLS_AT_ONCE = 1 << 17  # cells that are weighted at a time
+MANY = 4_500  # documents from which on the hinge is solved to 10 · tol, which saves a third of its time. That is
+# LIBLINEAR's 0.1 on the gradient: objectives are within 0.1 % of the minimum. With few documents the bias would suffer.
+DEAR = 10.0  # cost from which on a family has a solver, which may learn from a sample; naive Bayes learns from all
 AT_ONCE = 8  # classes that a hinge is solved for at a time
-HINGES = ("svm", "nbsvm")  # families whose solver takes all threads
+HINGES = ("svm", "nbsvm")  # families whose solver uses all threads
 
 Weights = tuple[Floats, Floats]  # weights (n_classes, n_terms) and bias (n_classes,)
 
@@ -40,8 +40,8 @@ Weights = tuple[Floats, Floats]  # weights (n_classes, n_terms) and bias (n_clas
 class Training:
     """Documents of one view, counts X and weighted Z (n_docs, n_terms), with their labels Y (n_docs, n_classes).
 
-    What several members need of them, sums over documents, is made once. `listen` is called now and then while a
-    solver works, with the share of its way that lies behind it, and stops it by raising.
+    Sums over documents that several members need are computed once. Solvers call `listen` from time to time with the
+    share of their work that is done; it may raise to stop them.
     """
 
     X: Sparse
@@ -58,16 +58,16 @@ class Training:
         cls, X: Sparse, weighting: Weighting, Y: Sparse, weight: Floats | None, *, tol: float, random_state: int,
         n_jobs: int | None, listen: Callable[[float], None] | None = None,
     ) -> Training:  # fmt: skip
-        """Weight the documents; in float32, which the solvers read twice as fast. Their sums are in float64.
+        """Weight the documents in float32, which solvers read twice as fast as float64; sums are in float64.
 
-        Of many documents without a term, those with the same labels become one, of as much weight.
+        If many documents are empty, those with the same labels are merged into one of the same total weight.
         """
         threads = thread_count(n_jobs)
         X, Y, weight = merge_empty(X, csr_array(Y), weight)
         return cls(X, weight_rows(weighting, X, threads), csr_array(Y), weight, tol, random_state, threads, listen)
 
     def solver_progress(self, tol: float, n_problems: int = 1) -> SolverProgress | None:
-        """What a solver calls: the share is by its violations, or by the problems solved where they come in blocks."""
+        """The solver's callback; progress is measured by violations, or by solved problems if they come in blocks."""
         listen = self.listen
         if listen is None:
             return None
@@ -79,12 +79,12 @@ class Training:
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are, with documents or without."""
+        """The number of classes, with or without documents."""
         return int(self.Y.shape[1])
 
     @lazy_property
     def targets(self) -> Any:
-        """The class of each document (n_docs,), where each has one; else None."""
+        """The class of each document (n_docs,) if every document has exactly one; else None."""
         return single_labels(self.Y)
 
     @lazy_property
@@ -94,7 +94,7 @@ class Training:
 
     @lazy_property
     def sums(self) -> Counts:
-        """Sums of weighted documents; 1 + log n of a fraction of a word may be below 0, and counts as 0."""
+        """Sums of weighted documents; 1 + log n of a fractional count can be negative and then counts as 0."""
         Z = self.Z if not self.Z.nnz or self.Z.data.min() >= 0 else self.Z.maximum(0.0)
         return Counts.of(csr_array(Z, dtype=np.float64), self.Y, self.weight)
 
@@ -107,7 +107,7 @@ class Training:
     def complement(self, alpha: float) -> Floats:
         """Weights of complement naive Bayes, centred over the classes (n_classes, n_terms).
 
-        What a term has in all classes is left out, since centring would take it away.
+        The part of a weight that all classes share is left out, because centring would remove it.
         """
         linear = ComplementNB(alpha=alpha).rule(self.sums)
         weights: Floats = linear.sparse_weights.toarray()
@@ -118,9 +118,9 @@ class Training:
 
 
 def merge_empty(X: Sparse, Y: Sparse, weight: Floats | None) -> tuple[Sparse, Sparse, Floats | None]:
-    """(X, Y, weight) in which documents without a term that have the same labels are one, the last rows.
+    """(X, Y, weight) with empty documents of the same labels merged into one; the merged rows come last.
 
-    What is minimised stays the same, and a pass over a million of them costs nothing. Few are left as they are.
+    The objective stays the same, and passes over empty documents cost nothing. Up to MANY_EMPTY are left unmerged.
 
     >>> X, Y = csr_array(([1], [0], [0] * (MANY_EMPTY + 1) + [1])), csr_array(np.ones((MANY_EMPTY + 1, 1)))
     >>> [part.shape for part in merge_empty(X, Y, None)], merge_empty(X, Y, None)[2].tolist()
@@ -142,7 +142,7 @@ def merge_empty(X: Sparse, Y: Sparse, weight: Floats | None) -> tuple[Sparse, Sp
 
 
 def weight_rows(weighting: Weighting, X: Sparse, threads: int = 1) -> Sparse:
-    """The weighted documents in float32; some at a time, so that what is between stays in the processor's cache."""
+    """The weighted documents in float32, computed in blocks that fit in the processor's cache."""
     X = csr_array(X)
     Z = np.empty(X.nnz, np.float32)
     cuts = np.unique([*np.searchsorted(X.indptr, np.arange(0, X.nnz, CELLS_AT_ONCE)), X.shape[0]]).tolist()
@@ -177,20 +177,20 @@ def _maxent(data: Training, C: float, strength: float, alpha: float) -> Weights:
     prior = data.complement(alpha)
     if strength != 1:
         prior *= strength
-    found = softmax(
+    solution = softmax(
         data.documents, data.targets, data.n_classes, C=C, prior=prior, weight=data.weight, tol=data.tol,
         max_iter=MOST_PASSES, random_state=data.random_state, progress=data.solver_progress(data.tol), single=True,
     )  # fmt: skip
-    return found.weights, found.bias
+    return solution.weights, solution.bias
 
 
 def _softmax(data: Training, C: float) -> Weights:
     """Softmax regression with an L2 prior around 0."""
-    found = softmax(
+    solution = softmax(
         data.documents, data.targets, data.n_classes, C=C, weight=data.weight, tol=data.tol, max_iter=MOST_PASSES,
         random_state=data.random_state, progress=data.solver_progress(data.tol),
     )  # fmt: skip
-    return found.weights, found.bias
+    return solution.weights, solution.bias
 
 
 def _svm(data: Training, C: float) -> Weights:
@@ -202,19 +202,19 @@ def _nbsvm(data: Training, C: float) -> Weights:
 
 
 def _hinge(data: Training, C: float, scale: Floats | None) -> Weights:
-    """One class against the rest; of two that exclude each other the second alone, since the first mirrors it."""
+    """One class against the rest; of two exclusive classes only the second is fitted, the first is its negative."""
     mirrored = data.n_classes == 2 and data.targets is not None
     Y = data.Y[:, [1]] if mirrored else data.Y
-    own = scale[1:] if mirrored and scale is not None else scale
+    class_scale = scale[1:] if mirrored and scale is not None else scale
     tol = data.tol if data.Z.shape[0] < MANY else 10 * data.tol
-    found = squared_hinge(
-        data.documents, Y, C=C, scale=own, weight=data.weight, tol=tol, max_iter=MOST_PASSES,
+    solution = squared_hinge(
+        data.documents, Y, C=C, scale=class_scale, weight=data.weight, tol=tol, max_iter=MOST_PASSES,
         random_state=data.random_state, n_jobs=data.n_jobs, single=True,
         progress=data.solver_progress(tol, Y.shape[1]),
     )  # fmt: skip
     if mirrored:
-        return np.vstack([-found.weights, found.weights]), np.concatenate([-found.bias, found.bias])
-    return found.weights, found.bias
+        return np.vstack([-solution.weights, solution.weights]), np.concatenate([-solution.bias, solution.bias])
+    return solution.weights, solution.bias
 
 
 def _rocchio(data: Training, gamma: float) -> Weights:
@@ -230,12 +230,12 @@ def _rocchio(data: Training, gamma: float) -> Weights:
 
 @dataclass(frozen=True)
 class Family:
-    """A kind of member: how it is fitted, and what it costs.
+    """A kind of member.
 
-    title      in tables for people
-    arguments  the names of its settings
-    fit        weights and bias from Training and the settings
-    cost       processor seconds for 10⁹ cells × classes, measured on text; estimates of work, never of results
+    title      its name in reports
+    arguments  names of its settings
+    fit        function from Training and the settings to weights and bias
+    cost       processor seconds for 10⁹ cells × classes, measured on text
     """
 
     title: str
@@ -256,7 +256,7 @@ FAMILIES: dict[str, Family] = {
 
 
 def fit_family(family: str, settings: Sequence[float], data: Training) -> Weights:
-    """The weights and bias of a member; a class without documents is never chosen."""
+    """Fit the weights and bias of a member; a class without documents is never predicted."""
     weights, bias = FAMILIES[family].fit(data, *settings)
     absent = np.bincount(data.Y.indices, minlength=data.n_classes) == 0
     if absent.any():

@@ -1,8 +1,8 @@
-"""The plan of a search: which views, candidates and documents, so that the estimated work stays within a budget.
+"""Plan a search: choose views, candidates and documents so that the estimated work stays within the budget.
 
-Budgets go by work, nonzero cells × classes × what a family costs, never by the clock: the same data and seed give the
-same model on a slow machine and on a fast one, with one thread or four. A budget in seconds is the work that such a
-time is enough for on two cores of today.
+Work is nonzero cells × classes × the cost of a family. Budgets never use the clock, so the same data and seed give the
+same model on a slow machine and on a fast one, with one thread or four. A budget in seconds is the work that two
+present-day cores do in that time.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from unnaive.models.auto.members import DEAR, FAMILIES
 from unnaive.models.auto.recipe import make_member
 from unnaive.models.auto.views import CHARACTERS, PAIRS
 
-BUDGETS = {"fast": 30.0, "normal": 64.0, "thorough": 600.0}  # estimated processor seconds: about twice what it takes
-READING = 600.0  # seconds for 10⁹ cells that are counted, put in order and written, which a budget in seconds includes
-LEAST_WORK = 0.2  # of a budget in seconds: what is planned with, however long reading takes
-PREPARING = 60.0  # processor seconds for 10⁹ cells that are weighted and summed once for all members of a view
-FEW, SOME = 1_500, 4_500  # documents: from the second on at most SearchPlan.held_out of them are held out
-ONE_FOLD, JUDGED = 5_000, 1_500  # documents: from the first on one fold is judged by, under it so many that have these
-MANY_CLASSES, MORE_CLASSES = 1_000, 2_000  # from the first on memory is looked at, from the second on none searches
-MOST_SCORES = 1 << 27  # of held-out documents, all candidates of a view together: 1 GB
-# solvers pass more often over more documents: 10⁹ cells × classes of an NB-SVM took 5 s of 10,000, 50 s of 1.2 million
-VERY_MANY, SLOWER = 300_000, 2.0  # documents, and how many times what a family costs its solver takes from there on
-LEAST_SAMPLE = 20_000  # documents that a solver learns from in the end, where there are so many
+BUDGETS = {"fast": 30.0, "normal": 64.0, "thorough": 600.0}  # estimated processor seconds, about twice the real time
+READING = 600.0  # seconds to count, sort and write 10⁹ cells; a budget in seconds includes them
+LEAST_WORK = 0.2  # share of a budget in seconds that is left for the plan, however long reading takes
+PREPARING = 60.0  # processor seconds to weight and sum 10⁹ cells, once for all members of a view
+FEW, SOME = 1_500, 4_500  # documents; from SOME on, at most SearchPlan.held_out of them are held out
+ONE_FOLD, JUDGED = 5_000, 1_500  # from ONE_FOLD documents on, one fold is held out; below, folds of JUDGED documents
+MANY_CLASSES, MORE_CLASSES = 1_000, 2_000  # from the first on, memory limits the search; from the second, no search
+MOST_SCORES = 1 << 27  # held-out scores of all candidates of a view: 1 GB
+# solvers need more passes over more documents: 10⁹ cells × classes of an NB-SVM take 5 s for 10,000, 50 s for 1.2 M
+VERY_MANY, SLOWER = 300_000, 2.0  # documents from which on a solver takes SLOWER times the cost of its family
+LEAST_SAMPLE = 20_000  # smallest sample that a solver learns from in the last fit
 LARGE = (
-    20_000  # documents: from here on candidates learn from more of them, as long as the search stays the lesser part
+    20_000  # documents from which on candidates learn from larger samples, while the search stays within SEARCH_SHARE
 )
-SEARCH_SHARE = 0.25  # of the work of the last fit
+SEARCH_SHARE = 0.25  # most work of the search, as a share of the work of the last fit
 
 
 @dataclass(frozen=True)
 class Size:
-    """How large the data is: documents, classes, and the nonzero cells of each view."""
+    """The size of the data: documents, classes, and the nonzero cells of each view."""
 
     documents: int
     classes: int
@@ -45,14 +45,14 @@ class Size:
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """What will be tried.
+    """What a search will try.
 
-    views       the names of the views
-    candidates  tried on each of them
-    n_folds     parts that the documents are cut into, of which `n_judged` are judged by in turn
-    training    most documents that a candidate is fitted on while searching
-    held_out    most documents that it is judged by
-    documents   most documents that a solver learns from in the end; None for all, from which naive Bayes learns anyway
+    views       names of the views
+    candidates  candidates to try on each view
+    n_folds     number of folds, of which `n_judged` are held out in turn
+    training    most documents that a candidate is fitted on in the search
+    held_out    most held-out documents of a split
+    documents   most documents that a solver learns from in the last fit; None for all (naive Bayes always uses all)
     left_out    what a larger budget would have tried too, in words
     """
 
@@ -70,32 +70,32 @@ class SearchPlan:
         share = (self.n_folds - 1) / self.n_folds
         share = min(share, self.training / max(size.documents, 1))
         cells = size.cells[view] * share * self.n_judged
-        return fitting_work(cells, size.classes, [one.family for one in self.candidates])
+        return fitting_work(cells, size.classes, [candidate.family for candidate in self.candidates])
 
     def refit_cost(self, size: Size, view: str) -> float:
         """Estimated processor seconds of training a member of every family on the documents of a view."""
-        families = {one.family for one in self.candidates}
+        families = {candidate.family for candidate in self.candidates}
         share = 1.0 if self.documents is None else min(1.0, self.documents / max(size.documents, 1))
         slower = SLOWER if size.documents > VERY_MANY else 1.0
         return fitting_work(size.cells[view], size.classes, sorted(families), slower * share)
 
     def cost(self, size: Size) -> float:
-        """Estimated processor seconds of all."""
+        """Estimated processor seconds of the whole plan."""
         return sum(self.search_cost(size, view) + self.refit_cost(size, view) for view in self.views)
 
 
 def fitting_work(cells: float, n_classes: int, families: Sequence[str], share: float = 1.0) -> float:
-    """Estimated processor seconds of one fit of each of the families; solvers learn from a share of the documents.
+    """Estimated processor seconds of fitting each family once; solvers learn from `share` of the documents.
 
     >>> fitting_work(1e9, 2, ["complement", "maxent"], 0.5)
     72.0
     """
-    costs = [FAMILIES[one].cost * (share if FAMILIES[one].cost >= DEAR else 1.0) for one in families]
+    costs = [FAMILIES[family].cost * (share if FAMILIES[family].cost >= DEAR else 1.0) for family in families]
     return cells * (PREPARING + n_classes * sum(costs)) / 1e9
 
 
 def budget_work(budget: str | float, n_cells: int) -> float:
-    """Estimated processor seconds that a budget leaves for searching and fitting, with so many cells to read.
+    """Estimated processor seconds that a budget leaves for searching and fitting after reading `n_cells`.
 
     >>> budget_work("normal", 10**9), budget_work(60.0, 5 * 10**7), budget_work(60.0, 10**9)
     (64.0, 30.0, 12.0)
@@ -106,10 +106,10 @@ def budget_work(budget: str | float, n_cells: int) -> float:
 
 
 def has_too_many_classes(size: DataSize, n_seen: int, *, exclusive: bool) -> bool:
-    """Whether a search would take more memory than it may: planned before anything is fitted, by the data alone.
+    """Whether a search would take too much memory, judged by the size of the data before anything is fitted.
 
-    Every candidate of a view has a score for each held-out document and class, of which `n_seen` have documents;
-    multilabel data holds out all documents. At the end there are dense weights of every term and class.
+    Every candidate of a view has a score for each held-out document and each of the `n_seen` classes with documents;
+    multilabel data holds out all documents. The pool has a dense weight for every term and class.
 
     >>> [has_too_many_classes(DataSize(30_000, n, 300_000, 1_000), 1_000, exclusive=True) for n in (9_000, 900_000)]
     [False, True]
@@ -122,7 +122,7 @@ def has_too_many_classes(size: DataSize, n_seen: int, *, exclusive: bool) -> boo
 
 
 def make_plan(size: Size, budget: str | float) -> SearchPlan:
-    """The first of the plans, from the fullest to the leanest, that fits; the leanest where none does.
+    """The fullest plan that stays within the budget; the leanest plan if none does.
 
     >>> make_plan(Size(500, 4, {"words": 20_000}), "normal").left_out
     ()
@@ -134,7 +134,7 @@ def make_plan(size: Size, budget: str | float) -> SearchPlan:
 
 
 def count_judged(n_docs: int, n_folds: int) -> int:
-    """How many of the folds candidates are judged by: JUDGED documents are enough, more would cost and tell little.
+    """How many folds are held out: as many as have JUDGED documents; more would cost time and add little.
 
     >>> [count_judged(n_docs, 5) for n_docs in (600, 1_500, 3_400, 5_000)]
     [5, 5, 3, 1]
@@ -143,10 +143,10 @@ def count_judged(n_docs: int, n_folds: int) -> int:
 
 
 def _with_more_training(plan: SearchPlan, size: Size, most: float) -> SearchPlan:
-    """The plan in which candidates learn from as many of many documents as the budget allows, and cost little beside.
+    """For large data: the plan with the largest training samples that budget and SEARCH_SHARE allow.
 
-    The more they learn from, the more what is chosen suits the model of all documents, and the nearer its held-out
-    accuracy is to that of new ones.
+    The larger the samples, the better the choice suits a model of all documents, and the closer its held-out accuracy
+    is to the accuracy on new documents.
     """
     while plan.training < size.documents // 2 and size.documents >= LARGE:
         more = replace(plan, training=min(2 * plan.training, size.documents // 2))
@@ -155,12 +155,12 @@ def _with_more_training(plan: SearchPlan, size: Size, most: float) -> SearchPlan
             break
         plan = more
     sampled = f"all but {plan.training:,} documents while searching"
-    left_out = tuple(sampled if one.endswith("while searching") else one for one in plan.left_out)
+    left_out = tuple(sampled if text.endswith("while searching") else text for text in plan.left_out)
     return replace(plan, left_out=left_out)
 
 
 def _plans(size: Size, budget: str | float) -> Iterator[SearchPlan]:
-    """Fuller plans first; each leaves out what costs most for least, and says so."""
+    """Yield plans, the fullest first; each next plan leaves out and names what costs most for the least gain."""
     n = size.documents
     few = n < ONE_FOLD
     n_folds = 5 if n < FEW else 3 if few else 4
@@ -174,13 +174,13 @@ def _plans(size: Size, budget: str | float) -> Iterator[SearchPlan]:
     if budget == "thorough" or isinstance(budget, float):
         yield replace(plan, candidates=LONG, n_folds=5, n_judged=5, training=n, held_out=n)
         yield replace(plan, candidates=LONG, training=2 * plan.training, held_out=2 * plan.held_out)
-    # the more documents the candidates learn from, the more their held-out scores are like those of the final model
+    # the more documents a candidate learns from, the closer its held-out scores are to those of the final model
     whole = 5 if few else 4
     yield replace(plan, n_folds=whole, n_judged=count_judged(n, whole), training=n)
     yield plan
     plan = _leave(plan, "most settings of each family", candidates=BRIEF)
     yield plan
-    larger = [plan]  # on words alone, these may cost less than the leanest on characters
+    larger = [plan]  # on words only, these may cost less than the leanest plan with characters
     for training, held_out in ((3_000, 2_000), (1_500, 1_500)):
         if n > training:
             sampled = f"all but {training:,} documents while searching"
@@ -189,13 +189,13 @@ def _plans(size: Size, budget: str | float) -> Iterator[SearchPlan]:
             yield plan
     if PAIRS in views:
         without_pairs = tuple(view for view in views if view != PAIRS)
-        larger = [_leave(one, "pairs of words", views=without_pairs) for one in larger]
+        larger = [_leave(larger_plan, "pairs of words", views=without_pairs) for larger_plan in larger]
         plan = larger[-1]
         yield plan
     if CHARACTERS in plan.views and len(plan.views) > 1:
         yield _without(plan, "nbsvm")
         kept = tuple(view for view in plan.views if view != CHARACTERS)
-        larger = [_leave(one, "characters", views=kept) for one in larger]
+        larger = [_leave(larger_plan, "characters", views=kept) for larger_plan in larger]
         plan = larger[-1]
         yield from larger
     yield from _samples(plan, n)
@@ -205,7 +205,7 @@ def _plans(size: Size, budget: str | float) -> Iterator[SearchPlan]:
 
 
 def _samples(plan: SearchPlan, n: int) -> Iterator[SearchPlan]:
-    """The plan with a half, a quarter, … of the documents for the solvers in the end."""
+    """Yield the plan with solvers that learn from a half, a quarter, … of the documents in the last fit."""
     part = n // 2
     while part >= LEAST_SAMPLE:
         yield _leave(plan, f"all but {part:,} documents in what solvers learn from in the end", documents=part)
@@ -214,11 +214,11 @@ def _samples(plan: SearchPlan, n: int) -> Iterator[SearchPlan]:
 
 @dataclass(frozen=True)
 class MultilabelPlan:
-    """What is done with multilabel data.
+    """The plan for multilabel data.
 
-    searched    documents of the folds, from which scales, levels and thresholds come
+    searched    documents in the folds, on which scales, levels and thresholds are fitted
     members     the candidates that are pooled
-    documents   most documents that a solver learns from in the end; None for all
+    documents   most documents that a solver learns from in the last fit; None for all
     left_out    what a larger budget would have done too, in words
     """
 
@@ -229,13 +229,13 @@ class MultilabelPlan:
 
 
 def count_multilabel_folds(n_docs: int) -> int:
-    """How many folds multilabel documents are cut into."""
+    """The number of folds for multilabel documents."""
     return 5 if n_docs < FEW else 3
 
 
 def multilabel_work(plan: MultilabelPlan, size: Size) -> float:
-    """Estimated processor seconds of the folds and of the last fit, on the one view."""
-    n, families = max(size.documents, 1), [one.family for one in plan.members]
+    """Estimated processor seconds of the folds and of the last fit, on the single view."""
+    n, families = max(size.documents, 1), [candidate.family for candidate in plan.members]
     (cells,) = size.cells.values()
     folded = cells * plan.searched / n * (count_multilabel_folds(plan.searched) - 1)
     share = 1.0 if plan.documents is None else plan.documents / n
@@ -243,7 +243,7 @@ def multilabel_work(plan: MultilabelPlan, size: Size) -> float:
 
 
 def plan_multilabel(size: Size, budget: str | float) -> MultilabelPlan:
-    """The first of the plans of multilabel data that fits, the leanest where none does.
+    """The fullest multilabel plan that stays within the budget; the leanest plan if none does.
 
     >>> plan_multilabel(Size(1_000_000, 20, {"words": 10**8}), "normal").left_out[0]
     'all but 31,250 documents in the folds'
@@ -262,7 +262,7 @@ def plan_multilabel(size: Size, budget: str | float) -> MultilabelPlan:
         plans.append(replace(leanest, documents=part, left_out=(*leanest.left_out, sampled)))
         part //= 2
     for family in ("svm", "nbsvm"):
-        kept = tuple(one for one in plans[-1].members if one.family != family)
+        kept = tuple(candidate for candidate in plans[-1].members if candidate.family != family)
         plans.append(replace(plans[-1], members=kept, left_out=(*plans[-1].left_out, FAMILIES[family].title)))
     return next((plan for plan in plans if multilabel_work(plan, size) <= most), plans[-1])
 
@@ -272,11 +272,13 @@ def _leave(plan: SearchPlan, what: str, **changes: object) -> SearchPlan:
 
 
 def _without(plan: SearchPlan, family: str) -> SearchPlan:
-    kept = tuple(one for one in plan.candidates if one.family != family)
+    kept = tuple(candidate for candidate in plan.candidates if candidate.family != family)
     return _leave(plan, FAMILIES[family].title, candidates=kept)
 
 
 def default_members(views: Sequence[str]) -> list[dict[str, Any]]:
-    """The members of a pool that nothing could be held out for: alike on every view, with a usual scale."""
+    """The members of a pool if no document can be held out: the same on every view, with typical scales."""
     scale = {"maxent": 0.25, "nbsvm": 1.5}
-    return [make_member(view, one, scale[one.family] / len(views)) for view in views for one in UNTRIED]
+    return [
+        make_member(view, candidate, scale[candidate.family] / len(views)) for view in views for candidate in UNTRIED
+    ]

@@ -1,6 +1,6 @@
-"""Pool is what `auto` learns: a sum of linear models, each over its own view of the text, and how it was chosen.
+"""Pool, the scorer that `auto` learns: a sum of linear models, each over one view of the text, and their recipe.
 
-Linear models with vectors beside the words learn one too, without a recipe: nothing was chosen.
+Linear models with vectors beside the words learn a Pool too, without a recipe, because nothing was chosen.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from unnaive.text.scoring import TfIdfPart
 
 @dataclass(frozen=True, eq=False)
 class Pool(Scorer):
-    """score = bias + Σ_parts linear(x[columns]), the log-odds of each class: of one that excludes the others, or alone.
+    """score = bias + Σ_parts linear(x[columns]), log-odds of each class; `link` says whether classes are exclusive.
 
     parts     the columns of each view, ascending, and the linear model over them
     bias      (n_classes,)
-    recipe    what was chosen, as plain values: `refit` makes the same pool of the same documents (recipe.py)
-    held_out  rows of training documents and their scores by models that never saw them; not stored
+    recipe    the chosen members as plain values; `refit` trains the same pool from the same documents (recipe.py)
+    held_out  rows of training documents and their held-out scores; not stored
     """
 
     kind: ClassVar[str] = "pool"
@@ -44,24 +44,24 @@ class Pool(Scorer):
 
     @property
     def choice_kept(self) -> bool:
-        """Whether it was chosen for other documents than it was trained on."""
+        """Whether the recipe was chosen on other documents than the pool was trained on."""
         return bool(self.recipe.get("report", {}).get("kept-choice"))
 
     @property
     def chosen_on(self) -> int | None:
-        """How many documents a choice that was kept was made on; None where it was made on those of the model."""
+        """The number of documents that a kept recipe was chosen on; None if it was chosen on this model's documents."""
         n_docs = self.recipe.get("report", {}).get("chosen-on")
         return n_docs if isinstance(n_docs, int) else None
 
     @property
     def n_approximate(self) -> int:
-        """How many documents it learnt or forgot approximately since it was trained."""
+        """The number of documents that the pool learnt or forgot approximately since it was trained."""
         n_docs = self.recipe.get("report", {}).get("approximate")
         return n_docs if isinstance(n_docs, int) else 0
 
     @property
     def n_classes(self) -> int:
-        """How many classes are scored."""
+        """The number of classes."""
         return len(self.bias)
 
     def scores(self, X: Sparse) -> Floats:
@@ -76,13 +76,13 @@ class Pool(Scorer):
         return total
 
     def tf_idf_parts(self) -> tuple[Floats, list[TfIdfPart]] | None:
-        """The parts, where each is a table of weights over tf-idf."""
+        """The bias and the parts, if every part is a table of weights over tf-idf; else None."""
         parts = [part for part in self._tables if part is not None]
         return (self.bias, parts) if len(parts) == len(self.parts) else None
 
     @lazy_property
     def _tables(self) -> list[TfIdfPart | None]:
-        """What is made of each part to score documents as they are read; None for one that is no table over tf-idf."""
+        """Each part as a table that scores documents while they are read; None for a part without tf-idf."""
         tables = [linear.tf_idf_table for _, linear in self.parts]
         return [
             table and TfIdfPart(places_of(columns, self.n_terms), *table, linear.bias, linear.weighting.norm or "l2")
@@ -90,7 +90,7 @@ class Pool(Scorer):
         ]
 
     def contributions(self, document: Sparse, chosen: int, rival: int | None) -> Contributions:
-        """The summands of all parts, term by term."""
+        """The contributions of all parts, summed per term."""
         reference = self.bias.mean() if self.meaning.exclusive else 0.0
         base = float(self.bias[chosen] - (reference if rival is None else self.bias[rival]))
         values = np.zeros(document.shape[1])
@@ -102,27 +102,27 @@ class Pool(Scorer):
         return Contributions(base, values[document.indices])
 
     def strongest_terms(self, chosen: int, frequency: Floats | None, limit: int) -> list[tuple[int, float]]:
-        """Those of the first part: words, where there are any."""
+        """The strongest terms of the first part, which is words if there are any."""
         if not self.parts:
             return []
         columns, linear = self.parts[0]
-        own: Floats | None = None if frequency is None else frequency[columns]
-        if own is None and linear.weighting.idf is not None:
-            own = np.exp(1 - linear.weighting.idf)  # the share of documents that have the term, which idf tells
-        return [(int(columns[term]), value) for term, value in linear.strongest_terms(chosen, own, limit)]
+        term_frequency: Floats | None = None if frequency is None else frequency[columns]
+        if term_frequency is None and linear.weighting.idf is not None:
+            term_frequency = np.exp(1 - linear.weighting.idf)  # the share of documents that have the term, from idf
+        return [(int(columns[term]), value) for term, value in linear.strongest_terms(chosen, term_frequency, limit)]
 
     def used_terms(self) -> Ids | None:
-        """The columns that some part reads; None where all are."""
+        """The columns that any part reads; None if all columns are read."""
         used = np.zeros(self.n_terms, np.bool_)
         for columns, _ in self.parts:
             used[columns] = True
         return None if used.all() else np.flatnonzero(used)
 
     def take_terms(self, columns: Ids) -> Pool:
-        """The same scores from these columns alone, among which are all used ones."""
-        place = np.full(self.n_terms, -1, np.int64)
-        place[columns] = np.arange(len(columns))
-        parts = tuple((place[own], linear) for own, linear in self.parts)
+        """The pool over `columns` only, which must include all used columns; scores stay the same."""
+        new_column = np.full(self.n_terms, -1, np.int64)
+        new_column[columns] = np.arange(len(columns))
+        parts = tuple((new_column[part_columns], linear) for part_columns, linear in self.parts)
         return replace(self, parts=parts, n_terms=len(columns))
 
     def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
@@ -130,8 +130,10 @@ class Pool(Scorer):
         arrays: Arrays = {"bias": self.bias}
         settings: dict[str, Any] = {"n_terms": self.n_terms, "link": self.link, "parts": [], "recipe": self.recipe}
         for number, (columns, linear) in enumerate(self.parts):
-            own, about = linear.to_arrays()
-            arrays |= {f"{number}.{name}": values for name, values in own.items()} | {f"{number}.columns": columns}
+            part_arrays, about = linear.to_arrays()
+            arrays |= {f"{number}.{name}": values for name, values in part_arrays.items()} | {
+                f"{number}.columns": columns
+            }
             settings["parts"].append(about)
         return arrays, settings
 
@@ -142,9 +144,9 @@ class Pool(Scorer):
             check_keys(settings, "n_terms", "link", "parts", "recipe")
             n_terms = read_whole(settings["n_terms"], "n_terms")
             link = choose(list(LINKS), settings["link"], "link")
-            own = {name: one for name, one in arrays.items() if not _part_number(name, settings["parts"])}
-            check_rules(own, {"bias": ArrayRule("float", ("classes",))})
-            bias = own["bias"].astype(np.float64, copy=False)
+            pool_arrays = {name: array for name, array in arrays.items() if not _part_number(name, settings["parts"])}
+            check_rules(pool_arrays, {"bias": ArrayRule("float", ("classes",))})
+            bias = pool_arrays["bias"].astype(np.float64, copy=False)
             parts = [_read_part(arrays, number, about, n_terms, len(bias))
                      for number, about in enumerate(settings["parts"])]  # fmt: skip
             recipe = settings["recipe"] and check_recipe(settings["recipe"], len(bias))
@@ -153,7 +155,7 @@ class Pool(Scorer):
         return cls(tuple(parts), bias, n_terms, link, recipe)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: the fields."""
+        """Pickle the fields only."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
 
@@ -164,13 +166,13 @@ def _part_number(name: str, parts: Any) -> bool:
 
 
 def _read_part(arrays: Arrays, number: int, about: Any, n_terms: int, n_classes: int) -> tuple[Ids, Linear]:
-    """The columns and the linear model of a part, or an error."""
+    """Read the columns and the linear model of a part; raise ValueError if they do not fit the pool."""
     start = f"{number}."
-    own = {name.removeprefix(start): one for name, one in arrays.items() if name.startswith(start)}
+    part_arrays = {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
     rule = ArrayRule("whole", ("columns",), 0, below="terms")
-    columns = {"columns": own.pop("columns")}
+    columns = {"columns": part_arrays.pop("columns")}
     check_rules(columns, {"columns": rule}, terms=n_terms)
-    linear, places = Linear.from_arrays(own, about), columns["columns"].astype(np.int64)
+    linear, places = Linear.from_arrays(part_arrays, about), columns["columns"].astype(np.int64)
     if linear.n_terms != len(places) or linear.n_classes != n_classes:
         raise ValueError(f"part {number} has other terms or classes than the pool")
     if bool((places[1:] <= places[:-1]).any()):

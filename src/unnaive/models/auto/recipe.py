@@ -1,13 +1,13 @@
-"""The recipe of a pool: what was chosen, as plain values that a model file holds and `refit` follows.
+"""The recipe of a pool: the chosen members as plain values, which a model file stores and `refit` follows.
 
     {"kind": "single",
      "members": [{"view": "words", "family": "nbsvm", "settings": [0.3], "factor": 2.1}, …],
      "bias": [0.02, −0.1, …],
      "report": {…}}
 
-score = bias + Σ_members factor · score of the member: temperatures and the weights of both pools are in the factors.
-A member may have "documents", how many it learns from at most, where all of them would pass the budget.
-The report is for people: what was tried, how it did on held-out documents, what was left out.
+score = bias + Σ_members factor · score of the member; the factors include temperatures and the weights of both pools.
+A member may have "documents", the most documents that it learns from, if all of them would exceed the budget.
+The report is for users: what was tried, held-out accuracies, and what was left out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ KINDS = ("single", "multilabel")
 
 
 def make_member(view: str, candidate: Candidate, factor: float, documents: int | None = None) -> dict[str, Any]:
-    """A member of a pool as a recipe names it; `documents` is how many its solver learns from at most, None for all.
+    """A member of a recipe; its solver learns from at most `documents`, None for all.
 
     >>> make_member("words", Candidate("nbsvm", (0.3,)), 2.1)
     {'view': 'words', 'family': 'nbsvm', 'settings': [0.3], 'factor': 2.1}
@@ -42,7 +42,7 @@ def make_member(view: str, candidate: Candidate, factor: float, documents: int |
 
 
 def check_recipe(recipe: Any, n_classes: int) -> Recipe:
-    """The recipe of a model file, or an error: it must name known views and families, and hold finite numbers."""
+    """Return the recipe of a model file; raise if it has unknown views or families, or numbers that are not finite."""
     sound = (
         isinstance(recipe, dict)
         and recipe.get("kind") in KINDS
@@ -70,20 +70,21 @@ def _is_member(member: Any) -> bool:
 
 def _are_numbers(values: Any) -> bool:
     return isinstance(values, list) and all(
-        isinstance(one, (int, float)) and not isinstance(one, bool) and math.isfinite(one) for one in values
+        isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) for value in values
     )
 
 
 def place_classes(recipe: Recipe, places: Sequence[int], n_classes: int) -> Recipe:
-    """The recipe for other classes: old class i is number places[i] now, −1 where it is gone; new ones have the mean.
+    """The recipe for other classes: old class i becomes places[i], or is removed if −1; new classes get the mean bias.
 
-    The bias holds the level of the link too, which all classes share: a class with none would be taken for nearly all.
+    The bias includes the level of the link, which all classes share: a class with bias 0 would be predicted for almost
+    every document.
 
     >>> place_classes({"bias": [-2.0, -3.0]}, [0, 2], 3)["bias"]
     [-2.0, -2.5, -3.0]
     """
     bias = [sum(recipe["bias"]) / max(len(recipe["bias"]), 1)] * n_classes
-    for place, value in zip(places, recipe["bias"], strict=True):
-        if place >= 0:
-            bias[int(place)] = value
+    for number, value in zip(places, recipe["bias"], strict=True):
+        if number >= 0:
+            bias[int(number)] = value
     return {**recipe, "bias": bias}

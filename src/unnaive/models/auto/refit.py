@@ -1,4 +1,4 @@
-"""A recipe and documents to a Pool, without any search: the same recipe and documents give the same bytes."""
+"""Train the Pool of a recipe without a search; the same recipe and documents give the same bytes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from unnaive.models.auto.work_teller import WorkTeller
 from unnaive.text.backend import thread_count
 from unnaive.text.vocabulary import Vocabulary
 
-TOL = 1e-2  # of the solvers: stricter ones cost twice the time and change no accuracy beyond noise
+TOL = 1e-2  # solver tolerance: a smaller one takes twice the time and changes accuracy only within noise
 
 
 def refit(
@@ -49,30 +49,30 @@ def refit(
 ) -> Pool:
     """The pool that `recipe` gives on documents X (n_docs, n_terms) with labels Y (n_docs, n_classes).
 
-    terms         names of the columns, from which the views follow; None for one view of all columns
+    terms         names of the columns, which determine the views; None for one view of all columns
     random_state  seed of the solvers; the result does not depend on n_jobs
-    tell          who is told of every member that is fitted
-    columns       those that views of terms are made of; None for all
-    vectors       of the words that have one, and of vector fields, where the recipe has views of them
+    tell          is called for every member that is fitted
+    columns       the columns that views of terms may use; None for all
+    vectors       vectors of words and of vector fields, if the recipe has views of them
     """
     X, Y = csr_array(X), csr_array(Y)
     bias, parts, stop = np.array(recipe["bias"], np.float64), [], Event()
     seen = order_classes(Y)[: count_classes(Y)]  # a class without documents changes nothing for the others
     ordered = csr_array(Y[:, seen])
-    views = [(view, [one for one in recipe["members"] if one["view"] == view.name])
+    views = [(view, [member for member in recipe["members"] if member["view"] == view.name])
              for view in select_views(X, terms, Y.shape[1], columns)]  # fmt: skip
-    dense_views = {vector_view_name(one): one for one in vectors}
-    for name, one in dense_views.items():
-        view = View(name, one.columns, document_frequency(X)[one.columns])
+    dense_views = {vector_view_name(item): item for item in vectors}
+    for name, view_vectors in dense_views.items():
+        view = View(name, view_vectors.columns, document_frequency(X)[view_vectors.columns])
         views.append((view, [member for member in recipe["members"] if member["view"] == name]))
     tell = tell or WorkTeller()
     told_of = {
         view.name: _Told(
-            tell, view, X.shape[0], stop, thread_count(n_jobs), any(one["family"] in HINGES for one in members)
+            tell, view, X.shape[0], stop, thread_count(n_jobs), any(member["family"] in HINGES for member in members)
         )
         for view, members in views
     }
-    fits = [told_of[view.name].work(one, len(seen)) for view, members in views for one in members]
+    fits = [told_of[view.name].work(member, len(seen)) for view, members in views for member in members]
     tell.expect(sum(told_of[view.name].preparing for view, members in views if members) + sum(fits))
     same: dict[str, Any] = {"tol": TOL, "random_state": random_state, "n_jobs": n_jobs}
     link = "one-of-all" if recipe["kind"] == "single" else "log-odds"
@@ -82,9 +82,9 @@ def refit(
             tell.begin(f"weighting {view.name}", told.preparing)
             documents = take_columns(X, view.columns)
             fit = partial(_fit_view, members, documents, ordered, sample_weight, told, {**same, "listen": told.listen})
-            own = dense_views.get(view.name)
-            if own is not None:
-                dense = VectorView.of(documents, own, sample_weight)
+            dense_vectors = dense_views.get(view.name)
+            if dense_vectors is not None:
+                dense = VectorView.of(documents, dense_vectors, sample_weight)
                 weighting, (weights, offset) = dense.weighting, dense.fold(fit(dense.training))
             else:
                 weighting = tf_idf(documents, sample_weight, view.df)
@@ -94,7 +94,7 @@ def refit(
             never = np.full(len(bias), NEVER)
             never[seen] = offset
             bias += never
-            table, step = round_weights(table) if isinstance(own, TermVectors) else (table, None)
+            table, step = round_weights(table) if isinstance(dense_vectors, TermVectors) else (table, None)
             linear = Linear(table, np.zeros(len(bias)), weighting=weighting, link=link, step=step)
             parts.append((view.columns, linear))
     return Pool(tuple(parts), bias, X.shape[1], link, recipe)
@@ -104,29 +104,31 @@ def _fit_view(
     members: list[Recipe], documents: Sparse, Y: Sparse, sample_weight: Floats | None, told: _Told,
     same: dict[str, Any], make: Callable[..., Training],
 ) -> Weights:  # fmt: skip
-    """The sum of the members of a view; `make` gives what they learn from, of documents, labels and weights."""
+    """The weighted sum of the members of a view; `make` builds Training from documents, labels and weights."""
     n_docs, n_classes = documents.shape[0], Y.shape[1]
-    found, offset = None, np.zeros(n_classes)
-    for most in sorted({one.get("documents", n_docs) for one in members}):
-        own = [one for one in members if one.get("documents", n_docs) == most]
+    weights, offset = None, np.zeros(n_classes)
+    for most in sorted({member.get("documents", n_docs) for member in members}):
+        same_size = [member for member in members if member.get("documents", n_docs) == most]
         rows = _rows_to_learn_from(Y, most, same["random_state"])
         if rows is None:
             data = make(documents, Y=Y, weight=sample_weight, **same)
         else:
             weight = None if sample_weight is None else sample_weight[rows]
             data = make(csr_array(documents[rows]), Y=csr_array(Y[rows]), weight=weight, **same)
-        if found is None:
+        if weights is None:
             told.tell.finish(told.preparing)
-        part, level = _fit_members(own, data, told)
-        found, offset = part if found is None else found + part, offset + level
-    if found is None:
+        part, level = _fit_members(same_size, data, told)
+        weights, offset = part if weights is None else weights + part, offset + level
+    if weights is None:
         raise RuntimeError("a view without members")
-    return found, offset
+    return weights, offset
 
 
 def _rows_to_learn_from(Y: Sparse, most: int, random_state: int) -> Ids | None:
-    """The rows of a sample of at most so many documents; None for all. Of multilabel ones the first: rows come in the
-    order of a hash of their words."""
+    """The rows of a sample of at most `most` documents; None for all.
+
+    Multilabel data is cut to the first rows, a random sample because rows are sorted by a hash of their words.
+    """
     if Y.shape[0] <= most:
         return None
     targets = single_labels(Y)
@@ -137,15 +139,15 @@ def _rows_to_learn_from(Y: Sparse, most: int, random_state: int) -> Ids | None:
 
 @dataclass(frozen=True, eq=False)
 class _Told:
-    """Who is told of the members of a view, and what their work is estimated by."""
+    """Reports progress on the members of a view, and estimates their work."""
 
     tell: WorkTeller
     view: View
     n_docs: int
     stop: Event
     threads: int
-    beside: bool  # whether a hinge is among the members, beside which the others are fitted
-    running: dict[int, tuple[str, float]] = field(default_factory=dict)  # what each thread does, and its work
+    beside: bool  # whether a hinge is among the members; the others are then fitted in parallel with it
+    running: dict[int, tuple[str, float]] = field(default_factory=dict)  # title and work of each thread's member
 
     def work(self, member: Recipe, n_classes: int) -> float:
         """Estimated processor seconds of fitting a member."""
@@ -159,17 +161,17 @@ class _Told:
         return PREPARING * float(self.view.df.sum()) / 1e9
 
     def fit(self, member: Recipe, data: Training) -> Weights:
-        """The weights of a member, told of before and after."""
+        """Fit a member, reporting its start and end."""
         title = f"fitting {FAMILIES[member['family']].title} on {self.view.name}"
         work = self.work(member, data.n_classes)
         self.running[get_ident()] = title, work
         self.tell.begin(title, work)
-        found = fit_family(member["family"], member["settings"], data)
+        weights = fit_family(member["family"], member["settings"], data)
         self.tell.finish(work)
-        return found
+        return weights
 
     def listen(self, share: float) -> None:
-        """How far the solver of this thread is; stops it where another thread was stopped."""
+        """Report how far the solver of this thread is; stop it if another thread was stopped."""
         if self.stop.is_set():
             raise KeyboardInterrupt
         title, work = self.running[get_ident()]
@@ -177,29 +179,29 @@ class _Told:
 
 
 def _fit_members(members: list[Recipe], data: Training, told: _Told) -> Weights:
-    """The sum of the members. Hinges take all threads; what has one, the softmax foremost, goes on beside them.
+    """The weighted sum of the members. Hinges use all threads; single-threaded members run in parallel with them.
 
-    An interrupt comes to this thread, which stops the other.
+    An interrupt reaches this thread, which stops the other.
     """
 
     def fit(ones: list[Recipe]) -> Weights:
         total, bias = np.zeros((data.n_classes, data.X.shape[1])), np.zeros(data.n_classes)
-        for one in ones:
-            weights, offset = told.fit(one, data)
-            weights *= one["factor"]
+        for member in ones:
+            weights, offset = told.fit(member, data)
+            weights *= member["factor"]
             total += weights
-            bias += one["factor"] * offset
+            bias += member["factor"] * offset
         return total, bias
 
-    hinges = [one for one in members if one["family"] in HINGES]
-    others = [one for one in members if one["family"] not in HINGES]
+    hinges = [member for member in members if member["family"] in HINGES]
+    others = [member for member in members if member["family"] not in HINGES]
     if not hinges or not others:
         return fit(members)
     if data.n_jobs == 1:
         (total, bias), (more, more_bias) = fit(hinges), fit(others)
     else:
         with ThreadPoolExecutor(1) as beside:
-            waiting = beside.submit(copy_context().run, fit, others)  # where arrays are kept is said in the context
+            waiting = beside.submit(copy_context().run, fit, others)  # the context says where arrays are stored
             try:
                 (total, bias), (more, more_bias) = fit(hinges), waiting.result()
             except BaseException:
@@ -210,7 +212,7 @@ def _fit_members(members: list[Recipe], data: Training, told: _Told) -> Weights:
 
 
 def count_classes(Y: Sparse) -> int:
-    """How many classes have documents.
+    """The number of classes that have documents.
 
     >>> count_classes(csr_array([[0, 0, 1], [1, 0, 0]]))
     2
@@ -219,7 +221,7 @@ def count_classes(Y: Sparse) -> int:
 
 
 def order_classes(Y: Sparse) -> Ids:
-    """The classes by their first document: what is learnt in this order does not depend on their names.
+    """The classes ordered by their first document, so that results do not depend on class names.
 
     >>> order_classes(csr_array([[0, 0, 1], [1, 0, 0]])).tolist()
     [2, 0, 1]

@@ -1,4 +1,4 @@
-"""What `auto` tried, what it chose and how sure it is: plain values in the model file, and their lines for people."""
+"""The report of `auto`: what was tried and chosen, and the expected accuracy, as plain values and as lines of text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from unnaive.models.auto.search import ChosenView
 
 SHOWN = 12  # rows of the table
-SHOWN_SHARING = 0.05  # of the documents: with fewer, it makes no difference to anything
+SHOWN_SHARING = 0.05  # share of the documents below which shared passages do not matter
 
 
 def make_report(
@@ -22,13 +22,13 @@ def make_report(
 ) -> dict[str, Any]:  # fmt: skip
     """The report of a search: every candidate with its held-out accuracy and log-loss, and its share in the pool.
 
-    `held_out` is how pools did on documents that they were fitted without; `sharing` is the share of training documents
-    that have passages in common with others of their class, and were held out together.
+    `held_out` is the accuracy of pools on documents that they were not fitted on; `sharing` is the share of training
+    documents that have passages in common with others of their class, and were held out together.
     """
     tried = []
-    for one in chosen:
-        members = {candidate for candidate, _ in one.members}
-        for row in one.tried:
+    for view_choice in chosen:
+        members = {candidate for candidate, _ in view_choice.members}
+        for row in view_choice.tried:
             share = shares.get((row.view, row.candidate.family), 0.0) if row.candidate in members else 0.0
             tried.append(
                 {
@@ -54,16 +54,16 @@ def make_report(
 
 
 def without_measures(report: dict[str, Any], chosen_on: int | None = None) -> dict[str, Any]:
-    """The report of a choice that is held to on other documents: its members, and nothing that was measured.
+    """The report of a recipe that is kept for other documents: its members without the measures.
 
-    chosen_on  documents of the model before, on which the choice was made unless that one had kept it too
+    chosen_on  number of documents of the previous model, on which the recipe was chosen unless it was kept then too
 
     >>> without_measures({"budget": "fast", "accuracy": 0.9, "tried": [{"view": "words", "model": "NB", "share": 1.0,
     ...     "accuracy": 0.9}, {"view": "words", "model": "SVM", "share": 0.0}]})
     {'budget': 'fast', 'kept-choice': True, 'tried': [{'view': 'words', 'model': 'NB', 'share': 1.0}]}
     """
     shown = ("view", "model", "share")
-    members = [{name: one[name] for name in shown} for one in report.get("tried", ()) if one["share"]]
+    members = [{name: row[name] for name in shown} for row in report.get("tried", ()) if row["share"]]
     same: dict[str, Any] = {name: report[name] for name in ("budget", "no-search", "left-out") if name in report}
     n_docs = report.get("chosen-on", None if report.get("kept-choice") else chosen_on)
     same |= {} if n_docs is None else {"chosen-on": n_docs}
@@ -71,7 +71,7 @@ def without_measures(report: dict[str, Any], chosen_on: int | None = None) -> di
 
 
 def report_lines(report: dict[str, Any]) -> list[str]:
-    """The report for people: how sure, a row for each member of the pool, what was left out."""
+    """The report as lines of text: expected accuracy, a row for each member of the pool, what was left out."""
     lines = []
     if "accuracy" in report:
         low, high = report["interval"]
@@ -95,8 +95,8 @@ def report_lines(report: dict[str, Any]) -> list[str]:
     if "f1" in report:
         held_out = count_noun(report["held-out"], "training document")
         lines.append(f"on {held_out} held out: micro F1 {report['f1']:.3f}")
-    rows = sorted((one for one in report.get("tried", []) if one["share"]), key=lambda one: -one["share"])
-    lines += [f"  {100 * one['share']:3.0f} %  {one['view']}: {one['model']}{_measured(one)}" for one in rows[:SHOWN]]
+    rows = sorted((row for row in report.get("tried", []) if row["share"]), key=lambda row: -row["share"])
+    lines += [f"  {100 * row['share']:3.0f} %  {row['view']}: {row['model']}{_measured(row)}" for row in rows[:SHOWN]]
     if report.get("kept-choice"):
         made_on = f"{report['chosen-on']:,} documents" if "chosen-on" in report else "other documents"
         lines.append(f"this choice was made on {made_on}, not on those that the model has now, and was kept")
@@ -111,7 +111,7 @@ def report_lines(report: dict[str, Any]) -> list[str]:
 
 
 def _measured(row: dict[str, Any]) -> str:
-    """How well it did, in words; nothing where the choice was kept and nothing was measured."""
+    """Accuracy or F1 of the row as text; empty if the recipe was kept and nothing was measured."""
     if "accuracy" not in row and "f1" not in row:
         return ""
     value = f"{100 * row['accuracy']:.1f} %" if "accuracy" in row else f"F1 {row['f1']:.3f}"
@@ -119,7 +119,7 @@ def _measured(row: dict[str, Any]) -> str:
 
 
 def check_report(report: Any) -> bool:
-    """Whether what a model file holds can be shown."""
+    """Whether the report of a model file can be shown."""
     try:
         report_lines(report)
     except (TypeError, KeyError, ValueError, AttributeError):

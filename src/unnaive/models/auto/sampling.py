@@ -1,4 +1,4 @@
-"""Samples of documents, each class with its share: what is searched on, and what solvers learn from of very many."""
+"""Stratified samples of documents, for the search and for solvers on very large data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from unnaive.base.types import Ids
 
 
 def sample_rows(rows: Ids, targets: Ids, most: int, random: np.random.Generator) -> Ids:
-    """At most so many of the rows, each class with its share and at least one, in their order."""
+    """A stratified sample of at most `most` rows, with at least one row of every class, in the order of `rows`."""
     if len(rows) <= most:
         return rows
     shuffled = rows[random.permutation(len(rows))]

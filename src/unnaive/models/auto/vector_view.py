@@ -28,23 +28,23 @@ from unnaive.models.auto.views import VECTORS, field_view_name
 from unnaive.text.backend import thread_count
 
 LEAST_SPREAD = 1e-6
-ROWS_AT_ONCE = 1 << 13  # documents whose means are made at a time
-STEP_BITS = 16  # of the steps of weights: 8 more are a multiple's
-RARITY = 3e-4  # share of all words: a word that is as frequent counts half as much as a rare one
+ROWS_AT_ONCE = 1 << 13  # documents whose means are computed at a time
+STEP_BITS = 16  # bits of a step; its 8-bit multiples then fit in a float32
+RARITY = 3e-4  # share of all words at which a word counts half as much as a rare one
 
-Vectors = TermVectors | FieldVectors  # what a view of vectors is made of
+Vectors = TermVectors | FieldVectors  # the input of a view of vectors
 
 
 def vector_view_name(vectors: Vectors) -> str:
-    """What the view of these vectors is called."""
+    """The name of the view of these vectors."""
     return field_view_name(vectors.name) if isinstance(vectors, FieldVectors) else VECTORS
 
 
 def word_weighting(vectors: TermVectors) -> Weighting:
     """(1 + log n) · a/(a + p) of each word, divided by their sum, with p = 1/(rank · log N), a = RARITY.
 
-    p is the share of a word among all words by Zipf's law, from its rank in a list of N: a function word counts for
-    little, also where training documents are too few to tell it from others. Nothing here depends on them.
+    p is the share of a word among all words by Zipf's law, from its rank in a list of N. Function words get small
+    weights even with few training documents, because the weights do not depend on them.
 
     Arora, Liang and Ma (2017), A simple but tough-to-beat baseline for sentence embeddings.
     """
@@ -56,9 +56,9 @@ def word_weighting(vectors: TermVectors) -> Weighting:
 class VectorView:
     """How counts of terms become standardised vectors.
 
-    weighting  of the terms that have a vector
-    units      their vectors (n_words, n_dims), of a vector field a csr_array
-    mean, spread  of the means over the training documents (n_dims,)
+    weighting  the weighting of the terms that have a vector
+    units      the vectors of these terms (n_words, n_dims); a csr_array for a vector field
+    mean, spread  mean and standard deviation of the training documents' vectors (n_dims,)
     """
 
     weighting: Weighting
@@ -68,7 +68,7 @@ class VectorView:
 
     @classmethod
     def of(cls, X: Sparse, vectors: Vectors, weight: Floats | None = None) -> Self:
-        """From training documents X (n_docs, n_words), whose columns are those that have a vector."""
+        """Fit on training documents X (n_docs, n_words); its columns are the terms that have a vector."""
         weight = np.ones(X.shape[0]) if weight is None else weight
         if isinstance(vectors, FieldVectors):
             return cls._of_field(csr_array(X), vectors, weight)
@@ -77,7 +77,7 @@ class VectorView:
 
     @classmethod
     def _of_field(cls, X: Sparse, vectors: FieldVectors, weight: Floats) -> Self:
-        """Of documents that have vectors of their own, those with one alone; the others count as their mean."""
+        """Fit on the documents that have a vector in the field; documents without one get the mean vector."""
         there = np.flatnonzero(take_columns(X, np.array([vectors.marker])).toarray().ravel())
         units = csr_array(vectors.units, dtype=np.float32)
         mean, spread = _moments(Weighting(), X[there], units, weight[there])
@@ -95,21 +95,21 @@ class VectorView:
         return csr_array(parts, shape=rows.shape)
 
     def training(self, X: Sparse, Y: Sparse, weight: Floats | None, *, n_jobs: int | None, **same: Any) -> Training:
-        """Documents with their labels, as the families of members learn from them."""
+        """The vectors of documents with their labels, as Training for the families of members."""
         Z = self.rows(X)
         return Training(Z, Z, csr_array(Y), weight, n_jobs=thread_count(n_jobs), **same)
 
     def fold(self, found: Weights) -> Weights:
-        """Weights (n_classes, n_words) and bias of words, from those of standardised vectors (n_classes, n_dims)."""
+        """Convert weights (n_classes, n_dims) and bias of standardised vectors to weights of words."""
         weights, bias = found
         scaled = weights / self.spread
         return np.asarray((self.units @ scaled.astype(np.float32).T).T), bias - scaled @ self.mean
 
 
 def round_weights(weights: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Weights (n_classes, n_words) as whole multiples, of 8 bits, of a step for each class (n_classes,); the steps too.
+    """Round weights (n_classes, n_words) to 8-bit multiples of a step for each class; also return the steps.
 
-    Steps have so few digits that their multiples are exact in 32 bits.
+    Steps have few enough digits that their multiples are exact in float32.
 
     >>> weights, step = round_weights(np.array([[12.7, 0.04, -3.0]], np.float32))
     >>> weights.round(2), step.round(2)
@@ -123,23 +123,23 @@ def round_weights(weights: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _moments(weighting: Weighting, X: Sparse, units: Singles | Sparse, weight: Floats) -> tuple[Floats, Floats]:
-    """The mean and the spread (n_dims,) of the vectors of documents X (n_docs, n_words)."""
+    """The mean and the standard deviation (n_dims,) of the vectors of documents X (n_docs, n_words)."""
     total, squares = np.zeros(units.shape[1]), np.zeros(units.shape[1])
     for start in range(0, X.shape[0], ROWS_AT_ONCE):
         means = _means(weighting, X[start : start + ROWS_AT_ONCE], units).astype(np.float64)
-        own = weight[start : start + ROWS_AT_ONCE]
-        total += own @ means
-        squares += own @ (means * means)
+        row_weight = weight[start : start + ROWS_AT_ONCE]
+        total += row_weight @ means
+        squares += row_weight @ (means * means)
     mean = total / max(weight.sum(), 1e-300)
     variance = np.maximum(squares / max(weight.sum(), 1e-300) - mean**2, 0.0)
     return mean, np.maximum(np.sqrt(variance), LEAST_SPREAD)
 
 
 def _means(weighting: Weighting, X: Sparse, units: Singles | Sparse) -> Singles:
-    """v_d = Σ_t z_dt · e_t (n_docs, n_dims), some documents at a time."""
+    """v_d = Σ_t z_dt · e_t (n_docs, n_dims), in blocks of documents."""
     X = csr_array(X)
-    found = np.empty((X.shape[0], units.shape[1]), np.float32)
+    vectors = np.empty((X.shape[0], units.shape[1]), np.float32)
     for start in range(0, X.shape[0], ROWS_AT_ONCE):
         part = weight_rows(weighting, X[start : start + ROWS_AT_ONCE]) @ units
-        found[start : start + ROWS_AT_ONCE] = part.toarray() if issparse(part) else part
-    return found
+        vectors[start : start + ROWS_AT_ONCE] = part.toarray() if issparse(part) else part
+    return vectors

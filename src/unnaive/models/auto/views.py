@@ -1,4 +1,4 @@
-"""Views of the text: words, words and pairs, or character grams, told by the names of the columns."""
+"""Views of the text: words, words and pairs, or character n-grams, identified by the names of the columns."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from unnaive.data.weighting import document_frequency
 from unnaive.text.gram_units import find_kinds
 from unnaive.text.vocabulary import Vocabulary
 
-Kinds = tuple[NDArray[np.bool_], NDArray[np.bool_]]  # which columns are character grams, which are pairs
+Kinds = tuple[NDArray[np.bool_], NDArray[np.bool_]]  # which columns are character n-grams, and which are pairs
 SelectColumns = Callable[[Sparse, Sparse, Floats | None], Ids]  # documents, labels, weights → columns
 WORDS, PAIRS, CHARACTERS, COLUMNS = "words", "words and pairs", "characters", "columns"
-VECTORS = "word vectors"  # of the words that have one; see vector_view.py
-FIELD_VECTORS = "vectors of "  # a vector field, whose name follows
-# what a view weighs in a pool before anything is known: the first two read the same words, so they share a half
+VECTORS = "word vectors"  # see vector_view.py
+FIELD_VECTORS = "vectors of "  # followed by the name of the vector field
+# prior weight of a view in a pool: the first two read the same words, so together they weigh as much as characters
 PRIOR = {WORDS: 1.0, PAIRS: 1.0, CHARACTERS: 2.0, COLUMNS: 1.0, VECTORS: 2.0}
 
 
 def field_view_name(field: str) -> str:
-    """What the view of a vector field is called."""
+    """The name of the view of a vector field."""
     return FIELD_VECTORS + field
 
 
@@ -34,20 +34,20 @@ def is_view_name(name: object) -> bool:
 
 
 def view_prior(name: str) -> float:
-    """What a view weighs in a pool before anything is known."""
+    """The prior weight of a view in a pool."""
     return PRIOR.get(name, PRIOR[VECTORS])
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Some of the columns, under a name, and how many documents have each."""
+    """A named selection of columns, with the document frequency of each."""
 
     name: str
     columns: Ids
     df: Ids
 
 
-MOST_CELLS = 1 << 25  # classes × columns of a view, whose weights are held as one table: 256 MB of float64
+MOST_CELLS = 1 << 25  # most classes × columns of a view, whose weights are one table: 256 MB of float64
 
 
 def find_views(
@@ -56,11 +56,11 @@ def find_views(
     n_classes: int,
     kinds: Kinds | None = None,
 ) -> list[View]:
-    """The views that the names of the columns tell; one of all columns where they have none.
+    """The views found by the names of the columns; without names, one view of all columns.
 
-    Pairs and character grams of a single document are left out: they cost most and say least. Single words stay. Where
-    classes × columns are more than MOST_CELLS, the columns of most documents are taken. A column that no document has
-    is in no view. `kinds` is `find_kinds(terms)`, where it is known already.
+    Pairs and character n-grams that only one document has are left out: they cost most and help least. Single words
+    stay. If classes × columns exceed MOST_CELLS, the columns with the highest document frequency are kept. A column
+    that no document has is in no view. `kinds` is `find_kinds(terms)`, if already computed.
 
     >>> from scipy.sparse import csr_array
     >>> X = csr_array([[1, 1, 1, 1], [1, 0, 1, 0]])
@@ -73,12 +73,12 @@ def find_views(
     if terms is None:
         return [_make_view(COLUMNS, np.flatnonzero(seen), df, most)]
     is_gram, is_pair = find_kinds(terms) if kinds is None else kinds
-    found = {
+    masks = {
         WORDS: ~is_gram & ~is_pair & seen,
         PAIRS: ~is_gram & np.where(is_pair, df > 1, seen) if (is_pair & seen).any() else np.zeros(len(terms), np.bool_),
         CHARACTERS: is_gram & (df > 1),
     }
-    return [_make_view(name, np.flatnonzero(mask), df, most) for name, mask in found.items() if mask.any()]
+    return [_make_view(name, np.flatnonzero(mask), df, most) for name, mask in masks.items() if mask.any()]
 
 
 def select_views(
@@ -88,7 +88,7 @@ def select_views(
     columns: Ids | None,
     kinds: Kinds | None = None,
 ) -> list[View]:
-    """The views that documents X have if they are read by some of the columns alone; by all of them with None.
+    """The views of documents X restricted to `columns`; None means all columns.
 
     >>> from scipy.sparse import csr_array
     >>> X = csr_array([[1, 1, 1], [1, 0, 1]])
@@ -99,9 +99,9 @@ def select_views(
         return find_views(X, terms, n_classes, kinds)
     if not len(columns):
         return []
-    own = None if kinds is None else (kinds[0][columns], kinds[1][columns])
-    found = find_views(take_columns(X, columns), take_names(terms, columns), n_classes, own)
-    return [replace(view, columns=columns[view.columns]) for view in found]
+    column_kinds = None if kinds is None else (kinds[0][columns], kinds[1][columns])
+    views = find_views(take_columns(X, columns), take_names(terms, columns), n_classes, column_kinds)
+    return [replace(view, columns=columns[view.columns]) for view in views]
 
 
 def take_names(terms: Sequence[str] | Vocabulary | None, columns: Ids) -> Sequence[str] | Vocabulary | None:
@@ -112,7 +112,7 @@ def take_names(terms: Sequence[str] | Vocabulary | None, columns: Ids) -> Sequen
 
 
 def _make_view(name: str, columns: Ids, df: Ids, most: int) -> View:
-    """At most so many of the columns, those of most documents; of equals the first."""
+    """A view of at most `most` columns, those with the highest document frequency; the first of equal ones."""
     if len(columns) > most:
         columns = np.sort(columns[np.argsort(-df[columns], kind="stable")[:most]])
     return View(name, columns, df[columns])

@@ -1,4 +1,4 @@
-"""How far `auto` is, by estimated work: candidates of the search, then the members of the pool on all documents."""
+"""Progress of `auto` by estimated work: candidates of the search, then the members of the pool on all documents."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from unnaive.base.types import ProgressCallback
 
 
 class WorkTeller:
-    """Tells `progress` what is about to be done, its work (`pending`), how much is behind it, and how much in all.
+    """Calls `progress` with the next step, its work (`pending`), the work done so far and the total work.
 
-    Work is in processor seconds, as expected_work.py estimates them; `done` is behind it before anything is told.
+    Work is in processor seconds, as estimated by expected_work.py; `done` is the work done before the first call.
 
     >>> told = []
     >>> tell = WorkTeller(lambda name, details: told.append(details))
@@ -29,32 +29,32 @@ class WorkTeller:
         self._lock, self._thread = Lock(), get_ident()
 
     def expect(self, work: float) -> None:
-        """So much work is to come; what was expected before is done, or will not be."""
+        """Set the remaining work; work that was expected before is done or dropped."""
         self.done += self._pending
         self._pending, self.total = 0.0, self.done + work
 
     def __call__(self, what: str, work: float = 0.0) -> None:
-        """What is about to be done, and its work; that of what came before is done."""
+        """Start the step `what`, which takes `work`; the step before it is done."""
         with self._lock:
             self.done += self._pending
             self._pending = work
         self._tell(what, 0.0, work)
 
     def begin(self, what: str, work: float) -> None:
-        """What is about to be done beside other threads: it is done when `finish` says so."""
+        """Start a step in parallel with other threads; it ends with `finish`."""
         self._tell(what, 0.0, work)
 
     def advance(self, what: str, done: float, work: float) -> None:
-        """So much of the work of what is being done is done; it counts when it is finished."""
+        """Report that `done` of the `work` of a running step is done; it is only added up by `finish`."""
         self._tell(what, done, work)
 
     def finish(self, work: float) -> None:
-        """So much work is done, whatever is going on beside it."""
+        """Add `work` to the work done."""
         with self._lock:
             self.done += work
 
     def _tell(self, what: str, part: float, work: float) -> None:
-        """Of several threads that work beside each other, all but the first tell nothing."""
+        """Call `progress` from the first thread only."""
         if self.progress is None or get_ident() != self._thread:
             return
         with self._lock:

@@ -1,1 +1,1 @@
-"""Supervised fastText models: read from its files, scored as it scores them, and ordinary models from then on."""
+"""Supervised fastText models: read from fastText's files, scored as fastText does, otherwise used like any model."""

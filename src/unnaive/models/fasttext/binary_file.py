@@ -1,7 +1,7 @@
-"""fastText's own model files, .bin and .ftz: bytes → FastTextFile. Nothing in them is trusted.
+"""Read fastText's model files, .bin and .ftz: bytes → FastTextFile. Nothing in them is trusted.
 
-Little-endian. A magic number, the version and the settings; the dictionary (words, then labels, each with its count);
-which hashed n-grams were kept, where the model was pruned; the input matrix, a row for each word and hashed n-gram; the
+Files are little-endian: a magic number, the version and the settings; the dictionary (words, then labels, each with its
+count); the kept hashed n-grams, if the model was pruned; the input matrix, a row for each word and hashed n-gram; the
 output matrix, a row for each label. Either matrix may be quantised (matrices.py).
 """
 
@@ -28,7 +28,7 @@ KINDS = {1: "cbow", 2: "skipgram", 3: "supervised"}
 SETTINGS = (
     "dim", "ws", "epoch", "minCount", "neg", "wordNgrams", "loss", "model", "bucket", "minn", "maxn", "lrUpdateRate",
 )  # fmt: skip
-LONGEST_GRAM = 100  # characters or words: a file that asks for more would make reading a text take for ever
+LONGEST_GRAM = 100  # characters or words: with longer n-grams, reading a text would take too long
 LARGEST_DIM = 1 << 16
 READ_AHEAD = 1 << 24  # bytes of the dictionary that are read at a time
 LARGEST_COUNT = 10**15  # from here on fastText's own Huffman tree is undefined
@@ -36,16 +36,16 @@ LARGEST_COUNT = 10**15  # from here on fastText's own Huffman tree is undefined
 
 @dataclass(frozen=True, eq=False)
 class FastTextFile:
-    """What a model file of fastText holds.
+    """The content of a fastText model file.
 
     version      11 or 12
     settings     the numbers of its header by fastText's names, dim to lrUpdateRate
     words        the words of the dictionary as bytes, in the order of their rows
-    word_counts  how often each was seen in training (n_words,)
+    word_counts  occurrences of each word in training (n_words,)
     labels       the labels as bytes, with their prefix
-    label_counts how often each was seen in training (n_labels,)
+    label_counts occurrences of each label in training (n_labels,)
     n_tokens     tokens seen in training
-    kept         hashed n-grams that were kept and the row of each behind the words (n_kept, 2); None: not pruned
+    kept         kept hashed n-grams, each with its row after the words (n_kept, 2); None if not pruned
     input        a row for each word and hashed n-gram (n_rows, dim)
     output       a row for each label (n_labels, dim)
     """
@@ -64,12 +64,12 @@ class FastTextFile:
 
     @property
     def supervised(self) -> bool:
-        """Whether it is a classifier; else it holds word vectors."""
+        """Whether the file has a classifier; otherwise it has word vectors."""
         return KINDS[self.settings["model"]] == "supervised"
 
     @property
     def loss(self) -> str:
-        """The loss that it was trained with, by fastText's name."""
+        """The training loss, by fastText's name."""
         return LOSSES[self.settings["loss"]]
 
     @property
@@ -79,20 +79,20 @@ class FastTextFile:
 
 
 def is_fasttext_file(path: str | Path) -> bool:
-    """Whether a file begins as fastText's models do."""
+    """Whether a file begins with the magic number of fastText's models."""
     with Path(path).open("rb") as file:
         return file.read(4) == struct.pack("<i", MAGIC)
 
 
 def read_fasttext_file(path: str | Path) -> FastTextFile:
-    """The model in a .bin or .ftz file of fastText; a file that is broken or hostile gives one sentence.
+    """Read a .bin or .ftz file of fastText; a damaged or malicious file raises an error.
 
-    Dense matrices are not read yet: they stay in the file until somebody asks for their rows.
+    Dense matrices stay in the file until their rows are needed.
     """
-    place = Path(path)
+    model_path = Path(path)
     try:
-        with place.open("rb") as file:
-            return _Reader(file, place).whole()
+        with model_path.open("rb") as file:
+            return _Reader(file, model_path).whole()
     except BadModel as problem:
         raise BadModel(f"{path}: {problem}") from None
     except OSError as problem:
@@ -102,7 +102,7 @@ def read_fasttext_file(path: str | Path) -> FastTextFile:
 
 
 class _Reader:
-    """Reads a file from its beginning to its end; every number is held against what the file can have."""
+    """Reads a file from its beginning to its end; every number is checked against the size of the file."""
 
     def __init__(self, file: BinaryIO, path: Path) -> None:
         self.file, self.path = file, path
@@ -126,11 +126,11 @@ class _Reader:
         outputs = self._matrix(quantised_output)
         if self.left:
             raise BadModel(f"{self.left:,} bytes follow behind its end; it is damaged, save it again")
-        found = FastTextFile(
+        result = FastTextFile(
             self.path, version, settings, words, word_counts, labels, label_counts, n_tokens, kept, inputs, outputs
         )
-        _check_sizes(found)
-        return found
+        _check_sizes(result)
+        return result
 
     @property
     def left(self) -> int:
@@ -244,22 +244,22 @@ class _Reader:
         return self._array("<f4", (dim * 256,), "matrices"), min(width, dim)
 
 
-def _check_sizes(found: FastTextFile) -> None:
-    """An error if the matrices do not have the rows and columns that the dictionary and the settings ask for."""
-    settings, n_words = found.settings, len(found.words)
+def _check_sizes(file: FastTextFile) -> None:
+    """Raise an error if the shapes of the matrices do not match the dictionary and the settings."""
+    settings, n_words = file.settings, len(file.words)
     grams = settings["bucket"] if settings["maxn"] or settings["wordNgrams"] > 1 else 0
-    if found.kept is not None:
-        grams = 0 if not len(found.kept) else int(found.kept[:, 1].max()) + 1
-        if len(found.kept) and (found.kept.min() < 0 or int(found.kept[:, 0].max()) >= settings["bucket"]):
+    if file.kept is not None:
+        grams = 0 if not len(file.kept) else int(file.kept[:, 1].max()) + 1
+        if len(file.kept) and (file.kept.min() < 0 or int(file.kept[:, 0].max()) >= settings["bucket"]):
             raise BadModel("its list of kept n-grams does not fit; it is damaged, save it again")
-    n_outputs = len(found.labels) if found.supervised else 0
+    n_outputs = len(file.labels) if file.supervised else 0
     checks: list[tuple[Callable[[], bool], str]] = [
-        (lambda: found.input.shape[1] == found.output.shape[1] == settings["dim"], "columns"),
-        (lambda: found.input.shape[0] >= n_words + grams, "rows of its input"),
-        (lambda: not found.supervised or found.output.shape[0] == n_outputs, "rows of its output"),
+        (lambda: file.input.shape[1] == file.output.shape[1] == settings["dim"], "columns"),
+        (lambda: file.input.shape[0] >= n_words + grams, "rows of its input"),
+        (lambda: not file.supervised or file.output.shape[0] == n_outputs, "rows of its output"),
     ]
     for fits, what in checks:
         if not fits():
             raise BadModel(f"the {what} do not fit its dictionary and settings; it is damaged, save it again")
-    if found.supervised and not found.labels:
+    if file.supervised and not file.labels:
         raise BadModel("it has no labels; it is damaged, or was trained on a file without them")

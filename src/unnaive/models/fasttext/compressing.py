@@ -1,4 +1,4 @@
-"""A fastText model made smaller: rows of 16 or 8 bits, and the rows that matter least left out."""
+"""Compress a fastText model: quantise rows to 16 or 8 bits, and drop the least important rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unnaive.text.vocabulary import Vocabulary
 
 
 def rounded(scorer: FastTextScorer, bits: int) -> FastTextScorer:
-    """Rows as whole multiples of a step of each column, from −(2^(bits−1) − 1) to as much.
+    """Rows as integer multiples, of at most 2^(bits−1) − 1 in magnitude, of a step for each column.
 
     step[j] = max_r |row[r, j]| / (2^(bits−1) − 1)
     """
@@ -26,7 +26,7 @@ def rounded(scorer: FastTextScorer, bits: int) -> FastTextScorer:
 
 
 def row_importance(scorer: FastTextScorer, vocabulary: Vocabulary) -> Floats:
-    """How much each row matters (n_rows,): its length, as fastText's own pruning has it; the end of a line is kept."""
+    """The importance of each row (n_rows,): its length, as in fastText's pruning; the end of a line is always kept."""
     rows = scorer.dense_rows
     length = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     if END in vocabulary:
@@ -35,7 +35,7 @@ def row_importance(scorer: FastTextScorer, vocabulary: Vocabulary) -> Floats:
 
 
 def keep_rows(scorer: FastTextScorer, vocabulary: Vocabulary, kept: Ids) -> tuple[FastTextScorer, Vocabulary]:
-    """The model with these rows alone, numbers in ascending order; other words and n-grams are unknown to it."""
+    """The model with only these rows (ascending); other words and n-grams become unknown."""
     words = kept[kept < scorer.n_words]
     grams = kept[kept >= scorer.n_words] - scorer.n_words
     pairs = None

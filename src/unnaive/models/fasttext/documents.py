@@ -1,4 +1,4 @@
-"""Texts → scores of an imported fastText model, by the kernel or, where it was not built, by numpy."""
+"""Texts → scores of an imported fastText model, by the kernel or, if it was not built, by NumPy."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from unnaive.text.buffer import as_texts
 from unnaive.text.vocabulary import Vocabulary
 
 kernel: Any = None
-with suppress(ImportError):  # where the package was built without a compiler
+with suppress(ImportError):  # the package may have been built without a compiler
     kernel = import_module("unnaive.models.fasttext._fasttext")
 
 
 @dataclass(frozen=True, eq=False)
 class FastTextDocuments:
-    """Documents that come as raw texts, read as fastText reads a line of a file; newlines count as spaces.
+    """Documents as raw texts, read as fastText reads a line of a file; newlines count as spaces.
 
-    native  whether the kernel reads them; else Python does, which is its specification
+    native  whether the kernel reads them; otherwise Python does, which is the specification
     """
 
     scorer: FastTextScorer
@@ -42,14 +42,14 @@ class FastTextDocuments:
     native: bool = kernel is not None
 
     def score_chunks(self, documents: Any) -> Iterator[Floats]:
-        """Scores of some texts at a time."""
+        """Scores of the texts, in batches."""
         texts = as_texts(documents)
         step = chunk_size(self.scorer.n_classes)
         for start in range(0, len(texts), step):
             yield self.scores_and_known(texts[start : start + step])[0]
 
     def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
-        """Scores of a few texts, and how many words and character n-grams that the model has a row for each has."""
+        """Scores of a few texts, and the number of known words and character n-grams of each."""
         texts = as_texts(documents)
         known = np.zeros(len(texts), np.int64)
         if self.native:
@@ -57,10 +57,13 @@ class FastTextDocuments:
             self._engine.scores(texts, scores, known, thread_count(self.n_jobs))
             return scores, known
         features = [self.rule.features(text) for text in texts]
-        known[:] = [sum(one.name != END and " " not in one.name for one in found) for found in features]
-        raw = np.array([self._raw(found) for found in features], np.float32).reshape(len(texts), -1)
+        known[:] = [
+            sum(feature.name != END and " " not in feature.name for feature in text_features)
+            for text_features in features
+        ]
+        raw = np.array([self._raw(text_features) for text_features in features], np.float32).reshape(len(texts), -1)
         scores = self.scorer.outputs.scores(raw) if len(texts) else np.zeros((0, self.scorer.n_classes))
-        scores[[not found for found in features]] = 0.0
+        scores[[not text_features for text_features in features]] = 0.0
         return scores, known
 
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
@@ -76,22 +79,25 @@ class FastTextDocuments:
         """All classes are scored anyway."""
 
     def known_terms(self, documents: Any) -> NDArray[np.int64]:
-        """How many words and character n-grams that the model has a row for each text has."""
+        """The number of known words and character n-grams of each text."""
         return self.scores_and_known(documents)[1]
 
     def top_labels(self, texts: list[str], k: int, threshold: float) -> tuple[list[list[str]], Singles]:
-        """The k best labels of each text as fastText writes them, and the probabilities that it gives, in one row.
+        """The k best labels of each text as fastText writes them, and fastText's probabilities.
 
-        k = −1 for all. Labels whose probability is below `threshold` are left out, and a text without any feature has
-        none.
+        k = −1 means all. Labels with a probability below `threshold` are left out; a text without features has no
+        labels.
         """
         if self.native:
             labels, values = self._engine.top(texts, k, threshold, self._label_names)
             return labels, values
-        found = [self.rule.features(text) for text in texts]
-        top = [self.scorer.outputs.top(self._raw(one), k, threshold) if one else ([], []) for one in found]
+        features = [self.rule.features(text) for text in texts]
+        top = [
+            self.scorer.outputs.top(self._raw(text_features), k, threshold) if text_features else ([], [])
+            for text_features in features
+        ]
         names = self._label_names
-        return [[names[label] for label in one] for one, _ in top], np.array(
+        return [[names[label] for label in labels] for labels, _ in top], np.array(
             [p for _, ps in top for p in ps], np.float32
         )
 
@@ -100,18 +106,18 @@ class FastTextDocuments:
         return self.scorer.label_names(self.classes)
 
     def read_one(self, document: Any) -> ReadDocument:
-        """Counts of the features (1, n_rows), where they are, and what they are called in this text."""
+        """Counts of the features (1, n_rows), their positions, and their names in this text."""
         if not isinstance(document, str):
             raise BadData(f"the text to explain is {type(document).__name__}; give one str")
         features = self.rule.features(document)
         names = _names(features)
-        columns, counts = np.unique([one.row for one in features], return_counts=True)
+        columns, counts = np.unique([feature.row for feature in features], return_counts=True)
         row = csr_array((counts, columns.astype(np.int64), [0, len(columns)]), shape=(1, len(self.scorer.dense_rows)))
-        return ReadDocument(row, [(one.start, one.end, names[one.row]) for one in features], names)
+        return ReadDocument(row, [(feature.start, feature.end, names[feature.row]) for feature in features], names)
 
     @property
     def fused(self) -> bool:
-        """The kernel scores texts as it reads them."""
+        """Whether the kernel scores texts while reading them."""
         return self.native
 
     @property
@@ -125,10 +131,10 @@ class FastTextDocuments:
         return self.scorer.feature_rule(self.vocabulary.terms, self.classes)
 
     def _raw(self, features: list[Feature]) -> Singles:
-        rows = self.scorer.dense_rows[[one.row for one in features]]
+        rows = self.scorer.dense_rows[[feature.row for feature in features]]
         n = max(len(rows), 1)
         mean: Any = rows.sum(axis=0, dtype=np.float64) / n
-        if not self.scorer.folded:  # in 32 bits, as fastText adds them
+        if not self.scorer.folded:  # summed in float32, as fastText does
             mean = np.add.reduce(rows, axis=0, dtype=np.float32) * np.float32(1.0 / n)
         raw: Singles = self.scorer.raw(mean[None])[0]
         return raw
@@ -137,7 +143,7 @@ class FastTextDocuments:
     def _engine(self) -> Any:
         scorer = self.scorer
         blob, offsets = self.vocabulary.to_arrays()
-        if scorer.prefix == "":  # labels that do not begin as those that are left out anyway
+        if scorer.prefix == "":  # labels without a prefix are not recognised by it
             more, ends = Vocabulary(scorer.label_names(self.classes)).to_arrays()
             blob, offsets = np.concatenate([blob, more]), np.concatenate([offsets, offsets[-1] + ends[1:]])
         code = next(number for number, name in LOSSES.items() if name == scorer.loss)
@@ -148,13 +154,13 @@ class FastTextDocuments:
         )  # fmt: skip
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: the fields, not the kernel's tables that were made from them."""
+        """Pickle the fields, without the derived tables of the kernel."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
 
 def _names(features: list[Feature]) -> dict[int, str]:
-    """What each row is called in a text; n-grams that share a bucket share their row, and are named together."""
+    """The name of each row in a text; n-grams in the same bucket share a row, whose name lists all of them."""
     names: dict[int, dict[str, None]] = {}
-    for one in features:
-        names.setdefault(one.row, {})[one.name] = None
-    return {row: " or ".join(found) for row, found in names.items()}
+    for feature in features:
+        names.setdefault(feature.row, {})[feature.name] = None
+    return {row: " or ".join(row_names) for row, row_names in names.items()}

@@ -1,7 +1,7 @@
-"""A text → the rows of the input matrix that it is the mean of: words, character n-grams, word n-grams.
+"""A text → its features, rows of the input matrix: words, character n-grams, word n-grams.
 
-This is the specification, in Python; the kernel (_fasttext.cpp) does the same on bytes. Explanations use it, because it
-tells where in the text each feature is.
+This is the specification in Python; the kernel (_fasttext.cpp) does the same on bytes. Explanations use it, because it
+gives the position of each feature in the text.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import NamedTuple
 from unnaive.base.lazy import lazy_property
 
 END = "</s>"  # the token that ends every line; as a word of a text it ends the text
-PREFIX = "__label__"  # of labels: a file does not say which one it was trained with, and fastText takes this one
+PREFIX = "__label__"  # prefix of labels: files do not store it, and this is fastText's default
 TOKENS = re.compile("[^ \n\r\t\v\f\0]+")
 MASK = 0xFFFFFFFF
 
 
 class Feature(NamedTuple):
-    """One feature of a text: its row in the input matrix, what it is, and where it is."""
+    """One feature of a text: its row in the input matrix, its name and its position."""
 
     row: int
     name: str
@@ -50,11 +50,11 @@ class FeatureRule:
     """How a fastText model reads texts.
 
     words        the words of its dictionary, by row
-    labels       its labels with their prefix: as words of a text they are left out
-    bucket       how many rows there are for hashed n-grams, before pruning
+    labels       its labels with their prefix, which are ignored as words of a text
+    bucket       number of rows for hashed n-grams, before pruning
     minn, maxn   length of character n-grams; maxn 0 for none
     word_ngrams  length of the longest word n-grams; 0 or 1 for none
-    kept         row behind the words of each hashed n-gram that pruning kept; None: not pruned
+    kept         for each hashed n-gram that pruning kept, its row after the words; None if not pruned
     """
 
     words: tuple[str, ...]
@@ -75,7 +75,7 @@ class FeatureRule:
 
     def features(self, text: str) -> list[Feature]:
         """The features of a text in fastText's order: its words with their character n-grams, then word n-grams."""
-        found: list[Feature] = []
+        features: list[Feature] = []
         hashes: list[int] = []
         spans: list[tuple[int, int]] = []
         for start, end, token in self.tokens(text):
@@ -83,15 +83,15 @@ class FeatureRule:
             if row is None and (token in self._labels or token.startswith(PREFIX)):
                 continue
             if row is not None:
-                found.append(Feature(row, token, start, end))
+                features.append(Feature(row, token, start, end))
             if self.maxn and token != END:
-                found += self._character_ngrams(token, start)
+                features += self._character_ngrams(token, start)
             hashes.append(word_hash(encoded(token)))
             spans.append((start, end))
-        return found + list(self._word_ngrams(text, hashes, spans))
+        return features + list(self._word_ngrams(text, hashes, spans))
 
     def tokens(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Where the tokens of a text begin and end, and the tokens; the last is the end of the line."""
+        """The spans of the tokens of a text, and the tokens; the last token is the end of the line."""
         for match in TOKENS.finditer(text):
             yield match.start(), match.end(), match.group()
             if match.group() == END:
@@ -99,12 +99,12 @@ class FeatureRule:
         yield len(text), len(text), END
 
     def _row_of(self, value: int) -> int | None:
-        """The row of a hashed n-gram; None where it was pruned."""
-        place = value % self.bucket
+        """The row of a hashed n-gram; None if it was pruned."""
+        slot = value % self.bucket
         if self.kept is not None:
-            found = self.kept.get(place)
-            return None if found is None else len(self.words) + found
-        return len(self.words) + place
+            row = self.kept.get(slot)
+            return None if row is None else len(self.words) + row
+        return len(self.words) + slot
 
     def hashed_ngrams(self, token: str) -> Iterator[tuple[int, int, int]]:
         """Start, length and row of the n-grams of `<token>`, minn to maxn characters long, without a single border."""

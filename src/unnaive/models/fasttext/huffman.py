@@ -1,4 +1,4 @@
-"""fastText's Huffman tree over labels: the path to a label decides what hierarchical softmax multiplies."""
+"""fastText's Huffman tree over labels: hierarchical softmax multiplies probabilities along the path to a label."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import BadModel
 
-UNSET = 10**15  # fastText's count of a node that is not made yet
+UNSET = 10**15  # fastText's count of a node that does not exist yet
 
 
 def huffman_tree(counts: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -1,10 +1,10 @@
-"""A file of fastText → an ordinary model: input and output folded into one weight for each feature and class.
+"""A fastText file → an ordinary model: input and output are folded into one weight for each feature and class.
 
-The score of a class is linear in the features: output_c · mean of rows = mean of (output_c · row). Where there are no
-more labels than dimensions, that product is made once, here, and is all that the model keeps. With more labels the two
-factors are smaller, and are kept as they are. So are those of a quantised input, which the product would make larger,
-and those of the losses one-vs-all and negative sampling: fastText ranks their labels by a table of 512 steps, so that
-the rounding of a product can decide which label comes out.
+The score of a class is linear in the features: output_c · mean of rows = mean of (output_c · row). If there are no more
+labels than dimensions, that product is computed once, here, and only the product is stored. With more labels the two
+factors are smaller, so they are stored instead. Factors are also stored for a quantised input, which the product would
+enlarge, and for the losses one-vs-all and negative sampling: fastText ranks their labels by a table of 512 steps, so
+the rounding of a product can change the predicted label.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ TABLE_LOSSES = ("ova", "ns")  # a sigmoid for each label, which fastText reads f
 def import_fasttext(path: str | Path, *, multilabel: bool = False, fold: bool | None = None) -> FittedModel:
     """The classifier in a .bin or .ftz file of fastText.
 
-    Its decisions are fastText's. With `multilabel`, of models trained with the loss ova or ns, a text gets every label
-    of probability one half and more. What it cannot do is learn more and forget: such a file has weights and nothing
-    of the documents.
+    Its decisions are fastText's. With `multilabel`, for models trained with the loss ova or ns, a text gets every label
+    with a probability of at least one half. The model cannot learn more or forget, because the file has weights but no
+    documents.
 
-    fold  whether input and output are multiplied once, here; None: of the losses softmax and hs, where there are no
-          more labels than dimensions and the input is not quantised. Decisions are the same either way but for ties of
-          fastText's 32 bits (a text in some millions) and, of ova and ns, for a text in some 50,000 whose best output
-          lies at a step of its table. Outputs that are not folded are fastText's to the last bit; folded ones differ by
-          the rounding of its 32 bits, in probabilities by up to 3e-6 where texts are long.
+    fold  whether input and output are multiplied once, here; by default (None) for the losses softmax and hs, if there
+          are no more labels than dimensions and the input is not quantised. Decisions are the same either way, except
+          for ties in float32 (one text in some millions) and, with ova and ns, for one text in some 50,000 whose best
+          output lies at a step of the table. Outputs that are not folded equal fastText's to the last bit; folded ones
+          differ by float32 rounding, in probabilities by up to 3e-6 for long texts.
     """
     file = read_fasttext_file(path)
     try:
@@ -62,9 +62,9 @@ def fasttext_model(file: FastTextFile, *, multilabel: bool = False, fold: bool |
         raise BadModel(f"its loss is {file.loss}, whose labels exclude each other; leave multilabel out")
     names, prefix = _class_names(file.labels)
     classes = sorted_classes(names)
-    place = {label: i for i, label in enumerate(classes)}
+    class_number = {label: i for i, label in enumerate(classes)}
     folds = _is_better_folded(file) if fold is None else fold
-    scorer = _scorer(file, np.array([place[name] for name in names], np.int64), prefix, folds)
+    scorer = _scorer(file, np.array([class_number[name] for name in names], np.int64), prefix, folds)
     decision: Decision = Thresholds((0.0,) * len(classes)) if multilabel else Argmax()
     return FittedModel(
         spec=TrainingSpec(make_model("fasttext", {}), decision=decision if multilabel else None),
@@ -78,13 +78,13 @@ def fasttext_model(file: FastTextFile, *, multilabel: bool = False, fold: bool |
 
 
 def _is_better_folded(file: FastTextFile) -> bool:
-    """Whether one weight for each feature and label takes less room than the factors, and decides as they do."""
+    """Whether one weight for each feature and label is smaller than the factors and gives the same decisions."""
     smaller = len(file.labels) <= file.settings["dim"] and not isinstance(file.input, QuantisedMatrix)
     return smaller and file.loss not in TABLE_LOSSES
 
 
 def _class_names(labels: list[bytes]) -> tuple[list[str], str]:
-    """The labels without the prefix that fastText's data files have, where all have it."""
+    """The labels without fastText's prefix, if all of them have it."""
     try:
         names = [label.decode() for label in labels]
     except UnicodeDecodeError:
@@ -97,22 +97,22 @@ def _class_names(labels: list[bytes]) -> tuple[list[str], str]:
 
 
 def _distinct_words(words: list[bytes]) -> list[str]:
-    """The words as text, each at its row.
+    """The words as text, by row.
 
-    One that no text can have, because it is not UTF-8 or comes again later, is called by a space and its row: no token
-    has a space in it, so it is never found.
+    A word that no text can match, because it is not UTF-8 or is repeated later, is replaced by a space and its row
+    number: tokens have no spaces, so it is never matched.
     """
     places = {word: row for row, word in enumerate(words)}
-    found = []
+    distinct = []
     for row, word in enumerate(words):
         try:
             text = word.decode()
         except UnicodeDecodeError:
             text = ""
-        found.append(text if text and places[word] == row else f" {row}")
-    if len(set(found)) != len(found):
+        distinct.append(text if text and places[word] == row else f" {row}")
+    if len(set(distinct)) != len(distinct):
         raise BadModel("its dictionary has words with spaces in them; it is damaged, save it again")
-    return found
+    return distinct
 
 
 def _scorer(file: FastTextFile, places: Any, prefix: str, folds: bool) -> FastTextScorer:
@@ -134,7 +134,7 @@ def _scorer(file: FastTextFile, places: Any, prefix: str, folds: bool) -> FastTe
 
 
 def _folded(file: FastTextFile, output: Singles) -> Singles:
-    """output · row for each row of the input (n_rows, n_labels), some rows at a time."""
+    """output · row for each row of the input (n_rows, n_labels), in blocks of rows."""
     folded = np.empty((file.input.shape[0], len(output)), np.float32)
     columns = output.astype(np.float64).T
     for start, rows in file.input.blocks():

@@ -1,4 +1,4 @@
-"""FastText: the name and the abilities of imported fastText models, which are not trained here."""
+"""FastText: the model class of imported fastText models, which are not trained here."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from unnaive.models.estimator import DocumentsModel
 class FastText(DocumentsModel):
     """A classifier that fastText trained, imported with `unnaive import`.
 
-    It predicts, explains and is served as any other model. It has weights and nothing of the documents it was trained
-    on: it cannot learn more, forget or be merged.
+    It predicts, explains and is served like any other model. It has weights but no training documents, so it cannot
+    learn more, forget or be merged.
     """
 
     name = "fasttext"

@@ -1,4 +1,4 @@
-"""The matrices of a fastText model: dense ones, which stay in their file, and product-quantised ones."""
+"""The matrices of a fastText model: dense matrices, which stay in their file, and product-quantised ones."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from numpy.typing import NDArray
 from unnaive.base.errors import BadModel
 
 Numbers = TypeVar("Numbers", bound=NDArray[Any])
-LARGEST = 1e15  # of a weight: sums of products of two stay finite in 32 bits
-LARGEST_SUM = 1e35  # of such sums, which folded rows are: means of so many stay finite in 32 bits
+LARGEST = 1e15  # largest weight: sums of products of two weights stay finite in float32
+LARGEST_SUM = 1e35  # largest value of folded rows, which are such sums: their means stay finite in float32
 BLOCK = 1 << 22  # numbers that are read at a time: 16 MB
 
 
 @dataclass(frozen=True, eq=False)
 class DenseMatrix:
-    """A matrix of float32 that lies in a file from a place on; its rows are read when they are asked for."""
+    """A matrix of float32 at an offset of a file; its rows are read on demand."""
 
     path: Path
     offset: int
     shape: tuple[int, int]
 
     def block(self, start: int, end: int) -> NDArray[np.float32]:
-        """The rows from `start` to before `end`; an error if one is not finite or the file has become shorter."""
+        """The rows start:end; raises an error if a value is not finite or the file has become shorter."""
         with self.path.open("rb") as file:
             file.seek(self.offset + 4 * start * self.shape[1])
             values = np.fromfile(file, "<f4", (end - start) * self.shape[1])
@@ -36,7 +36,7 @@ class DenseMatrix:
         return check_finite(values.reshape(-1, self.shape[1]).astype(np.float32, copy=False))
 
     def blocks(self) -> Iterator[tuple[int, NDArray[np.float32]]]:
-        """Some rows at a time, each time with the place of the first."""
+        """Yield blocks of rows, each with the number of its first row."""
         step = max(1, BLOCK // self.shape[1])
         for start in range(0, self.shape[0], step):
             yield start, self.block(start, min(start + step, self.shape[0]))
@@ -47,7 +47,7 @@ class DenseMatrix:
 
     @property
     def row_scale(self) -> NDArray[np.float32] | None:
-        """Rows are as long as they are."""
+        """None: rows have no separate scale."""
         return None
 
     @property
@@ -58,15 +58,15 @@ class DenseMatrix:
 
 @dataclass(frozen=True, eq=False)
 class QuantisedMatrix:
-    """A product-quantised matrix: a byte for each part of a row says which of 256 centroids of that part it is.
+    """A product-quantised matrix: each part of a row is a byte, the number of one of 256 centroids of that part.
 
     codes       (n_rows, n_parts)
     centroids   of part q, centroid k begins at (q·256 + k)·width; of the last part, of `last` columns, at
                 q·256·width + k·last
     width       columns of a part
     n_columns   columns of the matrix
-    norm_codes  where lengths are quantised apart, which of 256 lengths multiplies each row (n_rows,)
-    norms       those lengths (256,)
+    norm_codes  if lengths are quantised separately, the number of the length of each row (n_rows,)
+    norms       the 256 lengths (256,)
 
     >>> centroids = np.zeros(3 * 256, np.float32)
     >>> centroids[[4, 5, 513]] = 1, 2, 3            # part 0, centroid 2: (1, 2); part 1, centroid 1: (3,)
@@ -82,7 +82,7 @@ class QuantisedMatrix:
     norms: NDArray[np.float32] | None = None
 
     def __post_init__(self) -> None:
-        """An error if a number that a row may have is not finite, or beyond all bounds."""
+        """Raise an error if any possible value of a row is not finite, or too large."""
         largest = largest_product(self.centroids, self.norms)
         check_finite(np.array([largest], np.float64))
 
@@ -93,14 +93,14 @@ class QuantisedMatrix:
 
     @property
     def row_scale(self) -> NDArray[np.float32] | None:
-        """What multiplies each row (n_rows,); None where lengths are not quantised apart."""
+        """The factor of each row (n_rows,); None if lengths are not quantised separately."""
         if self.norms is None or self.norm_codes is None:
             return None
         return self.norms[self.norm_codes]
 
     @property
     def unscaled(self) -> NDArray[np.float32]:
-        """The rows before their lengths multiply them."""
+        """The rows before multiplication by their lengths."""
         rows = np.empty(self.shape, np.float32)
         for part in range(self.codes.shape[1]):
             start = part * self.width
@@ -110,7 +110,7 @@ class QuantisedMatrix:
         return rows
 
     def dense(self) -> NDArray[np.float32]:
-        """All rows, as fastText adds them: each number times the length of its row, in 32 bits."""
+        """All rows as fastText adds them: each number times the length of its row, in float32."""
         scale = self.row_scale
         return self.unscaled if scale is None else self.unscaled * scale[:, None]
 
@@ -123,13 +123,13 @@ Matrix = DenseMatrix | QuantisedMatrix
 
 
 def largest_product(values: NDArray[Any], scale: NDArray[Any] | None) -> float:
-    """The largest number that any of the values may be once any of `scale` multiplied it; NaN if one of them is."""
+    """The largest magnitude of any of the values times any of `scale`; NaN if one of them is NaN."""
     factors = [np.abs(part).max(initial=0) for part in (values, scale) if part is not None]
     return float(np.prod(np.array(factors, np.float64)))
 
 
 def check_finite(values: Numbers, most: float = LARGEST) -> Numbers:
-    """The same values; an error if one of them is not a number, or so large that products would not be."""
+    """Return the values; raise an error if one is NaN, or so large that products would overflow."""
     if not np.abs(values).max(initial=0) <= most:  # not of NaN either, which any comparison with is false
         raise BadModel("it has weights that are not numbers, or beyond all bounds; its training failed, train it again")
     return values

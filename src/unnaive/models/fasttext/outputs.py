@@ -1,4 +1,4 @@
-"""Outputs of a fastText model → scores, its decision and its own probabilities: in numpy, as the kernel does it."""
+"""Outputs of a fastText model → scores, fastText's decision and its probabilities: in NumPy, like the kernel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIGMOIDS = (1.0 / (1.0 + np.exp(-STEPS).astype(np.float64))).astype(np.float32)
 
 
 def fasttext_log(p: Singles) -> Singles:
-    """log(p + 1e-5), rounded to 32 bits: fastText never takes the logarithm of 0."""
+    """log(p + 1e-5), rounded to float32: fastText never takes the logarithm of 0."""
     return np.log(p.astype(np.float64) + 1e-5).astype(np.float32)
 
 
@@ -31,7 +31,7 @@ def table_sigmoid(x: Singles) -> Singles:
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """What the outputs of a model mean.
+    """The meaning of the outputs of a model.
 
     loss      "softmax", "ova", "ns" or "hs"
     children  of hierarchical softmax, the two children of every inner node (n_labels − 1, 2); the last is the root
@@ -43,7 +43,7 @@ class Outputs:
     places: Ids
 
     def log_values(self, raw: Singles) -> Singles:
-        """What fastText ranks labels by, for outputs of texts (n_texts, n_labels): logs of probabilities, 32 bits."""
+        """The values by which fastText ranks labels (n_texts, n_labels): log-probabilities in float32."""
         if self.loss == "hs":
             return self._leaf_scores(raw)
         if self.loss == "softmax":
@@ -62,12 +62,12 @@ class Outputs:
         return scores[:, :n]
 
     def winners(self, raw: Singles) -> Ids:
-        """The label that fastText gives each text; of equal ones its heap leaves the last, of a tree see `top`."""
+        """The label that fastText predicts for each text; the last of equal ones, for a tree as in `top`."""
         values = self.log_values(raw)
         return np.asarray(values.shape[1] - 1 - np.argmax(values[:, ::-1], axis=1))
 
     def scores(self, raw: Singles) -> Floats:
-        """Scores by class (n_texts, n_classes); the one of fastText's decision is the highest."""
+        """Scores by class (n_texts, n_classes); fastText's decision has the highest score."""
         values = (self._leaf_scores(raw) if self.loss == "hs" else raw).astype(np.float64)
         out = np.empty_like(values)
         out[:, self.places] = values
@@ -79,7 +79,7 @@ class Outputs:
         return out
 
     def top(self, raw: Singles, k: int, threshold: float) -> tuple[list[int], list[float]]:
-        """The k best labels of one text and fastText's probabilities; those below `threshold` are left out."""
+        """The k best labels of one text with fastText's probabilities, without those below `threshold`."""
         values = self.log_values(raw[None])[0]
         least = fasttext_log(np.array([threshold], np.float32))[0]
         kept = np.flatnonzero(values >= least) if self.loss == "hs" else np.flatnonzero(self._passes(raw, threshold))

@@ -1,4 +1,4 @@
-"""FastTextScorer: what an imported model has learnt, as arrays; documents.py reads texts for it."""
+"""FastTextScorer: the weights of an imported model as arrays; documents.py reads texts for it."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from unnaive.models.fasttext.matrices import LARGEST, LARGEST_SUM, QuantisedMatr
 from unnaive.models.fasttext.outputs import Outputs
 from unnaive.text.vocabulary import Vocabulary
 
-LINKS = {"softmax": "softmax", "hs": "softmax", "ova": "log-odds", "ns": "log-odds"}  # what scores mean, by loss
+LINKS = {"softmax": "softmax", "hs": "softmax", "ova": "log-odds", "ns": "log-odds"}  # the meaning of scores, by loss
 
 
 @dataclass(frozen=True, eq=False)
 class FastTextScorer(Scorer):
-    """output · (mean of the rows of the text's features), and from there as the loss has it.
+    """score = output · (mean of the rows of the text's features), converted as the loss requires.
 
-    loss          "softmax", "ova", "ns" or "hs": scores are outputs, of hs logs of probabilities
-    rows          a row for each word and hashed n-gram, of `dim` numbers; folded, output · row, of one for each label
-    output        (n_labels, dim); None where rows are folded
-    output_scale  what multiplies the outputs, of quantised ones; else None
-    step          where rows are whole numbers, what one is worth in each column; else None
-    label_counts  how often training saw each label, in the order of the output
+    loss          "softmax", "ova", "ns" or "hs"; scores are outputs, for hs log-probabilities
+    rows          a row of `dim` numbers for each word and hashed n-gram; if folded, output · row, a number per label
+    output        (n_labels, dim); None if rows are folded
+    output_scale  factor of the outputs, if quantised; otherwise None
+    step          if rows are integers, the value of 1 in each column; otherwise None
+    label_counts  occurrences of each label in training, in the order of the output
     places        the class of each label
     n_words       words of the dictionary: the first rows
     bucket, minn, maxn, word_ngrams, kept   how texts are read: see FeatureRule
@@ -59,7 +59,7 @@ class FastTextScorer(Scorer):
 
     @property
     def link(self) -> str:  # type: ignore[override]  # a field of other scorers
-        """What scores mean."""
+        """The link that defines the meaning of scores."""
         return LINKS[self.loss]
 
     @property
@@ -88,7 +88,7 @@ class FastTextScorer(Scorer):
 
     @lazy_property
     def outputs(self) -> Outputs:
-        """What outputs mean."""
+        """The meaning of the outputs."""
         tree = huffman_tree(self.label_counts) if self.loss == "hs" else np.zeros((0, 2), np.int32)
         return Outputs(self.loss, tree, self.places)
 
@@ -100,7 +100,7 @@ class FastTextScorer(Scorer):
 
     def label_names(self, classes: Sequence[Label]) -> list[str]:
         """The labels as fastText writes them, in its order."""
-        return [f"{self.prefix}{classes[place]}" for place in self.places.tolist()]
+        return [f"{self.prefix}{classes[number]}" for number in self.places.tolist()]
 
     def raw(self, mean: Floats) -> Singles:
         """Outputs (n, n_labels) of means of rows (n, n_columns)."""
@@ -117,13 +117,13 @@ class FastTextScorer(Scorer):
         return self.outputs.scores(self.raw(np.asarray(X @ self.dense_rows, np.float64) / totals[:, None]))
 
     def text_reader(self, vocabulary: Vocabulary, classes: tuple[Label, ...], n_jobs: int | None) -> Any:
-        """The reader of texts: fastText has its own words, hashes and n-grams."""
+        """The reader of texts, because fastText has its own rules for words, hashes and n-grams."""
         from unnaive.models.fasttext.documents import FastTextDocuments
 
         return FastTextDocuments(self, vocabulary, classes, n_jobs)
 
     def contributions(self, document: Sparse, chosen: int, rival: int | None) -> Contributions:
-        """What each feature of a document adds; of hierarchical softmax, which is no sum, what is lost without it."""
+        """The contribution of each feature; for hierarchical softmax, not a sum, the loss of score without it."""
         rows = self.dense_rows[document.indices].astype(np.float64)
         counts = np.asarray(document.data, np.float64)
         total, n = counts @ rows, max(counts.sum(), 1.0)
@@ -143,7 +143,7 @@ class FastTextScorer(Scorer):
         return out
 
     def reading(self) -> dict[str, Any]:
-        """fastText's options that say how it reads texts, and its loss."""
+        """fastText's options for reading texts, and its loss."""
         return {"loss": self.loss, "minn": self.minn, "maxn": self.maxn, "wordNgrams": self.word_ngrams}
 
     def strongest_terms(self, chosen: int, frequency: Floats | None, limit: int) -> list[tuple[int, float]]:
@@ -199,15 +199,15 @@ class FastTextScorer(Scorer):
         rows: Any = arrays.get("rows")
         if quantised:
             rows = _quantised_rows(arrays, settings, sizes)
-        found = cls(
+        scorer = cls(
             loss=settings["loss"], rows=rows, output=_single(arrays, "output"),
             output_scale=_single(arrays, "output_scale"), step=_single(arrays, "step"),
             label_counts=arrays["label_counts"].astype(np.int64), places=arrays["places"].astype(np.int64),
             kept=arrays["kept"].astype(np.int32) if "kept" in arrays else None, prefix=settings["prefix"], **whole,
         )  # fmt: skip
-        _check_bounds(found)
-        _check_fit(found, sizes["rows"])
-        return found
+        _check_bounds(scorer)
+        _check_fit(scorer, sizes["rows"])
+        return scorer
 
 
 SETTINGS = ("loss", "n_words", "bucket", "minn", "maxn", "word_ngrams", "prefix")
@@ -244,7 +244,7 @@ def _rules(arrays: Arrays) -> Rules:
 
 
 def _check_bounds(scorer: FastTextScorer) -> None:
-    """An error if a weight is beyond all bounds once its scale or step has multiplied it."""
+    """Raise an error if a weight times its scale or step is too large."""
     if scorer.output is not None:
         check_finite(np.array([largest_product(scorer.output, scorer.output_scale)]))
     if scorer.step is not None:  # a step is rounded, so that the largest may come back a little larger
@@ -269,7 +269,7 @@ def _quantised_rows(arrays: Arrays, settings: dict[str, Any], sizes: dict[str, i
 
 
 def _check_fit(scorer: FastTextScorer, n_rows: int) -> None:
-    """An error if labels, n-grams and rows do not fit together."""
+    """Raise an error if labels, n-grams and rows do not fit together."""
     if sorted(scorer.places.tolist()) != list(range(scorer.n_classes)) or not scorer.n_classes:
         raise BadModel("its labels and classes do not fit together; import it again")
     has_grams = scorer.maxn > 0 or scorer.word_ngrams > 1

@@ -86,13 +86,13 @@ class FromClass:
             stage, node = self.stages[number], self.tree[number]
             both = seen[number].split_weights(owner[number], hidden[:, :, number])  # (starts, owner, own, rows)
             better[0][:, :, number] = _ratio(both[:, :, 1].sum(-1), both.sum((2, 3)), hidden[:, :, number])
-            own = both.sum(axis=1)
-            by_code = np.add.reduceat(own, stage.starts, axis=2)
+            node_counts = both.sum(axis=1)
+            by_code = np.add.reduceat(node_counts, stage.starts, axis=2)
             columns = list(node.features)
-            total = own.sum(axis=2, keepdims=True)
+            total = node_counts.sum(axis=2, keepdims=True)
             better[1][:, :, columns] = _ratio(by_code @ self.bits[number], total, features[:, :, columns])
             for link in stage.links:
-                owner[link.node] = link.sum_rows(own)
+                owner[link.node] = link.sum_rows(node_counts)
         return better, self._total(seen[-1].log_chance)
 
     def _total(self, log_chance: Floats) -> Floats:
@@ -126,8 +126,8 @@ def upward_pass(stages: list[Stage], tree: Tree, bits: list[Floats], tables: Sta
     hidden, features = (np.clip(table, TINY, 1 - TINY) for table in tables)
     seen: list[SubtreeLikelihood] = []
     for number, (stage, node) in enumerate(zip(stages, tree, strict=True)):
-        own = features[:, :, list(node.features)]
-        logs = np.repeat(_log_bits(own, bits[number]), stage.sizes, axis=2)
+        node_features = features[:, :, list(node.features)]
+        logs = np.repeat(_log_bits(node_features, bits[number]), stage.sizes, axis=2)
         for link in stage.links:
             logs += link.expand(seen[link.node].log_chance)
         seen.append(subtree_likelihood(logs, hidden[:, :, number]))

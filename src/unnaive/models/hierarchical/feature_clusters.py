@@ -122,8 +122,8 @@ def _agglomerate(
     while len(clusters) > n_clusters:
         first, second = np.triu_indices(len(clusters), 1)
         sizes = np.array([len(members) for members in clusters], np.float64)
-        own, mean_size = own_information(), len(order) / len(clusters)
-        lost = own[first] + own[second] - merged_information(first, second, sizes)
+        information, mean_size = own_information(), len(order) / len(clusters)
+        lost = information[first] + information[second] - merged_information(first, second, sizes)
         loss = lost * mean_size + alpha * (sizes[first] + sizes[second]) / mean_size
         best = first_minimum(loss)
         i, j = int(first[best]), int(second[best])

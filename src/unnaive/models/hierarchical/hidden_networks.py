@@ -219,13 +219,15 @@ def pack_networks(networks: Sequence[Entry]) -> tuple[Arrays, str]:
         "n_own": np.array([len(node.features) for node in nodes], np.int64),
         "hidden": _end_to_end([node.hidden for node in nodes]),
         "n_hidden": np.array([len(node.hidden) for node in nodes], np.int64),
-        "values": np.concatenate([np.empty(0), *(part.ravel() for _, one in networks for part in _values(one))]),
+        "values": np.concatenate(
+            [np.empty(0), *(part.ravel() for _, network in networks for part in _values(network))]
+        ),
     }
     return arrays, networks[0][1].direction if networks else HiddenTree.direction
 
 
 def _end_to_end(lists: Sequence[Sequence[int] | NDArray[np.int64]]) -> NDArray[np.int64]:
-    return np.concatenate([np.empty(0, np.int64), *(np.asarray(one, np.int64) for one in lists)])
+    return np.concatenate([np.empty(0, np.int64), *(np.asarray(values, np.int64) for values in lists)])
 
 
 def _values(network: AnyNetwork) -> tuple[Floats, ...]:
@@ -240,7 +242,7 @@ def unpack_networks(arrays: Arrays, direction: str, n_terms: int) -> Iterator[En
     check_rules(arrays, RULES, all_terms=n_terms)
     whole = {name: arrays[name].astype(np.int64) for name in arrays if name != "values"}
     (members,) = whole["members"]
-    terms, own, hidden, n_own, n_hidden = (
+    terms, own_terms, hidden, n_own, n_hidden = (
         _ArrayReader(whole[name]) for name in ("terms", "own", "hidden", "n_own", "n_hidden")
     )
     values = _ArrayReader(arrays["values"].astype(np.float64))
@@ -248,11 +250,11 @@ def unpack_networks(arrays: Arrays, direction: str, n_terms: int) -> Iterator[En
     _check_sizes(*sizes, terms.left, n_own.left)
     for n_features, n_nodes in zip(*sizes, strict=True):
         nodes = zip(n_own.take(int(n_nodes)), n_hidden.take(int(n_nodes)), strict=True)
-        tree = tuple(Node(own.numbers(features), hidden.numbers(children)) for features, children in nodes)
+        tree = tuple(Node(own_terms.numbers(features), hidden.numbers(children)) for features, children in nodes)
         _check_tree(tree, int(n_features))
         build = _hidden_tree if direction == "to-class" else _hidden_naive_bayes
         yield terms.take(int(n_features)), build(tree, int(n_features), int(members), values)
-    if any(part.left for part in (terms, own, hidden, n_own, n_hidden, values)):
+    if any(part.left for part in (terms, own_terms, hidden, n_own, n_hidden, values)):
         raise ValueError("it has more data than its networks need")
 
 

@@ -95,7 +95,9 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
         more="The thesis uses 1.",
         at_least=1,
     )
-    tol: float = setting("EM stops when the log-likelihood rises by less.", default=1e-4, at_least=0, below=np.inf)
+    tol: float = setting(
+        "EM stops when the log-likelihood rises by less than this.", default=1e-4, at_least=0, below=np.inf
+    )
     stopping: str = setting(
         "Whether tol is per document, or absolute as in the thesis.",
         default="per-case",

@@ -157,11 +157,11 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
         refuse_full_table(Y.shape[1], X.shape[1], "higher-order smoothing")
         weighting = path_weighting(self.weights, X, self.norm)
         Z, labels = path_documents(X, self.weights, self.norm), path_labels(Y, scheme)
-        one = FirstPass.of(Z, labels)
+        first = FirstPass.of(Z, labels)
         if self.paths == "paper":
-            linear = mix_paths(one, _published(Z, labels, scheme), self._mixture, weighting, scheme)
+            linear = mix_paths(first, _published(Z, labels, scheme), self._mixture, weighting, scheme)
         else:
-            linear = smoothed(one, SecondPass.of(Z, labels, one.first), self._mixture, weighting, scheme)
+            linear = smoothed(first, SecondPass.of(Z, labels, first.first), self._mixture, weighting, scheme)
         return PathScorer.of(linear, Z, csr_array(Y)) if self.keep_documents else linear
 
     @classmethod
@@ -248,16 +248,16 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
     def _finish(self, two: SecondPass) -> Self:
         """Store the second pass, and build the model once all documents have been processed."""
         shards = self._shards
-        one = shards.first_pass
-        if two.n_docs > one.n_docs:
+        first_pass = shards.first_pass
+        if two.n_docs > first_pass.n_docs:
             raise BadData(
-                f"the second pass has {two.n_docs} documents but the first {one.n_docs}; process each document once "
-                "in both"
+                f"the second pass has {two.n_docs} documents but the first {first_pass.n_docs}; process each document "
+                "once in both"
             )
         self._shards = replace(shards, two=two)
-        if two.n_docs == one.n_docs:
+        if two.n_docs == first_pass.n_docs:
             scheme = self.scheme_for(shards.target_type == "single")
-            scorer = smoothed(one, two, self._mixture, Weighting(self.weights, norm=self.norm), scheme)
+            scorer = smoothed(first_pass, two, self._mixture, Weighting(self.weights, norm=self.norm), scheme)
             decision = default_decision(shards.target_type, scorer.link, scorer.n_classes)
             self.fitted_ = FittedModel(
                 self._spec(), shards.classes, shards.target_type, scorer, decision, feature_names=shards.names

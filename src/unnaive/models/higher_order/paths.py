@@ -226,11 +226,11 @@ def _routes(X: Sparse, Y: Sparse, first: Floats) -> Floats:
     return _onward(X, Y, first, squared.sum(axis=1)) + _class_sums(squared * X, Y)
 
 
-def _onward(X: Sparse, Y: Sparse, first: Floats, own: Floats) -> Floats:
-    """Xᵀ(XF − own∘Y)."""
+def _onward(X: Sparse, Y: Sparse, first: Floats, factor: Floats) -> Floats:
+    """Xᵀ(XF − factor∘Y)."""
     reached = product(X, first)
     documents = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
-    reached[documents, Y.indices] -= own[documents] * Y.data
+    reached[documents, Y.indices] -= factor[documents] * Y.data
     return transposed_product(X, reached)
 
 

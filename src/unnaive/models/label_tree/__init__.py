@@ -1,1 +1,1 @@
-"""A tree of labels: for thousands of classes, a document is compared with groups of labels before single ones."""
+"""Label trees: for thousands of classes, a document is compared with groups of labels before single labels."""

@@ -1,4 +1,4 @@
-"""Labels into groups of like size whose documents are alike: balanced k-means with two means, again and again."""
+"""Cluster labels with similar documents into groups of equal size, by repeated balanced k-means with two means."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from scipy.sparse import csr_array
 from unnaive.base.types import Ids, Sparse
 from unnaive.data.weighting import NORMS
 
-ROUNDS = 20  # of reassigning labels to two means, at most
+ROUNDS = 20  # most rounds of reassigning labels to two means
 
 
 def label_centroids(Z: Sparse, Y: Sparse, weight: NDArray[np.float64]) -> Sparse:
-    """The mean document of each label, of length 1: (n_labels, n_terms) of documents Z (n_docs, n_terms)."""
+    """The mean of each label's documents Z (n_docs, n_terms), scaled to length 1 (n_labels, n_terms)."""
     repeated = csr_array((np.repeat(weight, np.diff(Y.indptr)), Y.indices, Y.indptr), shape=Y.shape)
     sums = csr_array(repeated.T @ Z)
     lengths = np.maximum(NORMS["l2"](sums.data, sums.indptr), 1e-300)
@@ -23,10 +23,10 @@ def label_centroids(Z: Sparse, Y: Sparse, weight: NDArray[np.float64]) -> Sparse
 
 
 def halve(centroids: Sparse, rng: np.random.Generator) -> tuple[Ids, Ids]:
-    """Two groups of labels, as large as each other or off by one, by cosine to the two groups' means.
+    """Split labels into two groups of equal size (or off by one) by their cosine to the groups' means.
 
-    Each round puts the half of the labels into the first group that are nearest to its mean, compared with the other
-    (Prabhu et al., 2018, Parabel); it ends when no label changes sides.
+    Each round puts into the first group the half of the labels that are closest to its mean relative to the other mean
+    (Prabhu et al., 2018, Parabel); it ends when no label changes its group.
 
     >>> centroids = csr_array([[1.0, 0.0], [0.0, 1.0], [0.9, 0.1], [0.1, 0.9]])
     >>> [sorted(group.tolist()) for group in halve(centroids, np.random.default_rng(0))]
@@ -43,14 +43,14 @@ def halve(centroids: Sparse, rng: np.random.Generator) -> tuple[Ids, Ids]:
         if before is not None and bool((inside == before).all()):
             break
         before = inside
-        one, other = (_mean(centroids, rows) for rows in (inside, ~inside))
-        direction = one - other
+        mean_inside, mean_outside = (_mean(centroids, rows) for rows in (inside, ~inside))
+        direction = mean_inside - mean_outside
     groups = np.flatnonzero(before), np.flatnonzero(~before)
     return groups if groups[0][0] < groups[1][0] else groups[::-1]
 
 
 def compact_columns(table: Sparse) -> tuple[Ids, Sparse]:
-    """The columns that have a cell, and the table of these alone.
+    """The columns with a nonzero cell, and the table restricted to them.
 
     >>> columns, table = compact_columns(csr_array([[0, 5, 0], [0, 0, 0]]))
     >>> columns, table.toarray()
@@ -60,8 +60,8 @@ def compact_columns(table: Sparse) -> tuple[Ids, Sparse]:
     used = np.zeros(table.shape[1], np.bool_)
     used[table.indices] = True
     columns = np.flatnonzero(used)
-    place = (np.cumsum(used) - 1).astype(np.int32)
-    return columns, csr_array((table.data, place[table.indices], table.indptr), shape=(table.shape[0], len(columns)))
+    column = (np.cumsum(used) - 1).astype(np.int32)
+    return columns, csr_array((table.data, column[table.indices], table.indptr), shape=(table.shape[0], len(columns)))
 
 
 def _mean(centroids: Sparse, rows: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -70,9 +70,9 @@ def _mean(centroids: Sparse, rows: NDArray[np.bool_]) -> NDArray[np.float64]:
 
 
 def cluster_labels(centroids: Sparse, n_groups: list[int], seed: int) -> tuple[Ids, list[Ids]]:
-    """(the labels in the order of the tree's leaves, where the groups of each level begin and end in it).
+    """(the labels in the order of the tree's leaves, the borders of each level's groups in that order).
 
-    n_groups  groups of each level, powers of two that grow; the labels themselves are one more level, the last
+    n_groups  number of groups of each level, increasing powers of two; the labels themselves are the last level
 
     >>> centroids = csr_array([[1.0, 0.0], [0.0, 1.0], [0.9, 0.1], [0.1, 0.9]])
     >>> order, ends = cluster_labels(centroids, [2], seed=0)
@@ -92,5 +92,5 @@ def cluster_labels(centroids: Sparse, n_groups: list[int], seed: int) -> tuple[I
                 break
             groups = split
         levels.append(np.cumsum([0, *map(len, groups)]))
-    # a group of a lower level lies inside one of a higher level, so that the last order is that of all
+    # groups of a lower level lie inside those of a higher level, so the last order holds for all levels
     return np.concatenate(groups), [*levels, np.arange(centroids.shape[0] + 1)]

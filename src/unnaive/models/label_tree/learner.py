@@ -1,4 +1,4 @@
-"""LabelTree: groups of labels by clustering, then a linear classifier at every node, on the node's documents alone."""
+"""LabelTree: cluster labels into groups, then train a linear classifier at every node on the node's documents."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ MOST_WEIGHTS = 1 << 22  # weights, or dual variables, of the children that are l
 class LabelTree(DocumentsModel):
     """A tree of labels with a linear classifier at each node, for thousands of classes.
 
-    Labels whose documents are alike are grouped by balanced k-means; a node tells its children apart with the squared
-    hinge, one child against the rest, trained on the documents that have a label below it. At prediction a document
-    goes down to the `beam` most likely groups. With n labels and two levels a document meets some 2√n classifiers in
-    the place of n. Fewer than 1,000 labels are not grouped: one level is one classifier for each label against the
-    rest, which is better where it can be afforded.
+    Labels with similar documents are grouped by balanced k-means. A node separates its children by the squared hinge,
+    one child against the rest, trained on the documents that have a label below the node. In prediction a document
+    descends to the `beam` most likely groups. With n labels and two levels, a document is scored by about 2√n
+    classifiers instead of n. Fewer than 1,000 labels are not grouped: there is one classifier for each label against
+    the rest, which is more accurate but more expensive.
 
     Prabhu, Kag, Harsola, Agrawal and Varma (2018), Parabel; Khandagale, Xiao and Babbar (2020), Bonsai.
 
@@ -44,14 +44,14 @@ class LabelTree(DocumentsModel):
     poor_score = True
 
     levels: int | None = setting(
-        "Levels of the tree, labels included; None for 1, from 1,000 labels on 2, from 65,536 on 3.", default=None
+        "Levels of the tree, labels included; None: 1, from 1,000 labels on 2, from 65,536 labels on 3.", default=None
     )
-    beam: int = setting("Groups of a level that a document looks into.", default=10, at_least=1)
-    C: float = setting("How much a document on the wrong side costs.", default=1.0, above=0, below=np.inf)
-    weights: str = setting("How documents are weighted.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)
-    least_weight: float = setting("Weights nearer to 0 are left out.", default=0.05, at_least=0)
+    beam: int = setting("Number of groups per level that are kept for a document.", default=10, at_least=1)
+    C: float = setting("Cost of a document on the wrong side of the margin.", default=1.0, above=0, below=np.inf)
+    weights: str = setting("Weighting of terms in a document.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)
+    least_weight: float = setting("Weights of smaller magnitude are left out.", default=0.05, at_least=0)
     tol: float = setting("Largest violation of the optimality conditions.", default=0.1, above=0)
-    random_state: int = setting("Seed of the clustering and of the order of documents.", default=0, at_least=0)
+    random_state: int = setting("Random seed for the clustering and the order of documents.", default=0, at_least=0)
     n_jobs: int | None = setting(
         "Number of threads over classes, by default one for each core; results do not depend on it.", default=None
     )
@@ -61,13 +61,13 @@ class LabelTree(DocumentsModel):
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
     ) -> LabelTreeScorer:  # fmt: skip
-        """The tree of documents X (n_docs, n_terms) and labels Y (n_docs, n_classes)."""
+        """Train the tree on documents X (n_docs, n_terms) and labels Y (n_docs, n_classes)."""
         if Y.shape[1] < 1 or not Y.nnz:
             raise BadData("no document has a label; a tree of labels needs some")
         weighting = document_weighting(self.weights, X, sample_weight)
         weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
         Z, labels = weighting.apply(X), csr_array(Y != 0)
-        if not weight.all():  # a weight of zero is absence
+        if not weight.all():  # documents of weight zero are left out
             Z, labels, weight = Z[weight > 0], labels[weight > 0], weight[weight > 0]
         order, ends = self._group(Z, labels, weight)
         leaf = np.empty(len(order), np.int64)
@@ -78,7 +78,7 @@ class LabelTree(DocumentsModel):
         for level, below in enumerate(ends):
             membership = _members(by_leaf, below)
             for start, end in zip(above[:-1].tolist(), above[1:].tolist(), strict=True):
-                first, last = (int(place) for place in np.searchsorted(below, [start, end]))
+                first, last = (int(index) for index in np.searchsorted(below, [start, end]))
                 W, b = self._split(Z, membership, slice(first, last), weight)
                 rows.append(W)
                 biases.append(b)
@@ -104,31 +104,31 @@ class LabelTree(DocumentsModel):
         targets = csr_array(inside[documents] != 0)
         sizes = np.bincount(targets.indices, minlength=n_children)
         told_apart = (sizes > 0) & (sizes < len(documents))
-        bias = np.where(sizes == 0, -1.0, 1.0)  # a child with nothing to tell apart
+        bias = np.where(sizes == 0, -1.0, 1.0)  # children of no document or of all
         if not told_apart.any():
             return csr_array((n_children, Z.shape[1]), dtype=np.float32), bias
         columns, part = compact_columns(csr_array(Z[documents]))
         rows, step = [], children_at_once(*part.shape)
         for start in range(0, n_children, step):
             block = slice(start, start + step)
-            W, own = self._tell_apart(part, csr_array(targets[:, block]), weight[documents], told_apart[block])
+            W, block_bias = self._tell_apart(part, csr_array(targets[:, block]), weight[documents], told_apart[block])
             rows.append(W)
-            bias[block] = np.where(told_apart[block], own, bias[block])
+            bias[block] = np.where(told_apart[block], block_bias, bias[block])
         W = csr_array(vstack(rows, format="csr"))
         return csr_array((W.data, columns.astype(np.int32)[W.indices], W.indptr), shape=(n_children, Z.shape[1])), bias
 
     def _tell_apart(self, Z: Sparse, targets: Sparse, weight: Floats, told_apart: Any) -> tuple[Sparse, Floats]:
-        """The hyperplanes of some children, and their biases; without weights where nothing is told apart."""
-        found = squared_hinge(
+        """The hyperplanes and biases of some children; weights are 0 for children that are not `told_apart`."""
+        solution = squared_hinge(
             Z, targets, C=self.C, weight=weight, tol=self.tol, max_iter=MOST_PASSES, random_state=self.random_state,
             n_jobs=thread_count(self.n_jobs),
         )  # fmt: skip
-        found.weights[~told_apart] = 0.0
-        return _sparse_rows(found.weights, max(self.least_weight, float(np.finfo(np.float32).tiny))), found.bias
+        solution.weights[~told_apart] = 0.0
+        return _sparse_rows(solution.weights, max(self.least_weight, float(np.finfo(np.float32).tiny))), solution.bias
 
 
 def _sparse_rows(weights: Floats, least: float) -> Sparse:
-    """The weights that are not nearer to 0 than `least`, of 32 bits; row by row, each while it is in the cache."""
+    """The weights of magnitude `least` or more, in float32; row by row, so that each row stays in the cache."""
     columns = [np.flatnonzero(np.abs(row) >= least).astype(np.int32) for row in weights]
     values = [row[kept].astype(np.float32) for row, kept in zip(weights, columns, strict=True)]
     ends = np.concatenate([[0], np.cumsum([len(kept) for kept in columns])]).astype(np.int32)
@@ -136,7 +136,7 @@ def _sparse_rows(weights: Floats, least: float) -> Sparse:
 
 
 def children_at_once(n_docs: int, n_terms: int) -> int:
-    """How many children of a node are learnt at a time: their weights and dual variables are held as dense numbers.
+    """The number of children of a node that are trained at a time; their weights and dual variables are dense.
 
     >>> children_at_once(1000, 10_000), children_at_once(60_000, 1_000_000), children_at_once(10, 10**9)
     (416, 4, 4)
@@ -145,7 +145,7 @@ def children_at_once(n_docs: int, n_terms: int) -> int:
 
 
 def group_numbers(n_labels: int, levels: int | None) -> list[int]:
-    """How many groups each level above the labels has: powers of two, in like ratios.
+    """The number of groups of each level above the labels: powers of two in similar ratios.
 
     >>> group_numbers(90, None), group_numbers(90, 2), group_numbers(20_000, None), group_numbers(1_000_000, None)
     ([], [8], [128], [64, 8192])
@@ -157,7 +157,7 @@ def group_numbers(n_labels: int, levels: int | None) -> list[int]:
 
 
 def _members(by_leaf: Sparse, ends: Ids) -> Sparse:
-    """Which documents have a label below each group (n_docs, n_groups)."""
+    """Whether each document has a label below each group (n_docs, n_groups)."""
     group = np.searchsorted(ends, by_leaf.indices, side="right") - 1
     ends_of_rows = by_leaf.indptr.copy()  # which sum_duplicates changes
     table = csr_array((np.ones(len(group)), group, ends_of_rows), shape=(by_leaf.shape[0], len(ends) - 1))

@@ -1,4 +1,4 @@
-"""A tree of labels made smaller: the weights nearest to 0 are left out, then the terms that have none."""
+"""Shrink a label tree: drop the weights nearest to 0, then the terms without weights."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from scipy.sparse import csr_array
 from unnaive.base.types import Ids
 from unnaive.models.label_tree.scorer import LabelTreeScorer
 
-BITS = 32  # of a weight
+BITS = 32  # bits of a weight
 
 
 def keep_largest(scorer: LabelTreeScorer, n: int) -> LabelTreeScorer:
-    """The tree with the `n` weights of largest magnitude, in 32 bits; of equal ones those of the first nodes."""
+    """The tree with the `n` weights of largest magnitude, in float32; ties go to the first nodes."""
     weights = scorer.weights
     kept = np.zeros(weights.nnz, np.bool_)
     kept[np.argsort(-np.abs(weights.data), kind="stable")[:n]] = True
@@ -24,14 +24,14 @@ def keep_largest(scorer: LabelTreeScorer, n: int) -> LabelTreeScorer:
 
 
 def drop_unused_terms(scorer: LabelTreeScorer) -> tuple[LabelTreeScorer, Ids]:
-    """The tree over the terms that have a weight, and which they are.
+    """The tree over the terms that have a weight, and the ids of these terms.
 
-    The others still counted in the length of a document, so that scores change a little.
+    Scores change a little, because the dropped terms contributed to the length of a document.
     """
     terms = np.unique(scorer.weights.indices)
-    place = np.zeros(scorer.n_terms, np.int32)
-    place[terms] = np.arange(len(terms))
+    new_column = np.zeros(scorer.n_terms, np.int32)
+    new_column[terms] = np.arange(len(terms))
     weights, idf = scorer.weights, scorer.weighting.idf
-    table = csr_array((weights.data, place[weights.indices], weights.indptr), shape=(weights.shape[0], len(terms)))
+    table = csr_array((weights.data, new_column[weights.indices], weights.indptr), shape=(weights.shape[0], len(terms)))
     weighting = replace(scorer.weighting, idf=None if idf is None else idf[terms])
     return replace(scorer, weights=table, weighting=weighting), terms.astype(np.int64)

@@ -1,4 +1,4 @@
-"""LabelTreeScorer: from the root down, a document keeps the most likely groups of labels, then scores their labels."""
+"""LabelTreeScorer: from the root down, keep the most likely groups of labels, then score the labels in them."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from unnaive.data.weighting import Weighting
 from unnaive.linear.scorer import Scorer
 from unnaive.linear.top_scores import TopScores
 
-SLOPE = 3.0  # of the logistic curve that makes a probability of a margin: 1 on the right side is p = 0.95
-CELLS = 1 << 22  # pairs of a document and a label that are held at a time
-FEW, SOME = 64, 1000  # documents that are met term by term at a time, and how many of them in all
-FAR = 1.0  # how far labels that were never looked at stay behind the last that were
+SLOPE = 3.0  # slope of the logistic function that maps margins to probabilities: a margin of 1 is p = 0.95
+CELLS = 1 << 22  # pairs of a document and a label in memory at a time
+FEW, SOME = 64, 1000  # documents that are scored term by term: at a time, and in all
+FAR = 1.0  # how far labels outside the beam are below the last label inside
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,13 +39,13 @@ class LabelTreeScorer(Scorer):
     """log p(label) = Σ over the path from the root of log σ(SLOPE · margin of the node).
 
     order      the labels in the order of the leaves (n_labels,)
-    ends       for each level, where its groups begin and end in that order; the last level is the labels
-    weights    a row for every node, level after level (n_nodes, n_terms), of 32 bits; of 64 in older files
-    bias       of every node (n_nodes,)
-    beam       groups of a level that are looked into
+    ends       for each level, the borders of its groups in that order; the last level is the labels
+    weights    a row for every node, level by level (n_nodes, n_terms), float32; float64 in older files
+    bias       the bias of every node (n_nodes,)
+    beam       number of groups of a level that are kept for a document
 
-    Labels below groups that were not looked into stay behind all others, in the order of their groups. Of labels that
-    exclude each other (link "softmax") a score is log p; else (link "log-odds") it is log p/(1 − p).
+    Labels in groups outside the beam rank below all others, in the order of their groups. For exclusive labels (link
+    "softmax") a score is log p; otherwise (link "log-odds") it is log p/(1 − p).
     """
 
     kind: ClassVar[str] = "label-tree"
@@ -60,7 +60,7 @@ class LabelTreeScorer(Scorer):
 
     @property
     def n_classes(self) -> int:
-        """How many labels there are."""
+        """The number of labels."""
         return len(self.order)
 
     @property
@@ -71,24 +71,25 @@ class LabelTreeScorer(Scorer):
     def scores(self, X: Sparse) -> Floats:
         """Scores of documents X (n_docs, n_terms) → (n_docs, n_classes)."""
         leaves, behind = self._walk(self.weighting.apply(X))
-        found = np.zeros((X.shape[0], self.n_classes))  # by leaf: of a label not looked at, that of its last group
+        # by leaf; a label that the beam did not reach has the score of its last group
+        leaf_scores = np.zeros((X.shape[0], self.n_classes))
         for groups, ends in behind:
-            _fill(found, groups, ends)
-        seen = np.zeros(found.shape, np.bool_)
+            _fill(leaf_scores, groups, ends)
+        seen = np.zeros(leaf_scores.shape, np.bool_)
         seen[leaves.documents, leaves.nodes] = True
-        found[leaves.documents, leaves.nodes] = leaves.paths
-        last = np.where(seen, found, np.inf).min(axis=1, keepdims=True) - FAR
-        found = np.where(seen, found, last + found)
-        scores = np.empty_like(found)
-        scores[:, self.order] = self._as_scores(found)
+        leaf_scores[leaves.documents, leaves.nodes] = leaves.paths
+        last = np.where(seen, leaf_scores, np.inf).min(axis=1, keepdims=True) - FAR
+        leaf_scores = np.where(seen, leaf_scores, last + leaf_scores)
+        scores = np.empty_like(leaf_scores)
+        scores[:, self.order] = self._as_scores(leaf_scores)
         return scores
 
     def top_scores(self, X: Sparse, k: int, *, above: Floats | None = None, scale: float | None = None) -> TopScores:
-        """The k best classes of documents X (n_docs, n_terms), and those that reach `above`, as by all scores.
+        """The k best classes of documents X (n_docs, n_terms), and those that reach `above`, as if all were scored.
 
-        Only labels that are looked at are scored: memory and time follow `beam` and the size of groups, not the number
-        of labels. A document is scored in full where it looks at fewer than k labels, or where a label that it does not
-        look at may reach the least of `above`.
+        Only labels in the beam are scored: memory and time depend on `beam` and the size of groups, not on the number
+        of labels. A document is scored in full if its beam has fewer than k labels, or if a label outside the beam may
+        reach the smallest of `above`.
         """
         rows = max(1, CELLS // (self.beam * max(int(sizes.max()) for sizes in self._family_sizes)))
         if X.shape[0] <= SOME:
@@ -117,8 +118,8 @@ class LabelTreeScorer(Scorer):
                 log_total = _log_totals([cells, others], [np.ones(len(kept)), sizes], scale, n_docs)
         in_full = np.flatnonzero(incomplete)
         kept &= ~incomplete[cells.documents]
-        found = cells.take(kept)
-        columns = [(found.documents, found.nodes, found.paths)]
+        kept_cells = cells.take(kept)
+        columns = [(kept_cells.documents, kept_cells.nodes, kept_cells.paths)]
         step = max(1, CELLS // self.n_classes)
         for start in range(0, len(in_full), step):
             part = in_full[start : start + step]
@@ -128,7 +129,7 @@ class LabelTreeScorer(Scorer):
         return TopScores.of_cells(documents, classes, scores, log_total)
 
     def _others(self, leaves: _Places, behind: list[tuple[_Places, Ids]], n_docs: int) -> tuple[_Places, Floats]:
-        """Groups of labels that documents did not look into, with the score of each of their labels; their sizes."""
+        """The groups outside the beam of each document, with the score of each of their labels; their sizes."""
         last = np.full(n_docs, np.inf)
         np.minimum.at(last, leaves.documents, leaves.paths)
         empty = _Places(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
@@ -140,27 +141,27 @@ class LabelTreeScorer(Scorer):
         return _Places(documents, nodes, self._as_scores(last[documents] - FAR + paths)), np.concatenate(sizes)
 
     def _as_scores(self, log_p: Floats) -> Floats:
-        """Scores of logs of probabilities, as the link has them."""
+        """Convert log-probabilities to scores of the link."""
         if self.link == "softmax":
             return log_p
         return np.asarray(log_p - np.log(-np.expm1(np.minimum(log_p, -1e-12))))
 
     def _steps(self) -> list[tuple[Ids, Ids]]:
-        """For every level where the groups above it begin and end, and its own."""
+        """For every level, the borders of the groups above it and of its own groups."""
         return list(pairwise([np.array([0, self.n_classes]), *self.ends]))
 
     @lazy_property
     def _first_children(self) -> list[Ids]:
-        """For every level the first child of each node above it, and where the last one's children end."""
+        """For every level, the first child of each node above it, and the end of the last node's children."""
         return [np.searchsorted(ends, above) for above, ends in self._steps()]
 
     @lazy_property
     def _family_sizes(self) -> list[Ids]:
-        """For every level how many children each node above it has."""
+        """For every level, the number of children of each node above it."""
         return [np.diff(first) for first in self._first_children]
 
     def _walk(self, Z: Sparse) -> tuple[_Places, list[tuple[_Places, Ids]]]:
-        """Documents at the leaves that they look at, and at the groups where they turned back, level by level."""
+        """The leaves in the beam of each document, and level by level the groups outside its beam."""
         n_docs = Z.shape[0]
         descend = self._descend_few(Z) if n_docs <= self._few else self._descend_many(Z)
         places = _Places(np.arange(n_docs), np.zeros(n_docs, np.int64), np.zeros(n_docs))
@@ -175,9 +176,9 @@ class LabelTreeScorer(Scorer):
         return places, behind
 
     def _descend_many(self, Z: Sparse) -> _Descent:
-        """What takes documents, rows of Z, to the children of the nodes that they are at, with log p of the paths.
+        """The function that moves documents, rows of Z, to the children of their nodes, with log p of the paths.
 
-        Documents that are at a node are multiplied with the weights of its children, node by node.
+        Node by node, the documents at a node are multiplied by the weights of its children.
         """
 
         def descend(places: _Places, level: int, row: int) -> _Places:
@@ -198,10 +199,10 @@ class LabelTreeScorer(Scorer):
         return descend
 
     def _descend_few(self, Z: Sparse) -> _Descent:
-        """The same for few documents.
+        """`_descend_many` for few documents.
 
-        A product would cost as much as all weights of a node, though few documents have few of its terms. So margins
-        at all nodes are added up term by term, from a copy of the weights that lies so.
+        A product would read all weights of a node, although few documents have few of its terms. So the margins at all
+        nodes are summed term by term, from a copy of the weights ordered by term.
         """
         margins = self._margins(Z)
 
@@ -215,7 +216,7 @@ class LabelTreeScorer(Scorer):
         return descend
 
     def _margins(self, Z: Sparse) -> Floats:
-        """Margins of documents at all nodes (n_docs, n_nodes), but for the bias."""
+        """Margins of documents at all nodes (n_docs, n_nodes), without the bias."""
         n_docs, n_nodes = Z.shape[0], len(self.bias)
         table = self._by_term
         begin = table.indptr[Z.indices]
@@ -225,12 +226,12 @@ class LabelTreeScorer(Scorer):
         places = table.indices[cells]
         if n_docs > 1:
             places = places + n_nodes * np.repeat(np.repeat(np.arange(n_docs), np.diff(Z.indptr)), sizes)
-        found = np.bincount(places, added, minlength=n_docs * n_nodes)
-        return np.asarray(found, np.float64).reshape(n_docs, n_nodes)
+        sums = np.bincount(places, added, minlength=n_docs * n_nodes)
+        return np.asarray(sums, np.float64).reshape(n_docs, n_nodes)
 
     @property
     def _few(self) -> int:
-        """How many documents are met term by term: margins at all nodes are held."""
+        """The number of documents that are scored term by term, limited because margins at all nodes are in memory."""
         return max(1, min(FEW, CELLS // len(self.bias)))
 
     @lazy_property
@@ -239,7 +240,7 @@ class LabelTreeScorer(Scorer):
         return csr_array(self.weights.T)
 
     def strongest_terms(self, chosen: int, frequency: Floats | None, limit: int) -> list[tuple[int, float]]:
-        """The terms of largest weight for the label against those of its group."""
+        """The terms with the largest weights of the label against the other labels of its group."""
         row = len(self.bias) - self.n_classes + int(self._leaves[chosen])
         cells = slice(self.weights.indptr[row], self.weights.indptr[row + 1])
         columns, values = self.weights.indices[cells], self.weights.data[cells]
@@ -275,10 +276,10 @@ class LabelTreeScorer(Scorer):
                 raise ValueError("its labels are not in an order")
             ends = tuple(_read_ends(arrays[f"ends.{level}"], n_labels) for level in range(levels))
             if len(ends[-1]) != n_labels + 1 or not all(
-                set(one.tolist()) <= set(two.tolist()) for one, two in pairwise(ends)
+                set(coarse.tolist()) <= set(fine.tolist()) for coarse, fine in pairwise(ends)
             ):
                 raise ValueError("its groups do not lie inside each other")
-            weights = read_csr(arrays, "weights", (sum(len(one) - 1 for one in ends), n_terms))
+            weights = read_csr(arrays, "weights", (sum(len(level) - 1 for level in ends), n_terms))
             beam = read_whole(settings["beam"], "beam", least=1)
             weighting = Weighting(settings["tf"], arrays.get("idf"), settings["norm"])
         except (KeyError, TypeError, ValueError) as problem:
@@ -287,7 +288,7 @@ class LabelTreeScorer(Scorer):
 
 
 def tree_rules(arrays: Arrays, levels: int) -> Rules:
-    """What the arrays of a label tree of so many levels must be; every group has a node, and so has every label."""
+    """The rules for the arrays of a label tree with `levels`; every group and every label has a node."""
     nodes = sum(len(arrays[f"ends.{level}"]) - 1 for level in range(levels))
     groups = {f"ends.{level}": ArrayRule("whole", (f"groups {level}",), 0, below="labels+1") for level in range(levels)}
     return {
@@ -313,7 +314,7 @@ def log_sigmoid(values: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Places:
-    """Documents at nodes of a level, or at classes, and log p of the path or the score there: a row for each pair."""
+    """Pairs of a document and a node of a level (or a class), each with log p of the path (or the score)."""
 
     documents: Ids
     nodes: Ids
@@ -324,11 +325,11 @@ class _Places:
         return _Places(self.documents[rows], self.nodes[rows], self.paths[rows])
 
 
-_Descent = Callable[[_Places, int, int], _Places]  # of places, the level below them, and its first row of the weights
+_Descent = Callable[[_Places, int, int], _Places]  # (pairs, the level below, its first row of weights) → pairs
 
 
 def _ranges(begin: Ids, sizes: Ids) -> Ids:
-    """Whole numbers from each beginning on, so many of each.
+    """Consecutive whole numbers from each start, as many as the size says.
 
     >>> _ranges(np.array([3, 9]), np.array([2, 3]))
     array([ 3,  4,  9, 10, 11])
@@ -338,15 +339,15 @@ def _ranges(begin: Ids, sizes: Ids) -> Ids:
     return np.asarray(np.arange(total) + np.repeat(begin - (ends - sizes), sizes))
 
 
-def _fill(found: Floats, places: _Places, ends: Ids) -> None:
+def _fill(leaf_scores: Floats, places: _Places, ends: Ids) -> None:
     """Write the score of each node to all leaves below it."""
     sizes = np.diff(ends)[places.nodes]
     columns = _ranges(ends[places.nodes], sizes)
-    found[np.repeat(places.documents, sizes), columns] = np.repeat(places.paths, sizes)
+    leaf_scores[np.repeat(places.documents, sizes), columns] = np.repeat(places.paths, sizes)
 
 
 def _is_best(places: _Places, beam: int) -> NDArray[np.bool_]:
-    """Which rows are among the `beam` best of their document; of equal ones those of the first nodes."""
+    """Whether each row is among the `beam` best of its document; ties go to the first nodes."""
     kept = np.zeros(len(places.paths), np.bool_)
     counts = np.bincount(places.documents)
     if len(counts) == 1:  # one document
@@ -366,7 +367,7 @@ def _is_best(places: _Places, beam: int) -> NDArray[np.bool_]:
 
 
 def _best(paths: Floats, nodes: Ids, beam: int) -> Ids:
-    """The rows of the `beam` best paths; of equal ones those of the first nodes."""
+    """The rows of the `beam` best paths; ties go to the first nodes."""
     near = np.arange(len(paths))
     if beam < len(paths):
         near = np.flatnonzero(paths >= np.partition(paths, len(paths) - beam)[len(paths) - beam])

@@ -121,7 +121,7 @@ class MaxEnt(LinearAttributes, IteratedModel):
         default=None,
         at_least=0,
     )
-    max_iter: int = setting("Iterations, at most.", default=1000, at_least=0)
+    max_iter: int = setting("Maximum number of iterations.", default=1000, at_least=0)
     keep_on_interrupt: bool = setting(
         "Ctrl-C ends training, not the program, and keeps the best model so far.", default=False
     )
@@ -142,7 +142,7 @@ class MaxEnt(LinearAttributes, IteratedModel):
     ) -> Scorer:  # fmt: skip
         """The scorer with the largest conditional likelihood of Y (n_docs, n_classes) given X (n_docs, n_terms).
 
-        Where there are `vectors`, they stand beside the words, which are the columns `active`.
+        `vectors`, if any, are further features beside the words, which are the columns `active`.
         """
         if vectors:
             return self._learn_with_vectors(csr_array(X), Y, exclusive, sample_weight, progress, active, vectors)
@@ -152,7 +152,7 @@ class MaxEnt(LinearAttributes, IteratedModel):
         self, X: Sparse, Y: Sparse, exclusive: bool, sample_weight: Floats | None, progress: ProgressCallback | None,
         active: Ids | None, vectors: Sequence[Vectors],
     ) -> Scorer:  # fmt: skip
-        """The same with vectors beside the words; below zero they are no features of GIS, nor naive Bayes's."""
+        """`learn` with vectors beside the words; as they may be negative, GIS and naive Bayes cannot use them."""
         from unnaive.models.vector_columns import VectorColumns
 
         if self.solver != "lbfgs" or self.prior != "zero" or self.start != "zero":
@@ -169,7 +169,7 @@ class MaxEnt(LinearAttributes, IteratedModel):
         self, X: Sparse, Y: Sparse, exclusive: bool, sample_weight: Floats | None, progress: ProgressCallback | None,
         more: Callable[[Sparse], Sparse] | None = None,
     ) -> Linear:  # fmt: skip
-        """The Linear of weighted documents; `more` puts further columns beside them."""
+        """Fit a Linear on weighted documents; `more` appends further columns to them."""
         defaults, scheme = SOLVERS[self.solver], self.scheme_for(exclusive)
         if self.prior == "naive-bayes":
             return self._learn_from_naive_bayes(X, Y, scheme, sample_weight, progress)

@@ -1,4 +1,4 @@
-"""Linear support vector machine for each class against the rest, by dual coordinate descent."""
+"""Linear support vector machines, one class against the rest, by dual coordinate descent."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 
 class HingeModel(LinearAttributes, IteratedModel):
-    """What models that minimise the squared hinge share: settings of the solver, and the way to a Linear."""
+    """Base class of models that minimise the squared hinge: solver settings and the fit of a Linear."""
 
     probabilistic = False
     generative = False
     poor_score = True
 
-    C: float = setting("How much a document on the wrong side costs.", default=1.0, above=0, below=np.inf)
-    weights: str = setting("How documents are weighted.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)
+    C: float = setting("Cost of a document on the wrong side of the margin.", default=1.0, above=0, below=np.inf)
+    weights: str = setting("Weighting of terms in a document.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)
     tol: float = setting("Largest violation of the optimality conditions.", default=1e-4, above=0)
-    max_iter: int = setting("Passes over the documents, at most.", default=1000, at_least=1)
-    random_state: int = setting("Seed of the order of documents.", default=0, at_least=0)
+    max_iter: int = setting("Maximum number of passes over the documents.", default=1000, at_least=1)
+    random_state: int = setting("Random seed for the order of documents.", default=0, at_least=0)
     n_jobs: int | None = setting(
         "Number of threads over classes, by default one for each core; results do not depend on it.", default=None
     )
@@ -46,7 +46,7 @@ class HingeModel(LinearAttributes, IteratedModel):
     scorer_kinds: ClassVar[tuple[str, ...]] = ("linear", "pool")
 
     def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
-        """A weight for each term, and passes over all documents."""
+        """The cost of a class: a weight for each term, and passes over all documents."""
         return ClassCost(held=3 * size.terms, steps=1e4 + 20 * (size.cells + size.terms))
 
     def fit_hinge(
@@ -59,20 +59,20 @@ class HingeModel(LinearAttributes, IteratedModel):
         scale: Floats | None = None,
         more: Callable[[Sparse], Sparse] | None = None,
     ) -> Linear:
-        """The hyperplanes of weighted documents; `scale` (n_classes, n_terms) multiplies the features of each class.
+        """Fit the hyperplanes of weighted documents; `scale` (n_classes, n_terms) multiplies each class's features.
 
-        `more` puts further columns beside the weighted documents.
+        `more` appends further columns to the weighted documents.
         """
         Z = weighting.apply(X)
-        found = squared_hinge(
+        solution = squared_hinge(
             Z if more is None else more(Z), csr_array(Y), C=self.C, scale=scale, weight=sample_weight, tol=self.tol,
             max_iter=self.max_iter, random_state=self.random_state, n_jobs=thread_count(self.n_jobs),
             progress=solver_events(progress, self.name, self.tol, Y.shape[1]),
         )  # fmt: skip
         sizes = np.bincount(csr_array(Y).indices, minlength=Y.shape[1])
-        constant = (sizes == 0) | (sizes == Y.shape[0])  # a class with nothing to tell apart
-        weights = np.where(constant[:, None], 0.0, found.weights)
-        bias = np.where(constant, np.where(sizes == 0, -1.0, 1.0), found.bias)
+        constant = (sizes == 0) | (sizes == Y.shape[0])  # classes of no document or of all
+        weights = np.where(constant[:, None], 0.0, solution.weights)
+        bias = np.where(constant, np.where(sizes == 0, -1.0, 1.0), solution.bias)
         return Linear(weights, bias, weighting=weighting, link="margin")
 
     def fit_with_vectors(
@@ -80,7 +80,7 @@ class HingeModel(LinearAttributes, IteratedModel):
         active: Ids | None, vectors: Sequence[Vectors],
         scale: Callable[[Sparse], Floats] | None = None,
     ) -> Scorer:  # fmt: skip
-        """The same with vectors beside the words, which are the columns `active`; `scale` is made of the words."""
+        """Fit on word columns `active` and on vectors; `scale` is computed from the words."""
         from unnaive.models.vector_columns import VectorColumns
 
         X = csr_array(X)
@@ -96,8 +96,8 @@ class HingeModel(LinearAttributes, IteratedModel):
 class LinearSVM(HingeModel):
     """A linear support vector machine for each class against the rest; the score is the margin.
 
-    min over (w, b) of ½(‖w‖² + b²) + C·Σ_d s_d max(0, 1 − y_d(w·z_d + b))², z the weighted document, s the sample
-    weights: the problem of scikit-learn's LinearSVC, solved by models/svm/solver.py.
+    It minimises ½(‖w‖² + b²) + C·Σ_d s_d max(0, 1 − y_d(w·z_d + b))² over (w, b), with z the weighted documents and s
+    the sample weights: the problem of scikit-learn's LinearSVC, solved by models/svm/solver.py.
 
     >>> LinearSVM().fit([[3, 0], [2, 1], [0, 2]], ["sport", "sport", "politics"]).predict([[1, 0]]).tolist()
     ['sport']
@@ -110,7 +110,7 @@ class LinearSVM(HingeModel):
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None, active: Ids | None = None, vectors: Sequence[Vectors] = (),
     ) -> Scorer:  # fmt: skip
-        """A hyperplane for each class; where documents or their words have `vectors`, over these too."""
+        """Fit a hyperplane for each class, over the terms and over `vectors` if there are any."""
         if vectors:
             return self.fit_with_vectors(X, Y, sample_weight, progress, active, vectors)
         return self.fit_hinge(document_weighting(self.weights, X, sample_weight), X, Y, sample_weight, progress)

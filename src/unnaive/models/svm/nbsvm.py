@@ -1,4 +1,4 @@
-"""NB-SVM and the power ratio: naive Bayes log-count ratios as the scale of an SVM's features, or as weights."""
+"""NB-SVM and the power ratio: naive Bayes log-count ratios scale the features of an SVM, or become weights."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def log_count_ratio(counts: Counts, alpha: float) -> Floats:
     of_class = np.log(counts.terms.sum() - totals + smoothing) - np.log(totals + smoothing)
     unseen = np.log(alpha) - np.log(counts.terms + alpha)
     ratio: Floats = unseen + of_class[:, None]
-    # most terms are in few classes: the logarithms of the others are those of the term
+    # most terms are in few classes: for all other classes the logarithm depends only on the term
     seen = np.log(cells.data + alpha) - np.log(counts.terms[cells.indices] - cells.data + alpha)
     rows = np.repeat(np.arange(counts.n_classes), np.diff(cells.indptr))
     ratio[rows, cells.indices] = seen + of_class[rows]
@@ -48,9 +48,9 @@ def log_count_ratio(counts: Counts, alpha: float) -> Floats:
 class NBSVM(HingeModel):
     """A linear SVM for each class against the rest, on features scaled by the naive Bayes log-count ratio.
 
-    r_c = log p(t|c)/p(t|c̄) from presence; the squared hinge is minimised on r_c ∘ z, and the weights are r_c times
-    those found. Terms on which naive Bayes has an opinion are cheap to use, others are not. Wang and Manning (2012),
-    Baselines and bigrams; z weighted as `weights` says.
+    With r_c = log p(t|c)/p(t|c̄) from presence, the squared hinge is minimised on r_c ∘ z, and the resulting weights are
+    multiplied by r_c. The penalty is then small for terms with a strong ratio and large for others. `weights` sets the
+    weighting of z. Wang and Manning (2012), Baselines and bigrams.
 
     >>> NBSVM().fit([[3, 0], [2, 1], [0, 2]], ["sport", "sport", "politics"]).predict([[1, 0]]).tolist()
     ['sport']
@@ -59,13 +59,13 @@ class NBSVM(HingeModel):
     name = "nbsvm"
     title = "support vector machine on naive Bayes ratios"
 
-    alpha: float = setting("Added to every count of the ratio.", default=1.0, above=0)
+    alpha: float = setting("Additive smoothing of the counts in the ratio.", default=1.0, above=0)
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None, active: Ids | None = None, vectors: Sequence[Vectors] = (),
     ) -> Scorer:  # fmt: skip
-        """A hyperplane for each class, on scaled features; where there are `vectors`, over these too, unscaled."""
+        """Fit a hyperplane for each class on scaled features, and on `vectors`, unscaled, if there are any."""
         if vectors:
             return self.fit_with_vectors(
                 X, Y, sample_weight, progress, active, vectors,
@@ -77,12 +77,12 @@ class NBSVM(HingeModel):
 
 
 class PowerRatio(LinearAttributes, DocumentsModel):
-    """The closed form: weights are the signed power of the naive Bayes log-count ratio, and nothing is iterated.
+    """A closed-form model: weights are the signed power of the naive Bayes log-count ratio.
 
     z = (1 + log n) divided by its length;  R = log p(t|c)/p(t|c̄) from sums of z;  weight = sign(R)·|R|^power
 
-    A power above 1 trusts strong ratios more than naive Bayes does. Trains in the time of one pass, and comes close to
-    iterated models where classes are balanced.
+    A power above 1 trusts strong ratios more than naive Bayes does. Training takes one pass; accuracy is close to that
+    of iterative models if classes are balanced.
 
     >>> PowerRatio().fit([[3, 0], [2, 1], [0, 2]], ["sport", "sport", "politics"]).predict([[1, 0]]).tolist()
     ['sport']
@@ -94,7 +94,7 @@ class PowerRatio(LinearAttributes, DocumentsModel):
     generative = False
     poor_score = True
 
-    alpha: float = setting("Added to every sum of weights.", default=0.02, above=0)
+    alpha: float = setting("Additive smoothing of the sums in the ratio.", default=0.02, above=0)
     power: float = setting("Exponent of the log-count ratio; 1 is naive Bayes without a prior.", default=1.5, above=0)
     class_weight: Any = class_weight_setting()
 
@@ -102,7 +102,7 @@ class PowerRatio(LinearAttributes, DocumentsModel):
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
     ) -> Linear:  # fmt: skip
-        """One pass over the documents."""
+        """Fit in one pass over the documents."""
         weighting = Weighting("log", None, "l2")
         counts = Counts.of(weighting.apply(X), Y, sample_weight)
         ratio = log_count_ratio(counts, self.alpha)

@@ -1,7 +1,7 @@
-"""NB-SVM in three passes: sums of all documents, then support vector machines of shards and their mean, twice.
+"""NB-SVM in three passes: sum all documents, then twice fit support vector machines on shards and average them.
 
-The sums fix terms, idf and naive Bayes ratios for all shards. A shard is a problem by itself, so it can be solved on
-any machine, in any order, in the memory that its documents take; scaleout/ brings them from files and from Spark.
+The sums fix terms, idf and naive Bayes ratios for all shards. A shard is an independent problem, so it can be solved on
+any machine, in any order, in the memory that its documents take; scaleout/ reads shards from files and from Spark.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from unnaive.models.svm.solver import squared_hinge
 from unnaive.text.backend import thread_count
 
 ROWS_AT_ONCE = 4096
-CLASSES_AT_ONCE = 16  # whose scores by the mean are features of one problem
-FREE = 3.0  # scale of such a feature: 1/9 of the penalty of others; with 10 the solver takes ten times the passes
-MOST_SHARE = 1 - 1e-9  # of the documents of a class in one shard, from which on there is no mean of others
+CLASSES_AT_ONCE = 16  # classes whose scores by the mean are features of one problem
+FREE = 3.0  # scale of such a feature: its penalty is 1/9 of others'; with 10 the solver takes ten times the passes
+MOST_SHARE = 1 - 1e-9  # of a class's documents in one shard; above it, the other shards have no mean
 
 
 class ShardedNBSVM(HingeModel):
-    """NB-SVM learnt shard by shard: the mean of the hyperplanes of parts of the documents, in bounded memory.
+    """NB-SVM learnt shard by shard in bounded memory: the mean of the hyperplanes of all shards.
 
-    Documents are dealt to shards by a hash of their terms, so that neither their order nor the files or partitions
-    they come in matter. idf and naive Bayes ratios r_c are those of all documents; each shard minimises the squared
-    hinge on r_c ∘ z as NBSVM does, and the weights of a class are the mean over shards, each weighted by its documents
-    of the class. In a second round each shard starts from the mean of the others, whose score is one more feature, and
-    corrects it by what its documents say; the model is the mean of these. With one shard this is NBSVM.
+    Documents are assigned to shards by a hash of their terms, so their order, files and partitions do not matter. idf
+    and naive Bayes ratios r_c are computed from all documents. Each shard minimises the squared hinge on r_c ∘ z as
+    NBSVM does; the weights of a class are the mean over shards, weighted by their documents of the class. In a second
+    round, each shard gets the score by the mean of the other shards as one more feature and fits a correction to it;
+    the model is the mean of the corrected hyperplanes. With one shard this is NBSVM.
 
     Mann, McDonald, Mohri, Silberman and Walker (2009), Efficient large-scale distributed training of conditional
     maximum entropy models, for the mean; Wang and Manning (2012), Baselines and bigrams, for the features.
@@ -54,15 +54,15 @@ class ShardedNBSVM(HingeModel):
     takes_vectors = False
     scorer_kinds = ("linear",)
 
-    alpha: float = setting("Added to every count of the ratio.", default=1.0, above=0)
-    shard_size: int = setting("Documents in a shard, on average.", default=8192, at_least=1)
+    alpha: float = setting("Additive smoothing of the counts in the ratio.", default=1.0, above=0)
+    shard_size: int = setting("Average number of documents in a shard.", default=8192, at_least=1)
     tol: float = setting("Largest violation of the optimality conditions.", default=1e-2, above=0)
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
     ) -> Linear:  # fmt: skip
-        """The mean of the hyperplanes of all shards."""
+        """Fit the mean of the hyperplanes of all shards."""
         X, Y = csr_array(X), csr_array(Y)
         weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
         task = ShardTask.of(self, Counts.of(X, Y, sample_weight))
@@ -75,16 +75,16 @@ def learn_in_rounds(
     task: ShardTask, shards: Sequence[int], read: Callable[[int], ShardDocuments], n_jobs: int,
     report: Callable[[int], None],
 ) -> Linear:  # fmt: skip
-    """The scorer of all shards, which `read` gives by number; `report` is told how many were solved.
+    """The scorer of all shards; `read` returns a shard by its number, `report` gets the number of solved shards.
 
-    shards  numbers of the shards with documents, ascending: with large weights there may be more shards than documents
+    shards  numbers of the shards with documents, ascending; some shards may be empty
     """
     mean = HyperplaneMean(task)
     for number in range(task.n_rounds):
         mean = mean.next() if number else mean
-        for place, shard in enumerate(shards, start=1):
+        for n_solved, shard in enumerate(shards, start=1):
             mean.add(task.solve(read(shard), mean.before, n_jobs))
-            report(number * len(shards) + place)
+            report(number * len(shards) + n_solved)
     return mean.linear()
 
 
@@ -97,7 +97,7 @@ class ShardDocuments:
     weight: Floats
 
     def in_order(self) -> ShardDocuments:
-        """Each distinct document once, with the weight of all its copies, in an order that depends on these alone."""
+        """Merge copies of a document, adding their weights, and sort documents by their content."""
         keys = np.zeros((self.X.shape[0], 4), np.uint64)
         for start in range(0, len(keys), ROWS_AT_ONCE):
             rows = slice(start, min(start + ROWS_AT_ONCE, len(keys)))
@@ -114,9 +114,9 @@ class ShardDocuments:
 
 @dataclass(frozen=True, eq=False)
 class ShardSolution:
-    """What a shard adds to the mean: columns (n_columns,), weights (n_classes, n_columns), bias and gain (n_classes,).
+    """A shard's part of the mean: columns (n_columns,), weights (n_classes, n_columns), bias and gain (n_classes,).
 
-    `gain` is what the mean of the round before is multiplied by.
+    `gain` multiplies the mean of the previous round.
     """
 
     columns: Ids
@@ -127,12 +127,12 @@ class ShardSolution:
 
 @dataclass(frozen=True, eq=False)
 class ShardTask:
-    """All that a shard needs to know of the other documents; a value that can be sent to other machines.
+    """The sums and settings that the fit of a shard needs; it can be sent to other machines.
 
-    class_df     documents of each class with each term (n_classes, n_terms), by column
+    class_df     documents of each class with each term (n_classes, n_terms), CSC
     df           documents with each term (n_terms,)
     class_docs   documents of each class (n_classes,)
-    n_docs       of all documents, weighted
+    n_docs       total weight of all documents
     """
 
     n_shards: int
@@ -163,22 +163,22 @@ class ShardTask:
 
     @property
     def n_rounds(self) -> int:
-        """Passes over the shards: a mean, and a correction where there are several."""
+        """Passes over the shards: one for the mean, and one for the correction if there are several shards."""
         return 1 if self.n_shards == 1 else 2
 
     def deal(self, X: Sparse) -> NDArray[np.int64]:
         """The shard of each document (n_docs,), from a hash of its terms and their counts."""
-        found = np.zeros(X.shape[0], np.int64)
+        shard = np.zeros(X.shape[0], np.int64)
         if self.n_shards == 1:
-            return found
-        for start in range(0, len(found), ROWS_AT_ONCE):
-            rows = slice(start, min(start + ROWS_AT_ONCE, len(found)))
+            return shard
+        for start in range(0, len(shard), ROWS_AT_ONCE):
+            rows = slice(start, min(start + ROWS_AT_ONCE, len(shard)))
             high = row_hashes(X, rows)[:, 0] >> np.uint64(32)
-            found[rows] = (high * np.uint64(self.n_shards)) >> np.uint64(32)
-        return found
+            shard[rows] = (high * np.uint64(self.n_shards)) >> np.uint64(32)
+        return shard
 
     def split(self, X: Sparse, Y: Sparse, weight: Floats | None = None) -> Iterator[tuple[int, ShardDocuments]]:
-        """(number, documents) of the shards that have any, in order."""
+        """Yield (number, documents) of the non-empty shards, in order."""
         weight = np.ones(X.shape[0]) if weight is None else weight
         shard = self.deal(X)
         order = np.argsort(shard, kind="stable")
@@ -187,23 +187,23 @@ class ShardTask:
             yield number, ShardDocuments(csr_array(X[rows]), csr_array(Y[rows]), weight[rows])
 
     def ratio(self, columns: Ids) -> Floats:
-        """log p(t|c) − log p(t|c̄) of some terms, from presence in all documents (n_classes, n_columns)."""
+        """log p(t|c) − log p(t|c̄) of the terms `columns`, from presence in all documents (n_classes, n_columns)."""
         n_terms = len(self.df)
         inside = self.class_df[:, columns].toarray() + self.alpha
         outside = self.df[columns] - inside + 2 * self.alpha
         total = np.asarray(self.class_df.sum(axis=1), np.float64) + self.alpha * n_terms
         others = float(self.df.sum()) - total + 2 * self.alpha * n_terms
-        found: Floats = np.log(inside) - np.log(outside) + (np.log(others) - np.log(total))[:, None]
-        return found
+        ratio: Floats = np.log(inside) - np.log(outside) + (np.log(others) - np.log(total))[:, None]
+        return ratio
 
     def solve(self, documents: ShardDocuments, mean: Hyperplanes | None, n_jobs: int = 1) -> ShardSolution:
-        """The hyperplanes of a shard, each times the share that the shard has of the documents of its class.
+        """The hyperplanes of a shard, each times the shard's share of the documents of its class.
 
-        documents  in order
-        mean       of the first round; its solution of this shard is found again and taken off
+        documents  as `in_order` returns them
+        mean       the mean of the first round; this shard's part of it is computed again and subtracted
         """
         shard = self._weigh(documents, n_jobs)
-        del documents  # the caller holds them no more, and two copies of a shard are what memory has room for
+        del documents  # frees them: the caller has no reference, and memory has room for two copies only
         n_classes = len(self.class_docs)
         if not len(shard.weight):
             return ShardSolution(shard.columns, np.zeros((n_classes, 0)), *np.zeros((2, n_classes)))
@@ -215,7 +215,7 @@ class ShardTask:
         return self._correct(shard, mean, Hyperplanes(weights, bias), share)
 
     def _weigh(self, documents: ShardDocuments, n_jobs: int) -> _Shard:
-        """The documents weighted, over the columns that they have."""
+        """The weighted documents, over the columns that occur in them."""
         Z = self.weighting.apply(documents.X)
         seen = np.zeros(Z.shape[1], np.bool_)
         seen[Z.indices] = True
@@ -224,35 +224,35 @@ class ShardTask:
         compact = csr_array((Z.data, places[Z.indices], Z.indptr), shape=(Z.shape[0], len(columns)))
         return _Shard(compact, csr_array(documents.Y), documents.weight, columns, self.ratio(columns), n_jobs)
 
-    def _correct(self, shard: _Shard, mean: Hyperplanes, own: Hyperplanes, share: Floats) -> ShardSolution:
-        """The second round: what the shard makes of the mean of the others, which is `mean` without its `own` part."""
-        weights, bias, gain = np.zeros(own.weights.shape), np.zeros(len(share)), np.zeros(len(share))
+    def _correct(self, shard: _Shard, mean: Hyperplanes, shard_part: Hyperplanes, share: Floats) -> ShardSolution:
+        """The second round: correct the mean of the other shards, which is `mean` without `shard_part`."""
+        weights, bias, gain = np.zeros(shard_part.weights.shape), np.zeros(len(share)), np.zeros(len(share))
         rest = np.where(share < MOST_SHARE, 1 / np.maximum(1 - share, 1 - MOST_SHARE), 0.0)
         for first in range(0, len(share), CLASSES_AT_ONCE):
             classes = slice(first, min(first + CLASSES_AT_ONCE, len(share)))
             others = Hyperplanes(
-                (mean.weights[classes][:, shard.columns] - own.weights[classes]) * rest[classes, None],
-                (mean.bias[classes] - own.bias[classes]) * rest[classes],
+                (mean.weights[classes][:, shard.columns] - shard_part.weights[classes]) * rest[classes, None],
+                (mean.bias[classes] - shard_part.bias[classes]) * rest[classes],
             )
-            found, bias[classes] = self._minimise(shard.with_scores(others, classes), classes)
+            corrected, bias[classes] = self._minimise(shard.with_scores(others, classes), classes)
             n_columns = len(shard.columns)
-            weights[classes], gain[classes] = found[:, :n_columns], np.diagonal(found[:, n_columns:])
+            weights[classes], gain[classes] = corrected[:, :n_columns], np.diagonal(corrected[:, n_columns:])
         gain *= share * rest
-        weights = weights * share[:, None] - own.weights * gain[:, None]
-        return ShardSolution(shard.columns, weights, bias * share - own.bias * gain, gain)
+        weights = weights * share[:, None] - shard_part.weights * gain[:, None]
+        return ShardSolution(shard.columns, weights, bias * share - shard_part.bias * gain, gain)
 
     def _minimise(self, shard: _Shard, classes: slice) -> tuple[Floats, Floats]:
-        """Weights (n_classes, n_columns) and bias (n_classes,) with the least squared hinge, of some classes."""
-        found = squared_hinge(
+        """Weights (n_classes, n_columns) and bias (n_classes,) of `classes` that minimise the squared hinge."""
+        solution = squared_hinge(
             shard.Z, shard.Y[:, classes], C=self.C, scale=shard.ratio[classes], weight=shard.weight, tol=self.tol,
             max_iter=self.max_iter, random_state=self.random_state, n_jobs=shard.n_jobs,
         )  # fmt: skip
-        return found.weights, found.bias
+        return solution.weights, solution.bias
 
 
 @dataclass(frozen=True, eq=False)
 class _Shard:
-    """Weighted documents over the columns that they have, and the scale of these for each class."""
+    """Weighted documents over the columns that occur in them, and the scale of these columns for each class."""
 
     Z: Sparse
     Y: Sparse
@@ -266,9 +266,9 @@ class _Shard:
         return np.asarray(self.weight @ csr_array(self.Y, dtype=np.float64))
 
     def with_scores(self, mean: Hyperplanes, classes: slice) -> _Shard:
-        """With a feature more for each of some classes, its score by the mean, which the others do not see.
+        """The shard with one more feature for each of `classes`: its score by the mean, used only by that class.
 
-        Its scale is large, so that the share of the mean is nearly free.
+        The scale of the feature is large, so the mean is hardly penalised.
         """
         n_classes = len(mean.bias)
         scores = product(self.Z, np.ascontiguousarray(mean.weights.T)) + mean.bias
@@ -288,7 +288,7 @@ class Hyperplanes(NamedTuple):
 class HyperplaneMean:
     """The sum of the solutions of all shards, which are added in the order of the shards.
 
-    before  the mean of the last round
+    before  the mean of the previous round
     """
 
     def __init__(self, task: ShardTask, before: Hyperplanes | None = None) -> None:
@@ -298,17 +298,17 @@ class HyperplaneMean:
         self.bias, self.gain = np.zeros(n_classes), np.zeros(n_classes)
 
     def add(self, solution: ShardSolution) -> None:
-        """Add what a shard found."""
+        """Add the solution of a shard."""
         self.weights[:, solution.columns] += solution.weights
         self.bias += solution.bias
         self.gain += solution.gain
 
     def next(self) -> HyperplaneMean:
-        """That of the next round."""
+        """The empty mean of the next round."""
         return HyperplaneMean(self.task, self.hyperplanes())
 
     def hyperplanes(self) -> Hyperplanes:
-        """The mean; a class of all documents, or of none, has nothing to tell apart. Nothing can be added any more."""
+        """The mean; weights are 0 for a class of all documents or of none. Nothing can be added afterwards."""
         weights, bias = self.weights, self.bias
         if self.before is not None:
             for row, factor in enumerate(self.gain.tolist()):

@@ -1,8 +1,8 @@
 """Linear models by dual coordinate descent: one-vs-rest squared hinge, and softmax with a prior.
 
-Each document has dual variables, and the weights are a sum of documents times them. A pass visits the documents in
-random order and moves the dual variables of each to their minimum, the others fixed. Native where the extension is
-built; dual_reference.py is the same algorithm in numpy, and the fallback.
+Each document has dual variables, and the weights are the sum of the documents times their dual variables. A pass visits
+the documents in random order and minimises over the dual variables of one document at a time. The solver is native if
+the extension is built; solver_reference.py is the same algorithm in NumPy, and the fallback.
 """
 
 from __future__ import annotations
@@ -28,23 +28,21 @@ try:
 except ImportError:  # built without a compiler
     NATIVE = None
 
-# told the passes so far, the violation of the optimality conditions in the last one, and how many classes are solved
-
 MOST_JOBS = 1024
-LEAST_SINGLE_TOL = 1e-3  # float32 has seven digits, and errors add up
-MOST_SINGLE, LARGEST_SINGLE = 1e6, 1e3  # penalties, or one over them; values of documents, scales and priors
+LEAST_SINGLE_TOL = 1e-3  # float32 has seven digits, and errors accumulate
+MOST_SINGLE, LARGEST_SINGLE = 1e6, 1e3  # bounds for float32: on penalties and their inverses; on other values
 
 
 @dataclass(frozen=True, eq=False)
 class HingeSolution:
-    """The minimum of the squared hinge for each class, and how it was reached.
+    """The minimum of the squared hinge for each class.
 
-    weights    (n_classes, n_terms), on the features as they came, whatever the scale
+    weights    (n_classes, n_terms), for the unscaled features
     bias       (n_classes,)
-    alpha      (n_docs, n_classes) dual variables, from 0 on; `start` of a problem with another C or more passes
+    alpha      (n_docs, n_classes) dual variables, not negative; can be the `start` of a problem with another C
     n_iter     (n_classes,) passes over the documents
-    objective  (n_classes,) value of the problem that was minimised
-    gap        (n_classes,) how far the objective is above the minimum, at most
+    objective  (n_classes,) value of the objective
+    gap        (n_classes,) duality gap: the objective is at most this far above the minimum
     converged  (n_classes,) whether tol was reached within max_iter passes
     """
 
@@ -59,14 +57,14 @@ class HingeSolution:
 
 @dataclass(frozen=True, eq=False)
 class SoftmaxSolution:
-    """The minimum of the penalised softmax loss, and how it was reached.
+    """The minimum of the penalised softmax loss.
 
     weights    (n_classes, n_terms)
     bias       (n_classes,)
-    alpha      (n_docs, n_classes) dual variables: C·weight_d·p(c|z_d) at the minimum; `start` of another problem
+    alpha      (n_docs, n_classes) dual variables, C·weight_d·p(c|z_d) at the minimum; can be the `start` of another fit
     n_iter     passes over the documents
-    objective  value of the problem that was minimised
-    gap        how far the objective is above the minimum, at most
+    objective  value of the objective
+    gap        duality gap: the objective is at most this far above the minimum
     converged  whether tol was reached within max_iter passes
     """
 
@@ -81,7 +79,7 @@ class SoftmaxSolution:
 
 @dataclass(frozen=True, eq=False)
 class SolverDocuments:
-    """Documents Z (n_docs, n_terms), checked and laid out as the solvers read them, once for several problems.
+    """Documents Z (n_docs, n_terms), checked and converted once for several problems.
 
     >>> documents = SolverDocuments.of(csr_array([[1.0]]))
     >>> [squared_hinge(documents, csr_array([[1]]), C=C, tol=1e-9).bias.round(3).tolist() for C in (1.0, 4.0)]
@@ -94,7 +92,7 @@ class SolverDocuments:
 
     @classmethod
     def of(cls, Z: Sparse | SolverDocuments) -> SolverDocuments:
-        """From a sparse matrix of finite numbers, float32 or float64; what is laid out already stays as it is."""
+        """Check and convert a sparse matrix of float32 or float64; SolverDocuments are returned as they are."""
         solver: Any = dual_reference if NATIVE is None else NATIVE
         if isinstance(Z, SolverDocuments):
             return Z if Z.solver is solver else cls.of(Z.Z)
@@ -103,7 +101,7 @@ class SolverDocuments:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Documents and terms."""
+        """(n_docs, n_terms)."""
         n_docs, n_terms = self.Z.shape
         return int(n_docs), int(n_terms)
 
@@ -125,33 +123,33 @@ def squared_hinge(
 ) -> HingeSolution:
     """A linear support vector machine with squared hinge loss for each class against the rest.
 
-    For each class c, with y_d = 1 for its documents and −1 for the others, the minimum over (v, b) of
+    For each class c, with y_d = 1 for its documents and −1 for the others, it minimises over (v, b)
 
         ½(‖v‖² + b²) + C·Σ_d weight_d·max(0, 1 − y_d·(v·(r_c∘z_d) + b))²
 
-    and as weights w = r_c∘v, so that the score of a document is w·z + b. Without `scale` (r = 1) this is the problem
-    of scikit-learn's LinearSVC and LIBLINEAR's solver 1, with the same C. The bias is the weight of a feature, 1.
-    With the naive Bayes log-count ratio as `scale` it is the NB-SVM of Wang and Manning (2012); the scaled documents
-    are never held.
+    and returns the weights w = r_c∘v, so that the score of a document is w·z + b. Without `scale` (r = 1) this is the
+    problem of scikit-learn's LinearSVC and LIBLINEAR's solver 1, with the same C. The bias is the weight of a constant
+    feature of 1. With the naive Bayes log-count ratio as `scale` it is the NB-SVM of Wang and Manning (2012); the
+    scaled documents are never stored.
 
-    Z             (n_docs, n_terms) sparse, float32 or float64, sums are in float64 either way; or SolverDocuments
-    Y             (n_docs, n_classes) sparse or dense; a document has the classes where it is not 0
+    Z             (n_docs, n_terms) sparse, float32 or float64, or SolverDocuments; sums are always in float64
+    Y             (n_docs, n_classes) sparse or dense; nonzero cells are the labels
     scale         r, (n_classes, n_terms)
-    weight        (n_docs,) from 0 on
-    start         `alpha` of an earlier solution, for instance with a smaller C; the minimum is the same without it
-    tol           largest less smallest projected gradient of all documents (or 0), as LIBLINEAR and LinearSVC measure
-    max_iter      passes over the documents; a class that needs more is reported by a warning
-    random_state  seed of the order of documents, from 0 on
-    n_jobs        threads, over blocks of four classes; −1 for one on each processor. Results are equal, bit for bit
-    progress      called on this thread with the passes so far, the violation in the last one, and the classes solved
-    single        weights and dual variables in float32, eight classes at a time: about half of the time. Objective and
-                  gap of classes that converged are not computed (NaN). Where float32 does not suit (tol below 1e-3,
-                  penalties or scales of unusual size) all is in float64 as ever
+    weight        (n_docs,) not negative
+    start         `alpha` of an earlier solution, e.g. with a smaller C; it does not change the minimum
+    tol           largest minus smallest projected gradient over all documents (and 0), as in LIBLINEAR and LinearSVC
+    max_iter      most passes over the documents; a warning reports classes that did not converge
+    random_state  seed of the order of documents, not negative
+    n_jobs        threads, over blocks of four classes; −1 for all processors. Results are bit-identical for any number
+    progress      called on this thread with the passes so far, the violation in the last pass, and the solved classes
+    single        weights and dual variables in float32, eight classes at a time: about half the time. Objective and
+                  gap of converged classes are not computed (NaN). If float32 is unsuitable (tol below 1e-3, penalties
+                  or scales of unusual size), float64 is used
 
     Hsieh, Chang, Lin, Keerthi and Sundararajan (2008), A dual coordinate descent method for large-scale linear SVM.
-    Made for text: with fewer terms than documents and a large C the passes grow in number with C, as in LIBLINEAR.
+    It suits text: with fewer terms than documents and a large C, the number of passes grows with C, as in LIBLINEAR.
 
-    By hand, one class, one document z = 1 that has it: ½(w² + b²) + C·max(0, 1 − w − b)² is least at
+    By hand, for one class and one document z = 1 of it: the minimum of ½(w² + b²) + C·max(0, 1 − w − b)² is at
     w = b = 2C/(1 + 4C), with the value C/(1 + 4C).
 
     >>> solution = squared_hinge(csr_array([[1.0]]), csr_array([[1]]), C=1.0, tol=1e-9)
@@ -166,13 +164,13 @@ def squared_hinge(
     start = _checked_table(start, (n_docs, n_classes), "start", least=0.0)
     limits = (*_limits(tol, max_iter, random_state), _threads(n_jobs), progress)
     single = single and _suits_single(documents, penalty, scale, tol)
-    found = HingeSolution(
+    solution = HingeSolution(
         *documents.solver.hinge(documents.rows, *_pattern(labels), n_classes, penalty, scale, start, *limits, single)
     )
-    if not found.converged.all():
-        worst = float(np.nanmax(found.gap / np.maximum(found.objective, np.finfo(float).tiny)))
-        _warn(f"{(~found.converged).sum()} of {n_classes} classes", max_iter, worst)
-    return found
+    if not solution.converged.all():
+        worst = float(np.nanmax(solution.gap / np.maximum(solution.objective, np.finfo(float).tiny)))
+        _warn(f"{(~solution.converged).sum()} of {n_classes} classes", max_iter, worst)
+    return solution
 
 
 def softmax(
@@ -191,35 +189,35 @@ def softmax(
     progress: SolverProgress | None = None,
     single: bool = False,
 ) -> SoftmaxSolution:
-    """Multinomial logistic regression (maximum entropy) with a Gaussian prior centred where you like.
+    """Multinomial logistic regression (maximum entropy) with a Gaussian prior centred on `prior`.
 
-    p(c|z) ∝ exp(w_c·z + b_c), and the minimum over (W, b) of
+    p(c|z) ∝ exp(w_c·z + b_c). It minimises over (W, b)
 
         Σ_d weight_d·(−log p(y_d|z_d)) + 1/(2C)·(‖W − prior‖² + ‖b − prior_bias‖²)
 
     C is the variance of the prior. It is also the C of scikit-learn's LogisticRegression and of LIBLINEAR, whose
-    objective is this one times C. Their prior is 0, and so is ours if none is given. The bias is penalised like a
-    weight, as in LIBLINEAR with bias=1; scikit-learn's solver "lbfgs" leaves its intercept free: append a feature that
-    is 1 and say fit_intercept=False for the same problem. With naive Bayes weights as the prior, little data or a small
-    C gives naive Bayes, and much data the maximum entropy model.
+    objective is this one times C, with a prior of 0. The bias is penalised like a weight, as in LIBLINEAR with bias=1;
+    scikit-learn's solver "lbfgs" does not penalise its intercept: for the same problem, append a constant feature of 1
+    and set fit_intercept=False. With naive Bayes weights as the prior, little data or a small C gives naive Bayes, and
+    much data gives the maximum entropy model.
 
-    Z             (n_docs, n_terms) sparse, float32 or float64, sums are in float64 either way; or SolverDocuments
+    Z             (n_docs, n_terms) sparse, float32 or float64, or SolverDocuments; sums are always in float64
     targets       (n_docs,) whole numbers from 0 to n_classes − 1
     prior         (n_classes, n_terms); None for 0
     prior_bias    (n_classes,); None for 0
-    weight        (n_docs,) from 0 on
-    start         `alpha` of an earlier solution, for instance with a smaller C; the minimum is the same without it
+    weight        (n_docs,) not negative
+    start         `alpha` of an earlier solution, e.g. with a smaller C; it does not change the minimum
     tol           largest duality gap relative to the objective: the objective is within this share of the minimum
-    max_iter      passes over the documents; if more are needed, there is a warning
-    random_state  seed of the order of documents, from 0 on
-    progress      called on this thread with the passes so far, an estimate of the relative gap, and 0: all or none
-    single        weights in float32, eight classes at a time: about half of the time where documents are long. Where
-                  float32 does not suit (tol below 1e-3, penalties or a prior of unusual size) it changes nothing
+    max_iter      most passes over the documents; a warning is given if more are needed
+    random_state  seed of the order of documents, not negative
+    progress      called on this thread with the passes so far, an estimate of the relative gap, and 0
+    single        weights in float32, eight classes at a time: about half the time if documents are long. If float32
+                  is unsuitable (tol below 1e-3, penalties or a prior of unusual size), float64 is used
 
-    One thread: each document's step needs the step before. Yu, Huang and Lin (2011), Dual coordinate descent methods
-    for logistic regression and maximum entropy models; the steps here are exact, by Newton's method.
+    The solver uses one thread, because every step needs the one before. Yu, Huang and Lin (2011), Dual coordinate
+    descent methods for logistic regression and maximum entropy models; the steps here are exact, by Newton's method.
 
-    Two classes, one document z = 1: with m = w_0 + b_0 − w_1 − b_1 the stationary point has m = 4C/(1 + e^m).
+    By hand, for two classes and one document z = 1: with m = w_0 + b_0 − w_1 − b_1, the minimum has m = 4C/(1 + e^m).
 
     >>> solution = softmax(csr_array([[1.0]]), np.array([0]), 2, C=1.0, tol=1e-12)
     >>> margin = 2 * (solution.weights[0, 0] - solution.weights[1, 0])
@@ -240,10 +238,10 @@ def softmax(
     weights, b, alpha, n_iter, loss, squares, gap, converged = documents.solver.softmax(
         documents.rows, codes, int(n_classes), penalty, prior, bias, start, *limits, single
     )
-    found = SoftmaxSolution(weights, b, alpha, n_iter, (loss + squares) / C, gap / C, converged)
+    solution = SoftmaxSolution(weights, b, alpha, n_iter, (loss + squares) / C, gap / C, converged)
     if not converged:
-        _warn("the softmax", max_iter, found.gap / max(found.objective, np.finfo(float).tiny))
-    return found
+        _warn("the softmax", max_iter, solution.gap / max(solution.objective, np.finfo(float).tiny))
+    return solution
 
 
 def _checked_documents(Z: Sparse) -> Sparse:
@@ -261,7 +259,7 @@ def _checked_documents(Z: Sparse) -> Sparse:
 
 
 def _checked_labels(Y: Sparse, n_docs: int) -> Sparse:
-    """Where Y is not 0, as CSR."""
+    """The nonzero cells of Y as CSR."""
     Y = csr_array(Y)
     if Y.ndim != 2 or Y.shape[0] != n_docs:
         raise UnnaiveError(f"{n_docs} documents came with labels of shape {Y.shape}; give a row for each document")
@@ -305,7 +303,7 @@ def _penalties(n_docs: int, C: float, weight: Any) -> Floats:
 
 
 def _suits_single(documents: SolverDocuments, penalty: Floats, table: Floats | None, tol: float) -> bool:
-    """Whether rounding to float32 is small beside tol, and nothing overflows: decided by the problem alone."""
+    """Whether float32 rounding errors are small relative to tol and nothing overflows."""
     live = penalty[penalty > 0]
     largest = max(_largest(documents.Z.data), 0.0 if table is None else _largest(table))
     within = not len(live) or (live.min() >= 1 / MOST_SINGLE and live.max() <= MOST_SINGLE)
@@ -313,7 +311,7 @@ def _suits_single(documents: SolverDocuments, penalty: Floats, table: Floats | N
 
 
 def _largest(values: Any) -> float:
-    """The largest absolute value, without a copy of them."""
+    """The largest absolute value, without copying the array."""
     return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 

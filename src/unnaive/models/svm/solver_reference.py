@@ -1,8 +1,8 @@
-"""Dual coordinate descent in numpy: the algorithm of the native solvers, step by step, and what runs without them.
+"""Dual coordinate descent in NumPy: the algorithm of the native solvers, and the fallback without them.
 
-The same order of documents, the same steps and the same rules for shrinking and stopping; only the order of additions
-differs. Arguments and results are those of the native module, which solver.py checks and explains. Slow: a document at
-a time, four classes at once for the squared hinge and all of them for the softmax.
+The order of documents, the steps and the rules for shrinking and stopping are the same; only the order of additions
+differs. Arguments and results are those of the native module; solver.py checks and documents them. It is slow: it
+visits one document at a time, with four classes together for the squared hinge and all classes for the softmax.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from scipy.sparse import csr_array
 
 from unnaive.base.types import Floats, Sparse
 
-SolverProgress = Callable[[int, float, int], None]
+SolverProgress = Callable[[int, float, int], None]  # passes so far, violation in the last pass, solved classes
 
-BLOCK, SINGLE_BLOCK = 4, 8  # classes that share the order of documents; in single precision
+BLOCK, SINGLE_BLOCK = 4, 8  # classes that share the order of documents, in double and in single precision
 RELAXATION = 1.3
-WORTHWHILE = 0.05  # share of the last pass's range of gradients below which nothing is moved
-NEGLIGIBLE = 0.05  # share of the mean violation below which the softmax leaves a document alone
-OVERESTIMATE = 10.0  # of the gap by what is seen during a pass
-BETWEEN_VALUES = 20  # passes between two exact gaps, whatever the estimate says
+WORTHWHILE = 0.05  # share of the last pass's gradient range below which a dual variable is not moved
+NEGLIGIBLE = 0.05  # share of the mean violation below which the softmax skips a document
+OVERESTIMATE = 10.0  # factor by which the estimate during a pass may exceed the gap
+BETWEEN_VALUES = 20  # passes after which the exact gap is computed, whatever the estimate
 LARGEST_DIVERGENCE = 1e3
 MOST_STEPS = 50
 WORD = 2**64 - 1
@@ -57,7 +57,7 @@ class Random:
 
 
 def compact_rows(starts: NDArray[np.int64], terms: NDArray[np.int32], values: NDArray[Any], n_terms: int) -> Sparse:
-    """The documents as the functions below read them."""
+    """The documents in the form that the functions below read."""
     return _documents(values, terms, starts, n_terms)
 
 
@@ -76,7 +76,7 @@ def hinge(
     progress: SolverProgress | None,
     single: bool,
 ) -> tuple[Any, ...]:
-    """As the native `hinge`; `n_threads` is of no use here, and all is in double precision."""
+    """Same as the native `hinge`; `n_threads` is ignored, and everything is in double precision."""
     n_docs, n_terms = Z.shape
     pattern = csr_array((np.ones(len(labels)), labels, label_starts), shape=(n_docs, n_classes))
     solution: tuple[Any, ...] = (
@@ -104,7 +104,7 @@ def hinge(
 
 
 class _Hinge:
-    """A few binary problems that are solved side by side; arrays have a column for each."""
+    """A few binary problems that are solved together; arrays have a column for each."""
 
     def __init__(self, Z: Sparse, signs: Floats, penalty: Floats, squared_scale: Floats | None, start: Any) -> None:
         self.Z, self.signs, self.penalty, self.squared_scale = Z, signs, penalty, squared_scale
@@ -129,7 +129,7 @@ class _Hinge:
     def solve(
         self, tol: float, max_iter: int, random: Random, progress: SolverProgress | None, passes: int, solved: int
     ) -> int:
-        """Passes until all have converged, or there were max_iter of them; returns the number of all passes so far."""
+        """Run passes until all problems have converged, at most max_iter; return the total number of passes so far."""
         for iteration in range(1, max_iter + 1):
             if not self.open.any():
                 break
@@ -213,7 +213,7 @@ def softmax(
     progress: SolverProgress | None,
     single: bool,
 ) -> tuple[Any, ...]:
-    """As the native `softmax`."""
+    """Same as the native `softmax`."""
     problem = _Softmax(Z, targets, n_classes, penalty, prior, prior_bias, start)
     n_iter, converged = problem.solve(tol, max_iter, Random(seed, 0), progress)
     weights = problem.weights.T + (0.0 if prior is None else prior)
@@ -222,7 +222,7 @@ def softmax(
 
 
 class _Softmax:
-    """Weights and bias less those of the prior, and a posterior for each document."""
+    """Weights and bias minus those of the prior, and a posterior for each document."""
 
     def __init__(
         self,
@@ -249,7 +249,7 @@ class _Softmax:
         self.resting, self.ignore_below = np.zeros(Z.shape[0], np.bool_), 0.0
 
     def _started(self, start: Floats) -> Floats:
-        """Posteriors half way between those of the start and those that keep its weights, by the geometric mean."""
+        """Posteriors from `start`: the geometric mean of its own posteriors and of those that keep its weights."""
         sums = start.sum(axis=1)
         used = self.live & (sums > 0)
         factor = np.sqrt(self.penalty / np.where(used, sums, 1.0))
@@ -260,7 +260,7 @@ class _Softmax:
         return posterior
 
     def solve(self, tol: float, max_iter: int, random: Random, progress: SolverProgress | None) -> tuple[int, bool]:
-        """Passes until the gap is within tol of the objective; how many there were, and whether it is."""
+        """Run passes until the gap is within tol of the objective; return their number and whether it converged."""
         for iteration in range(1, max_iter + 1):
             order = random.shuffled(np.flatnonzero(self.live & ~self.resting))
             self.resting[:] = False
@@ -299,19 +299,19 @@ class _Softmax:
         live = self.live
         learnt = (self.Z @ self.weights + self.bias)[live]
         scores, p, penalty = learnt + self.offset[live], self.posterior[live], self.penalty[live]
-        sums, own = _log_sum(scores), self.own[live]
-        loss = penalty * (sums - (own * scores).sum(axis=1))
-        squares = 0.5 * penalty * ((own - p) * learnt).sum(axis=1)
+        sums, one_hot = _log_sum(scores), self.own[live]
+        loss = penalty * (sums - (one_hot * scores).sum(axis=1))
+        squares = 0.5 * penalty * ((one_hot - p) * learnt).sum(axis=1)
         logs = np.log(p, out=np.zeros_like(p), where=p > 0)
         gap = penalty * (sums + (p * (logs - scores)).sum(axis=1))
         return float(loss.sum()), float(squares.sum()), float(gap.sum())
 
 
 def best_posterior(scores: Floats, logs: Floats, before: Floats, Q: float) -> Floats:
-    """The posterior p of one document that minimises the dual, all other documents fixed.
+    """The posterior p of one document that minimises the dual, with all other documents fixed.
 
-    Σ p log p + Q/2·‖p − before‖² − scores·p over Σp = 1, so log p + Q·p = scores + Q·before − λ. Newton's method in
-    log p and λ, from `logs`, the logarithm of the softmax of the scores.
+    It minimises Σ p log p + Q/2·‖p − before‖² − scores·p over Σp = 1, so log p + Q·p = scores + Q·before − λ. Newton's
+    method in log p and λ starts from `logs`, the log-softmax of the scores.
 
     >>> scores, before = np.array([1.0, 0.0]), np.array([0.5, 0.5])
     >>> p = best_posterior(scores, scores - np.log(np.exp(scores).sum()), before, 2.0)
