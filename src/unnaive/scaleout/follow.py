@@ -83,7 +83,7 @@ class Journal:
             raise UnnaiveError(f"{journal.path} is damaged ({problem}); remove it to start anew") from problem
         now = hash_file(model)
         if now == journal.before:
-            journal.offset, journal.ids = journal.start, [one for one in journal.ids if one not in journal.last]
+            journal.offset, journal.ids = journal.start, [id_ for id_ in journal.ids if id_ not in journal.last]
         elif now != journal.after:
             warnings.warn(
                 f"{model} was changed by another command since it last followed {known}; it goes on where it was",

@@ -124,7 +124,9 @@ class ShardFiles:
                 while file.tell() < size:
                     for part in parts:
                         part.append(np.load(file, allow_pickle=False))
-        lengths, indices, data, label_lengths, labels = (np.concatenate([np.zeros(0, np.int32), *one]) for one in parts)
+        lengths, indices, data, label_lengths, labels = (
+            np.concatenate([np.zeros(0, np.int32), *arrays]) for arrays in parts
+        )
         X = csr_array((data, indices, _ends(lengths)), shape=(len(lengths), self.n_terms))
         ones = np.ones(len(labels), np.int64)
         Y = csr_array((ones, labels, _ends(label_lengths)), shape=(len(lengths), self.n_classes))

@@ -42,8 +42,8 @@ class SoftDataFile(DataFile):
         for batch in super().batches(labelled=False, keep=True):
             rows, labels, weight = expand_probabilities(columns.values(batch, self.name), len(batch.texts), first)
             if self.once:
-                rows, place = np.unique(rows, return_index=True)
-                labels, weight = [labels[at] for at in place.tolist()], weight[place]
+                rows, positions = np.unique(rows, return_index=True)
+                labels, weight = [labels[at] for at in positions.tolist()], weight[positions]
             self.hashes.add(batch.texts, [("",)] * len(batch.texts))
             self.weights.append(weight)
             first += len(batch.texts)

@@ -142,10 +142,10 @@ class LearntHashes:
         if self.given_up:
             self._labelled, self._unlabelled = [], []
             return
-        found = hashes_of(texts)
+        hashes = hashes_of(texts)
         has_label = np.fromiter(map(bool, labels), np.bool_, len(labels))
-        self._labelled.append(found[has_label])
-        self._unlabelled.append(found[~has_label])
+        self._labelled.append(hashes[has_label])
+        self._unlabelled.append(hashes[~has_label])
 
     def total(self, *, multilabel: bool) -> TextHashes | None:
         """The hashes of all learnt documents; None if there were too many."""

@@ -69,12 +69,12 @@ class FilterReport:
         share = 100 * tally.kept / max(1, tally.texts)
         earlier = self.outcome.resumed
         resumed = f" ({count_noun(earlier, 'shard')} by an earlier run)" if earlier else ""
-        found = [
+        facts = [
             f"kept {tally.kept:,} of {count_noun(tally.texts, 'text')} ({share:.1f} %), "
             f"{format_megabytes(tally.bytes_kept)} of {format_megabytes(tally.bytes_read)} MB, in "
             f"{count_noun(len(self.outcome.shards), 'shard')}{resumed}: {self.describe_threshold()}"
         ]
-        return found + ([] if self.choice is None else [self.choice.describe()])
+        return facts + ([] if self.choice is None else [self.choice.describe()])
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
@@ -183,11 +183,11 @@ def text_table(report: FilterReport, texts: Sequence[SampledText], label: str) -
         return ""
     rows = [
         (
-            html.breakable(f"{one.shard}, {one.row + 1:,}"),
-            escape(report.describe_score(one.score)),
-            f'<td class="text">{escape(" ".join(one.text.split())[:500])}</td>',
+            html.breakable(f"{sampled.shard}, {sampled.row + 1:,}"),
+            escape(report.describe_score(sampled.score)),
+            f'<td class="text">{escape(" ".join(sampled.text.split())[:500])}</td>',
         )
-        for one in texts
+        for sampled in texts
     ]
     return html.table(("shard and row", "score", "text"), rows, kind="findings", label=label)
 

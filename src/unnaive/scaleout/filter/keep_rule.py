@@ -143,7 +143,8 @@ def choose_keep_rule(
     texts, labels = held_out
     wanted = set(classes)
     good = np.array(
-        [not wanted.isdisjoint(one if isinstance(one, (list, tuple, set)) else [one]) for one in labels], np.bool_
+        [not wanted.isdisjoint(names if isinstance(names, (list, tuple, set)) else [names]) for names in labels],
+        np.bool_,
     )
     rule = KeepRule(fitted, classes)
     choice = choose_recall_threshold(rule.scores(texts), good, recall, confidence=confidence)

@@ -104,9 +104,9 @@ class LineBlock:
 
     def _read_part(self, data: Bytes, at: int) -> Iterator[tuple[TextBuffer, NDArray[np.int64], int]]:
         """(texts, bounds of their lines, lines skipped) of lines that start at a place of the block."""
-        found = self._read_natively(data)
-        if found is not None:
-            yield found[0], found[1] + at, 0
+        result = self._read_natively(data)
+        if result is not None:
+            yield result[0], result[1] + at, 0
             return
         middle = lines_end(data[: len(data) // 2]) if len(data) > SMALLEST else 0
         if not middle:
@@ -122,26 +122,26 @@ class LineBlock:
             return None
         if columns is None:
             return _plain_lines(data, options.max_line)
-        found = json_line_columns(data, list(columns.texts), options.max_line)
-        if found is None:
+        result = json_line_columns(data, list(columns.texts), options.max_line)
+        if result is None:
             return None
         try:
-            return join_texts([cells.texts() for cells in found[0]]), found[1]
+            return join_texts([cells.texts() for cells in result[0]]), result[1]
         except NotPlain:
             return None
 
     def _read_lines(self, data: Bytes, at: int) -> tuple[list[str], NDArray[np.int64], int]:
         """The same line by line, with a sentence for a line that is none."""
         number = self.first + int(np.count_nonzero(self.data[:at] == ord("\n")))
-        texts, bounds, skipped, place = [], [], 0, 0
+        texts, bounds, skipped, offset = [], [], 0, 0
         for line in _split_lines(data.tobytes()):
             text = self._read_line(line, number)
             if text is not None:
                 texts.append(text)
-                bounds += [place, place + len(line)]
+                bounds += [offset, offset + len(line)]
             elif line.strip():
                 skipped += 1
-            place += len(line)
+            offset += len(line)
             number += 1
         return texts, np.array(bounds, np.int64), skipped
 

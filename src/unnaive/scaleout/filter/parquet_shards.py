@@ -78,7 +78,7 @@ class RowWriter:
         """Write rows, now or with those that follow."""
         if packed.num_rows:
             self.waiting.append(packed)
-        rows, size = sum(one.num_rows for one in self.waiting), sum(one.nbytes for one in self.waiting)
+        rows, size = sum(table.num_rows for table in self.waiting), sum(table.nbytes for table in self.waiting)
         if rows >= GROUP_ROWS or size >= GROUP_BYTES:
             self.flush()
         return int(packed.nbytes)

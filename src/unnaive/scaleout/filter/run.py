@@ -124,11 +124,11 @@ def filter_shard(
     with shard.writing(file, packing) as writer:
 
         def work(block: TextBlock) -> ScoredBlock:
-            found = block.read()
-            texts = found.texts if message is None else [read_message(text, message) for text in found.texts]
+            content = block.read()
+            texts = content.texts if message is None else [read_message(text, message) for text in content.texts]
             scores = rule.scores(texts)
             kept = rule.keeps(scores)
-            return ScoredBlock(texts, scores, kept, writer.pack(block.take(kept)), block.size, found.skipped)
+            return ScoredBlock(texts, scores, kept, writer.pack(block.take(kept)), block.size, content.skipped)
 
         for block in map_blocks(work, shard.blocks(), threads):
             part = tally_block(name, tally.texts, block.texts, block.scores, block.kept)

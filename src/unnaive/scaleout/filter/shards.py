@@ -70,7 +70,7 @@ def plan_shards(
     paths: Sequence[str], output: Path | None, *, format: str | None = None, follow_links: bool = False
 ) -> ShardPlan:
     """The files to read and write. A folder keeps its names; several folders get one folder each."""
-    sources = [path for given in paths for path in expand_pattern(given)]
+    sources = [path for pattern in paths for path in expand_pattern(pattern)]
     named: list[tuple[str, str]] = []
     left_out: list[str] = []
     for path in sources:

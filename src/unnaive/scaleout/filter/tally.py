@@ -70,7 +70,7 @@ class FilterTally:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> FilterTally:
         """What `to_dict` gave."""
-        samples = {name: [SampledText(**one) for one in values[name]] for name in ("dropped", "nearly", "barely")}
+        samples = {name: [SampledText(**fields) for fields in values[name]] for name in ("dropped", "nearly", "barely")}
         return cls(**values | samples | {"histogram": np.array(values["histogram"], np.int64)})
 
 
@@ -85,7 +85,7 @@ def tally_block(shard: str, first: int, texts: Sequence[str], scores: Floats, ke
     shard is cut into blocks.
     """
     where = np.clip((scores - LOWEST) / BIN_WIDTH, 0, N_BINS - 1).astype(np.int64)
-    found = FilterTally(len(scores), int(np.count_nonzero(kept)), histogram=np.bincount(where, minlength=N_BINS))
+    tally = FilterTally(len(scores), int(np.count_nonzero(kept)), histogram=np.bincount(where, minlength=N_BINS))
     chance = row_chances(shard, first, len(scores))
 
     def sample(rows: NDArray[np.int64], ranks: Floats) -> list[SampledText]:
@@ -96,8 +96,8 @@ def tally_block(shard: str, first: int, texts: Sequence[str], scores: Floats, ke
         ]
 
     out, inside = np.flatnonzero(~kept), np.flatnonzero(kept)
-    found.dropped, found.nearly, found.barely = sample(out, chance), sample(out, -scores), sample(inside, scores)
-    return found
+    tally.dropped, tally.nearly, tally.barely = sample(out, chance), sample(out, -scores), sample(inside, scores)
+    return tally
 
 
 def row_chances(shard: str, first: int, n_rows: int) -> Floats:
