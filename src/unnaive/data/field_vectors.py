@@ -46,14 +46,14 @@ class FieldVectors:
         >>> found.columns.tolist(), found.units.toarray().tolist(), found.marker
         ([1, 2, 3], [[0.0, 0.0], [0.5, 0.0], [0.0, -8.0]], 0)
         """
-        found = find_power_terms(vocabulary.terms, key, n_dims)
+        terms = find_power_terms(vocabulary.terms, key, n_dims)
         marker = int(vocabulary.ids([marker_term(key, n_dims)])[0])
         if marker < 0:
             return None
-        columns = np.append(found.places, marker)
+        columns = np.append(terms.places, marker)
         order = np.argsort(columns, kind="stable")
-        values = np.append(np.ldexp(found.signs.astype(np.float64), found.powers), 0.0)[order]
-        dims = np.append(found.dims, 0)[order]
+        values = np.append(np.ldexp(terms.signs.astype(np.float64), terms.powers), 0.0)[order]
+        dims = np.append(terms.dims, 0)[order]
         rows = np.flatnonzero(values)
         units = csr_array((values[rows], (rows, dims[rows])), shape=(len(columns), n_dims))
         return cls(key, columns[order].astype(np.int64), units, int(np.flatnonzero(values == 0)[0]))
@@ -70,19 +70,19 @@ def vector_keys(fields: Sequence[str] | None) -> tuple[tuple[str, int], ...]:
 
 def columns_of_words(n_columns: int, vectors: Sequence[FieldVectors]) -> Ids | None:
     """The columns that do not stand for the numbers of vector fields; None for all."""
-    return np.setdiff1d(np.arange(n_columns), np.concatenate([one.columns for one in vectors])) if vectors else None
+    return np.setdiff1d(np.arange(n_columns), np.concatenate([part.columns for part in vectors])) if vectors else None
 
 
 def missing_power_terms(vocabulary: Vocabulary, keys: Sequence[tuple[str, int]]) -> Vocabulary:
     """The terms of powers that new documents may have, though those with this vocabulary have them not."""
     terms: list[str] = []
     for key, n_dims in keys:
-        found = find_power_terms(vocabulary.terms, key, n_dims)
-        if not len(found.places):
+        found_terms = find_power_terms(vocabulary.terms, key, n_dims)
+        if not len(found_terms.places):
             continue
         highest, lowest = np.full(n_dims, -NEVER), np.full(n_dims, NEVER)
-        np.maximum.at(highest, found.dims, found.powers)
-        np.minimum.at(lowest, found.dims, found.powers)
+        np.maximum.at(highest, found_terms.dims, found_terms.powers)
+        np.minimum.at(lowest, found_terms.dims, found_terms.powers)
         lowest = np.minimum(lowest, highest - LEAST_SPAN)
         highest = np.where(lowest < -NEVER // 2, lowest - 1, highest + BEYOND)  # a number that is 0 in all has none
         terms += power_terms(key, n_dims, lowest.tolist(), highest.tolist())

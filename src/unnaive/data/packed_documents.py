@@ -301,17 +301,17 @@ def _unpack_words(packed: PackedDocuments, rows: Ids) -> KeptDocuments:
         return KeptDocuments(documents.classes, documents.words, csr_array(documents.table[rows]), documents.Y[rows])
     df, order, steps = _read_frequencies(packed, "", (n_docs, n_terms), cells)
     gaps, counts = _plane_reader(packed, steps, cells, 0, n_docs), _plane_reader(packed, "counts", cells, 1, 2**31)
-    place = np.full(n_docs, -1, np.int32)
-    place[rows] = np.arange(len(rows))
+    sample_row_of = np.full(n_docs, -1, np.int32)
+    sample_row_of[rows] = np.arange(len(rows))
     ends = np.concatenate([[0], np.cumsum(df)])
     cuts = np.unique([*np.searchsorted(ends, np.arange(0, cells, CELLS_AT_ONCE)), n_terms])
     parts: list[tuple[NDArray[Any], ...]] = [(np.zeros(0, np.int64),) * 3]
     for first, last in pairwise(cuts.tolist()):
         start, end = int(ends[first]), int(ends[last])
-        own = place[_find_rows(gaps(start, end), ends[first : last + 1] - start, n_docs)]
-        sampled = np.flatnonzero(own >= 0)
+        sample_rows = sample_row_of[_find_rows(gaps(start, end), ends[first : last + 1] - start, n_docs)]
+        sampled = np.flatnonzero(sample_rows >= 0)
         terms = np.repeat(np.arange(first, last), df[first:last])[sampled]
-        parts.append((counts(start, end)[sampled], own[sampled], terms if order is None else order[terms]))
+        parts.append((counts(start, end)[sampled], sample_rows[sampled], terms if order is None else order[terms]))
     values, places, columns = (np.concatenate(part) for part in zip(*parts, strict=True))
     table = csr_array((values, (places, columns)), shape=(len(rows), n_terms))
     return KeptDocuments(packed.classes, vocabulary, table, csr_array(Y[rows]))

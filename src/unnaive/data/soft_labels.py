@@ -58,15 +58,17 @@ def expand_probabilities(
 
 def _check_probabilities(values: Sequence[Any] | NDArray[Any], label: str, n_docs: int, first: int) -> Floats:
     """Probabilities as numbers (n_docs,); an error that names the first that is none."""
-    found = np.empty(len(values))
+    probabilities = np.empty(len(values))
     for row, value in enumerate(values):
         try:
-            found[row] = float(value)
+            probabilities[row] = float(value)
         except (TypeError, ValueError):
-            found[row] = np.nan
-        if not 0 <= found[row] <= 1:
+            probabilities[row] = np.nan
+        if not 0 <= probabilities[row] <= 1:
             number = first + row + 1
             raise BadData(f"the probability of {label!r} in row {number} is {value!r}; give a number from 0 to 1")
-    if len(found) != n_docs:
-        raise BadData(f"{n_docs} texts came with {len(found)} probabilities of {label!r}; give one for each text")
-    return found
+    if len(probabilities) != n_docs:
+        raise BadData(
+            f"{n_docs} texts came with {len(probabilities)} probabilities of {label!r}; give one for each text"
+        )
+    return probabilities

@@ -128,7 +128,7 @@ def _evaluate_best(
     seconds = time.perf_counter() - started
     if top is None:
         raise RuntimeError("a model that tells by its best classes, and does not")
-    given = top.decisions()
+    decisions = top.decisions()
     return Evaluation(
         name=name,
         fitted=fitted,
@@ -138,7 +138,7 @@ def _evaluate_best(
         unknown=unknown,
         Y=Y,
         scores=None,
-        predictions=csr_array((given.data, given.indices, given.indptr), shape=Y.shape),
+        predictions=csr_array((decisions.data, decisions.indices, decisions.indptr), shape=Y.shape),
         probabilities=None,
         uncalibrated=None,
         seconds=seconds,
@@ -256,9 +256,9 @@ class Evaluation:
             return []
         pairs = confusion(self.Y, self.predictions).tocoo()
         off = np.flatnonzero((pairs.row != pairs.col) & (pairs.data > 0))
-        true, given, n = pairs.row[off], pairs.col[off], pairs.data[off]
-        order = np.lexsort((given, true, -n))[:limit]
-        return [(self.classes[true[at]], self.classes[given[at]], int(n[at])) for at in order]
+        true, predicted, n = pairs.row[off], pairs.col[off], pairs.data[off]
+        order = np.lexsort((predicted, true, -n))[:limit]
+        return [(self.classes[true[at]], self.classes[predicted[at]], int(n[at])) for at in order]
 
     def rankings(self, limit: int = 4) -> list[PrecisionRecallCurve]:
         """Precision and recall pooled over all decisions, and of the largest classes; none without all scores."""
@@ -322,8 +322,8 @@ class Evaluation:
 
     def mistakes(self, limit: int = 10) -> list[Mistake]:
         """The mistakes with the highest confidence, one for each document."""
-        truth, given = indicator_matrix(self.Y), indicator_matrix(self.predictions)
-        off = csr_array(abs(truth - given))
+        truth, predicted = indicator_matrix(self.Y), indicator_matrix(self.predictions)
+        off = csr_array(abs(truth - predicted))
         off.eliminate_zeros()
         rows, columns = off.nonzero()
         surprise = self._surprise(truth)[rows, columns] if self.top is None else self._top_surprise(rows, columns)

@@ -208,7 +208,7 @@ def area_under_risk(given: MeasureInput) -> float:
 
 def from_probabilities(function: Callable[[Any, Any], float]) -> Callable[[MeasureInput], float]:
     """Adapt a function of Y and probabilities to the MeasureInput."""
-    return lambda given: function(given.Y, given.probabilities)
+    return lambda evaluated: function(evaluated.Y, evaluated.probabilities)
 
 
 MEASURES: dict[str, Measure] = {one.name: one for one in all_measures()}

@@ -105,8 +105,8 @@ def _isotonic_curve(odds: Floats, truth: NDArray[np.bool_]) -> tuple[tuple[float
         return (0.0,), (0.0,)
     from scipy.optimize import isotonic_regression
 
-    knots, place, size = np.unique(odds, return_inverse=True, return_counts=True)
-    share = np.bincount(place, weights=truth) / size
+    knots, knot_of, size = np.unique(odds, return_inverse=True, return_counts=True)
+    share = np.bincount(knot_of, weights=truth) / size
     p = np.clip(isotonic_regression(share, weights=size).x, 0.0, 1.0)
     inner = np.ones(len(p), np.bool_)
     inner[1:-1] = (p[1:-1] != p[:-2]) | (p[1:-1] != p[2:])  # the middle of a constant part is redundant

@@ -148,8 +148,8 @@ def weighted_documents(documents: KeptDocuments, class_weight: Any, target_type:
     weight = class_sample_weight(class_weight, documents.targets(target_type), documents.weight)
     if weight is None or bool(np.all(weight > 0)):
         return documents
-    own = np.ones(documents.n_docs) if documents.weight is None else documents.weight
-    return replace(documents, weight=np.where(weight > 0, own, 0.0)).in_order()
+    old_weight = np.ones(documents.n_docs) if documents.weight is None else documents.weight
+    return replace(documents, weight=np.where(weight > 0, old_weight, 0.0)).in_order()
 
 
 def kept_rows(documents: KeptDocuments, target_type: str, threads: int = 1) -> DocumentRows:
@@ -291,7 +291,7 @@ def hold_out_parts(
         return None
     n_folds = 5 if n_docs < FEW else 3 if n_docs < SOME else 4
     fold = _fold_like_new(spec, rows, n_folds)
-    found, scores = [], []
+    held_out, scores = [], []
     for number, (inside, aside) in enumerate(split_folds(fold, n_folds)):
         if number and n_docs >= SOME:
             break
@@ -305,12 +305,12 @@ def hold_out_parts(
             continue
         scorer, active = make_scorer(spec, part.counts(), part, exclusive=not targets.multilabel, before=before)
         if change is not None:
-            own = part if active is None else replace(part, X=part.X[:, active])
-            scorer, columns = change(scorer, own)
+            reduced = part if active is None else replace(part, X=part.X[:, active])
+            scorer, columns = change(scorer, reduced)
             active = columns if active is None else active[columns]
-        found.append(aside)
+        held_out.append(aside)
         scores.append(scorer.scores(rows.X[aside] if active is None else rows.X[aside][:, active]))
-    return HeldOutScores(np.concatenate(found), np.concatenate(scores)) if found else None
+    return HeldOutScores(np.concatenate(held_out), np.concatenate(scores)) if held_out else None
 
 
 def _check_some_can_be_held_out(targets: Targets) -> None:
@@ -367,8 +367,8 @@ def make_scorer(
     size = DataSize(documents.shape[0], n_terms, documents.nnz, targets.Y.shape[1])
     check_class_limit(model, size, exclusive=exclusive)
     if before is not None:
-        place = {label: position for position, label in enumerate(targets.classes)}
-        places = np.array([place.get(label, -1) for label in before.classes], np.int64)
+        position_of = {label: position for position, label in enumerate(targets.classes)}
+        places = np.array([position_of.get(label, -1) for label in before.classes], np.int64)
         chosen_on = None if before.statistic is None else int(before.statistic.n_docs)
         scorer = model.relearn(before.scorer, places, documents, targets.Y, chosen_on=chosen_on, **more)
     else:
@@ -390,10 +390,10 @@ def _selection(
     def select(X: Sparse, Y: Sparse, weight: Floats | None) -> Ids:
         X = X if words is None else take_columns(csr_array(X), words)
         try:
-            found = select_terms(Counts.of(X, Y, weight), vocabulary, min_df=spec.min_df, select=spec.select)
+            selected = select_terms(Counts.of(X, Y, weight), vocabulary, min_df=spec.min_df, select=spec.select)
         except BadData:  # too few documents for any term
             return np.zeros(0, np.int64)
-        return found if words is None else words[found]
+        return selected if words is None else words[selected]
 
     return select
 
@@ -449,8 +449,8 @@ def _make_fitted(
 def untuned_decision(spec: TrainingSpec, target_type: str, scorer: Scorer) -> Decision:
     """The decision that needs no held-out scores."""
     if spec.decision is not None and not isinstance(spec.decision, str):
-        given: Decision = spec.decision
-        return given
+        decision: Decision = spec.decision
+        return decision
     return default_decision("single" if spec.decision == "argmax" else target_type, scorer.link, scorer.n_classes)
 
 

@@ -120,8 +120,8 @@ def remake_model(fitted: FittedModel, spec: TrainingSpec) -> FittedModel:
 
 
 def _same_model(spec: TrainingSpec, other: TrainingSpec) -> bool:
-    one, two = ({"": model.name, **model.get_params(), "n_jobs": None} for model in (spec.model, other.model))
-    return one.keys() == two.keys() and all(same_value(one[name], two[name]) for name in one)
+    ours, theirs = ({"": model.name, **model.get_params(), "n_jobs": None} for model in (spec.model, other.model))
+    return ours.keys() == theirs.keys() and all(same_value(ours[name], theirs[name]) for name in ours)
 
 
 def _same_training(spec: TrainingSpec, other: TrainingSpec) -> bool:
@@ -284,12 +284,16 @@ def _refuse_other_columns(fitted: FittedModel, other: FittedModel) -> None:
 
 
 def _warn_about_other_settings(mine: TrainingSpec, theirs: TrainingSpec) -> None:
-    one, two = (
+    own_settings, other_settings = (
         {"model": spec.model.name, "min_df": spec.min_df, "select": spec.select, "class_weight": spec.class_weight}
         | spec.model.changed_settings()
         for spec in (mine, theirs)
     )
-    names = [name for name in {**one, **two} if not same_value(one.get(name), two.get(name))]
+    names = [
+        name
+        for name in {**own_settings, **other_settings}
+        if not same_value(own_settings.get(name), other_settings.get(name))
+    ]
     if names:
         warnings.warn(
             f"the models differ in {', '.join(names)}; the merged one keeps the settings of the first",

@@ -52,5 +52,5 @@ def find_field_vectors(spec: TrainingSpec, vocabulary: Vocabulary | None) -> lis
     """The columns of the numbers of each vector field, of which `spec` names them."""
     if vocabulary is None:
         return []
-    found = (FieldVectors.over(vocabulary, key, n_dims) for key, n_dims in spec.vector_keys)
-    return [one for one in found if one is not None]
+    candidates = (FieldVectors.over(vocabulary, key, n_dims) for key, n_dims in spec.vector_keys)
+    return [vectors for vectors in candidates if vectors is not None]
