@@ -111,7 +111,7 @@ def _tables_by_counting(by_class: Sparse, X: Sparse, number: Any) -> tuple[Spars
 
 
 def _tables_at_once(by_class: Sparse, X: Sparse, number: Any) -> tuple[Sparse, Sparse]:
-    """The same in one array of all classes and terms, where that is small: a class at a time is mostly overhead."""
+    """The same in one array of all classes and terms, if it is small: class by class would be mostly overhead."""
     laid_out, rows = _in_order(by_class, X)
     sizes = np.diff(rows.indptr)
     labels = np.repeat(np.arange(by_class.shape[0]), np.diff(laid_out.indptr))

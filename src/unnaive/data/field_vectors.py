@@ -1,4 +1,4 @@
-"""FieldVectors: the columns of counts that stand for the numbers of a vector field, and the numbers they stand for."""
+"""FieldVectors: the columns of counts that encode the numbers of a vector field, and the value of each column."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ LEAST_SPAN = 7  # powers below it that are read, whether training has them or no
 
 @dataclass(frozen=True, eq=False)
 class FieldVectors:
-    """Columns that stand for the numbers of a vector field.
+    """Columns that encode the numbers of a vector field.
 
-    name     of the field, as terms have it
-    columns  ascending (n_columns,)
-    units    what a column adds to each number: ±2^k of one of them, nothing for the marker (n_columns, n_dims)
-    marker   the place among `columns` of the one that says that there is a vector
+    name     the name of the field in terms
+    columns  the columns, ascending (n_columns,)
+    units    what a column adds to each number: ±2^k for one number, 0 for the marker (n_columns, n_dims)
+    marker   the index in `columns` of the marker, which says that the document has a vector
     """
 
     name: str
@@ -40,7 +40,7 @@ class FieldVectors:
 
     @classmethod
     def over(cls, vocabulary: Vocabulary, key: str, n_dims: int) -> FieldVectors | None:
-        """Those of the columns that a vocabulary names; None where no document has a vector.
+        """The vector columns of a vocabulary; None if no document has a vector.
 
         >>> found = FieldVectors.over(Vocabulary(["ball", "v=(2)", "v=0+-1", "v=1-3"]), "v", 2)
         >>> found.columns.tolist(), found.units.toarray().tolist(), found.marker
@@ -60,7 +60,7 @@ class FieldVectors:
 
 
 def vector_keys(fields: Sequence[str] | None) -> tuple[tuple[str, int], ...]:
-    """The vector fields as terms name them, and how many numbers their vectors have.
+    """The vector fields by their names in terms, with the number of dimensions.
 
     >>> vector_keys(("body:text", "my topic:vector(384)"))
     (('my_topic', 384),)
@@ -69,12 +69,12 @@ def vector_keys(fields: Sequence[str] | None) -> tuple[tuple[str, int], ...]:
 
 
 def columns_of_words(n_columns: int, vectors: Sequence[FieldVectors]) -> Ids | None:
-    """The columns that do not stand for the numbers of vector fields; None for all."""
+    """The columns that do not encode vector fields; None for all."""
     return np.setdiff1d(np.arange(n_columns), np.concatenate([part.columns for part in vectors])) if vectors else None
 
 
 def missing_power_terms(vocabulary: Vocabulary, keys: Sequence[tuple[str, int]]) -> Vocabulary:
-    """The terms of powers that new documents may have, though those with this vocabulary have them not."""
+    """The terms of powers of two that new documents may have but this vocabulary has not."""
     terms: list[str] = []
     for key, n_dims in keys:
         found_terms = find_power_terms(vocabulary.terms, key, n_dims)
@@ -84,6 +84,8 @@ def missing_power_terms(vocabulary: Vocabulary, keys: Sequence[tuple[str, int]])
         np.maximum.at(highest, found_terms.dims, found_terms.powers)
         np.minimum.at(lowest, found_terms.dims, found_terms.powers)
         lowest = np.minimum(lowest, highest - LEAST_SPAN)
-        highest = np.where(lowest < -NEVER // 2, lowest - 1, highest + BEYOND)  # a number that is 0 in all has none
+        highest = np.where(
+            lowest < -NEVER // 2, lowest - 1, highest + BEYOND
+        )  # a dimension that is 0 in all documents has no powers
         terms += power_terms(key, n_dims, lowest.tolist(), highest.tolist())
     return Vocabulary(terms)

@@ -122,7 +122,7 @@ def evaluate(
 def _evaluate_best(
     fitted: FittedModel, documents: Any, Y: Sparse, unknown: tuple[str, ...], *, name: str, ids: Sequence[str] | None
 ) -> Evaluation:
-    """The same by the best classes of each document, where the scores of all classes would be too many to hold."""
+    """Evaluate by the best classes of each document only, if the scores of all classes do not fit in memory."""
     started = time.perf_counter()
     top = fitted.top_labels(documents, min(BEST, len(fitted.classes)))
     seconds = time.perf_counter() - started

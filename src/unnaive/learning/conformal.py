@@ -217,7 +217,7 @@ class ConformalScores:
 
 
 def _threshold_together(ladders: Sequence[Ladder], confidence: float) -> float:
-    """The threshold of all their documents: of a ladder that was thinned, each score stands for several documents.
+    """The threshold of the documents of all ladders; each score of a thinned ladder stands for several documents.
 
     >>> halves = [Ladder.of(np.arange(1.0, 10.0, 2), 1000), Ladder.of(np.arange(2.0, 10.0, 2), 1000)]    # 1, …, 9
     >>> _threshold_together(halves, 0.9), _threshold_together(halves, 0.95)
@@ -234,7 +234,7 @@ def _threshold_together(ladders: Sequence[Ladder], confidence: float) -> float:
 
 
 def _read_ladder(n: Any, values: Any, most: int, *, whole: bool = False) -> Ladder:
-    """The ladder of n documents at the beginning of an array, or that is all of it with `whole`; else an error."""
+    """Read the ladder of n documents from the beginning of an array, or from all of it with `whole`; check its values."""
     if not is_number(n) or not isinstance(n, int) or not 0 <= n < 2**53:
         raise ValueError("its held-out scores have sizes that do not fit its classes")
     size = min(n, most)
@@ -246,7 +246,7 @@ def _read_ladder(n: Any, values: Any, most: int, *, whole: bool = False) -> Ladd
 
 
 def _read_means(values: Any, n_classes: int) -> Floats | None:
-    """Means of probabilities from a file, None where it has none; an error where they are no shares."""
+    """Mean probabilities from a file, None if it has none; an error unless they are from 0 to 1."""
     if values is None:
         return None
     if values.dtype != np.float32 or values.shape != (n_classes,) or not bool(np.all((values >= 0) & (values <= 1))):
@@ -257,7 +257,7 @@ def _read_means(values: Any, n_classes: int) -> Floats | None:
 def describe_sets(
     scores: ConformalScores, classes: Sequence[Label], confidence: float, *, multilabel: bool, by_class: bool = False
 ) -> list[str]:
-    """What sets with this confidence promise, and what they do not, a sentence each."""
+    """Sentences that say what sets with this confidence guarantee, and what they do not."""
     share = f"{100 * confidence:g} %"
     if not by_class and not multilabel:
         return [f"sets hold the label of {share} of documents like those of training"]
@@ -278,6 +278,6 @@ def describe_sets(
 
 
 def check_confidence(confidence: float) -> None:
-    """An error unless the confidence is between 0 and 1."""
+    """Raise an error unless the confidence is between 0 and 1."""
     if not is_number(confidence) or not 0 < confidence < 1:
         raise BadData(f"a confidence of {confidence}; give a share between 0 and 1, such as 0.9")

@@ -18,10 +18,10 @@ TEXT_BEFORE = "text"  # what stands before all sections
 
 
 def name_evidence(record: str, evidence: Sequence[Evidence], fields: tuple[str, ...]) -> tuple[Evidence, ...]:
-    """Evidence with its terms as people say them: "subject: refund", "product = Printer", "age = 3.6 in [3.5, 4)".
+    """Evidence with readable names of terms: "subject: refund", "product = Printer", "age = 3.6 in [3.5, 4)".
 
-    The intervals of a number, the parts of a date, character n-grams and all of a vector are one piece of evidence
-    each: their sum. Of intervals, the narrowest that the model knows is named.
+    The evidence of the intervals of a number is summed into one piece, and so is that of the parts of a date, of
+    character n-grams and of a vector. The name of a number shows the narrowest interval that the model knows.
     """
     kinds = {field_key(name): kind for name, kind in field_kinds(fields).items()}
     values = shown_values(record)
@@ -47,7 +47,7 @@ def name_evidence(record: str, evidence: Sequence[Evidence], fields: tuple[str, 
 
 
 def interval_width(unit: str) -> float | None:
-    """How wide an interval is; None for a unit that is none.
+    """The width of an interval; None if the unit is not an interval.
 
     >>> interval_width("[3.5,4)"), interval_width("(-4,-2]"), interval_width("0")
     (0.5, 2.0, None)

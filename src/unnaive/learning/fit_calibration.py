@@ -15,8 +15,8 @@ from unnaive.base.types import Floats
 from unnaive.learning.calibration import Calibration, Isotonic, Platt, Temperature, class_log_odds, link_logits
 
 LEAST_SLOPE = 1e-6
-MOST_STEPS = 60  # of Newton's method, which needs about ten
-CLOSE = 1e-9  # a step beside the factor that it changes
+MOST_STEPS = 60  # steps of Newton's method, which needs about ten
+CLOSE = 1e-9  # relative step size at which the method has converged
 
 
 def fit_temperature(link: str, scores: Floats, Y: Any, *, exclusive: bool) -> Temperature:
@@ -133,7 +133,7 @@ def least_loss_scale(scores: Floats, reached: float, *, start: float, largest_lo
 
     Newton's method on f(k) = Σ_d log Σ_c exp(k·s_dc) − k·reached, which is convex: f' = Σ E_p[s] − reached and
     f'' = Σ Var_p[s]. Steps stay within a factor of 4, and k within e^±largest_log of `start`. A class whose score is
-    −∞ has no part in it. `reached` is Σ targets·s: with scores above that of the right class, 0 for plain targets.
+    −∞ is ignored. `reached` is Σ targets·s; it is 0 for 0/1 targets if scores are relative to the right class.
 
     >>> scores = np.array([[0.0, 0.0, -np.inf], [0.0, 1.0, -np.inf]]) # of two documents, the first class is right
     >>> least_loss_scale(scores, 0.2, start=1.0, largest_log=6.0)     # e^k / (1 + e^k) = 0.2: k = −log 4, no factor
@@ -147,13 +147,13 @@ def least_loss_scale(scores: Floats, reached: float, *, start: float, largest_lo
         p = softmax_rows(scale * scores)
         means = np.einsum("dc,dc->d", p, values)
         slope = float(means.sum()) - reached
-        if not slope:  # scores that are all alike have the same loss with any factor
+        if not slope:  # if all scores are equal, every factor has the same loss
             return scale
         curvature = float(np.einsum("dc,dc,dc->", p, values, values) - means @ means)
         step = -slope / curvature if curvature > 0 else -np.copysign(np.inf, slope)
         low, high = (low, scale) if slope > 0 else (scale, high)
         nearer = scale + step
-        if not low < nearer < high:  # a step beyond what is known to be too far is halved, in the logarithm
+        if not low < nearer < high:  # beyond a known bound: take the geometric mean of both bounds
             nearer = float(np.sqrt(low * high))
         nearer = float(np.clip(nearer, scale / 4, scale * 4))
         if abs(nearer - scale) <= CLOSE * scale:

@@ -371,7 +371,7 @@ class FittedModel:
         first = self.first_labels(scores)[:, None]
         if limit == 1:
             return first
-        ranked = np.minimum(values, np.finfo(np.float64).max)  # so that none is as high as the first
+        ranked = np.minimum(values, np.finfo(np.float64).max)  # so that no other value is as high as that of the first
         np.put_along_axis(ranked, first, np.inf, axis=1)
         if limit < ranked.shape[1] // 4:
             part = np.sort(np.argpartition(-ranked, limit - 1, axis=1)[:, :limit], axis=1)

@@ -108,7 +108,7 @@ def train(
 
 
 def _announce(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback) -> None:
-    """Report how much work learning will be, where the model can tell, before documents are put in order."""
+    """Report the expected work of training, if the model can estimate it, before documents are sorted."""
     if data.rows is None or data.multilabel:
         return
     size = DataSize(data.n_docs, data.n_terms, data.rows.X.nnz, len(data.classes))
@@ -127,7 +127,7 @@ def _learn_from_counts(data: TrainingData, spec: TrainingSpec, progress: Progres
     if spec.class_weight is not None and data.multilabel:
         raise several_labels_refused()
     kept: dict[str, Any] = {}
-    rows = data.rows  # these keep their columns, which only the folds of tuning need
+    rows = data.rows  # with their own columns, which only cross-fitting needs
     if data.sums is None and keeps_documents(spec, multilabel=data.multilabel, texts=data.token_rule is not None):
         kept["documents"] = documents = data.documents()
         used = weighted_documents(documents, spec.class_weight, data.target_type)
@@ -220,8 +220,10 @@ def _learn_in_passes(data: TrainingData, spec: TrainingSpec, progress: ProgressC
 
 
 def _hold_out(spec: TrainingSpec, rows: DocumentRows, progress: ProgressCallback | None) -> HeldOutScores:
-    """Scores of all labelled documents by models that have not seen them; others, where a model takes such, tell
-    nothing."""
+    """Scores of all labelled documents by models that have not seen them.
+
+    Unlabelled documents, which some models use, are not scored.
+    """
     n_docs, rows = rows.X.shape[0], _with_terms_in_order(rows)
     scores = out_of_fold_scores(spec, rows, progress=progress, n_folds=min(N_FOLDS, n_docs))
     labelled = np.arange(n_docs) if rows.targets.multilabel else np.flatnonzero(np.diff(rows.targets.Y.indptr))
@@ -229,9 +231,9 @@ def _hold_out(spec: TrainingSpec, rows: DocumentRows, progress: ProgressCallback
 
 
 def _with_terms_in_order(rows: DocumentRows) -> DocumentRows:
-    """The documents with the columns that a classifier of the texts of a fold has."""
+    """The documents with their columns in the order of a classifier trained on the texts of a fold."""
     order = None if rows.vocabulary is None else rows.vocabulary.order()
-    if order is None or rows.vocabulary is None:  # they have no names, or are in order
+    if order is None or rows.vocabulary is None:  # the columns have no names, or are in order
         return rows
     return replace(rows, X=csr_array(rows.X[:, order]), vocabulary=rows.vocabulary.in_order(order))
 
@@ -352,7 +354,7 @@ def make_scorer(
     if model.takes_terms and named.vocabulary is not None:
         more["terms"] = named.vocabulary if active is None else named.vocabulary.take(active)
     selecting = before is None and model.takes_terms and (spec.select is not None or spec.min_df > 1)
-    if selecting:  # a model that holds documents out by itself selects terms inside of each fold, as at the end
+    if selecting:  # a model that holds out documents by itself selects terms within each fold, as for the final fit
         more |= {"terms": named.vocabulary, "active": active, "select": _selection(spec, named, dense)}
     if (spec.vectors is not None or dense) and named.vocabulary is not None:
         of_words = [] if spec.vectors is None else [spec.vectors.over(named.vocabulary)]
@@ -360,7 +362,7 @@ def make_scorer(
         more |= {"terms": named.vocabulary} if model.takes_terms else {}
         if dense and model.takes_terms and not selecting and before is None:
             more["select"] = _selection(spec, named, dense)
-        active = None  # its columns are all, though no document has them
+        active = None  # the columns of its vectors are all used, even if no document has them
     elif active is not None and not selecting:
         documents = documents[:, active]
     n_terms = documents.shape[1] if active is None else len(active)
@@ -382,7 +384,7 @@ def make_scorer(
 def _selection(
     spec: TrainingSpec, named: NamedCounts, dense: Sequence[FieldVectors]
 ) -> Callable[[Sparse, Sparse, Floats | None], Ids]:
-    """What gives the columns that `min_df` and `select` leave of other documents X with labels Y and weights."""
+    """A function that returns the columns that `min_df` and `select` keep for documents X with labels Y and weights."""
     words, vocabulary = columns_of_words(named.counts.n_terms, dense), named.vocabulary
     if words is not None and vocabulary is not None:
         vocabulary = vocabulary.take(words)
@@ -399,9 +401,9 @@ def _selection(
 
 
 def _active_terms(spec: TrainingSpec, named: NamedCounts, dense: Sequence[FieldVectors] = ()) -> Ids | None:
-    """The columns that `min_df` and `select` leave; None for all, and columns without names are all used.
+    """The columns that `min_df` and `select` keep; None for all. Columns without names are all used.
 
-    Those of the numbers of vector fields are not among them.
+    The columns of vector fields are not among them.
     """
     words = columns_of_words(named.counts.n_terms, dense)
     if words is not None and named.vocabulary is not None:
@@ -413,7 +415,7 @@ def _active_terms(spec: TrainingSpec, named: NamedCounts, dense: Sequence[FieldV
     if named.vocabulary is None and spec.select is None and spec.min_df == 1:
         return None
     min_df = spec.min_df
-    if spec.model.in_passes and spec.select is None:  # made for vocabularies that keep growing
+    if spec.model.in_passes and spec.select is None:  # meant for vocabularies that grow
         min_df = min_df_for_full_table(named.counts, min_df)
         if min_df > spec.min_df:
             warnings.warn(f"terms of fewer than {min_df:,} documents are left out, so that a weight for each class and "
@@ -430,7 +432,7 @@ def _make_fitted(
     active: Ids | None,
     kept: dict[str, Any],
 ) -> FittedModel:
-    """The model of a scorer of the `active` terms, with the decision that needs no held-out scores."""
+    """The model with this scorer of the `active` terms, and the decision that needs no held-out scores."""
     vocabulary = named.vocabulary
     if vocabulary is not None and active is not None:
         vocabulary = vocabulary.take(active)
@@ -499,7 +501,7 @@ def _learn_without(
 
 
 def _fold_like_new(spec: TrainingSpec, rows: DocumentRows, n_folds: int) -> Ids:
-    """A fold for each document (n_docs,) whose model meets it as it meets a new one.
+    """The fold of each document (n_docs,), chosen so that a held-out document is like a new one.
 
     Documents that quote or copy each other are in the same fold; rare classes are spread over the folds.
     """

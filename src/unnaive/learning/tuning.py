@@ -16,8 +16,8 @@ from unnaive.learning.decisions import SCALES, Decision, Proportional, Threshold
 from unnaive.linear.links import LINKS
 
 SIZES = (10, 30, 100)  # classes are grouped by number of documents, up to these
-SHRINK = 5  # documents that the threshold of the size group is worth
-LEAST_DOCUMENTS, LEAST_TOGETHER = 3, 10  # of a class, and of a size group: with fewer there is no threshold
+SHRINK = 5  # weight of the size group's threshold, in documents
+LEAST_DOCUMENTS, LEAST_TOGETHER = 3, 10  # documents that a class, and a size group, needs for a threshold
 LEAST_F1 = 0.3  # minimum F1 at the threshold
 
 

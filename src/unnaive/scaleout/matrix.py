@@ -337,7 +337,7 @@ def _table(arrays: Arrays, name: str, shape: tuple[int, int]) -> Sparse:
 def find_matrix(folder: Path, of: dict[str, Any], budget: int | None = None) -> DiskMatrix | None:
     """The matrix kept in a folder, if it belongs to the same data read in the same way.
 
-    One without rare terms is of the same data where the memory is what these did not fit in.
+    A matrix without rare terms is only used if the memory limit is the same.
     """
     if not is_whole(folder):
         return None

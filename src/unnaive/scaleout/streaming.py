@@ -218,7 +218,7 @@ def _shown(batches: Iterator[LabelledTexts], on_documents: OnDocuments | None) -
 
 
 def text_bytes(texts: Any) -> int:
-    """The size of some texts."""
+    """The size of the texts in bytes."""
     return int(texts.offsets[-1] - texts.offsets[0]) if isinstance(texts, TextBuffer) else sum(map(len, texts))
 
 
