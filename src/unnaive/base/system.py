@@ -261,7 +261,7 @@ def find_resident_bytes() -> int | None:
 
 
 def drop_mapped_pages(file_map: Any) -> None:
-    """Drop the pages of a file's `mmap` from the memory of this process; they are read from the file when used again."""
+    """Drop the pages of a file's `mmap` from the memory of this process; they are read again when used."""
     import mmap
 
     advice = getattr(mmap, "MADV_DONTNEED", None)

@@ -13,9 +13,9 @@ from unnaive.text.sections import field_key, vector_lengths
 from unnaive.text.vector_units import find_power_terms, marker_term, power_terms
 from unnaive.text.vocabulary import Vocabulary
 
-BEYOND = 6  # powers of two above the largest of training: numbers up to some 64 times as large are read as they are
-NEVER = 1 << 20  # no power
-LEAST_SPAN = 7  # powers below it that are read, whether training has them or not
+BEYOND = 6  # powers of two above the largest in training: numbers up to about 64 times as large are represented
+NEVER = 1 << 20  # not a power
+LEAST_SPAN = 7  # powers below the largest that are always represented, even if training does not have them
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +84,7 @@ def missing_power_terms(vocabulary: Vocabulary, keys: Sequence[tuple[str, int]])
         np.maximum.at(highest, found_terms.dims, found_terms.powers)
         np.minimum.at(lowest, found_terms.dims, found_terms.powers)
         lowest = np.minimum(lowest, highest - LEAST_SPAN)
-        highest = np.where(
-            lowest < -NEVER // 2, lowest - 1, highest + BEYOND
-        )  # a dimension that is 0 in all documents has no powers
+        # a dimension that is 0 in all documents has no powers
+        highest = np.where(lowest < -NEVER // 2, lowest - 1, highest + BEYOND)
         terms += power_terms(key, n_dims, lowest.tolist(), highest.tolist())
     return Vocabulary(terms)

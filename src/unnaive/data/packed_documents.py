@@ -36,7 +36,7 @@ INTEGERS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}  # by width i
 DEFLATED_AT_MOST = 1100  # maximum ratio of output to input: deflate reaches at most 1,032
 SIZES = ("documents", "cells", "codes", "terms", "all_terms", "bytes")
 PIECE = 1 << 22  # bytes deflated at a time
-CELLS_AT_ONCE = 1 << 22  # that are unpacked of a sample
+CELLS_AT_ONCE = 1 << 22  # cells unpacked at a time for a sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,7 @@ class PackedDocuments:
         return documents
 
     def take_words(self, rows: Ids) -> KeptDocuments:
-        """A sample of the documents with their words only, without weights; `rows` are ascending, in the order of the file.
+        """A sample of the documents, with words only and without weights; `rows` are ascending, in file order.
 
         This needs a fraction of the memory of all documents.
 
@@ -297,9 +297,8 @@ def _unpack_words(packed: PackedDocuments, rows: Ids) -> KeptDocuments:
     if "terms" in packed.arrays:
         vocabulary = _read_terms(packed, "", n_terms, _whole(about["bytes"]))
     if len(vocabulary) != n_terms or packed.predicts_grams:
-        documents = _unpack(
-            packed
-        )  # the file is damaged, which `documents` reports, or its counts are differences to predicted ones
+        # the file is damaged, which `_unpack` reports, or its counts are differences to predicted ones
+        documents = _unpack(packed)
         return KeptDocuments(documents.classes, documents.words, csr_array(documents.table[rows]), documents.Y[rows])
     df, order, steps = _read_frequencies(packed, "", (n_docs, n_terms), cells)
     gaps, counts = _plane_reader(packed, steps, cells, 0, n_docs), _plane_reader(packed, "counts", cells, 1, 2**31)

@@ -24,7 +24,7 @@ from unnaive.text.vocabulary import Vocabulary
 
 MERGED_AT_ONCE = 16  # runs merged in one step: memory is bounded by the largest of them, not by their number
 MULTIPLIER = 0x01000193  # the multiplier of FNV, a hash without a seed: every machine splits alike
-ARRAYS = ("terms", "df", "class_terms", "class_df")  # of a block, besides its bytes, sizes and classes
+ARRAYS = ("terms", "df", "class_terms", "class_df")  # other arrays of a block than bytes, sizes and classes
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,8 +75,8 @@ class WordVectors:
     def as_terms(self, rule: TokenRule) -> WordVectors:
         """The same vectors for the terms that a token rule makes of the words.
 
-        Of words that become one term, case folded or stemmed, the first gives its vector; what becomes no term or
-        several is left out.
+        If several words become one term, by case folding or stemming, the vector of the first is used. Words that
+        become no term or several terms are left out.
 
         >>> vectors = WordVectors.of(["Ball", "BALL", "a", "fair play"], np.eye(4))
         >>> vectors.as_terms(TokenRule()).words.terms

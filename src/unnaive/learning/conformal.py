@@ -234,7 +234,7 @@ def _threshold_together(ladders: Sequence[Ladder], confidence: float) -> float:
 
 
 def _read_ladder(n: Any, values: Any, most: int, *, whole: bool = False) -> Ladder:
-    """Read the ladder of n documents from the beginning of an array, or from all of it with `whole`; check its values."""
+    """Read and check the ladder of n documents at the beginning of an array, or in all of it with `whole`."""
     if not is_number(n) or not isinstance(n, int) or not 0 <= n < 2**53:
         raise ValueError("its held-out scores have sizes that do not fit its classes")
     size = min(n, most)

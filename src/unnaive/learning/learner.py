@@ -72,7 +72,7 @@ class Learner(Protocol):
     def adjust(
         self, scorer: Scorer, X: Sparse, Y: Sparse, *, sample_weight: Floats | None = None, gone: bool = False
     ) -> Scorer:
-        """The scorer after approximately learning, or forgetting, documents X with labels Y; most models raise an error."""
+        """The scorer after approximately learning or forgetting documents X with labels Y; an error for most models."""
 
 
 class HeldOutScores(NamedTuple):

@@ -2,8 +2,9 @@
 
 Models that learn from counts add and subtract sums. Models that learn from documents, or are tuned on held-out ones,
 keep their documents (data/kept_documents.py) and are trained again on the changed set. Either way the result equals a
-model trained on these documents, bit for bit: weights, selection, calibration, decision and held-out scores. Two options
-approximate instead: `keep_choice` trains a model that selects among candidates without a new selection, and
+model trained on these documents, bit for bit: weights, selection, calibration, decision and held-out scores.
+
+Two options approximate instead: `keep_choice` trains a model that selects among candidates without a new selection, and
 `approximate` adjusts its weights only for the documents that were added or removed.
 """
 

@@ -23,7 +23,7 @@ SHARE = 0.85
 
 @contextmanager
 def resident_pages_limited(limit: int | None, arrays: Sequence[Any] = ()) -> Iterator[None]:
-    """Keep this process near `limit` bytes inside the block, as far as its memory is in mapped files; None for no limit.
+    """Keep this process near `limit` bytes inside the block, as far as its memory is in mapped files; None: no limit.
 
     arrays  memory maps whose pages are dropped, in addition to those of `arrays_on_disk`
     """

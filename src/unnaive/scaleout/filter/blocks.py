@@ -104,9 +104,7 @@ def pack_bytes(data: bytes, packing: str) -> bytes:
     if not data or not packing:
         return data
     if packing == "gzip":
-        member = zlib.compressobj(
-            GZIP_LEVEL, zlib.DEFLATED, 31
-        )  # without a time stamp, so that equal content gives equal bytes
+        member = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, 31)  # no time stamp: equal content gives equal bytes
         return member.compress(data) + member.flush()
     import pyarrow
 

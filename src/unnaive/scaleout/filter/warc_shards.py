@@ -76,7 +76,7 @@ def _without_markup(text: str) -> str:
 
 
 def read_records(stream: IO[bytes], name: str, longest: int) -> Iterator[WarcRecord]:
-    """All records of a decompressed archive; an error for an invalid record, or one with over `longest` bytes of content."""
+    """All records of a decompressed archive; an error if one is invalid or has over `longest` bytes of content."""
     number = 0
     while True:
         head = _read_head(stream, f"record {number + 1} of {name}")
