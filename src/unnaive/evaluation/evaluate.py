@@ -127,7 +127,7 @@ def _evaluate_best(
     top = fitted.top_labels(documents, min(BEST, len(fitted.classes)))
     seconds = time.perf_counter() - started
     if top is None:
-        raise RuntimeError("a model that tells by its best classes, and does not")
+        raise RuntimeError("the model cannot find the best classes without scoring all")
     decisions = top.decisions()
     return Evaluation(
         name=name,
@@ -335,7 +335,7 @@ class Evaluation:
     def _top_surprise(self, rows: Ids, columns: Ids) -> Floats:
         """The confidence in these wrong decisions: p of a class assigned, 1 − p of one missed."""
         if self.top is None:
-            raise RuntimeError("an evaluation by all scores")
+            raise RuntimeError("this evaluation has the scores of all classes")
         cells, width = self.top.top, len(self.classes)
         key = cells.documents * width + cells.classes
         order = np.argsort(key)
@@ -351,7 +351,7 @@ class Evaluation:
         """The confidence in each decision, if it is wrong (n_docs, n_classes)."""
         sure = self.probabilities if self.probabilities is not None else self.scores
         if sure is None:
-            raise RuntimeError("an evaluation by the best classes")
+            raise RuntimeError("this evaluation has only the best classes")
         true = truth.toarray() != 0
         if self.exclusive:  # the lead of a wrong class over the true one; a missed class is the same mistake
             of_truth = np.where(true, sure, -np.inf).max(axis=1, keepdims=True)

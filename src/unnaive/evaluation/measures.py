@@ -211,7 +211,7 @@ def from_probabilities(function: Callable[[Any, Any], float]) -> Callable[[Measu
     return lambda evaluated: function(evaluated.Y, evaluated.probabilities)
 
 
-MEASURES: dict[str, Measure] = {one.name: one for one in all_measures()}
+MEASURES: dict[str, Measure] = {entry.name: entry for entry in all_measures()}
 
 AT_K = re.compile(r"(?:(micro|macro|weighted)-)?f1@([1-9]\d*)")
 BEST_K = re.compile(r"(precision|psp)@([1-9]\d{0,3})")

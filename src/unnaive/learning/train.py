@@ -208,7 +208,7 @@ def _learn(
 def _learn_in_passes(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback | None) -> FittedModel:
     """Train a model that passes over documents on a cluster; it keeps none of them."""
     if data.passes is None:
-        raise RuntimeError("documents that cannot be passed over")
+        raise RuntimeError("the training data does not support passes over its documents")
     named = data.counts()
     active = _active_terms(spec, named)
     vocabulary = named.vocabulary if active is None or named.vocabulary is None else named.vocabulary.take(active)
@@ -268,7 +268,7 @@ def tune_by_part(
         held = held[:, columns]
     top = scorer.top_scores(held, TOP)
     if top is None:
-        raise RuntimeError("a scorer that scores all classes")
+        raise RuntimeError("the scorer cannot find the best classes without scoring all")
     return replace(fitted, decision=tune_top(tuning, top, rows.targets.Y[aside]))
 
 

@@ -203,7 +203,7 @@ def _times(seconds: dict[int, float]) -> str:
     return ", ".join(f"×{n}: {1000 * value:.1f} ms" for n, value in seconds.items())
 
 
-ROBUST = tuple(one for one in CLASSIFIERS if one.label != "Rocchio")
+ROBUST = tuple(classifier for classifier in CLASSIFIERS if classifier.label != "Rocchio")
 CLAIM = "NB loses less than some other method (1 = yes)"
 
 

@@ -173,7 +173,7 @@ def group_bins(histogram: Any) -> tuple[Floats, Floats]:
 
 def _probability_ticks(edges: Floats) -> list[tuple[float, str]]:
     places = [(float(np.log(p / (1 - p))), p) for p in PROBABILITIES]
-    inside = [(place, format_odds(place)) for place, _ in places if edges[0] <= place <= edges[-1]]
+    inside = [(position, format_odds(position)) for position, _ in places if edges[0] <= position <= edges[-1]]
     return inside or [(float(edge), format_odds(float(edge))) for edge in (edges[0], edges[-1])]
 
 

@@ -142,7 +142,7 @@ def check_trainable(spec: TrainingSpec) -> None:
     if spec.decision in tuple(TUNINGS) or spec.calibration:
         what = "calibration" if spec.calibration else f"decision {spec.decision!r}"
         raise UnnaiveError(
-            f"the {what} is tuned on held-out documents in one place, which Spark training has not; train without it"
+            f"the {what} needs held-out documents on one machine, which Spark does not support; train without it"
         )
     if spec.class_weight is not None:
         raise UnnaiveError("class_weight makes fractions of counts, whose sums depend on the order; train without it")
