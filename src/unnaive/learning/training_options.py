@@ -39,10 +39,10 @@ class TrainingOptions(Settings):
         choices=("argmax", "untuned", "best", "scut", "rcut", "pcut"),
         more='None: the best class; for multilabel targets, "best" with at least 50 training documents, else '
         '"untuned". "scut" tunes a threshold for each class on held-out scores, "rcut" tunes one number of labels for '
-        'all texts, and "best" takes the better of the two on held-out scores. "pcut" assigns each class to the same share of '
-        'texts as in training. "untuned" assigns every class with odds above even (for the OR gate and cosines: '
-        "within a tenth of the best score); it is the default of the estimators on counts. After every update the "
-        "decision is tuned again on the documents of the model.",
+        'all texts, and "best" takes the better of the two on held-out scores. "pcut" assigns each class to the '
+        'same share of texts as in training. "untuned" assigns every class with odds above even (for the OR gate and '
+        "cosines: within a tenth of the best score); it is the default of the estimators on counts. After every update "
+        "the decision is tuned again on the documents of the model.",
     )
     calibrate: str | bool | None = setting(
         "Calibrate probabilities: temperature, platt, isotonic or none.",
