@@ -118,7 +118,7 @@ def stream_documents(
 class LearntHashes:
     """Hashes of texts by batch; those of unlabelled documents separately, until it is known whether they count.
 
-    memory  of the whole process, of which hashes take a small share; with more documents none are kept (`given_up`)
+    memory  memory limit of the process; if the hashes exceed a small share of it, none are kept (`given_up`)
     """
 
     def __init__(self, memory: int | None = None) -> None:

@@ -89,7 +89,7 @@ class BytesWriter:
         return len(part), pack_bytes(part, self.packing)
 
     def write(self, packed: tuple[int, bytes]) -> int:
-        """Write them."""
+        """Write the compressed content; returns its uncompressed size."""
         self.file.write(packed[1])
         return packed[0]
 

@@ -72,7 +72,7 @@ class LineWriter(BytesWriter):
     shard: LineShard
 
     def write(self, packed: tuple[int, bytes]) -> int:
-        """Write them."""
+        """Write the compressed content; returns its uncompressed size."""
         if self.shard.mark:
             self.file.write(BytesWriter.pack(self, self.shard.mark)[1])
             self.shard.mark = b""
@@ -91,7 +91,7 @@ class LineBlock:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """The size in bytes."""
         return len(self.data)
 
     def read(self) -> ReadTexts:

@@ -102,7 +102,7 @@ class RowBlock:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """The size in bytes."""
         return int(self.batch.nbytes)
 
     def read(self) -> ReadTexts:

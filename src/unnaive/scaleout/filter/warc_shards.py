@@ -158,7 +158,7 @@ class RecordWriter:
         return sum(map(len, part)), b"".join(pack_bytes(raw, self.packing) for raw in part)
 
     def write(self, packed: tuple[int, bytes]) -> int:
-        """Write them."""
+        """Write the compressed content; returns its uncompressed size."""
         self.file.write(packed[1])
         return packed[0]
 

@@ -30,7 +30,7 @@ from unnaive.text.vocabulary import Vocabulary
 
 DOCUMENTS_SCHEMA = "shard int, documents binary"
 SOLUTIONS_SCHEMA = "block int, shard int, columns binary, weights binary"
-TASKS = 8  # at most, per core: shards differ in duration
+TASKS = 8  # maximum number of tasks per core: shards differ in duration
 BIAS = -1  # the block number of the biases
 
 
