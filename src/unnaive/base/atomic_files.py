@@ -70,8 +70,8 @@ def remove_leftovers(target: Path) -> list[Path]:
     """Remove temporary files of `target` that killed writers left; files that a process has locked are kept."""
     ours = re.compile(re.escape(f".{target.name}.") + r"[0-9a-f]{8}\.tmp")
     with suppress(OSError):
-        found = [path for path in target.parent.iterdir() if ours.fullmatch(path.name)]
-        return [path for path in found if _remove_unheld(path)]
+        files = [path for path in target.parent.iterdir() if ours.fullmatch(path.name)]
+        return [path for path in files if _remove_unheld(path)]
     return []
 
 

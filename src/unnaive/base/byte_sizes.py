@@ -18,9 +18,9 @@ def parse_size(text: str | int) -> int:
     Traceback (most recent call last):
     unnaive.base.errors.UnnaiveError: bad size 'lots'; give a number of bytes with a unit, such as 5MB or 800kB
     """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?)(i?b)?\s*", str(text).lower())
-    unit = 1000 if found and found[3] == "b" else 1024
-    size = int(float(found[1]) * unit ** POWERS[found[2]]) if found else 0
+    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?)(i?b)?\s*", str(text).lower())
+    unit = 1000 if match and match[3] == "b" else 1024
+    size = int(float(match[1]) * unit ** POWERS[match[2]]) if match else 0
     if size < 1:
         raise UnnaiveError(f"bad size {text!r}; give a number of bytes with a unit, such as 5MB or 800kB")
     return size

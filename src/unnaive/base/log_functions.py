@@ -46,7 +46,7 @@ def softmax_rows(scores: Floats) -> Floats:
 
 
 def row_max(scores: Floats) -> Floats:
-    """The largest of each row (n_rows, 1); of few columns eight times as fast as numpy's own.
+    """The maximum of each row (n_rows, 1); with few columns, eight times as fast as numpy.
 
     >>> row_max(np.array([[1.0, 3.0], [2.0, -np.inf]])).tolist()
     [[3.0], [2.0]]

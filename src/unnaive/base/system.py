@@ -252,7 +252,7 @@ def return_small_blocks() -> None:
 
 
 def find_resident_bytes() -> int | None:
-    """Bytes of memory that this process has at the moment, pages of mapped files included; None if unknown."""
+    """The resident memory of this process in bytes, including pages of mapped files; None if unknown."""
     try:
         with Path("/proc/self/statm").open("rb") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -261,7 +261,7 @@ def find_resident_bytes() -> int | None:
 
 
 def drop_mapped_pages(file_map: Any) -> None:
-    """Take the pages of an `mmap` of a file out of this process's memory; they come back from the file when used."""
+    """Drop the pages of a file's `mmap` from the memory of this process; they are read again when used."""
     import mmap
 
     advice = getattr(mmap, "MADV_DONTNEED", None)

@@ -79,7 +79,7 @@ class Accumulator:
     rule, threads  the token rule, and the number of threads that apply it
     memory         the memory limit of the whole program, in bytes; None for no limit
     folder         where runs are written; needed with `memory` and for checkpoints
-    cost           what a model of the terms takes; `weight_bytes` more for every class and term, seen together or not
+    cost           memory of a model per term; `weight_bytes` are added for every pair of class and term, seen or not
 
     >>> counter = Accumulator(TokenRule())
     >>> counter.add(["good ball", "fair vote"], [("sport",), ("politics",)])
@@ -150,7 +150,7 @@ class Accumulator:
             self._start()  # free the sums first: writing the run needs memory too
             write_run(self._new_run(), counts, vocabulary)
             del counts, vocabulary
-            return_small_blocks()  # else the heap that they fragmented is kept beside the next table
+            return_small_blocks()  # otherwise the fragmented heap stays in memory beside the next table
         if len(self.runs) > MOST_RUNS:
             self._merge()
 

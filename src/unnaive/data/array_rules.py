@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from unnaive.base.types import Arrays
 from unnaive.data.arrays import PARTS, find_csr_problem
 
-LARGEST = 1e75  # of a weight: the product of four is still finite, and no training comes near it
+LARGEST = 1e75  # largest weight: the product of four is still finite, and training never reaches it
 LARGEST_IDF = 1e6  # 1 + log of a number of documents is far below it
 ABOVE_ZERO = 5e-324  # the smallest number above 0
 

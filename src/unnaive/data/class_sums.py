@@ -111,7 +111,7 @@ def _tables_by_counting(by_class: Sparse, X: Sparse, number: Any) -> tuple[Spars
 
 
 def _tables_at_once(by_class: Sparse, X: Sparse, number: Any) -> tuple[Sparse, Sparse]:
-    """The same in one array of all classes and terms, where that is small: a class at a time is mostly overhead."""
+    """The same in one array of all classes and terms, if it is small: class by class would be mostly overhead."""
     laid_out, rows = _in_order(by_class, X)
     sizes = np.diff(rows.indptr)
     labels = np.repeat(np.arange(by_class.shape[0]), np.diff(laid_out.indptr))
@@ -122,12 +122,12 @@ def _tables_at_once(by_class: Sparse, X: Sparse, number: Any) -> tuple[Sparse, S
     else:
         each = np.repeat(weight, sizes)
         sums, documents = np.bincount(cells, rows.data * each, shape), np.bincount(cells, each, shape)
-    found = np.flatnonzero(documents)
-    columns = (found % X.shape[1]).astype(X.indices.dtype)
-    indptr = np.searchsorted(found, np.arange(by_class.shape[0] + 1) * X.shape[1]).astype(X.indptr.dtype)
+    nonzero = np.flatnonzero(documents)
+    columns = (nonzero % X.shape[1]).astype(X.indices.dtype)
+    indptr = np.searchsorted(nonzero, np.arange(by_class.shape[0] + 1) * X.shape[1]).astype(X.indptr.dtype)
     kinds = number, weight.dtype
     return tuple(
-        csr_array((part[found].astype(kind), columns, indptr), shape=(by_class.shape[0], X.shape[1]))
+        csr_array((part[nonzero].astype(kind), columns, indptr), shape=(by_class.shape[0], X.shape[1]))
         for part, kind in zip((sums, documents), kinds, strict=True)
     )
 

@@ -97,7 +97,7 @@ def with_pairs(words: Vocabulary, table: Sparse, followers: Sparse) -> tuple[Voc
 
 
 def count_pairs(table: Sparse, followers: Sparse) -> int:
-    """How many different pairs `with_pairs` gives."""
+    """The number of distinct pairs that `with_pairs` returns."""
     return len(np.unique(_pair_keys(table, followers, table.shape[1])[1]))
 
 

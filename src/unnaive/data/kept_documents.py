@@ -96,7 +96,7 @@ class KeptDocuments:
 
     @property
     def n_terms(self) -> int:
-        """The number of columns of X, which is not made for it."""
+        """The number of columns of X, without computing X."""
         if self.words is None or "_joined" in self.__dict__:
             return int(self.X.shape[1])
         n_pairs = 0 if self.followers is None else count_pairs(self.table, self.followers)

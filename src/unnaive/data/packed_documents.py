@@ -36,7 +36,7 @@ INTEGERS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}  # by width i
 DEFLATED_AT_MOST = 1100  # maximum ratio of output to input: deflate reaches at most 1,032
 SIZES = ("documents", "cells", "codes", "terms", "all_terms", "bytes")
 PIECE = 1 << 22  # bytes deflated at a time
-CELLS_AT_ONCE = 1 << 22  # that are unpacked of a sample
+CELLS_AT_ONCE = 1 << 22  # cells unpacked at a time for a sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,9 +108,9 @@ class PackedDocuments:
         return documents
 
     def take_words(self, rows: Ids) -> KeptDocuments:
-        """Some of the documents by their words alone, without weights; `rows` are ascending, in the order of the file.
+        """A sample of the documents, with words only and without weights; `rows` are ascending, in file order.
 
-        Of a million documents, a sample takes a fraction of the memory that all would take.
+        This needs a fraction of the memory of all documents.
 
         >>> from unnaive.data.targets import read_targets
         >>> targets, terms = read_targets(["sport", "news", "sport"], 3), Vocabulary(["ball", "vote"])
@@ -290,28 +290,29 @@ def _unpack(packed: PackedDocuments) -> KeptDocuments:
 
 
 def _unpack_words(packed: PackedDocuments, rows: Ids) -> KeptDocuments:
-    """The words and labels of some documents; every number is checked, and a few terms at a time are unpacked."""
+    """The words and labels of some documents; every number is checked, and only a few terms are unpacked at a time."""
     about = packed.about
     n_docs, cells, n_terms = (_whole(about[name]) for name in ("documents", "cells", "terms"))
     Y, vocabulary = _read_labels(packed), packed.in_use
     if "terms" in packed.arrays:
         vocabulary = _read_terms(packed, "", n_terms, _whole(about["bytes"]))
     if len(vocabulary) != n_terms or packed.predicts_grams:
-        documents = _unpack(packed)  # damaged, which this says, or with counts that are differences to predicted ones
+        # the file is damaged, which `_unpack` reports, or its counts are differences to predicted ones
+        documents = _unpack(packed)
         return KeptDocuments(documents.classes, documents.words, csr_array(documents.table[rows]), documents.Y[rows])
     df, order, steps = _read_frequencies(packed, "", (n_docs, n_terms), cells)
     gaps, counts = _plane_reader(packed, steps, cells, 0, n_docs), _plane_reader(packed, "counts", cells, 1, 2**31)
-    place = np.full(n_docs, -1, np.int32)
-    place[rows] = np.arange(len(rows))
+    sample_row_of = np.full(n_docs, -1, np.int32)
+    sample_row_of[rows] = np.arange(len(rows))
     ends = np.concatenate([[0], np.cumsum(df)])
     cuts = np.unique([*np.searchsorted(ends, np.arange(0, cells, CELLS_AT_ONCE)), n_terms])
     parts: list[tuple[NDArray[Any], ...]] = [(np.zeros(0, np.int64),) * 3]
     for first, last in pairwise(cuts.tolist()):
         start, end = int(ends[first]), int(ends[last])
-        own = place[_find_rows(gaps(start, end), ends[first : last + 1] - start, n_docs)]
-        sampled = np.flatnonzero(own >= 0)
+        sample_rows = sample_row_of[_find_rows(gaps(start, end), ends[first : last + 1] - start, n_docs)]
+        sampled = np.flatnonzero(sample_rows >= 0)
         terms = np.repeat(np.arange(first, last), df[first:last])[sampled]
-        parts.append((counts(start, end)[sampled], own[sampled], terms if order is None else order[terms]))
+        parts.append((counts(start, end)[sampled], sample_rows[sampled], terms if order is None else order[terms]))
     values, places, columns = (np.concatenate(part) for part in zip(*parts, strict=True))
     table = csr_array((values, (places, columns)), shape=(len(rows), n_terms))
     return KeptDocuments(packed.classes, vocabulary, table, csr_array(Y[rows]))
@@ -345,7 +346,7 @@ def _read(packed: PackedDocuments, name: str, size: int, least: int, below: int)
 def _plane_reader(
     packed: PackedDocuments, name: str, size: int, least: int, below: int
 ) -> Callable[[int, int], NDArray[np.int64]]:
-    """A function that gives some of the numbers called `name`, from one place to another; they are checked then."""
+    """A function (start, end) that reads and checks part of the numbers called `name`."""
     width = packed.about["widths"][name]
     planes = _inflate(packed.arrays[name], size * width, name).reshape(width, size)
 
@@ -399,9 +400,9 @@ def _read_cells(packed: PackedDocuments, start: str, shape: tuple[int, int], cel
 def _read_frequencies(
     packed: PackedDocuments, start: str, shape: tuple[int, int], cells: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None, str]:
-    """How many documents have each term as the file has them, which terms these are, and the name of the gaps.
+    """The document frequencies in the order of the file, the terms in that order, and the name of the gaps.
 
-    An early file has its terms in the order of the vocabulary: None.
+    The order is None for an early file, whose terms are in the order of the vocabulary.
     """
     n_docs, n_terms = shape
     df = _read(packed, f"{start}df", n_terms, 1, n_docs + 1)
@@ -414,7 +415,7 @@ def _read_frequencies(
 
 
 def _find_rows(gaps: NDArray[np.int64], ends: NDArray[np.int64], n_docs: int) -> NDArray[np.int64]:
-    """The row of each cell, of terms whose cells end at `ends`: sums of gaps, restarted for each term."""
+    """The row of each cell: cumulative sums of gaps, restarted for each term; the cells of the terms end at `ends`."""
     starts = np.zeros(len(gaps), np.bool_)
     starts[ends[:-1]] = True
     if not bool(np.all(starts | (gaps > 0))):

@@ -152,10 +152,10 @@ def _sorted(hashes: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 def _missing(known: Counter[bytes], gone: list[bytes]) -> str:
     lost = []
-    for place, digest in enumerate(gone):
+    for position, digest in enumerate(gone):
         known[digest] -= 1
         if known[digest] < 0:
-            lost.append(place)
+            lost.append(position)
     first, verb = (f", the first at place {lost[0]},", "are") if len(lost) > 1 else ("", "is")
     return (
         f"{len(lost):,} of {count_noun(len(gone), 'document')}{first} {verb} not in the model's register: never "

@@ -23,7 +23,7 @@ MODEL_CELL_BYTES = 60  # per class and term seen together, likewise
 
 
 class TermCost(NamedTuple):
-    """What a model takes while it is made and written, in bytes: an upper estimate.
+    """An upper estimate of the memory of a model while it is built and written, in bytes.
 
     >>> TermCost().of(1_000_000, 9_000_000, 2_000_000) >> 20
     232
@@ -34,7 +34,7 @@ class TermCost(NamedTuple):
     cell: int = MODEL_CELL_BYTES
 
     def of(self, n_terms: Any, letters: Any, n_cells: Any) -> Any:
-        """Of so many terms, which have so many letters and were seen with so many classes together."""
+        """The bytes for this number of terms, their letters, and the pairs of class and term that were seen."""
         return self.term * n_terms + self.letter * letters + self.cell * n_cells
 
 

@@ -23,8 +23,8 @@ from unnaive.text.term_order import term_order
 from unnaive.text.vocabulary import Vocabulary
 
 MERGED_AT_ONCE = 16  # runs merged in one step: memory is bounded by the largest of them, not by their number
-MULTIPLIER = 0x01000193  # of FNV, a hash without a seed: every machine cuts alike
-ARRAYS = ("terms", "df", "class_terms", "class_df")  # of a block, besides its bytes, sizes and classes
+MULTIPLIER = 0x01000193  # the multiplier of FNV, a hash without a seed: every machine splits alike
+ARRAYS = ("terms", "df", "class_terms", "class_df")  # other arrays of a block than bytes, sizes and classes
 
 
 @dataclass(frozen=True, eq=False)

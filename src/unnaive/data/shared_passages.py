@@ -120,7 +120,7 @@ def find_shared_passages(X: Sparse, group: Ids, terms: Sequence[str] | Vocabular
 def find_copies(X: Sparse, group: Ids, terms: Sequence[str] | Vocabulary | None = None) -> SharedPassages:
     """Pairs of documents X (n_docs, n_terms) of the same `group` with the same words: the first and each later one.
 
-    However common the words are; short texts have no rare ones. Documents of fewer than COPY_TERMS are nobody's copies.
+    Common words count too, since short texts have no rare ones. Documents of fewer than COPY_TERMS are not copies.
 
     >>> X = csr_array([[1, 1, 1, 1, 1, 0], [2, 1, 1, 1, 1, 0], [0, 1, 0, 0, 0, 3]])
     >>> found = find_copies(X, np.array([0, 0, 0]))

@@ -1,7 +1,7 @@
-"""Soft labels: probabilities in the place of labels, such as a teacher's; a text is learnt once for each label.
+"""Soft labels: probabilities instead of labels, for instance of a teacher model; a text is learnt once for each label.
 
-Learning from a text with a label and a weight is what every model that takes weights does already, so nothing else
-needs to know of probabilities. Sums, ratios and losses are those of the expected labels.
+The probability becomes the sample weight, so every model that supports weights can learn from soft labels. Its sums,
+ratios and losses are the expected values over the labels.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from unnaive.base.types import Floats, Ids
 from unnaive.data.sample_weights import SMALLEST
 from unnaive.text.buffer import TextBuffer, as_texts
 
-REST = "not {}"  # the label that has what is left of the probability of a single one
+REST = "not {}"  # the opposite of a single label, with the remaining probability
 
 
 def soft_labels(texts: Any, probabilities: Mapping[str, Any]) -> tuple[Any, list[str], Floats]:
-    """(texts, labels, sample_weight) to fit a model on: each text once for each label that has any probability.
+    """Texts, labels and sample weights to fit a model on: each text once for each label with a probability above 0.
 
-    probabilities  of each label, a number from 0 to 1 for each text. What is left of a single label is that of its
-                   opposite: of "good" that of "not good"
+    probabilities  for each label, a number from 0 to 1 for each text. With a single label such as "good", the remaining
+                   probability goes to its opposite, "not good"
 
     >>> texts, labels, weight = soft_labels(["fine prose", "buy now"], {"good": [1.0, 0.25]})
     >>> texts, labels, weight.tolist()
@@ -40,9 +40,9 @@ def soft_labels(texts: Any, probabilities: Mapping[str, Any]) -> tuple[Any, list
 def expand_probabilities(
     probabilities: Mapping[str, Any], n_docs: int, first: int = 0
 ) -> tuple[Ids, list[str], Floats]:  # fmt: skip
-    """(row, label, weight) of every text and label with a probability above 0, text by text.
+    """Row, label and weight of every pair of text and label with a probability above 0, text by text.
 
-    `first` is the number of rows before these, which an error counts with them.
+    `first` is the number of rows before these; it is added to the row numbers in errors.
     """
     if not probabilities:
         raise BadData("there are no probabilities of any label; give some for at least one")
@@ -57,16 +57,18 @@ def expand_probabilities(
 
 
 def _check_probabilities(values: Sequence[Any] | NDArray[Any], label: str, n_docs: int, first: int) -> Floats:
-    """Probabilities as numbers (n_docs,); an error that names the first that is none."""
-    found = np.empty(len(values))
+    """Probabilities as floats (n_docs,); an error names the first invalid value."""
+    probabilities = np.empty(len(values))
     for row, value in enumerate(values):
         try:
-            found[row] = float(value)
+            probabilities[row] = float(value)
         except (TypeError, ValueError):
-            found[row] = np.nan
-        if not 0 <= found[row] <= 1:
+            probabilities[row] = np.nan
+        if not 0 <= probabilities[row] <= 1:
             number = first + row + 1
             raise BadData(f"the probability of {label!r} in row {number} is {value!r}; give a number from 0 to 1")
-    if len(found) != n_docs:
-        raise BadData(f"{n_docs} texts came with {len(found)} probabilities of {label!r}; give one for each text")
-    return found
+    if len(probabilities) != n_docs:
+        raise BadData(
+            f"{n_docs} texts came with {len(probabilities)} probabilities of {label!r}; give one for each text"
+        )
+    return probabilities

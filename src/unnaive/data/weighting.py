@@ -36,7 +36,7 @@ NORMS: dict[str, Callable[[NDArray[Any], NDArray[Any]], NDArray[np.float64]]] = 
 
 
 def _row_sums(values: NDArray[Any], indptr: NDArray[Any]) -> NDArray[np.float64]:
-    """Sums of the rows of a CSR matrix, to the bit as SciPy's, without making the matrix.
+    """Row sums of a CSR matrix, bit for bit as in SciPy, without creating the matrix.
 
     >>> _row_sums(np.array([3.0, 1.0, 2.0]), np.array([0, 2, 2, 3]))
     array([4., 0., 2.])

@@ -1,4 +1,4 @@
-"""WordVectors: words with a vector each, in 8 bits. They are fixed, so what is learnt over them can be unlearnt."""
+"""WordVectors: words with 8-bit vectors. They are fixed, so models that use them can forget documents exactly."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from unnaive.text.counting import TextCounter
 from unnaive.text.token_rule import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
-KEPT_WORDS = 100_000  # of a file: those that come first, which in all usual files are the most frequent ones
+KEPT_WORDS = 100_000  # words read from a file: the first ones, which are usually the most frequent
 LARGEST_CODE = 127
 
 
 @dataclass(frozen=True, eq=False)
 class WordVectors:
-    """Words, the most frequent first, and their vectors as whole numbers of 8 bits.
+    """Words, the most frequent first, and their vectors as 8-bit integers.
 
     Lengths are not kept: the vector of a word is `codes` (n_words, n_dims) divided by its length. Nothing here depends
-    on training documents, so that a model over these vectors is updated and forgets exactly.
+    on training documents, so updates and forgetting stay exact for a model with these vectors.
 
     >>> vectors = WordVectors.of(["ball", "vote", "goal"], [[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]])
     >>> vectors, vectors.units.round(2).tolist()
@@ -40,7 +40,7 @@ class WordVectors:
     def of(cls, words: Sequence[str], vectors: ArrayLike, *, limit: int | None = KEPT_WORDS) -> Self:
         """The first words, at most `limit`, with their `vectors` (n_words, n_dims).
 
-        A word that comes again, or whose vector is zero, is left out.
+        Repeated words, and words with a zero vector, are left out.
         """
         table = np.asarray(vectors)
         if table.ndim != 2 or len(table) != len(words) or table.dtype.kind not in "fiu":
@@ -67,16 +67,16 @@ class WordVectors:
 
     @lazy_property
     def units(self) -> Singles:
-        """The vectors, of length 1 (n_words, n_dims)."""
+        """The vectors, normalised to length 1 (n_words, n_dims)."""
         table = self.codes.astype(np.float32)
         table /= np.sqrt(np.einsum("wd,wd->w", table, table))[:, None]
         return table
 
     def as_terms(self, rule: TokenRule) -> WordVectors:
-        """The same over the terms that a token rule makes of the words.
+        """The same vectors for the terms that a token rule makes of the words.
 
-        Of words that become one term, case folded or stemmed, the first gives its vector; what becomes no term or
-        several is left out.
+        If several words become one term, by case folding or stemming, the vector of the first is used. Words that
+        become no term or several terms are left out.
 
         >>> vectors = WordVectors.of(["Ball", "BALL", "a", "fair play"], np.eye(4))
         >>> vectors.as_terms(TokenRule()).words.terms
@@ -131,7 +131,7 @@ class WordVectors:
         return self  # a value: copies of a classifier share it
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: the fields."""
+        """The fields, which are all that is pickled."""
         return {"words": self.words, "codes": self.codes}
 
 
@@ -139,9 +139,10 @@ class WordVectors:
 class TermVectors:
     """Vectors of length 1 of some of the columns of a matrix of counts.
 
-    columns  ascending (n_columns,)        units  (n_columns, n_dims)
-    rank     the place of the word among all words with vectors, 1 for the most frequent one (n_columns,)
-    n_ranks  how many words have vectors
+    columns  the columns, ascending (n_columns,)
+    units    their vectors (n_columns, n_dims)
+    rank     the frequency rank of the word among all words with vectors, from 1 (n_columns,)
+    n_ranks  the number of words with vectors
     """
 
     columns: Ids

@@ -1,4 +1,4 @@
-"""Abstention and coverage: the gain from rejecting uncertain documents, and whether prediction sets keep their promise.
+"""Abstention and coverage: the gain from rejecting uncertain documents, and the coverage of prediction sets.
 
 `risk_coverage` gives accuracy as a function of the share of documents labelled, most certain first; `choose_threshold`
 finds a probability that guarantees an accuracy on new documents; `set_coverage` measures how often conformal sets

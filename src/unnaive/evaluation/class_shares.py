@@ -73,7 +73,7 @@ def class_shares(
         return ()
     scores, new_scores, weights = _fold_scores(old, learnt, n_learnt, new, seed)
     slope, bias = fit_slope_and_bias(scores, learnt, n_learnt)
-    p_old, p_new = (np.exp(log_softmax(slope * one + bias)) for one in (scores, new_scores))
+    p_old, p_new = (np.exp(log_softmax(slope * part + bias)) for part in (scores, new_scores))
     estimate = estimate_shares(p_old, learnt, p_new, shown, weights)
     p_values = change_p(p_old, p_new, shown, weights)
     tested = len(names) - (names[-1] not in classes)

@@ -98,7 +98,7 @@ def pair_matrix(tests: Sequence[PairwiseTest]) -> str:
     cells = {
         (test.first, test.second): pair_cell(test, p) for test, p in zip(tests, holm(p_values), strict=True)
     }  # fmt: skip
-    rows = [(escape(one), *(cells.get((one, other), "") for other in names[1:])) for one in names[:-1]]
+    rows = [(escape(name), *(cells.get((name, other), "") for other in names[1:])) for name in names[:-1]]
     return html.table(("", *map(escape, names[1:])), rows, label="Every pair of models")
 
 
@@ -129,10 +129,10 @@ def result_table(grid: Grid) -> str:
 
 def difference_table(records: Sequence[Record], against: str | None = None) -> str:
     """Every model against the first, or `against`, by the first measure."""
-    found = pairwise_tests(records, against=against) if records else []
-    if not found:
+    tests = pairwise_tests(records, against=against) if records else []
+    if not tests:
         return ""
-    where = place_names(test.place for test in found)
+    where = place_names(test.place for test in tests)
     rows = [
         (
             escape(test.first),
@@ -144,10 +144,10 @@ def difference_table(records: Sequence[Record], against: str | None = None) -> s
             "–" if test.documents is None else f"{test.documents.p:.2g}",
             escape(test.verdict),
         )
-        for test in found
+        for test in tests
     ]
     note = (
-        f"Against {escape(found[0].second)}, by {escape(found[0].measure)}, on the same splits. "
+        f"Against {escape(tests[0].second)}, by {escape(tests[0].measure)}, on the same splits. "
         "The plain paired test assumes independent splits, which they are not; the verdict uses the corrected "
         f"resampled test (Nadeau and Bengio) at level .05, from {FEWEST_SPLITS} splits on. McNemar's exact test is "
         "on documents, whether all labels of each are right; it tests whether these trained models differ, not whether "
@@ -163,16 +163,16 @@ def record_curves(records: Sequence[Record]) -> str:
     """Learning and vocabulary curves of every measure, if the records have them."""
     drawn = []
     for measure in dict.fromkeys(record.measure for record in records):
-        for kind, found, x, logarithmic in (
+        for kind, curves, x, logarithmic in (
             ("training size", learning_curves(records, measure), "training documents, % of all", False),
             ("vocabulary", vocabulary_curves(records, measure), "terms, best by information gain (log scale)", True),
         ):
-            if found:
-                ends = ", ".join(f"{curve.name} {curve.mean[0]:.3f} to {curve.mean[-1]:.3f}" for curve in found)
+            if curves:
+                ends = ", ".join(f"{curve.name} {curve.mean[0]:.3f} to {curve.mean[-1]:.3f}" for curve in curves)
                 drawn.append(
                     html.figure(
                         plots.curves_figure,
-                        found,
+                        curves,
                         title=f"{measure} by {kind}",
                         x=x,
                         y=measure,

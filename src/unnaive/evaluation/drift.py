@@ -84,8 +84,8 @@ def fisher_p(n_old: int, n_new: int, before: Ids, after: Ids) -> Floats:
     from scipy.stats import hypergeom
 
     width = int(np.max(after, initial=0)) + 1
-    pairs, place = np.unique(np.asarray(before, np.int64) * width + after, return_inverse=True)
+    pairs, pair_of = np.unique(np.asarray(before, np.int64) * width + after, return_inverse=True)
     old, new = np.divmod(pairs, width)
     low = hypergeom.cdf(new, n_old + n_new, old + new, n_new)
     high = hypergeom.sf(new - 1, n_old + n_new, old + new, n_new)
-    return np.asarray(np.fmin(1.0, 2 * np.fmin(low, high))[place])
+    return np.asarray(np.fmin(1.0, 2 * np.fmin(low, high))[pair_of])

@@ -122,13 +122,13 @@ def evaluate(
 def _evaluate_best(
     fitted: FittedModel, documents: Any, Y: Sparse, unknown: tuple[str, ...], *, name: str, ids: Sequence[str] | None
 ) -> Evaluation:
-    """The same by the best classes of each document, where the scores of all classes would be too many to hold."""
+    """Evaluate by the best classes of each document only, if the scores of all classes do not fit in memory."""
     started = time.perf_counter()
     top = fitted.top_labels(documents, min(BEST, len(fitted.classes)))
     seconds = time.perf_counter() - started
     if top is None:
-        raise RuntimeError("a model that tells by its best classes, and does not")
-    given = top.decisions()
+        raise RuntimeError("the model cannot find the best classes without scoring all")
+    decisions = top.decisions()
     return Evaluation(
         name=name,
         fitted=fitted,
@@ -138,7 +138,7 @@ def _evaluate_best(
         unknown=unknown,
         Y=Y,
         scores=None,
-        predictions=csr_array((given.data, given.indices, given.indptr), shape=Y.shape),
+        predictions=csr_array((decisions.data, decisions.indices, decisions.indptr), shape=Y.shape),
         probabilities=None,
         uncalibrated=None,
         seconds=seconds,
@@ -256,9 +256,9 @@ class Evaluation:
             return []
         pairs = confusion(self.Y, self.predictions).tocoo()
         off = np.flatnonzero((pairs.row != pairs.col) & (pairs.data > 0))
-        true, given, n = pairs.row[off], pairs.col[off], pairs.data[off]
-        order = np.lexsort((given, true, -n))[:limit]
-        return [(self.classes[true[at]], self.classes[given[at]], int(n[at])) for at in order]
+        true, predicted, n = pairs.row[off], pairs.col[off], pairs.data[off]
+        order = np.lexsort((predicted, true, -n))[:limit]
+        return [(self.classes[true[at]], self.classes[predicted[at]], int(n[at])) for at in order]
 
     def rankings(self, limit: int = 4) -> list[PrecisionRecallCurve]:
         """Precision and recall pooled over all decisions, and of the largest classes; none without all scores."""
@@ -322,8 +322,8 @@ class Evaluation:
 
     def mistakes(self, limit: int = 10) -> list[Mistake]:
         """The mistakes with the highest confidence, one for each document."""
-        truth, given = indicator_matrix(self.Y), indicator_matrix(self.predictions)
-        off = csr_array(abs(truth - given))
+        truth, predicted = indicator_matrix(self.Y), indicator_matrix(self.predictions)
+        off = csr_array(abs(truth - predicted))
         off.eliminate_zeros()
         rows, columns = off.nonzero()
         surprise = self._surprise(truth)[rows, columns] if self.top is None else self._top_surprise(rows, columns)
@@ -335,7 +335,7 @@ class Evaluation:
     def _top_surprise(self, rows: Ids, columns: Ids) -> Floats:
         """The confidence in these wrong decisions: p of a class assigned, 1 − p of one missed."""
         if self.top is None:
-            raise RuntimeError("an evaluation by all scores")
+            raise RuntimeError("this evaluation has the scores of all classes")
         cells, width = self.top.top, len(self.classes)
         key = cells.documents * width + cells.classes
         order = np.argsort(key)
@@ -351,7 +351,7 @@ class Evaluation:
         """The confidence in each decision, if it is wrong (n_docs, n_classes)."""
         sure = self.probabilities if self.probabilities is not None else self.scores
         if sure is None:
-            raise RuntimeError("an evaluation by the best classes")
+            raise RuntimeError("this evaluation has only the best classes")
         true = truth.toarray() != 0
         if self.exclusive:  # the lead of a wrong class over the true one; a missed class is the same mistake
             of_truth = np.where(true, sure, -np.inf).max(axis=1, keepdims=True)

@@ -107,7 +107,7 @@ def class_table(found: Evaluation) -> str:
 
 def confusion_section(found: Evaluation) -> str:
     """The confusion matrix of single-label data, if it is not too large, and the most confused pairs."""
-    pairs = [(escape(true), escape(given), f"{n:,}") for true, given, n in found.confused_pairs()]
+    pairs = [(escape(true), escape(predicted), f"{n:,}") for true, predicted, n in found.confused_pairs()]
     if not found.exclusive:
         note = "Documents are multilabel, so there is no confusion matrix; missed and wrong decisions by class:"
         tally = found.tally
@@ -135,10 +135,12 @@ def confusion_matrix(found: Evaluation) -> str:
     rows = []
     for i, name in enumerate(found.classes):
         cells = [escape(name)]
-        for j, given in enumerate(found.classes):
+        for j, predicted in enumerate(found.classes):
             n = int(found.confusion[i, j])
             share = n / max(int(sums[i]), 1)
-            words = escape(f"{n} of {count_noun(int(sums[i]), 'document')} of {name} predicted as {given}", quote=True)
+            words = escape(
+                f"{n} of {count_noun(int(sums[i]), 'document')} of {name} predicted as {predicted}", quote=True
+            )
             kind = ' class="right"' if i == j else ""
             cells.append(
                 f'<td{kind} title="{words}" style="background:rgba(var(--shade),{0.6 * share:.2f})">{n or ""}</td>'
@@ -209,7 +211,7 @@ def curve_figures(found: Evaluation) -> str:
     rankings = found.rankings()
     if not rankings:
         return ""
-    points = ", ".join(f"{one.name} {one.breakeven:.3f}" for one in rankings)
+    points = ", ".join(f"{ranking.name} {ranking.breakeven:.3f}" for ranking in rankings)
     drawn = [
         html.figure(
             plots.precision_recall_figure,
@@ -221,7 +223,7 @@ def curve_figures(found: Evaluation) -> str:
     ]
     reliability = found.calibration()
     if reliability:
-        errors = ", ".join(f"{name} {one.error:.3f}" for name, one in reliability.items())
+        errors = ", ".join(f"{name} {curve.error:.3f}" for name, curve in reliability.items())
         drawn.append(
             html.figure(
                 plots.calibration_figure,
@@ -267,7 +269,7 @@ def abstention_section(found: Evaluation) -> str:
         note = (
             "Sets that should contain the right label for 90 % of documents like the training documents (unnaive "
             "predict --confidence 0.9). A much lower coverage means that these documents differ from those of "
-            "training. " + " ".join(f"{one[0].upper()}{one[1:]}." for one in coverage_notes(found))
+            "training. " + " ".join(f"{note[0].upper()}{note[1:]}." for note in coverage_notes(found))
         )
         tables += "<h3>Sets of labels</h3>" + html.page_note(escape(note))
         tables += html.table(COVERAGE, sets, label="Coverage of sets of labels")
@@ -278,7 +280,7 @@ def term_lists(evaluation: Evaluation, limit: int) -> str:
     """The strongest terms of each class, with bars; empty for models without such terms."""
     if len(evaluation.classes) > LARGEST_DRAWN:
         return ""
-    lists = [_term_list(label, found) for label, found in evaluation.top_terms(limit).items() if found]
+    lists = [_term_list(label, terms) for label, terms in evaluation.top_terms(limit).items() if terms]
     if not lists:
         return ""
     note = html.page_note("Contribution of one occurrence to the score of the class, most informative first.")
@@ -311,8 +313,8 @@ def mistake_article(found: Evaluation, mistake: Mistake, why: Explanation | None
     sure = f"{100 * mistake.confidence:.1f} % sure" if found.fitted.probabilistic else "by its score"
     verdict = f"missed {mistake.wrong}" if mistake.missed else f"given {mistake.wrong}"
     true = ", ".join(mistake.true) or "no class"
-    given = ", ".join(mistake.given) or "no class"
+    predicted = ", ".join(mistake.given) or "no class"
     head = f"<h3>{escape(verdict)}, {escape(sure)}; true: {escape(true)}</h3>"
-    about = f'<p class="faint">{escape(name)}; predicted {escape(given)}</p>'
+    about = f'<p class="faint">{escape(name)}; predicted {escape(predicted)}</p>'
     text = mark_evidence(why) if why is not None else escape(found.text(mistake.row)[:TEXT_SHOWN])
     return f'<article>{head}{about}<p class="text">{text}</p></article>'

@@ -180,10 +180,10 @@ def _key(runner: TrialRunner, trial: Trial) -> RecordKey:
 
 
 def _by_trial(records: Iterator[Record]) -> dict[RecordKey, dict[str, Record]]:
-    found: dict[RecordKey, dict[str, Record]] = {}
+    by_trial: dict[RecordKey, dict[str, Record]] = {}
     for record in records:
-        found.setdefault(record.trial, {})[record.measure] = record
-    return found
+        by_trial.setdefault(record.trial, {})[record.measure] = record
+    return by_trial
 
 
 def _run_trials(runner: TrialRunner, trials: list[Trial], jobs: int) -> Iterator[tuple[Trial, list[Record]]]:

@@ -35,7 +35,11 @@ class Grid:
 
     def is_best(self, name: str, place: GridPoint) -> bool:
         """Whether no contender has a better mean there; in a tie all are best."""
-        means = {who: one.mean for (who, where), one in self.cells.items() if where == place and one.mean is not None}
+        means = {
+            who: summary.mean
+            for (who, where), summary in self.cells.items()
+            if where == place and summary.mean is not None
+        }
         pick = max if find_measure(self.measure).larger_is_better else min
         return name in means and means[name] == pick(means.values())
 
@@ -77,7 +81,7 @@ def make_grids(records: Iterable[Record]) -> list[Grid]:
     by_measure: dict[str, list[Summary]] = {}
     for summary in summarise(records):
         by_measure.setdefault(summary.measure, []).append(summary)
-    return [Grid.of(found) for found in by_measure.values()]
+    return [Grid.of(group) for group in by_measure.values()]
 
 
 def place_names(places: Iterable[GridPoint]) -> dict[GridPoint, str]:

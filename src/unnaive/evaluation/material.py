@@ -34,7 +34,7 @@ class Material:
     classes     the names of the classes; None for 0, 1, …
     rule, texts the token rule and the texts, for models with another token rule; None without texts
     seconds     processor seconds for counting the texts
-    vectors     of words, for models that have a view of them
+    vectors     word vectors, for models that use them
     """
 
     name: str

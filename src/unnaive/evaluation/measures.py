@@ -208,10 +208,10 @@ def area_under_risk(given: MeasureInput) -> float:
 
 def from_probabilities(function: Callable[[Any, Any], float]) -> Callable[[MeasureInput], float]:
     """Adapt a function of Y and probabilities to the MeasureInput."""
-    return lambda given: function(given.Y, given.probabilities)
+    return lambda evaluated: function(evaluated.Y, evaluated.probabilities)
 
 
-MEASURES: dict[str, Measure] = {one.name: one for one in all_measures()}
+MEASURES: dict[str, Measure] = {entry.name: entry for entry in all_measures()}
 
 AT_K = re.compile(r"(?:(micro|macro|weighted)-)?f1@([1-9]\d*)")
 BEST_K = re.compile(r"(precision|psp)@([1-9]\d{0,3})")

@@ -89,7 +89,7 @@ def as_markdown(evaluation: Evaluation) -> str:
     measures = _markdown(("measure", "value"), [(name, f"{value:.4f}") for name, value in evaluation.measures.items()])
     rows = [(name, *(f"{x:.4f}" for x in values), f"{size}") for name, *values, size in class_rows(evaluation)]
     classes = _markdown(("class", "precision", "recall", "F1", "documents"), rows)
-    pairs = [(true, given, str(n)) for true, given, n in evaluation.confused_pairs()]
+    pairs = [(true, predicted, str(n)) for true, predicted, n in evaluation.confused_pairs()]
     drift = evaluation.drift.sentence() if evaluation.drift is not None else ""
     note = f"Note: {drift}." if drift else ""
     tables = [note, measures, classes, _markdown(("true", "given", "documents"), pairs) if pairs else ""]
@@ -188,9 +188,11 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
         ],
         "calibration": {name: curve.to_dict() for name, curve in evaluation.calibration().items()},
         "abstention": [asdict(choice) for choice in abstention_choices(evaluation)],
-        "sets": [asdict(one) for one in evaluation.coverage()],
+        "sets": [asdict(coverage) for coverage in evaluation.coverage()],
         "sets_promise": coverage_notes(evaluation),
-        "confused": [{"true": true, "given": given, "documents": n} for true, given, n in evaluation.confused_pairs()],
+        "confused": [
+            {"true": true, "given": predicted, "documents": n} for true, predicted, n in evaluation.confused_pairs()
+        ],
         "confusion": confusion_table(evaluation),
     }
 

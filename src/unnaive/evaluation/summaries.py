@@ -78,7 +78,7 @@ def _summary(key: tuple[str, float | None, int | None, str], group: Sequence[Rec
     values = [record.value for record in group if record.value is not None]
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
     mean = float(np.mean(values)) if values else None
-    columns = ((one.seconds, one.n_terms, one.train_seconds, one.n_bytes) for one in group)
+    columns = ((record.seconds, record.n_terms, record.train_seconds, record.n_bytes) for record in group)
     seconds, terms, train_seconds, n_bytes = np.mean(list(columns), axis=0).tolist()
     half_width = _half_width(group, spread, len(values))
     return Summary(*key, mean, spread, len(values), seconds, terms, half_width, train_seconds, n_bytes)
@@ -153,11 +153,11 @@ def every_pair(records: Sequence[Record], *, measure: str | None = None) -> list
     by = measure if measure is not None else records[0].measure
     sign = 1 if find_measure(by).larger_is_better else -1
     means: dict[str, list[float]] = {}
-    for one in summarise(records):
-        if one.measure == by and one.mean is not None:
-            means.setdefault(one.contender, []).append(sign * one.mean)
+    for summary in summarise(records):
+        if summary.measure == by and summary.mean is not None:
+            means.setdefault(summary.contender, []).append(sign * summary.mean)
     ranked = sorted(means, key=lambda name: -float(np.mean(means[name])))
-    pairs = [(first, second) for place, first in enumerate(ranked) for second in ranked[place + 1 :]]
+    pairs = [(first, second) for rank, first in enumerate(ranked) for second in ranked[rank + 1 :]]
     return _tests_of(records, pairs, measure)
 
 
@@ -165,8 +165,8 @@ def _tests_of(records: Sequence[Record], pairs: list[tuple[str, str]], measure: 
     by = measure if measure is not None else records[0].measure
     chosen = [record for record in records if record.measure == by]
     places = dict.fromkeys((record.train_size, record.terms) for record in chosen)
-    found = [_pairwise_test(chosen, first, second, by, place) for place in places for first, second in pairs]
-    return [one for one in found if one is not None]
+    tests = [_pairwise_test(chosen, first, second, by, place) for place in places for first, second in pairs]
+    return [test for test in tests if test is not None]
 
 
 def _pairwise_test(
@@ -200,9 +200,12 @@ def _test_documents(mine: Sequence[Record], theirs: Sequence[Record]) -> Test | 
     """
     if mine[0].protocol == "random":
         mine, theirs = mine[:1], theirs[:1]
-    if not all(one.right and two.right and one.n_test == two.n_test for one, two in zip(mine, theirs, strict=True)):
+    if not all(
+        first.right and second.right and first.n_test == second.n_test
+        for first, second in zip(mine, theirs, strict=True)
+    ):
         return None
-    flags = [np.concatenate([one.right_documents() for one in side]) for side in (mine, theirs)]
+    flags = [np.concatenate([record.right_documents() for record in side]) for side in (mine, theirs)]
     return mcnemar(*flags)
 
 
@@ -218,25 +221,27 @@ class MeasureCurve:
 
 def learning_curves(records: Sequence[Record], measure: str) -> list[MeasureCurve]:
     """Curves by training size in %, one for each contender, with the largest vocabulary."""
-    return _curves(records, measure, lambda one: one.train_size, lambda one: one.terms)
+    return _curves(records, measure, lambda summary: summary.train_size, lambda summary: summary.terms)
 
 
 def vocabulary_curves(records: Sequence[Record], measure: str) -> list[MeasureCurve]:
     """Curves by number of terms, one for each contender, at the largest training size; all terms are the last point."""
-    return _curves(records, measure, lambda one: one.terms or one.n_terms or None, lambda one: one.train_size)
+    return _curves(
+        records, measure, lambda summary: summary.terms or summary.n_terms or None, lambda summary: summary.train_size
+    )
 
 
 def _curves(
     records: Sequence[Record], measure: str, along: Callable[[Summary], float | None], other: Callable[[Summary], Any]
 ) -> list[MeasureCurve]:
-    found = [one for one in summarise(records) if one.measure == measure and one.mean is not None]
-    fixed = {other(one) for one in found}
+    summaries = [summary for summary in summarise(records) if summary.measure == measure and summary.mean is not None]
+    fixed = {other(summary) for summary in summaries}
     keep = None if None in fixed else max(fixed, default=None)
     points: dict[str, list[tuple[float, float, float]]] = {}
-    for one in found:
-        x = along(one)
-        if x is not None and other(one) == keep and one.mean is not None:
-            points.setdefault(one.contender, []).append((float(x), one.mean, one.spread))
+    for summary in summaries:
+        x = along(summary)
+        if x is not None and other(summary) == keep and summary.mean is not None:
+            points.setdefault(summary.contender, []).append((float(x), summary.mean, summary.spread))
     curves = []
     for name, values in points.items():
         values.sort()

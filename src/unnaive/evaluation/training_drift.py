@@ -104,7 +104,7 @@ def _against_documents(
 
 
 def _take_words(kept: KeptDocuments | PackedDocuments, rows: Ids) -> tuple[Vocabulary | None, Sparse, Sparse]:
-    """Vocabulary, counts and labels of a sample of the kept documents, which alone is unpacked where it is one."""
+    """Vocabulary, counts and labels of a sample of the kept documents; only the sample is unpacked."""
     if isinstance(kept, PackedDocuments) and len(rows) < kept.n_docs:
         kept, rows = kept.take_words(rows), np.arange(len(rows))
     elif isinstance(kept, PackedDocuments):

@@ -113,8 +113,8 @@ class ExperimentPlan:
     def __post_init__(self) -> None:
         for name in self.measures:
             find_measure(name)
-        for what, given in (("models to compare", self.contenders), ("measures", self.measures)):
-            if not given:
+        for what, values in (("models to compare", self.contenders), ("measures", self.measures)):
+            if not values:
                 raise BadData(f"there are no {what}; name at least one")
         if self.folds is not None and self.train_sizes:
             raise BadData("a plan cannot have both folds and training sizes; give one of them")
@@ -364,5 +364,5 @@ def _take_known_columns(X: Sparse, columns: Ids) -> Sparse:
     if not len(columns) or int(columns.min()) >= 0:
         return X[:, columns]
     known = np.flatnonzero(columns >= 0)
-    found = X[:, columns[known]].tocoo()
-    return csr_array((found.data, (found.row, known[found.col])), shape=(X.shape[0], len(columns)))
+    cells = X[:, columns[known]].tocoo()
+    return csr_array((cells.data, (cells.row, known[cells.col])), shape=(X.shape[0], len(columns)))

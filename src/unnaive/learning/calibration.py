@@ -245,12 +245,12 @@ def calibration_from_dict(stored: Any) -> Calibration:
     try:
         # files before Platt and isotonic calibration have no kind
         kind = choose(list(KINDS), stored.get("kind", "temperature"), "calibration")
-        found: Calibration = KINDS[kind].from_dict(stored)
+        calibration: Calibration = KINDS[kind].from_dict(stored)
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as problem:
         if isinstance(problem, BadModel):
             raise
         raise BadModel(f"the calibration in this model is damaged ({problem}); train it again") from problem
-    return found
+    return calibration
 
 
 def class_log_odds(link: str, scores: Floats) -> Floats:

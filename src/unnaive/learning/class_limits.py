@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MOST_NUMBERS = 1 << 30  # numbers in memory at once for all classes: 8 GB
 MOST_STEPS = 10**12  # for all classes, about a nanosecond each: a quarter of an hour or more
-MANY_CLASSES = 10_000  # up to here training may take any time
+MANY_CLASSES = 10_000  # up to this number of classes, training may take any time
 INSTEAD = ("label-tree", "multinomial")  # models whose memory and work follow the stored documents
 
 

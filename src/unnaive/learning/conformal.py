@@ -145,7 +145,7 @@ class ConformalScores:
         """The maximum nonconformity in a set."""
         if self.several is None:
             return self.overall.threshold(confidence, MOST)
-        enough = [one.threshold(confidence, MOST) for one in (self.overall, self.several)]
+        enough = [ladder.threshold(confidence, MOST) for ladder in (self.overall, self.several)]
         finite = [limit for limit in enough if np.isfinite(limit)]
         return max(finite) if finite else float("inf")
 
@@ -154,7 +154,7 @@ class ConformalScores:
         return self.several is not None and bool(np.isfinite(self.several.threshold(confidence, MOST)))
 
     def _limits_by_class(self, confidence: float) -> Floats:
-        limits = np.array([one.threshold(confidence, MOST_BY_CLASS) for one in self.by_class])
+        limits = np.array([ladder.threshold(confidence, MOST_BY_CLASS) for ladder in self.by_class])
         pooled = self.pooled_classes(confidence)
         if len(pooled):
             limits[pooled] = _threshold_together([self.by_class[c] for c in pooled.tolist()], confidence)
@@ -171,7 +171,7 @@ class ConformalScores:
         >>> ConformalScores(one, (one, few, few)).pooled_classes(0.9)
         array([1, 2])
         """
-        sizes = np.array([one.n for one in self.by_class], np.int64)
+        sizes = np.array([ladder.n for ladder in self.by_class], np.int64)
         fewest = int(np.ceil(RANKS_ABOVE / (1 - confidence) - 1e-9)) - 1
         order = np.argsort(sizes, kind="stable")
         n_rare = int((sizes < fewest).sum())
@@ -181,9 +181,9 @@ class ConformalScores:
 
     def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
         """Arrays and plain settings from which `from_arrays` makes an equal value."""
-        each = np.concatenate([np.zeros(0), *(one.values for one in self.by_class)])
+        each = np.concatenate([np.zeros(0), *(ladder.values for ladder in self.by_class)])
         arrays = {"overall": self.overall.values.astype(np.float32), "by_class": each.astype(np.float32)}
-        about: dict[str, Any] = {"documents": self.overall.n, "class_documents": [one.n for one in self.by_class]}
+        about: dict[str, Any] = {"documents": self.overall.n, "class_documents": [ladder.n for ladder in self.by_class]}
         if self.several is not None:
             arrays["several"] = self.several.values.astype(np.float32)
             about["several"] = self.several.n
@@ -217,16 +217,16 @@ class ConformalScores:
 
 
 def _threshold_together(ladders: Sequence[Ladder], confidence: float) -> float:
-    """The threshold of all their documents: of a ladder that was thinned, each score stands for several documents.
+    """The threshold of the documents of all ladders; each score of a thinned ladder stands for several documents.
 
     >>> halves = [Ladder.of(np.arange(1.0, 10.0, 2), 1000), Ladder.of(np.arange(2.0, 10.0, 2), 1000)]    # 1, …, 9
     >>> _threshold_together(halves, 0.9), _threshold_together(halves, 0.95)
     (9.0, inf)
     """
-    n = sum(one.n for one in ladders)
-    values = np.concatenate([np.zeros(0), *(one.values for one in ladders)])
+    n = sum(ladder.n for ladder in ladders)
+    values = np.concatenate([np.zeros(0), *(ladder.values for ladder in ladders)])
     stands_for = np.concatenate(
-        [np.zeros(0), *(np.full(len(one.values), one.n / max(1, len(one.values))) for one in ladders)]
+        [np.zeros(0), *(np.full(len(ladder.values), ladder.n / max(1, len(ladder.values))) for ladder in ladders)]
     )
     order = np.argsort(values, kind="stable")
     reached = np.flatnonzero(np.cumsum(stands_for[order]) >= (n + 1) * confidence - 1e-9)
@@ -234,19 +234,19 @@ def _threshold_together(ladders: Sequence[Ladder], confidence: float) -> float:
 
 
 def _read_ladder(n: Any, values: Any, most: int, *, whole: bool = False) -> Ladder:
-    """The ladder of n documents at the beginning of an array, or that is all of it with `whole`; else an error."""
+    """Read and check the ladder of n documents at the beginning of an array, or in all of it with `whole`."""
     if not is_number(n) or not isinstance(n, int) or not 0 <= n < 2**53:
         raise ValueError("its held-out scores have sizes that do not fit its classes")
     size = min(n, most)
-    own = values if whole else values[:size]
-    sound = own.dtype == np.float32 and own.shape == (size,)
-    if not sound or not bool(np.all(own >= 0)) or not bool(np.all(own[1:] >= own[:-1])):
+    scores = values if whole else values[:size]
+    sound = scores.dtype == np.float32 and scores.shape == (size,)
+    if not sound or not bool(np.all(scores >= 0)) or not bool(np.all(scores[1:] >= scores[:-1])):
         raise ValueError("its held-out scores are no rising numbers from 0")
-    return Ladder(n, own.astype(np.float64))
+    return Ladder(n, scores.astype(np.float64))
 
 
 def _read_means(values: Any, n_classes: int) -> Floats | None:
-    """Means of probabilities from a file, None where it has none; an error where they are no shares."""
+    """Mean probabilities from a file, None if it has none; an error unless they are from 0 to 1."""
     if values is None:
         return None
     if values.dtype != np.float32 or values.shape != (n_classes,) or not bool(np.all((values >= 0) & (values <= 1))):
@@ -257,7 +257,7 @@ def _read_means(values: Any, n_classes: int) -> Floats | None:
 def describe_sets(
     scores: ConformalScores, classes: Sequence[Label], confidence: float, *, multilabel: bool, by_class: bool = False
 ) -> list[str]:
-    """What sets with this confidence promise, and what they do not, a sentence each."""
+    """Sentences that say what sets with this confidence guarantee, and what they do not."""
     share = f"{100 * confidence:g} %"
     if not by_class and not multilabel:
         return [f"sets hold the label of {share} of documents like those of training"]
@@ -278,6 +278,6 @@ def describe_sets(
 
 
 def check_confidence(confidence: float) -> None:
-    """An error unless the confidence is between 0 and 1."""
+    """Raise an error unless the confidence is between 0 and 1."""
     if not is_number(confidence) or not 0 < confidence < 1:
         raise BadData(f"a confidence of {confidence}; give a share between 0 and 1, such as 0.9")

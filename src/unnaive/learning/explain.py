@@ -80,12 +80,12 @@ class Explanation:
 
     def _shown(self, value: float) -> str:
         """A number with its sign, rounded to two digits of the largest evidence."""
-        largest = max((abs(one.value) for one in self.evidence), default=1.0) or 1.0
+        largest = max((abs(item.value) for item in self.evidence), default=1.0) or 1.0
         return f"{value:+.{max(2, 1 - floor(log10(largest)))}f}"
 
     def strongest(self, sign: int, limit: int = SHOWN) -> list[Evidence]:
         """The terms for (sign 1) or against (sign −1) the class, the strongest first."""
-        return [one for one in self.evidence if one.value * sign > 0][:limit]
+        return [item for item in self.evidence if item.value * sign > 0][:limit]
 
     def marked(self) -> Iterator[tuple[str, float]]:
         """The text in segments, each with the evidence of the terms that cover it, or 0.
@@ -95,15 +95,15 @@ class Explanation:
         [('so ', 0.0), ('good', 2.0)]
         """
         changes = {0: 0.0, len(self.text): 0.0}
-        for one in self.evidence:
-            for start, end in one.places:
-                changes[start] = changes.get(start, 0.0) + one.value / one.count
-                changes[end] = changes.get(end, 0.0) - one.value / one.count
+        for item in self.evidence:
+            for start, end in item.places:
+                changes[start] = changes.get(start, 0.0) + item.value / item.count
+                changes[end] = changes.get(end, 0.0) - item.value / item.count
         covered, at = 0.0, 0
-        for place in sorted(changes):
-            if place > at:
-                yield self.text[at:place], covered if abs(covered) > 1e-12 else 0.0
-            covered, at = covered + changes[place], place
+        for position in sorted(changes):
+            if position > at:
+                yield self.text[at:position], covered if abs(covered) > 1e-12 else 0.0
+            covered, at = covered + changes[position], position
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -116,21 +116,21 @@ class Explanation:
             "exact": self.exact,
             "evidence": [
                 {
-                    "term": one.term,
-                    "count": one.count,
-                    "value": one.value,
-                    "places": [list(span) for span in one.places],
-                    **({} if one.alone is None else {"alone": one.alone, "without": one.without}),
-                    **({} if one.paths is None else {"paths": one.paths, "middles": [list(k) for k in one.middles]}),
+                    "term": item.term,
+                    "count": item.count,
+                    "value": item.value,
+                    "places": [list(span) for span in item.places],
+                    **({} if item.alone is None else {"alone": item.alone, "without": item.without}),
+                    **({} if item.paths is None else {"paths": item.paths, "middles": [list(k) for k in item.middles]}),
                 }
-                for one in self.evidence
+                for item in self.evidence
             ],
             **({"fields": dict(self.by_field), "text": self.text} if self.by_field else {}),
         }
 
     def __str__(self) -> str:
         rows = [self.title, f"{self._shown(self.base):>8}  {self.base_name}"]
-        rows += [f"{self._shown(one.value):>8}  {_times(one)}" for one in (*self.strongest(1), *self.strongest(-1))]
+        rows += [f"{self._shown(item.value):>8}  {_times(item)}" for item in (*self.strongest(1), *self.strongest(-1))]
         return "\n".join([*rows, *self._field_line()])
 
     def _field_line(self) -> list[str]:
@@ -170,14 +170,14 @@ class Explanation:
         """Rows of the table: value and term for, value and term against, including the base."""
         sides = []
         for sign, colour in ((1, "green"), (-1, "red")):
-            side = [(one.value, _escaped(_times(one))) for one in self.strongest(sign)]
+            side = [(item.value, _escaped(_times(item))) for item in self.strongest(sign)]
             if self.base * sign > 0 and isfinite(self.base):
                 side.append((self.base, f"[italic]{self.base_name}[/]"))
             side.sort(key=lambda item: -abs(item[0]))
             sides.append([(f"[{colour}]{self._shown(value)}[/]", name) for value, name in side])
         longest = max(map(len, sides))
-        one, two = (side + [("", "")] * (longest - len(side)) for side in sides)
-        return [(*left, *right) for left, right in zip(one, two, strict=True)]
+        positive, negative = (side + [("", "")] * (longest - len(side)) for side in sides)
+        return [(*left, *right) for left, right in zip(positive, negative, strict=True)]
 
     def _largest(self) -> float:
         return max((abs(value) for _, value in self.marked()), default=0.0) or 1.0
@@ -186,9 +186,9 @@ class Explanation:
         largest = self._largest()
         marks = "".join(_mark(stretch, value / largest) for stretch, value in self.marked())
         rows = "".join(
-            f"<tr><td style='text-align:right'>{self._shown(one.value)}</td><td style='text-align:left'>"
-            f"{_escape(_times(one))}</td></tr>"
-            for one in (*self.strongest(1), *self.strongest(-1))
+            f"<tr><td style='text-align:right'>{self._shown(item.value)}</td><td style='text-align:left'>"
+            f"{_escape(_times(item))}</td></tr>"
+            for item in (*self.strongest(1), *self.strongest(-1))
         )
         base = f"<tr><td style='text-align:right'>{self._shown(self.base)}</td><td><i>{self.base_name}</i></td></tr>"
         return (
@@ -277,7 +277,7 @@ def explain_document(
     """
     if fitted.token_rule is not None:
         document = one_document(document, fitted.token_rule.fields)
-    row, found, names = fitted.reader.read_one(document)
+    row, spans, names = fitted.reader.read_one(document)
     # scored like `predict`: the kernel adds in another order than a matrix product, and rounding breaks ties
     scores = fitted.scores(row if fitted.token_rule is None else [document])
     chosen = int(fitted.first_labels(scores)[0]) if label is None else fitted.class_index(label)
@@ -287,14 +287,14 @@ def explain_document(
     parts = fitted.scorer.contributions(row, chosen, rival)
     shown = shown_part(document) if isinstance(document, str) else ""
     fields = None if fitted.token_rule is None else fitted.token_rule.fields
-    places = found
+    places = spans
     if is_record(shown):
-        shown, places = shown_spans(shown, found)
+        shown, places = shown_spans(shown, spans)
     details = {} if rival is not None else _details(fitted, row, chosen, names)
     evidence = _evidence(names, places, row, parts.values.tolist(), details, shown)
     by_field: dict[str, float] = {}
     if fields is not None:
-        by_field = sum_by_field(document, evidence, found, fields)
+        by_field = sum_by_field(document, evidence, spans, fields)
         evidence = name_evidence(document, evidence, fields)
     return Explanation(
         text=shown,
@@ -326,9 +326,9 @@ def _evidence(
     for column, count, value in zip(row.indices.tolist(), row.data.tolist(), values, strict=True):
         term = names[column]
         evidence.append(Evidence(term, count, value, tuple(places.get(term, ())), **details.get(column, {})))
-    if any(one.term.startswith(GRAM) and one.places for one in evidence):
+    if any(item.term.startswith(GRAM) and item.places for item in evidence):
         evidence = _sum_over_words(evidence, found, text)
-    return tuple(sorted(evidence, key=lambda one: (-abs(one.value), one.term)))
+    return tuple(sorted(evidence, key=lambda item: (-abs(item.value), item.term)))
 
 
 def _sum_over_words(evidence: list[Evidence], found: list[Span], text: str) -> list[Evidence]:
@@ -348,15 +348,15 @@ def _sum_over_words(evidence: list[Evidence], found: list[Span], text: str) -> l
         places.setdefault(name, []).append(word)
     totals: dict[str, float] = {}
     others = []
-    for one in evidence:
-        if not one.term.startswith(GRAM) or not one.places:
-            others.append(one)
+    for item in evidence:
+        if not item.term.startswith(GRAM) or not item.places:
+            others.append(item)
             continue
-        for start, end in one.places:
+        for start, end in item.places:
             inside = words[bisect_right(starts, start) - 1]
             for word, share in _shares((start, end), inside):
-                totals[names[word]] = totals.get(names[word], 0.0) + share * one.value / len(one.places)
-    summed = [replace(one, value=one.value + totals.pop(one.term, 0.0)) for one in others]
+                totals[names[word]] = totals.get(names[word], 0.0) + share * item.value / len(item.places)
+    summed = [replace(item, value=item.value + totals.pop(item.term, 0.0)) for item in others]
     return summed + [Evidence(term, len(places[term]), value, tuple(places[term])) for term, value in totals.items()]
 
 
@@ -403,12 +403,12 @@ def _shortest(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _parts(text: str, word: tuple[int, int]) -> list[tuple[int, int]]:
     """The characters of runs in a script without spaces, and the text between these runs."""
-    found, at = [], word[0]
+    pieces, at = [], word[0]
     for run in run_pattern().finditer(text, *word):
-        found += [(at, run.start())] if at < run.start() else []
-        found += [(run.start() + start, run.start() + end) for start, end in character_spans(run.group())]
+        pieces += [(at, run.start())] if at < run.start() else []
+        pieces += [(run.start() + start, run.start() + end) for start, end in character_spans(run.group())]
         at = run.end()
-    return found + ([(at, word[1])] if at < word[1] else [])
+    return pieces + ([(at, word[1])] if at < word[1] else [])
 
 
 def _words_in_runs(runs: list[tuple[int, int]], known: list[tuple[int, int]], text: str) -> list[list[tuple[int, int]]]:
@@ -422,26 +422,26 @@ def _words_in_runs(runs: list[tuple[int, int]], known: list[tuple[int, int]], te
     [[(0, 1), (1, 2), (2, 4)]]
     """
     terms = _shortest(known)
-    found = []
+    groups = []
     for run in runs:
         inside = terms[bisect_left(terms, run[:1]) : bisect_left(terms, (run[1],))]
         letters = [
             part for word in word_pattern(digits=True).finditer(text, *run) for part in _parts(text, word.span())
         ]
         inside += [word for word in letters if not any(word[0] < end and start < word[1] for start, end in inside)]
-        found.append(sorted(inside) or [run])
-    return found
+        groups.append(sorted(inside) or [run])
+    return groups
 
 
 def _details(fitted: FittedModel, row: Sparse, chosen: int, names: Names) -> dict[int, dict[str, Any]]:
     """Details of the scorer: for a noisy-OR, what each term forces; for paths, the terms in the middle."""
     details = fitted.scorer.evidence_details(row, chosen)
     without = fitted.scorer.scores_without(row)
-    for place, column in enumerate(row.indices.tolist()):
+    for index, column in enumerate(row.indices.tolist()):
         if column not in details:
             continue
         if without is not None:
-            details[column]["without"] = float(fitted.probabilities(without[[place]])[0, chosen])
+            details[column]["without"] = float(fitted.probabilities(without[[index]])[0, chosen])
         if "middles" in details[column]:
             details[column]["middles"] = tuple((names[k], paths) for k, paths in details[column]["middles"])
     return details

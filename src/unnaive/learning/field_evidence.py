@@ -18,36 +18,36 @@ TEXT_BEFORE = "text"  # what stands before all sections
 
 
 def name_evidence(record: str, evidence: Sequence[Evidence], fields: tuple[str, ...]) -> tuple[Evidence, ...]:
-    """Evidence with its terms as people say them: "subject: refund", "product = Printer", "age = 3.6 in [3.5, 4)".
+    """Evidence with readable names of terms: "subject: refund", "product = Printer", "age = 3.6 in [3.5, 4)".
 
-    The intervals of a number, the parts of a date, character n-grams and all of a vector are one piece of evidence
-    each: their sum. Of intervals, the narrowest that the model knows is named.
+    The evidence of the intervals of a number is summed into one piece, and so is that of the parts of a date, of
+    character n-grams and of a vector. The name of a number shows the narrowest interval that the model knows.
     """
     kinds = {field_key(name): kind for name, kind in field_kinds(fields).items()}
     values = shown_values(record)
     named: list[Evidence] = []
     parts: dict[str, Evidence] = {}
     narrowest: dict[str, tuple[float, str]] = {}
-    for one in evidence:
-        key, sign, rest = split_term(one.term, fields)
+    for item in evidence:
+        key, sign, rest = split_term(item.term, fields)
         if sign == FIXED and base_kind(kinds[key]) in SUMMED and values.get(key):
             before = parts.get(key)
             if kinds[key] == "number" and (width := interval_width(rest)) is not None:
                 narrowest[key] = min((width, rest.replace(",", ", ")), narrowest.get(key, (math.inf, "")))
             shown = f"{key} = {values[key]}" + (f" in {narrowest[key][1]}" if key in narrowest else "")
-            parts[key] = replace(one, term=shown, count=1, value=one.value + (before.value if before else 0.0))
+            parts[key] = replace(item, term=shown, count=1, value=item.value + (before.value if before else 0.0))
         elif sign == FIXED:
-            named.append(replace(one, term=f"{key} = {rest}".replace("\N{NO-BREAK SPACE}", " ")))
+            named.append(replace(item, term=f"{key} = {rest}".replace("\N{NO-BREAK SPACE}", " ")))
         elif sign:
-            words = one.term.split(" ")
-            named.append(replace(one, term=f"{key}: {' '.join(split_term(word, fields)[2] for word in words)}"))
+            words = item.term.split(" ")
+            named.append(replace(item, term=f"{key}: {' '.join(split_term(word, fields)[2] for word in words)}"))
         else:
-            named.append(one)
-    return tuple(sorted([*named, *parts.values()], key=lambda one: (-abs(one.value), one.term)))
+            named.append(item)
+    return tuple(sorted([*named, *parts.values()], key=lambda item: (-abs(item.value), item.term)))
 
 
 def interval_width(unit: str) -> float | None:
-    """How wide an interval is; None for a unit that is none.
+    """The width of an interval; None if the unit is not an interval.
 
     >>> interval_width("[3.5,4)"), interval_width("(-4,-2]"), interval_width("0")
     (0.5, 2.0, None)
@@ -60,14 +60,17 @@ def sum_by_field(
     record: str, evidence: Sequence[Evidence], found: Sequence[Span], fields: tuple[str, ...]
 ) -> dict[str, float]:
     """The evidence of each field, the strongest first; a shared term is split equally among its occurrences."""
-    bounds = [(one.start, one.start + len(one.text), one.key or TEXT_BEFORE) for one in sections(record, fields)]
+    bounds = [
+        (section.start, section.start + len(section.text), section.key or TEXT_BEFORE)
+        for section in sections(record, fields)
+    ]
     keys: dict[str, list[str]] = {}
     for start, _, term in found:
         key = next((key for low, high, key in bounds if low <= start <= high), TEXT_BEFORE)
         keys.setdefault(term, []).append(key)
     totals: dict[str, float] = {}
-    for one in evidence:
-        places = keys.get(one.term, [TEXT_BEFORE])
+    for term_evidence in evidence:
+        places = keys.get(term_evidence.term, [TEXT_BEFORE])
         for key in places:
-            totals[key] = totals.get(key, 0.0) + one.value / len(places)
+            totals[key] = totals.get(key, 0.0) + term_evidence.value / len(places)
     return dict(sorted(totals.items(), key=lambda item: -abs(item[1])))

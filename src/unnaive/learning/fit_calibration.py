@@ -15,8 +15,8 @@ from unnaive.base.types import Floats
 from unnaive.learning.calibration import Calibration, Isotonic, Platt, Temperature, class_log_odds, link_logits
 
 LEAST_SLOPE = 1e-6
-MOST_STEPS = 60  # of Newton's method, which needs about ten
-CLOSE = 1e-9  # a step beside the factor that it changes
+MOST_STEPS = 60  # steps of Newton's method, which needs about ten
+CLOSE = 1e-9  # relative step size at which the method has converged
 BLOCK = 1 << 20  # scores that are worked on at once
 
 
@@ -106,8 +106,8 @@ def _isotonic_curve(odds: Floats, truth: NDArray[np.bool_]) -> tuple[tuple[float
         return (0.0,), (0.0,)
     from scipy.optimize import isotonic_regression
 
-    knots, place, size = np.unique(odds, return_inverse=True, return_counts=True)
-    share = np.bincount(place, weights=truth) / size
+    knots, knot_of, size = np.unique(odds, return_inverse=True, return_counts=True)
+    share = np.bincount(knot_of, weights=truth) / size
     p = np.clip(isotonic_regression(share, weights=size).x, 0.0, 1.0)
     inner = np.ones(len(p), np.bool_)
     inner[1:-1] = (p[1:-1] != p[:-2]) | (p[1:-1] != p[2:])  # the middle of a constant part is redundant
@@ -134,7 +134,7 @@ def least_loss_scale(scores: Floats, reached: float, *, start: float, largest_lo
 
     Newton's method on f(k) = Σ_d log Σ_c exp(k·s_dc) − k·reached, which is convex: f' = Σ E_p[s] − reached and
     f'' = Σ Var_p[s]. Steps stay within a factor of 4, and k within e^±largest_log of `start`. A class whose score is
-    −∞ has no part in it. `reached` is Σ targets·s: with scores above that of the right class, 0 for plain targets.
+    −∞ is ignored. `reached` is Σ targets·s; it is 0 for 0/1 targets if scores are relative to the right class.
 
     >>> scores = np.array([[0.0, 0.0, -np.inf], [0.0, 1.0, -np.inf]]) # of two documents, the first class is right
     >>> least_loss_scale(scores, 0.2, start=1.0, largest_log=6.0)     # e^k / (1 + e^k) = 0.2: k = −log 4, no factor
@@ -146,12 +146,12 @@ def least_loss_scale(scores: Floats, reached: float, *, start: float, largest_lo
     for _ in range(MOST_STEPS):
         mean, curvature = _mean_and_variance(scores, scale)
         slope = mean - reached
-        if not slope:  # scores that are all alike have the same loss with any factor
+        if not slope:  # if all scores are equal, every factor has the same loss
             return scale
         step = -slope / curvature if curvature > 0 else -np.copysign(np.inf, slope)
         low, high = (low, scale) if slope > 0 else (scale, high)
         nearer = scale + step
-        if not low < nearer < high:  # a step beyond what is known to be too far is halved, in the logarithm
+        if not low < nearer < high:  # beyond a known bound: take the geometric mean of both bounds
             nearer = float(np.sqrt(low * high))
         nearer = float(np.clip(nearer, scale / 4, scale * 4))
         if abs(nearer - scale) <= CLOSE * scale:

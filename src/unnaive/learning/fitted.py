@@ -155,8 +155,8 @@ class FittedModel:
     def _reader(self) -> DocumentReader:
         if self.token_rule is None or self.vocabulary is None:
             return CountRows(self.scorer, self.feature_names)
-        own: DocumentReader | None = self.scorer.text_reader(self.vocabulary, self.classes, self.n_jobs)
-        return own or TextDocuments(self.scorer, self.token_rule, self.vocabulary, self.n_jobs)
+        reader: DocumentReader | None = self.scorer.text_reader(self.vocabulary, self.classes, self.n_jobs)
+        return reader or TextDocuments(self.scorer, self.token_rule, self.vocabulary, self.n_jobs)
 
     def scores(self, documents: Any) -> Floats:
         """Raw scores of every class (n_docs, n_classes), also for two classes; `scorer.link` says what they mean."""
@@ -233,10 +233,10 @@ class FittedModel:
         them). A set may be empty: if the model is right more often than the confidence asks, the least certain
         documents get none. With `at_least_one`, a set always contains the first label that `predict` returns.
         """
-        found: list[tuple[Label, ...]] = []
+        label_sets: list[tuple[Label, ...]] = []
         for scores in self.reader.score_chunks(documents):
-            found += self.sets_of(scores, confidence, by_class=by_class, at_least_one=at_least_one)
-        return found
+            label_sets += self.sets_of(scores, confidence, by_class=by_class, at_least_one=at_least_one)
+        return label_sets
 
     def sets_of(
         self, scores: Floats, confidence: float, *, by_class: bool = False, at_least_one: bool = False
@@ -278,10 +278,10 @@ class FittedModel:
 
         An error if the model has none.
         """
-        found = novelty_scores(self, scores)
-        if found is None:
+        novelty = novelty_scores(self, scores)
+        if novelty is None:
             raise explain_absence(self)
-        return found
+        return novelty
 
     def unknown_rows(self, scores: Floats, rate: float) -> NDArray[np.bool_]:
         """Which documents are out of scope (n_docs,), at this rate of false alarms on held-out documents."""
@@ -306,12 +306,12 @@ class FittedModel:
 
     def _predict_or_unknown(self, documents: Any, rate: float) -> NDArray[Any]:
         self.check_tells_novelty(rate)
-        found: list[NDArray[Any]] = [np.zeros(0, object)]
+        parts: list[NDArray[Any]] = [np.zeros(0, object)]
         for scores in self.reader.score_chunks(documents):
             labels = np.asarray(self.labels_of(scores)).astype(object)
             labels[self.unknown_rows(scores, rate)] = UNKNOWN
-            found.append(labels)
-        return np.concatenate(found)
+            parts.append(labels)
+        return np.concatenate(parts)
 
     @property
     def calibrated(self) -> bool:
@@ -371,7 +371,7 @@ class FittedModel:
         first = self.first_labels(scores)[:, None]
         if limit == 1:
             return first
-        ranked = np.minimum(values, np.finfo(np.float64).max)  # so that none is as high as the first
+        ranked = np.minimum(values, np.finfo(np.float64).max)  # so that no other value is as high as that of the first
         np.put_along_axis(ranked, first, np.inf, axis=1)
         if limit < ranked.shape[1] // 4:
             part = np.sort(np.argpartition(-ranked, limit - 1, axis=1)[:, :limit], axis=1)
@@ -390,14 +390,14 @@ class FittedModel:
 
     def subset_accuracy(self, documents: Any, labels: Any, n_docs: int, sample_weight: Any = None) -> float:
         """The weighted share of the `n_docs` documents whose labels are all right."""
-        truth, given = (
+        truth, predictions = (
             label_sets(targets.Y, targets.classes)
             for targets in (
                 read_targets(labels, n_docs, multilabel=True if self.multilabel else None),
                 read_targets(self.predict(documents), n_docs, multilabel=True if self.multilabel else None),
             )
         )
-        right = [set(one) == set(two) for one, two in zip(truth, given, strict=True)]
+        right = [set(true) == set(predicted) for true, predicted in zip(truth, predictions, strict=True)]
         return float(np.average(right, weights=check_sample_weight(sample_weight, n_docs)))
 
     def explain(self, document: Any, label: Label | None = None, *, against: Label | None = None) -> Explanation:
@@ -408,8 +408,8 @@ class FittedModel:
         """The strongest terms of a class, with what one occurrence adds to its score; empty if the model cannot say."""
         chosen = self.class_index(label)
         names = self.reader.term_names
-        found = self.scorer.strongest_terms(chosen, self._mentions(chosen), limit)
-        return [(names[column], value) for column, value in found]
+        strongest = self.scorer.strongest_terms(chosen, self._mentions(chosen), limit)
+        return [(names[column], value) for column, value in strongest]
 
     def class_index(self, label: Label) -> int:
         """The index of a class, or an error that lists the classes."""

@@ -44,7 +44,7 @@ class Learner(Protocol):
         """The cost of training per class, beyond what is stored; see learning/class_limits.py."""
 
     def expected_work(self, size: DataSize, token_rule: TokenRule | None) -> tuple[float, float]:
-        """Seconds of putting documents in order, and of all that learning takes; 0 where that is not known."""
+        """Estimated seconds of sorting the documents, and of all training; 0 if unknown."""
 
     def rule(self, counts: Counts, *, exclusive: bool = True) -> Scorer:
         """For models that learn from counts: compute the scorer from sums over documents."""
@@ -72,7 +72,7 @@ class Learner(Protocol):
     def adjust(
         self, scorer: Scorer, X: Sparse, Y: Sparse, *, sample_weight: Floats | None = None, gone: bool = False
     ) -> Scorer:
-        """The scorer after documents X with labels Y were learnt, or forgotten, approximately; an error for most."""
+        """The scorer after approximately learning or forgetting documents X with labels Y; an error for most models."""
 
 
 class HeldOutScores(NamedTuple):
@@ -99,9 +99,9 @@ class TrainingSpec:
     class_weight  None, "balanced", or a dict from class to weight
     random_state  seed of the folds for tuning
     optimise      "accuracy" or None, "macro-f1", or costs: a dict from true class to a dict from given class to cost
-    documents_limit  bytes that counted documents may take in the model's file, of models that keep them; 0 for none
-    vectors       of words, for models that have a view of them; None for none
-    vector_keys   the vector fields of the documents and their lengths, while they are learnt from
+    documents_limit  maximum bytes of counted documents in the model file, for models that keep them; 0 for none
+    vectors       word vectors, for models that use them; None for none
+    vector_keys   the vector fields of the documents and their lengths, during training
     """
 
     model: Learner

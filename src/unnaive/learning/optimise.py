@@ -70,7 +70,7 @@ def read_costs(path: Path) -> Costs:
             f"{path} holds no table of costs; give a first line with the classes that may be given, and then a line "
             "for each true class with its costs"
         )
-    given = [name.strip() for name in rows[0][1:]]
+    columns = [name.strip() for name in rows[0][1:]]
     costs: Costs = {}
     for number, row in enumerate(rows[1:], 2):
         true = row[0].strip()
@@ -78,24 +78,26 @@ def read_costs(path: Path) -> Costs:
             raise BadData(f"line {number} of {path} has {len(row)} cells and the first has {len(rows[0])}")
         if true in costs:
             raise BadData(f"{path} has two lines for the true class {true!r}; leave one out")
-        costs[true] = _cost_row(true, zip(given, row[1:], strict=True), f" in line {number} of {path}")
-    if len(set(given)) != len(given):
-        twice = next(name for name in given if given.count(name) > 1)
+        costs[true] = _cost_row(true, zip(columns, row[1:], strict=True), f" in line {number} of {path}")
+    if len(set(columns)) != len(columns):
+        twice = next(name for name in columns if columns.count(name) > 1)
         raise BadData(f"{path} has two columns for the given class {twice!r}; leave one out")
     return costs
 
 
 def _cost_row(true: str, pairs: Any, where: str = "") -> dict[str, float]:
     row: dict[str, float] = {}
-    for given, cell in pairs:
+    for predicted, cell in pairs:
         try:
-            row[str(given)] = float(cell)
+            row[str(predicted)] = float(cell)
         except (TypeError, ValueError):
             raise BadData(
-                f"the cost of giving {given!r} to a document of {true!r} is {cell!r}{where}; give a number"
+                f"the cost of giving {predicted!r} to a document of {true!r} is {cell!r}{where}; give a number"
             ) from None
-        if not np.isfinite(row[str(given)]):
-            raise BadData(f"the cost of giving {given!r} to a document of {true!r} is {cell}{where}; give a finite one")
+        if not np.isfinite(row[str(predicted)]):
+            raise BadData(
+                f"the cost of giving {predicted!r} to a document of {true!r} is {cell}{where}; give a finite one"
+            )
     return row
 
 
@@ -109,7 +111,7 @@ def least_cost(costs: Costs, classes: Sequence[Label]) -> LeastCost:
     _check_names(list(costs), names, "true class")
     for row in costs.values():
         _check_names(list(row), names, "given class")
-    table = [[float(costs[true][given]) for given in names] for true in names]
+    table = [[float(costs[true][predicted]) for predicted in names] for true in names]
     if all(min(row) == max(row) for row in table):
         raise BadData("every label costs the same, so nothing can be decided by the costs; give 0 for right labels")
     dearest = [true for true, row in zip(names, table, strict=True) if row[names.index(true)] > min(row)]
@@ -149,10 +151,10 @@ def tune_macro_f1(probabilities: Floats, Y: Any) -> WeightedArgmax:
     for _ in range(MOST_ROUNDS):
         before = best
         for c in range(n_classes):
-            offset, found = _best_offset(logs + offsets, truth, c)
-            if found > best + 1e-12:
+            offset, value = _best_offset(logs + offsets, truth, c)
+            if value > best + 1e-12:
                 offsets[c] += offset
-                best = found
+                best = value
         if best <= before + 1e-6:
             break
     sizes = np.bincount(truth, minlength=n_classes)
@@ -180,7 +182,7 @@ def _best_offset(scores: Floats, truth: Ids, c: int) -> tuple[float, float]:
     order = np.argsort(lack, kind="stable")
     sizes = np.bincount(truth, minlength=n_classes)
     taken = np.arange(1, n_docs + 1)
-    own = 2 * np.cumsum(truth[order] == c) / (taken + sizes[c])
+    own_f1 = 2 * np.cumsum(truth[order] == c) / (taken + sizes[c])
     # the loss of the rivals: within each rival's documents, in the order in which they leave
     by_rival = np.lexsort((np.argsort(order), rival))
     group = rival[by_rival]
@@ -188,10 +190,10 @@ def _best_offset(scores: Floats, truth: Ids, c: int) -> tuple[float, float]:
     right = (truth[by_rival] == group).astype(np.float64)
     gone_right = np.cumsum(right) - np.concatenate([[0.0], np.cumsum(right)])[start]
     gone = np.arange(1, n_docs + 1) - start
-    given = np.bincount(rival, minlength=n_classes)[group]
+    n_predicted = np.bincount(rival, minlength=n_classes)[group]
     all_right = np.bincount(rival, weights=truth == rival, minlength=n_classes)[group]
-    after = 2 * (all_right - gone_right) / np.maximum(given - gone + sizes[group], 1)
-    before = 2 * (all_right - gone_right + right) / np.maximum(given - gone + 1 + sizes[group], 1)
+    after = 2 * (all_right - gone_right) / np.maximum(n_predicted - gone + sizes[group], 1)
+    before = 2 * (all_right - gone_right + right) / np.maximum(n_predicted - gone + 1 + sizes[group], 1)
     change = np.empty(n_docs)
     change[by_rival] = after - before
     without = (
@@ -199,7 +201,7 @@ def _best_offset(scores: Floats, truth: Ids, c: int) -> tuple[float, float]:
         * np.bincount(rival, weights=truth == rival, minlength=n_classes)
         / np.maximum(np.bincount(rival, minlength=n_classes) + sizes, 1)
     )
-    total = without.sum() - without[c] + np.cumsum(change[order]) + own
+    total = without.sum() - without[c] + np.cumsum(change[order]) + own_f1
     last = np.append(lack[order][:-1] < lack[order][1:], True)  # no offset separates documents with the same gap
     total = np.where(last, total, -np.inf)
     at = int(np.argmax(total))

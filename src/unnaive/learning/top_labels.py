@@ -80,10 +80,10 @@ def find_top_labels(fitted: FittedModel, documents: Any, k: int) -> TopLabels | 
     decision, scale = fitted.decision, _exclusive_scale(fitted)
     above = np.asarray(decision.values) if isinstance(decision, Thresholds) else None
     most = max(k, decision.k) if isinstance(decision, TopK) else k
-    found = fitted.reader.top_and_known(documents, most, above=above, scale=scale or None)
-    if found is None:
+    result = fitted.reader.top_and_known(documents, most, above=above, scale=scale or None)
+    if result is None:
         return None
-    top, known = found
+    top, known = result
     return TopLabels(len(fitted.classes), top, _values(fitted, top, scale), decided_cells(decision, top), known)
 
 

@@ -54,13 +54,13 @@ def scut_top(top: TopScores, Y: Sparse) -> Thresholds:
     order = np.argsort(top.classes, kind="stable")
     starts = np.searchsorted(top.classes[order], np.arange(Y.shape[1] + 1))
     scores, truth = top.scores[order], _is_true(top, Y)[order]
-    found = np.bincount(top.classes[order], truth, minlength=Y.shape[1])
+    in_top = np.bincount(top.classes[order], truth, minlength=Y.shape[1])
 
     def cells(classes: Ids) -> ClassCells:
         sizes = np.diff(starts)[classes]
         first = np.concatenate([[0], np.cumsum(sizes)])
         places = np.arange(first[-1]) + np.repeat(starts[classes] - first[:-1], sizes)
-        return scores[places], truth[places], int((n_docs - found)[classes].sum())
+        return scores[places], truth[places], int((n_docs - in_top)[classes].sum())
 
     return Thresholds(shrunk_thresholds(cells, n_docs, SIZES), "scores")
 
@@ -71,9 +71,9 @@ def rcut_top(top: TopScores, Y: Sparse) -> TopK:
     >>> rcut_top(TopScores.of(np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]), 3), csr_array([[1, 1, 0], [0, 1, 1]]))
     TopK(k=2)
     """
-    found = np.bincount(top.ranks, _is_true(top, Y), minlength=1).cumsum()
-    assigned = len(top) * np.arange(1, len(found) + 1)
-    return TopK(int(np.argmax(2 * found / (assigned + Y.nnz))) + 1)
+    correct = np.bincount(top.ranks, _is_true(top, Y), minlength=1).cumsum()
+    assigned = len(top) * np.arange(1, len(correct) + 1)
+    return TopK(int(np.argmax(2 * correct / (assigned + Y.nnz))) + 1)
 
 
 def scut_or_rcut_top(top: TopScores, Y: Sparse) -> Decision:
@@ -84,9 +84,9 @@ def scut_or_rcut_top(top: TopScores, Y: Sparse) -> Decision:
         right, sizes = np.zeros(Y.shape[1]), np.bincount(Y.indices, minlength=Y.shape[1])
         for tuned_on, judged in split_folds(fold, int(fold.max()) + 1):
             part = top.take(judged)
-            given = decided_cells(tune(top.take(tuned_on), Y[tuned_on]), part)
-            right += np.bincount(part.classes, given & _is_true(part, Y[judged]), minlength=Y.shape[1])
-            sizes = sizes + np.bincount(part.classes, given, minlength=Y.shape[1])
+            predicted = decided_cells(tune(top.take(tuned_on), Y[tuned_on]), part)
+            right += np.bincount(part.classes, predicted & _is_true(part, Y[judged]), minlength=Y.shape[1])
+            sizes = sizes + np.bincount(part.classes, predicted, minlength=Y.shape[1])
         return float(2 * right.sum() / max(sizes.sum(), 1) + (2 * right / np.maximum(sizes, 1)).mean()) / 2
 
     return rcut_top(top, Y) if mean_f1(rcut_top) > mean_f1(scut_top) else scut_top(top, Y)

@@ -108,7 +108,7 @@ def train(
 
 
 def _announce(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback) -> None:
-    """Report how much work learning will be, where the model can tell, before documents are put in order."""
+    """Report the expected work of training, if the model can estimate it, before documents are sorted."""
     if data.rows is None or data.multilabel:
         return
     size = DataSize(data.n_docs, data.n_terms, data.rows.X.nnz, len(data.classes))
@@ -127,7 +127,7 @@ def _learn_from_counts(data: TrainingData, spec: TrainingSpec, progress: Progres
     if spec.class_weight is not None and data.multilabel:
         raise several_labels_refused()
     kept: dict[str, Any] = {}
-    rows = data.rows  # these keep their columns, which only the folds of tuning need
+    rows = data.rows  # with their own columns, which only cross-fitting needs
     if data.sums is None and keeps_documents(spec, multilabel=data.multilabel, texts=data.token_rule is not None):
         kept["documents"] = documents = data.documents()
         used = weighted_documents(documents, spec.class_weight, data.target_type)
@@ -148,8 +148,8 @@ def weighted_documents(documents: KeptDocuments, class_weight: Any, target_type:
     weight = class_sample_weight(class_weight, documents.targets(target_type), documents.weight)
     if weight is None or bool(np.all(weight > 0)):
         return documents
-    own = np.ones(documents.n_docs) if documents.weight is None else documents.weight
-    return replace(documents, weight=np.where(weight > 0, own, 0.0)).in_order()
+    old_weight = np.ones(documents.n_docs) if documents.weight is None else documents.weight
+    return replace(documents, weight=np.where(weight > 0, old_weight, 0.0)).in_order()
 
 
 def kept_rows(documents: KeptDocuments, target_type: str, threads: int = 1) -> DocumentRows:
@@ -208,7 +208,7 @@ def _learn(
 def _learn_in_passes(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback | None) -> FittedModel:
     """Train a model that passes over documents on a cluster; it keeps none of them."""
     if data.passes is None:
-        raise RuntimeError("documents that cannot be passed over")
+        raise RuntimeError("the training data does not support passes over its documents")
     named = data.counts()
     active = _active_terms(spec, named)
     vocabulary = named.vocabulary if active is None or named.vocabulary is None else named.vocabulary.take(active)
@@ -220,8 +220,10 @@ def _learn_in_passes(data: TrainingData, spec: TrainingSpec, progress: ProgressC
 
 
 def _hold_out(spec: TrainingSpec, rows: DocumentRows, progress: ProgressCallback | None) -> HeldOutScores:
-    """Scores of all labelled documents by models that have not seen them; others, where a model takes such, tell
-    nothing."""
+    """Scores of all labelled documents by models that have not seen them.
+
+    Unlabelled documents, which some models use, are not scored.
+    """
     n_docs, rows = rows.X.shape[0], _with_terms_in_order(rows)
     scores = out_of_fold_scores(spec, rows, progress=progress, n_folds=min(N_FOLDS, n_docs))
     labelled = np.arange(n_docs) if rows.targets.multilabel else np.flatnonzero(np.diff(rows.targets.Y.indptr))
@@ -229,9 +231,9 @@ def _hold_out(spec: TrainingSpec, rows: DocumentRows, progress: ProgressCallback
 
 
 def _with_terms_in_order(rows: DocumentRows) -> DocumentRows:
-    """The documents with the columns that a classifier of the texts of a fold has."""
+    """The documents with their columns in the order of a classifier trained on the texts of a fold."""
     order = None if rows.vocabulary is None else rows.vocabulary.order()
-    if order is None or rows.vocabulary is None:  # they have no names, or are in order
+    if order is None or rows.vocabulary is None:  # the columns have no names, or are in order
         return rows
     return replace(rows, X=csr_array(rows.X[:, order]), vocabulary=rows.vocabulary.in_order(order))
 
@@ -266,7 +268,7 @@ def tune_by_part(
         held = held[:, columns]
     top = scorer.top_scores(held, TOP)
     if top is None:
-        raise RuntimeError("a scorer that scores all classes")
+        raise RuntimeError("the scorer cannot find the best classes without scoring all")
     return replace(fitted, decision=tune_top(tuning, top, rows.targets.Y[aside]))
 
 
@@ -291,7 +293,7 @@ def hold_out_parts(
         return None
     n_folds = 5 if n_docs < FEW else 3 if n_docs < SOME else 4
     fold = _fold_like_new(spec, rows, n_folds)
-    found, scores = [], []
+    held_out, scores = [], []
     for number, (inside, aside) in enumerate(split_folds(fold, n_folds)):
         if number and n_docs >= SOME:
             break
@@ -305,12 +307,12 @@ def hold_out_parts(
             continue
         scorer, active = make_scorer(spec, part.counts(), part, exclusive=not targets.multilabel, before=before)
         if change is not None:
-            own = part if active is None else replace(part, X=part.X[:, active])
-            scorer, columns = change(scorer, own)
+            reduced = part if active is None else replace(part, X=part.X[:, active])
+            scorer, columns = change(scorer, reduced)
             active = columns if active is None else active[columns]
-        found.append(aside)
+        held_out.append(aside)
         scores.append(scorer.scores(rows.X[aside] if active is None else rows.X[aside][:, active]))
-    return HeldOutScores(np.concatenate(found), np.concatenate(scores)) if found else None
+    return HeldOutScores(np.concatenate(held_out), np.concatenate(scores)) if held_out else None
 
 
 def _check_some_can_be_held_out(targets: Targets) -> None:
@@ -352,7 +354,7 @@ def make_scorer(
     if model.takes_terms and named.vocabulary is not None:
         more["terms"] = named.vocabulary if active is None else named.vocabulary.take(active)
     selecting = before is None and model.takes_terms and (spec.select is not None or spec.min_df > 1)
-    if selecting:  # a model that holds documents out by itself selects terms inside of each fold, as at the end
+    if selecting:  # a model that holds out documents by itself selects terms within each fold, as for the final fit
         more |= {"terms": named.vocabulary, "active": active, "select": _selection(spec, named, dense)}
     if (spec.vectors is not None or dense) and named.vocabulary is not None:
         of_words = [] if spec.vectors is None else [spec.vectors.over(named.vocabulary)]
@@ -360,15 +362,15 @@ def make_scorer(
         more |= {"terms": named.vocabulary} if model.takes_terms else {}
         if dense and model.takes_terms and not selecting and before is None:
             more["select"] = _selection(spec, named, dense)
-        active = None  # its columns are all, though no document has them
+        active = None  # the columns of its vectors are all used, even if no document has them
     elif active is not None and not selecting:
         documents = documents[:, active]
     n_terms = documents.shape[1] if active is None else len(active)
     size = DataSize(documents.shape[0], n_terms, documents.nnz, targets.Y.shape[1])
     check_class_limit(model, size, exclusive=exclusive)
     if before is not None:
-        place = {label: position for position, label in enumerate(targets.classes)}
-        places = np.array([place.get(label, -1) for label in before.classes], np.int64)
+        position_of = {label: position for position, label in enumerate(targets.classes)}
+        places = np.array([position_of.get(label, -1) for label in before.classes], np.int64)
         chosen_on = None if before.statistic is None else int(before.statistic.n_docs)
         scorer = model.relearn(before.scorer, places, documents, targets.Y, chosen_on=chosen_on, **more)
     else:
@@ -382,7 +384,7 @@ def make_scorer(
 def _selection(
     spec: TrainingSpec, named: NamedCounts, dense: Sequence[FieldVectors]
 ) -> Callable[[Sparse, Sparse, Floats | None], Ids]:
-    """What gives the columns that `min_df` and `select` leave of other documents X with labels Y and weights."""
+    """A function that returns the columns that `min_df` and `select` keep for documents X with labels Y and weights."""
     words, vocabulary = columns_of_words(named.counts.n_terms, dense), named.vocabulary
     if words is not None and vocabulary is not None:
         vocabulary = vocabulary.take(words)
@@ -390,18 +392,18 @@ def _selection(
     def select(X: Sparse, Y: Sparse, weight: Floats | None) -> Ids:
         X = X if words is None else take_columns(csr_array(X), words)
         try:
-            found = select_terms(Counts.of(X, Y, weight), vocabulary, min_df=spec.min_df, select=spec.select)
+            selected = select_terms(Counts.of(X, Y, weight), vocabulary, min_df=spec.min_df, select=spec.select)
         except BadData:  # too few documents for any term
             return np.zeros(0, np.int64)
-        return found if words is None else words[found]
+        return selected if words is None else words[selected]
 
     return select
 
 
 def _active_terms(spec: TrainingSpec, named: NamedCounts, dense: Sequence[FieldVectors] = ()) -> Ids | None:
-    """The columns that `min_df` and `select` leave; None for all, and columns without names are all used.
+    """The columns that `min_df` and `select` keep; None for all. Columns without names are all used.
 
-    Those of the numbers of vector fields are not among them.
+    The columns of vector fields are not among them.
     """
     words = columns_of_words(named.counts.n_terms, dense)
     if words is not None and named.vocabulary is not None:
@@ -413,7 +415,7 @@ def _active_terms(spec: TrainingSpec, named: NamedCounts, dense: Sequence[FieldV
     if named.vocabulary is None and spec.select is None and spec.min_df == 1:
         return None
     min_df = spec.min_df
-    if spec.model.in_passes and spec.select is None:  # made for vocabularies that keep growing
+    if spec.model.in_passes and spec.select is None:  # meant for vocabularies that grow
         min_df = min_df_for_full_table(named.counts, min_df)
         if min_df > spec.min_df:
             warnings.warn(f"terms of fewer than {min_df:,} documents are left out, so that a weight for each class and "
@@ -430,7 +432,7 @@ def _make_fitted(
     active: Ids | None,
     kept: dict[str, Any],
 ) -> FittedModel:
-    """The model of a scorer of the `active` terms, with the decision that needs no held-out scores."""
+    """The model with this scorer of the `active` terms, and the decision that needs no held-out scores."""
     vocabulary = named.vocabulary
     if vocabulary is not None and active is not None:
         vocabulary = vocabulary.take(active)
@@ -449,8 +451,8 @@ def _make_fitted(
 def untuned_decision(spec: TrainingSpec, target_type: str, scorer: Scorer) -> Decision:
     """The decision that needs no held-out scores."""
     if spec.decision is not None and not isinstance(spec.decision, str):
-        given: Decision = spec.decision
-        return given
+        decision: Decision = spec.decision
+        return decision
     return default_decision("single" if spec.decision == "argmax" else target_type, scorer.link, scorer.n_classes)
 
 
@@ -499,7 +501,7 @@ def _learn_without(
 
 
 def _fold_like_new(spec: TrainingSpec, rows: DocumentRows, n_folds: int) -> Ids:
-    """A fold for each document (n_docs,) whose model meets it as it meets a new one.
+    """The fold of each document (n_docs,), chosen so that a held-out document is like a new one.
 
     Documents that quote or copy each other are in the same fold; rare classes are spread over the folds.
     """

@@ -31,50 +31,51 @@ class TrainingOptions(Settings):
     multilabel: bool | None = setting(
         "Whether a text may have any number of labels; by default found from the type of the labels.",
         default=None,
-        more="A list, tuple or set for each text, or a 0/1 matrix, means any number.",
+        more="By default it is multilabel if each text has a list, tuple or set of labels, or labels are a 0/1 matrix.",
     )
     decision: str | Decision | None = setting(
         "How scores become labels: argmax (default), scut, rcut, pcut, best (multilabel default) or untuned.",
         default=None,
         choices=("argmax", "untuned", "best", "scut", "rcut", "pcut"),
-        more='None: the best class, or for multilabel targets "best" where `fit` has 50 documents or more, else '
-        '"untuned". "scut" gives each class the threshold that is best on held-out scores, "rcut" each text the '
-        'same number of labels, "best" is the better of these two on held-out scores, "pcut" gives each class the '
-        'share of texts that it had in training. "untuned" gives every class above even odds (of the OR gate and '
-        "of cosines those within a tenth of the best score), which is what the estimators on counts do unless "
-        "told otherwise. After every update they are tuned on the documents that the model has then.",
+        more='None: the best class; for multilabel targets, "best" with at least 50 training documents, else '
+        '"untuned". "scut" tunes a threshold for each class on held-out scores, "rcut" tunes one number of labels for '
+        'all texts, and "best" takes the better of the two on held-out scores. "pcut" assigns each class to the '
+        'same share of texts as in training. "untuned" assigns every class with odds above even (for the OR gate and '
+        "cosines: within a tenth of the best score); it is the default of the estimators on counts. After every update "
+        "the decision is tuned again on the documents of the model.",
     )
     calibrate: str | bool | None = setting(
         "Calibrate probabilities: temperature, platt, isotonic or none.",
         default=None,
         choices=("temperature", "platt", "isotonic", "none"),
-        more="They are fitted to held-out scores: one temperature for all classes (True), or for each class against "
-        "the rest a logistic line or a rising function. Labels stay the same. None: a temperature where "
-        "`optimise` needs probabilities.",
+        more="The calibration is fitted to held-out scores: one temperature for all classes (True), or a logistic line "
+        "or an increasing function for each class against the rest. Labels stay the same. None: a temperature if "
+        "`optimise` needs probabilities, else no calibration.",
     )
     optimise: Any = setting(
         "Aim of the decision: accuracy (default), macro-f1, or the lowest cost by a CSV file of costs.",
         default=None,
         metavar="AIM|COST.csv",
         path="read",
-        more="For documents with one label each: the best class; weights of the classes tuned on held-out documents "
-        "for macro F1, which gives rare classes their due; or the lowest expected cost, from a CSV file with a "
-        "line for each true class and a column for each given one, or a dict of dicts. For multilabel targets "
-        '"macro-f1" is decision="scut".',
+        more="For single-label documents: accuracy predicts the best class; macro-f1 tunes class weights on held-out "
+        "documents, so that rare classes are predicted more often; costs predict the class with the lowest expected "
+        "cost, from a CSV file with a line for each true class and a column for each predicted class, or a dict of "
+        'dicts. For multilabel targets "macro-f1" is the same as decision="scut".',
     )
     vectors: Any = setting(
         "Word vectors for auto, maxent, nbsvm or svm: GloVe, word2vec or fastText files, or .npz; may be gz or zst.",
         default=None,
         metavar="FILE",
         path="read",
-        more="Words of new texts that have a vector count, though training never saw them. Worth most where labels are "
-        "few. In Python a path or a WordVectors. The vectors of the first 100,000 words become part of the model.",
+        more="The model can then use words of new texts that training never saw, if they have a vector. This helps "
+        "most with few labels. In Python a path or a WordVectors. The model file contains the vectors of the first "
+        "100,000 words.",
     )
     class_weight: Any = setting(
         "Class weights; balanced gives documents of rare classes more weight; by default all weigh 1.",
         default=None,
-        more='"balanced", or a dict from class to weight: 0, which leaves the documents of the class out, or a number '
-        "from 1e-9 to 1e9.",
+        more='"balanced", or a dict from class to weight: a number from 1e-9 to 1e9, or 0 to leave out the documents '
+        "of the class.",
     )
     n_jobs: int | None = setting(
         "Number of threads; by default one for each core.", default=None, at_least=1, flags=("--threads",)
@@ -85,6 +86,6 @@ class TrainingOptions(Settings):
         default=DOCUMENTS_LIMIT,
         at_least=0,
         metavar="SIZE",
-        more="In Python in bytes. Models that learn from documents keep them; where they take more, the file is "
-        "written without them, with a warning. 0: they are not kept.",
+        more="In Python in bytes. Models that learn from documents keep them; if they are larger, the file is written "
+        "without them, with a warning. 0: never keep them.",
     )

@@ -16,8 +16,8 @@ from unnaive.learning.decisions import SCALES, Decision, Proportional, Threshold
 from unnaive.linear.links import LINKS
 
 SIZES = (10, 30, 100)  # classes are grouped by number of documents, up to these
-SHRINK = 5  # documents that the threshold of the size group is worth
-LEAST_DOCUMENTS, LEAST_TOGETHER = 3, 10  # of a class, and of a size group: with fewer there is no threshold
+SHRINK = 5  # weight of the size group's threshold, in documents
+LEAST_DOCUMENTS, LEAST_TOGETHER = 3, 10  # documents that a class, and a size group, needs for a threshold
 LEAST_F1 = 0.3  # minimum F1 at the threshold
 
 
@@ -57,15 +57,15 @@ def shrunk_thresholds(cells: Callable[[Ids], ClassCells], n_docs: Ids, sizes: Se
     everywhere, _ = best_cut(*cells(np.arange(len(n_docs))))
     thresholds = np.full(len(n_docs), everywhere)
     kind = np.searchsorted(sizes, n_docs, side="right")
-    for one in np.unique(kind):
-        alike = np.flatnonzero(kind == one)
+    for value in np.unique(kind):
+        alike = np.flatnonzero(kind == value)
         common, f1 = best_cut(*cells(alike))
         if n_docs[alike].sum() >= LEAST_TOGETHER and f1 >= LEAST_F1:
             thresholds[alike] = common
     for c in np.flatnonzero(n_docs >= LEAST_DOCUMENTS):
-        own, f1 = best_cut(*cells(np.array([c])))
+        threshold, f1 = best_cut(*cells(np.array([c])))
         if f1 >= LEAST_F1:
-            thresholds[c] = (n_docs[c] * own + SHRINK * thresholds[c]) / (n_docs[c] + SHRINK)
+            thresholds[c] = (n_docs[c] * threshold + SHRINK * thresholds[c]) / (n_docs[c] + SHRINK)
     return tuple(thresholds.tolist())
 
 
@@ -99,9 +99,9 @@ def rcut(scores: Floats, Y: Any) -> TopK:
     truth = csr_array(Y)
     ranks = np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
     rows = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
-    found = np.bincount(ranks[rows, truth.indices][truth.data != 0], minlength=scores.shape[1]).cumsum()
+    correct = np.bincount(ranks[rows, truth.indices][truth.data != 0], minlength=scores.shape[1]).cumsum()
     assigned = len(scores) * np.arange(1, scores.shape[1] + 1)
-    return TopK(int(np.argmax(2 * found / (assigned + found[-1]))) + 1)
+    return TopK(int(np.argmax(2 * correct / (assigned + correct[-1]))) + 1)
 
 
 def pcut(Y: Any, *, factor: float = 1.0) -> Proportional:
@@ -130,10 +130,15 @@ def scut_or_rcut(scores: Floats, Y: Any, link: str) -> Decision:
     fold = folds(truth, min(5, truth.shape[0]))
 
     def mean_f1(name: str) -> float:
-        given = np.zeros(truth.shape, np.bool_)
+        predicted = np.zeros(truth.shape, np.bool_)
         for tuned_on, judged in split_folds(fold, int(fold.max()) + 1):
-            given[judged] = TUNINGS[name](scores[tuned_on], truth[tuned_on], link).decide(scores[judged]).toarray() != 0
-        right, sizes = (given & (truth.toarray() != 0)).sum(axis=0), given.sum(axis=0) + (truth != 0).sum(axis=0)
+            predicted[judged] = (
+                TUNINGS[name](scores[tuned_on], truth[tuned_on], link).decide(scores[judged]).toarray() != 0
+            )
+        right, sizes = (
+            (predicted & (truth.toarray() != 0)).sum(axis=0),
+            predicted.sum(axis=0) + (truth != 0).sum(axis=0),
+        )
         return float(2 * right.sum() / max(sizes.sum(), 1) + (2 * right / np.maximum(sizes, 1)).mean()) / 2
 
     return TUNINGS["rcut" if mean_f1("rcut") > mean_f1("scut") else "scut"](scores, Y, link)

@@ -1,10 +1,11 @@
 """Exact changes of models: add documents, remove documents, merge; a FittedModel in, another one out.
 
-Models that learn from counts add and subtract sums; those that learn from documents, or are tuned on held-out ones,
-keep them (data/kept_documents.py) and are trained anew on those that there are now. Either way the result is the model
-of these documents, bit for bit: weights, choice, calibration, decision and held-out scores. An approximation is asked
-for by name: `keep_choice` trains a model that selects among candidates without selecting anew, and `approximate` moves
-its weights for the documents that come or go alone.
+Models that learn from counts add and subtract sums. Models that learn from documents, or are tuned on held-out ones,
+keep their documents (data/kept_documents.py) and are trained again on the changed set. Either way the result equals a
+model trained on these documents, bit for bit: weights, selection, calibration, decision and held-out scores.
+
+Two options approximate instead: `keep_choice` trains a model that selects among candidates without a new selection, and
+`approximate` adjusts its weights only for the documents that were added or removed.
 """
 
 from __future__ import annotations
@@ -42,12 +43,11 @@ Statistic = NamedCounts | KeptDocuments  # what a model is computed from: values
 def learn_more(
     fitted: FittedModel, new: Statistic, *, grow: bool = False, approximate: bool = False, **changes: Any
 ) -> FittedModel:
-    """The model that saw the documents behind `new` too; an unseen class is an error unless `grow`.
+    """The model with the documents of `new` added; an unseen class is an error unless `grow`.
 
-    With `keep_choice`, a model that selects among candidates holds to what was selected. With `approximate`, the
-    documents are kept exactly, and the weights move for the new ones alone. Other `changes` are fields of FittedModel
-    that take the place of those of `fitted`. A model with a register needs `register`, the one with the new documents
-    in it.
+    With `keep_choice`, a model that selects among candidates keeps its selection. With `approximate`, the documents
+    are kept exactly, but the weights are adjusted for the new documents only. Other `changes` are fields of FittedModel
+    that replace those of `fitted`. A model with a register needs `register`, which includes the new documents.
     """
     old = kept_statistic(fitted, "be updated")
     _refuse_stale_register(fitted, changes)
@@ -60,7 +60,7 @@ def learn_more(
 
 
 def forget_documents(fitted: FittedModel, gone: Statistic, *, approximate: bool = False, **changes: Any) -> FittedModel:
-    """The model that never saw the documents behind `gone`; the options are as in `learn_more`."""
+    """The model without the documents of `gone`; the options are those of `learn_more`."""
     _refuse_stale_register(fitted, changes)
     left = kept_statistic(fitted, "forget") - gone  # type: ignore[operator]  # both are of the model's own kind
     if not left.n_docs and (left.vocabulary is not None or isinstance(left, KeptDocuments)):
@@ -120,8 +120,8 @@ def remake_model(fitted: FittedModel, spec: TrainingSpec) -> FittedModel:
 
 
 def _same_model(spec: TrainingSpec, other: TrainingSpec) -> bool:
-    one, two = ({"": model.name, **model.get_params(), "n_jobs": None} for model in (spec.model, other.model))
-    return one.keys() == two.keys() and all(same_value(one[name], two[name]) for name in one)
+    ours, theirs = ({"": model.name, **model.get_params(), "n_jobs": None} for model in (spec.model, other.model))
+    return ours.keys() == theirs.keys() and all(same_value(ours[name], theirs[name]) for name in ours)
 
 
 def _same_training(spec: TrainingSpec, other: TrainingSpec) -> bool:
@@ -171,7 +171,7 @@ def refuse_mixed_labels(classes: Any, others: Any) -> None:
 
 
 def over_known_classes(new: Statistic, classes: Any) -> Statistic:
-    """The counts or documents with all of `classes`, which must be distinct and include those that it has.
+    """The counts or documents over all of `classes`, which must be distinct and include its present classes.
 
     >>> over_known_classes(NamedCounts.empty(), [0, 1, 1])
     Traceback (most recent call last):
@@ -211,9 +211,9 @@ def _adjust(
     progress: ProgressCallback | None = None,
     **changes: Any,
 ) -> FittedModel:
-    """The model whose weights are adjusted to the documents `changed`, and which keeps those of `statistic`.
+    """The model with weights adjusted for the documents `changed`; it keeps the documents of `statistic`.
 
-    What was tuned on held-out documents stays, and so do the terms that it knows.
+    What was tuned on held-out documents stays, and so does the vocabulary.
     """
     model = fitted.spec.model
     if keep_choice:
@@ -284,12 +284,16 @@ def _refuse_other_columns(fitted: FittedModel, other: FittedModel) -> None:
 
 
 def _warn_about_other_settings(mine: TrainingSpec, theirs: TrainingSpec) -> None:
-    one, two = (
+    own_settings, other_settings = (
         {"model": spec.model.name, "min_df": spec.min_df, "select": spec.select, "class_weight": spec.class_weight}
         | spec.model.changed_settings()
         for spec in (mine, theirs)
     )
-    names = [name for name in {**one, **two} if not same_value(one.get(name), two.get(name))]
+    names = [
+        name
+        for name in {**own_settings, **other_settings}
+        if not same_value(own_settings.get(name), other_settings.get(name))
+    ]
     if names:
         warnings.warn(
             f"the models differ in {', '.join(names)}; the merged one keeps the settings of the first",

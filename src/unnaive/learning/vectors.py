@@ -1,4 +1,4 @@
-"""Vectors in training: which models weigh them, and the columns that they need of documents, though none has them."""
+"""Vectors in training: which models use them, and the columns to add to the documents for them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from unnaive.learning.learner import TrainingSpec
 from unnaive.text.token_rule import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
-TAKERS = "auto, maxent, nbsvm and svm"  # the models that weigh vectors
+TAKERS = "auto, maxent, nbsvm and svm"  # the models that use vectors
 
 
 def check_vectors(rule: TokenRule | None, spec: TrainingSpec) -> None:
-    """An error where documents have vectors that the model cannot weigh."""
+    """Raise an error if documents have vectors that the model cannot use."""
     keys = vector_keys(None if rule is None else rule.fields)
     if keys and not spec.model.takes_vectors:
         raise UnnaiveError(f"{spec.model.title} cannot weigh the vectors of {keys[0][0]!r}; {TAKERS} can")
@@ -25,10 +25,10 @@ def check_vectors(rule: TokenRule | None, spec: TrainingSpec) -> None:
 def with_vector_words(
     spec: TrainingSpec, rows: DocumentRows, rule: TokenRule | None
 ) -> tuple[TrainingSpec, DocumentRows]:
-    """The documents with a column, empty or not, for every word with a vector; `spec` with vectors of these terms.
+    """Add a column for every word with a vector, even if it is empty; returns the documents and the new `spec`.
 
-    So words of new texts count, though no training document has them, and numbers of vector fields larger than those of
-    training do.
+    So the model can use words of new texts that no training document has, and numbers of vector fields that are larger
+    than those of training.
     """
     if rows.vocabulary is None or rule is None:
         return replace(spec, vectors=None), rows
@@ -44,13 +44,13 @@ def with_vector_words(
 
 
 def has_vectors(spec: TrainingSpec, rule: TokenRule | None) -> bool:
-    """Whether words have vectors, or documents that the rule reads."""
+    """Whether words have vectors, or the token rule has vector fields."""
     return spec.vectors is not None or bool(rule is not None and vector_keys(rule.fields))
 
 
 def find_field_vectors(spec: TrainingSpec, vocabulary: Vocabulary | None) -> list[FieldVectors]:
-    """The columns of the numbers of each vector field, of which `spec` names them."""
+    """The columns of each vector field that `spec` names."""
     if vocabulary is None:
         return []
-    found = (FieldVectors.over(vocabulary, key, n_dims) for key, n_dims in spec.vector_keys)
-    return [one for one in found if one is not None]
+    candidates = (FieldVectors.over(vocabulary, key, n_dims) for key, n_dims in spec.vector_keys)
+    return [vectors for vectors in candidates if vectors is not None]

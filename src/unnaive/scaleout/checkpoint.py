@@ -121,7 +121,7 @@ def fingerprint(source: DataFile, rule: TokenRule) -> dict[str, Any]:
     for path in source.files():
         if path == STDIN:
             raise UnnaiveError("stdin cannot be read a second time, so it has no checkpoint or cache; name a file")
-        files += [[str(one), one.stat().st_size, one.stat().st_mtime_ns] for one in _files_of(path)]
+        files += [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in _files_of(path)]
     options = source.options
     reading = [
         source.format, source.text, source.label, source.separator, source.label_columns,
@@ -132,7 +132,7 @@ def fingerprint(source: DataFile, rule: TokenRule) -> dict[str, Any]:
 
 
 def _files_of(path: str) -> list[Path]:
-    place = Path(path)
-    if not place.is_dir():
-        return [place] if place.exists() else []
-    return sorted(one for one in place.rglob("*") if one.is_file())
+    folder = Path(path)
+    if not folder.is_dir():
+        return [folder] if folder.exists() else []
+    return sorted(file for file in folder.rglob("*") if file.is_file())

@@ -1,4 +1,4 @@
-"""UnnaiveFilter: a step of datatrove's pipelines that keeps what a model takes for some classes."""
+"""UnnaiveFilter: a step of datatrove's pipelines that keeps the documents that a model assigns to given classes."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ except ImportError as absent:
 
 
 class UnnaiveFilter(BaseFilter):  # type: ignore[misc]
-    """Keep documents as `unnaive filter` keeps texts; to be put where FastTextClassifierFilter stands.
+    """Keep documents by the rule of `unnaive filter`; replaces FastTextClassifierFilter.
 
     Parameters
     ----------
     model : str, Path, TextClassifier or FittedModel
-        A model file, which each task opens itself, or a trained model, which is sent to it.
+        A model file, which each task opens, or a trained model, which is sent to each task.
     keep : label or list of labels
         The classes of the documents to keep.
     above : float or None, default=None
-        Keep documents of which the classes have at least this probability.
+        Keep documents whose probability of the classes in `keep` is at least this.
     recall : float or None, default=None
-        In its place: keep at least this share of the good documents, by a threshold found on `held_out`.
+        Instead of `above`: keep at least this share of the documents of these classes; `held_out` sets the threshold.
     held_out : (texts, labels) or None, default=None
-        Labelled texts that the model has not learnt from.
+        Labelled texts that the model was not trained on.
     confidence : float, default=0.9
-        How probable it shall be that new documents reach the recall.
+        The probability that new documents reach the recall.
     save_score : str or None, default=None
-        The name under which the score is put into the metadata: log p / (1 − p) where the model has probabilities.
+        The metadata key for the score, log p / (1 − p) if the model gives probabilities; None to omit it.
     exclusion_writer : datatrove.pipeline.writers.disk_base.DiskWriter or None, default=None
-        Where documents that are dropped are written.
+        The writer for dropped documents; None to discard them.
     batch_size : int, default=1000
-        Documents that are scored at a time.
+        Number of documents scored at a time.
     """
 
     name = "📐 unnaive"
@@ -70,13 +70,13 @@ class UnnaiveFilter(BaseFilter):  # type: ignore[misc]
 
     @property
     def rule(self) -> KeepRule:
-        """What is kept; a task that was sent here opens its model file first."""
+        """The rule that decides which documents are kept; the first use in a task opens the model file."""
         if self._rule is None:
             self._rule = KeepRule(load_model(self._path or ""), self._keep, self._threshold).on_one_thread()
         return self._rule
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is sent to a task: not the model itself, where it is a file."""
+        """The state sent to a task, without the model if it is in a file."""
         return self.__dict__ | ({"_rule": None} if self._path is not None else {})
 
     def filter(self, doc: Any) -> bool:

@@ -83,7 +83,7 @@ class Journal:
             raise UnnaiveError(f"{journal.path} is damaged ({problem}); remove it to start anew") from problem
         now = hash_file(model)
         if now == journal.before:
-            journal.offset, journal.ids = journal.start, [one for one in journal.ids if one not in journal.last]
+            journal.offset, journal.ids = journal.start, [id_ for id_ in journal.ids if id_ not in journal.last]
         elif now != journal.after:
             warnings.warn(
                 f"{model} was changed by another command since it last followed {known}; it goes on where it was",
@@ -160,10 +160,10 @@ def follow(
 
 
 class _Interrupts:
-    """Ctrl-C while the block runs: it ends a wait at once, and all else where `check` is called.
+    """Handles Ctrl-C in its block: it ends a wait immediately, and other work at the next call of `check`.
 
-    Blocking the signal would not do: any other thread of the process may take it, and Python then raises the
-    KeyboardInterrupt in the main thread all the same, in the midst of a batch that is being learnt.
+    Blocking the signal is not enough: another thread of the process may receive it, and Python then raises
+    KeyboardInterrupt in the main thread while a batch is being learnt.
     """
 
     def __init__(self) -> None:
@@ -186,7 +186,7 @@ class _Interrupts:
             raise KeyboardInterrupt
 
     def check(self) -> None:
-        """Raise the KeyboardInterrupt of a Ctrl-C that came before."""
+        """Raise KeyboardInterrupt if Ctrl-C was pressed before."""
         if self._came:
             raise KeyboardInterrupt
 
@@ -299,7 +299,7 @@ def _learn(model: Path, waiting: WaitingDocuments, journal: Journal, options: Fo
 def _lines(path: str, offset: int, interrupts: _Interrupts) -> Iterator[tuple[bytes | None, int]]:
     """(a whole line, its end) as lines arrive; (None, 0) if nothing arrived for a moment."""
     rest = b""
-    with interrupts.waiting():  # for somebody who writes, if it is a FIFO
+    with interrupts.waiting():  # waits for a writer if it is a FIFO
         handle = sys.stdin.fileno() if path == STDIN else os.open(path, os.O_RDONLY | PLAIN)
     arrivals = Arrivals(handle, BLOCK)
     try:

@@ -106,10 +106,10 @@ def documents_on_disk(
         stack.enter_context(resident_pages_limited(resources.memory, matrix.arrays()))
         report |= {name: value for name, value in matrix.of.items() if name in ("pruned_terms", "pruned_below_df")}
         report |= {"without_hashes": True} if hashes and hashes.given_up else {}
-        found = hashes and hashes.total(multilabel=True)
+        text_hashes = hashes and hashes.total(multilabel=True)
         data = TrainingData.of_rows(
             matrix.X, matrix.targets(), matrix.vocabulary, units=matrix.units, token_rule=rule, n_jobs=n_jobs,
-            columns=learnt_columns(source), text_hashes=found,
+            columns=learnt_columns(source), text_hashes=text_hashes,
         )  # fmt: skip
         yield replace(data, report=report).checked()
 
@@ -136,8 +136,8 @@ def _count_source(source: DataFile, counting: _Counting, hashes: LearntHashes | 
     """Count the documents, over the terms that fit if not all do."""
     try:
         return _count_labelled(source, counting, hashes)
-    except _TooManyTerms as found:
-        problem = f"more than {found.n_terms:,} terms, which do not fit in the memory allowed"
+    except _TooManyTerms as error:
+        problem = f"more than {error.n_terms:,} terms, which do not fit in the memory allowed"
         _start_again(source, hashes, problem, "put the data into a file, or give more with --memory")
         return _count_labelled(source, _over_frequent_terms(counting), hashes)
 
@@ -170,8 +170,8 @@ def _count_labelled(source: DataFile, counting: _Counting, hashes: LearntHashes 
     """Count the documents; start again if unlabelled ones turn out to belong to multilabel data."""
     try:
         return _count(source, counting, hashes, multilabel=bool(source.multilabel))
-    except _KeepUnlabelled as found:
-        problem = f"{count_noun(found.n_dropped, 'document')} without a label before the first with several"
+    except _KeepUnlabelled as error:
+        problem = f"{count_noun(error.n_dropped, 'document')} without a label before the first with several"
         _start_again(source, hashes, problem, "put the data into a file")
         return _count(source, counting, hashes, multilabel=True)
 
@@ -294,8 +294,8 @@ class DiskMatrix:
     def targets(self) -> Targets:
         """Y with sorted classes, like the result of `read_targets`."""
         classes = sorted_classes(self.labels)
-        place = {label: position for position, label in enumerate(classes)}
-        places = np.array([place[label] for label in self.labels], np.int64)
+        position_of = {label: position for position, label in enumerate(classes)}
+        places = np.array([position_of[label] for label in self.labels], np.int64)
         ones, ends = (part.astype(np.int64) for part in (self.Y.data, self.Y.indptr))  # as `read_targets` has them
         Y = csr_array((ones, places[self.Y.indices], ends), shape=(self.Y.shape[0], len(classes)))
         Y.sort_indices()
@@ -337,10 +337,10 @@ def _table(arrays: Arrays, name: str, shape: tuple[int, int]) -> Sparse:
 def find_matrix(folder: Path, of: dict[str, Any], budget: int | None = None) -> DiskMatrix | None:
     """The matrix kept in a folder, if it belongs to the same data read in the same way.
 
-    One without rare terms is of the same data where the memory is what these did not fit in.
+    A matrix without rare terms is only used if the memory limit is the same.
     """
     if not is_whole(folder):
         return None
-    found = open_matrix(folder)
-    same = all(found.of.get(name) == value for name, value in json.loads(json.dumps(of)).items())
-    return found if same and found.of.get("budget", budget) == budget else None
+    matrix = open_matrix(folder)
+    same = all(matrix.of.get(name) == value for name, value in json.loads(json.dumps(of)).items())
+    return matrix if same and matrix.of.get("budget", budget) == budget else None

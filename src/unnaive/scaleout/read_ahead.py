@@ -1,6 +1,6 @@
-"""Reading and counting overlap: documents in small blocks, read by threads of their own.
+"""Reading and counting overlap: other threads read documents in small blocks.
 
-What is read and not yet counted takes memory however large the data is, so blocks are small and few of them wait.
+Documents that are read and not yet counted take memory, so blocks are small and few of them wait.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from unnaive.text.backend import thread_count
 
 T = TypeVar("T")
 
-AHEAD = 1  # items that wait at most
-BLOCK = 1 << 19  # bytes of a block for each thread: with more threads a block is shared by more
+AHEAD = 1  # maximum number of waiting items
+BLOCK = 1 << 19  # bytes of a block per thread: more threads share a larger block
 MOST_READERS = 8  # threads that read: each holds a block
-PATIENCE = 1.0  # seconds for the thread to end: one that waits for stdin is left to itself
+PATIENCE = 1.0  # seconds to wait for the thread to end; one that waits for stdin is abandoned
 _END = object()
 
 
 def counting_threads(n_jobs: int | None) -> int:
-    """How many threads count while others read: half of them.
+    """The number of threads that count while others read: half of them.
 
-    A thread that counts a part of a block needs a copy of all terms so far. One that reads needs a block alone.
+    A counting thread needs a copy of all terms so far; a reading thread needs only its block.
     """
     return max(1, thread_count(n_jobs) // 2)
 
 
 def in_small_blocks(source: DataFile, n_jobs: int | None) -> DataFile:
-    """The same documents, read in blocks that are small enough to have several of them in memory."""
+    """The same documents, in blocks small enough for several of them to be in memory."""
     readers = min(thread_count(n_jobs), MOST_READERS)
     return replace(source, options=replace(source.options, threads=readers, block=BLOCK * readers))
 
 
 @contextmanager
 def reading_again(source: DataFile) -> Iterator[DataFile]:
-    """The same documents another time: without progress, and without the warnings that the other reading gives."""
+    """Read the same documents again, without progress and without the warnings of the first reading."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnnaiveWarning)
         yield replace(source, options=replace(source.options, on_read=None))
@@ -50,9 +50,9 @@ def reading_again(source: DataFile) -> Iterator[DataFile]:
 
 @contextmanager
 def read_ahead(items: Iterator[T], ahead: int = AHEAD) -> Iterator[Iterator[T]]:
-    """The same items, made in another thread, at most `ahead` of them in advance.
+    """The same items, computed in another thread, at most `ahead` of them in advance.
 
-    An error of the iterator comes out where its item would. When the block ends, so does the thread, and the iterator
+    An error of the iterator is raised in place of its item. When the block ends, the thread ends too, and the iterator
     is closed.
 
     >>> with read_ahead(iter([1, 2, 3])) as items:

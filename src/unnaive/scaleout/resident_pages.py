@@ -1,8 +1,8 @@
-"""The memory limit of training holds for pages of mapped files too, although the system could take these back.
+"""Apply the memory limit of training to pages of mapped files too, although the system could reclaim them.
 
-A file that is mapped counts as memory of the process as far as it was read or written. Where the process has more than
-its limit allows, a thread takes the pages of all files that training has mapped out of it; what was written stays in
-the system's cache of the files, which is nobody's memory, and comes back when it is next used. Only time depends on it.
+Pages of a mapped file that were read or written count as memory of the process. If the process exceeds its limit, a
+thread drops the pages of all files that training has mapped. Written pages stay in the system's file cache, which does
+not count for the process, and are mapped again when they are used. This affects only the running time.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import Any
 from unnaive.base.system import drop_mapped_pages, find_resident_bytes
 from unnaive.scaleout.scratch import drop_scratch_pages
 
-EVERY = 0.01  # seconds between two looks
-# of the limit: from here on pages are taken out, since more may come before the next look; with less, a solver whose
-# documents take nearly all of it would wait for its pages most of the time
+EVERY = 0.01  # seconds between two checks
+# share of the limit above which pages are dropped, since memory may grow before the next check; with a smaller share, a
+# solver whose documents need nearly all of the limit would wait for its pages most of the time
 SHARE = 0.85
 
 
 @contextmanager
 def resident_pages_limited(limit: int | None, arrays: Sequence[Any] = ()) -> Iterator[None]:
-    """Keep this process near `limit` bytes of memory inside, as far as its memory is in files; None for no limit.
+    """Keep this process near `limit` bytes inside the block, as far as its memory is in mapped files; None: no limit.
 
-    arrays  memory maps whose pages are taken out, beside those of `arrays_on_disk`
+    arrays  memory maps whose pages are dropped, in addition to those of `arrays_on_disk`
     """
     if limit is None or find_resident_bytes() is None:
         yield
@@ -44,7 +44,7 @@ def resident_pages_limited(limit: int | None, arrays: Sequence[Any] = ()) -> Ite
 def _watch(
     done: Event, most: float, mapped: list[Any], resident: Callable[[], int | None] = find_resident_bytes
 ) -> None:
-    """Take pages out whenever the process has more than `most` bytes, until `done`."""
+    """Drop pages whenever the process has more than `most` bytes, until `done`."""
     while not done.wait(EVERY):
         if (resident() or 0) > most:
             drop_scratch_pages()
@@ -53,7 +53,7 @@ def _watch(
 
 
 def _mapped_file(array: Any) -> Any:
-    """The file map that an array lies in; None for one in memory."""
+    """The memory map that contains an array; None for an array in memory."""
     while array is not None and getattr(array, "_mmap", None) is None:
         array = getattr(array, "base", None)
     return None if array is None else array._mmap

@@ -44,13 +44,13 @@ def arrays_on_disk(folder: Path | None = None, *, least: int | None = None) -> I
     if NATIVE is None:
         yield
         return
-    place = str(tempfile.gettempdir() if folder is None else folder)
+    directory = str(tempfile.gettempdir() if folder is None else folder)
     before = NATIVE.set_handler(NATIVE.scratch_handler())
-    _set_folder(place, LEAST if least is None else least)
+    _set_folder(directory, LEAST if least is None else least)
     try:
         yield
     except MemoryError as problem:
-        raise UnnaiveError(_find_what_is_short(place)) from problem
+        raise UnnaiveError(_find_what_is_short(directory)) from problem
     finally:
         NATIVE.set_handler(before)
         _set_folder("", 0)

@@ -1,4 +1,4 @@
-"""The second pass over a data file: documents are dealt to shards on disk, and a model is learnt shard by shard."""
+"""The second pass over a data file: documents are distributed to shards on disk, and a model is trained by shard."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ HELD = 8 << 20  # bytes of documents that wait in memory before they are written
 
 @dataclass(frozen=True)
 class Rereading:
-    """Where the documents that were counted can be read again, and how.
+    """How to read the counted documents again.
 
-    classes     of the labels, sorted
+    classes     the labels, sorted
     multilabel  whether documents without a label are learnt from
-    scratch     folder for the shards; the system's for temporary files by default
+    scratch     folder for the shards; by default the system's folder for temporary files
     """
 
     source: DataFile
@@ -49,7 +49,7 @@ class Rereading:
         self, model: ShardedNBSVM, counts: Counts, vocabulary: Vocabulary, *,
         exclusive: bool, progress: ProgressCallback | None,
     ) -> tuple[ShardedNBSVM, Linear]:  # fmt: skip
-        """The model and its scorer; counts and vocabulary are of the terms in use."""
+        """Train the model; returns it and its scorer. `counts` and `vocabulary` have only the terms in use."""
         task = ShardTask.of(model, counts)
         report = rounds_of(progress, model.name, task.n_rounds * task.n_shards)
         with scratch_folder(self.scratch) as folder:
@@ -63,7 +63,7 @@ class Rereading:
             return model, learn_in_rounds(task, range(task.n_shards), files.read, thread_count(self.n_jobs), report)
 
     def _deal(self, task: ShardTask, vocabulary: Vocabulary, files: ShardFiles) -> int:
-        """Write all documents to their shards; how many there are."""
+        """Write all documents to their shards; returns their number."""
         counter = TextCounter(self.rule, vocabulary, threads=counting_threads(self.n_jobs))
         n_docs = 0
         with (
@@ -82,7 +82,7 @@ class Rereading:
 
 
 class ShardFiles:
-    """Documents on disk, a file for each shard, to which rows are appended as they come.
+    """Documents on disk, in one file per shard; rows are appended as they arrive.
 
     >>> import tempfile
     >>> files = ShardFiles(Path(tempfile.mkdtemp()), 2, 1)
@@ -98,14 +98,14 @@ class ShardFiles:
         self._held = 0
 
     def add(self, number: int, documents: ShardDocuments) -> None:
-        """Some documents of a shard, each of weight 1."""
+        """Add documents of a shard, each with weight 1."""
         self._waiting.setdefault(number, []).append(documents)
         self._held += 8 * documents.X.nnz + 12 * (documents.X.shape[0] + documents.Y.nnz)
         if self._held > HELD:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write the waiting documents."""
         for number, parts in self._waiting.items():
             with self._path(number).open("ab") as file:
                 for part in parts:
@@ -124,7 +124,9 @@ class ShardFiles:
                 while file.tell() < size:
                     for part in parts:
                         part.append(np.load(file, allow_pickle=False))
-        lengths, indices, data, label_lengths, labels = (np.concatenate([np.zeros(0, np.int32), *one]) for one in parts)
+        lengths, indices, data, label_lengths, labels = (
+            np.concatenate([np.zeros(0, np.int32), *arrays]) for arrays in parts
+        )
         X = csr_array((data, indices, _ends(lengths)), shape=(len(lengths), self.n_terms))
         ones = np.ones(len(labels), np.int64)
         Y = csr_array((ones, labels, _ends(label_lengths)), shape=(len(lengths), self.n_classes))

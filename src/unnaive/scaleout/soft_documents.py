@@ -1,4 +1,4 @@
-"""Soft labels beyond memory: a data file whose documents come once for each label, their probabilities kept aside."""
+"""Soft labels beyond memory: each document is read once per label, and its probabilities become weights."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from unnaive.text.tokens import TokenRule
 
 @dataclass(frozen=True)
 class SoftDataFile(DataFile):
-    """A data file that is read as labelled documents: each text once for each label that has any probability.
+    """A data file read as labelled documents: each text occurs once for each label with a probability above 0.
 
-    once     each text with one of them alone
-    soft     names or patterns of the columns that have the probability of each label
-    weights  the probabilities of the documents that were read last, batch by batch
-    hashes   of the texts, each once
+    once     yield each text only once, with one of its labels
+    soft     names or patterns of the columns with the probability of each label
+    weights  the probabilities of the documents of the last reading, batch by batch
+    hashes   hashes of the texts, each once
     """
 
     soft: tuple[str, ...] = ()
@@ -35,15 +35,15 @@ class SoftDataFile(DataFile):
     hashes: LearntHashes = field(default_factory=LearntHashes)
 
     def batches(self, *, labelled: bool, keep: bool = False) -> Iterator[Batch]:
-        """All documents, a batch at a time; their weights are known when the last was read."""
+        """All documents, batch by batch; their weights are complete after the last batch."""
         self.weights.clear()
         self.hashes.clear()
         columns, first = SoftColumns(self.soft), 0
         for batch in super().batches(labelled=False, keep=True):
             rows, labels, weight = expand_probabilities(columns.values(batch, self.name), len(batch.texts), first)
             if self.once:
-                rows, place = np.unique(rows, return_index=True)
-                labels, weight = [labels[at] for at in place.tolist()], weight[place]
+                rows, positions = np.unique(rows, return_index=True)
+                labels, weight = [labels[at] for at in positions.tolist()], weight[positions]
             self.hashes.add(batch.texts, [("",)] * len(batch.texts))
             self.weights.append(weight)
             first += len(batch.texts)
@@ -57,7 +57,7 @@ class SoftDataFile(DataFile):
 def soft_documents_on_disk(
     source: DataFile, soft: tuple[str, ...], rule: TokenRule, *, n_jobs: int | None, resources: Resources
 ) -> Iterator[tuple[TrainingData, int]]:
-    """(what a model is trained on, how many texts), as in memory, with the counted documents in a matrix on disk."""
+    """The training data, as in memory but with the counted documents in a matrix on disk, and the number of texts."""
     options = {name: getattr(source, name) for name in source.__dataclass_fields__}
     file = SoftDataFile(**options, soft=soft, hashes=LearntHashes(resources.memory))
     each_once = SoftDataFile(**options, soft=soft, once=True, hashes=LearntHashes(0))

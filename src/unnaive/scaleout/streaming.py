@@ -118,7 +118,7 @@ def stream_documents(
 class LearntHashes:
     """Hashes of texts by batch; those of unlabelled documents separately, until it is known whether they count.
 
-    memory  of the whole process, of which hashes take a small share; with more documents none are kept (`given_up`)
+    memory  memory limit of the process; if the hashes exceed a small share of it, none are kept (`given_up`)
     """
 
     def __init__(self, memory: int | None = None) -> None:
@@ -142,10 +142,10 @@ class LearntHashes:
         if self.given_up:
             self._labelled, self._unlabelled = [], []
             return
-        found = hashes_of(texts)
+        hashes = hashes_of(texts)
         has_label = np.fromiter(map(bool, labels), np.bool_, len(labels))
-        self._labelled.append(found[has_label])
-        self._unlabelled.append(found[~has_label])
+        self._labelled.append(hashes[has_label])
+        self._unlabelled.append(hashes[~has_label])
 
     def total(self, *, multilabel: bool) -> TextHashes | None:
         """The hashes of all learnt documents; None if there were too many."""
@@ -218,7 +218,7 @@ def _shown(batches: Iterator[LabelledTexts], on_documents: OnDocuments | None) -
 
 
 def text_bytes(texts: Any) -> int:
-    """The size of some texts."""
+    """The size of the texts in bytes."""
     return int(texts.offsets[-1] - texts.offsets[0]) if isinstance(texts, TextBuffer) else sum(map(len, texts))
 
 

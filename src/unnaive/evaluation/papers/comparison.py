@@ -101,7 +101,7 @@ class TableComparison:
 
 def count_marks(comparisons: Iterable[TableComparison]) -> dict[str, int]:
     """The number of cells with each mark."""
-    counted = Counter(cell.mark for one in comparisons for cell in one.cells)
+    counted = Counter(cell.mark for comparison in comparisons for cell in comparison.cells)
     return {mark: counted[mark] for mark in SYMBOLS}
 
 
@@ -116,7 +116,7 @@ def summary_line(comparisons: Iterable[TableComparison]) -> str:
     return (
         f"✓ {counts[REPRODUCED]} reproduced, ≈ {counts[EXPLAINED]} differ for a reason that is shown, "
         f"✗ {counts[UNEXPLAINED]} differ; "
-        f"{sum(len(one.outside) for one in comparisons)} outside the band of our value"
+        f"{sum(len(comparison.outside) for comparison in comparisons)} outside the band of our value"
     )
 
 
@@ -157,7 +157,7 @@ def compare_measurements(
 
     `rules` is the hash of the table's rules when they were measured; marks are void if it has changed.
     """
-    measured = {(one.row, one.column): one for one in measurements}
+    measured = {(measurement.row, measurement.column): measurement for measurement in measurements}
     cells = tuple(
         _compare_cell(table, row, column, measured, problem, run) for row in table.rows for column in table.columns
     )
@@ -175,18 +175,18 @@ def _compare_cell(
     problem: str,
     run: PaperRun,
 ) -> CellComparison:
-    place = row, column
-    ours = measured.get(place)
+    position = row, column
+    ours = measured.get(position)
     theirs, spread = table.theirs(row, column), table.their_spread(row, column)
-    band, around = table.bands.get(place), table.band_around_theirs(row, column)
-    notes = [f"inferred, not printed: {table.inferred[place]}"] if place in table.inferred else []
+    band, around = table.bands.get(position), table.band_around_theirs(row, column)
+    notes = [f"inferred, not printed: {table.inferred[position]}"] if position in table.inferred else []
     if ours is None:
         absent = _why_absent(table, row, column, problem, run)
         return CellComparison(row, column, theirs, spread, band=band, around=around, absent=absent, notes=tuple(notes))
     mark, reason = UNMARKED, ""
     if theirs is not None:
         reason = _known_reason(table, row, column, ours)
-        mark = mark_value(ours.value, around, shown=_is_shown(table, place, around, measured))
+        mark = mark_value(ours.value, around, shown=_is_shown(table, position, around, measured))
         reason = "" if mark == REPRODUCED else reason
     if table.is_repeated(row, column):
         mark = UNMARKED

@@ -149,9 +149,9 @@ class Breakevens:
 @lru_cache(maxsize=256)
 def measure_breakevens(run: PaperRun, classifier: ThesisModel, *, validation: bool = False) -> Breakevens:
     """Train and evaluate a classifier, with every seed if it is random."""
-    found, (train, test) = load_data(run), split_rows(run, validation=validation)
+    data, (train, test) = load_data(run), split_rows(run, validation=validation)
     run.tell(f"{classifier.label}, {count_noun(classifier.features, 'feature')}: {len(CLASSES)} classes")
-    truth, points, seconds = found.Y[test], [], []
+    truth, points, seconds = data.Y[test], [], []
     for seed in range(run.seed, run.seed + (SEEDS if classifier.random and not run.quick else 1)):
         columns = in_threads(
             partial(_score_class, run, classifier, train, test, seed), list(range(len(CLASSES))), run.jobs
@@ -166,10 +166,10 @@ def _score_class(
     run: PaperRun, classifier: ThesisModel, train: Any, test: Any, seed: int, c: int
 ) -> tuple[Floats, float]:
     """Scores of the test documents for one class, and the training time in seconds."""
-    found = load_data(run)
-    X = found.X[:, np.sort(ranked_features(run)[c][: classifier.features])]
+    data = load_data(run)
+    X = data.X[:, np.sort(ranked_features(run)[c][: classifier.features])]
     started = time.perf_counter()
-    member = csr_array(found.Y[:, [c]])[train]
+    member = csr_array(data.Y[:, [c]])[train]
     model = train_scorer(classifier.model, X[train], member, seed=seed, **dict(classifier.settings))
     return model.scores(X[test])[:, 0], time.perf_counter() - started
 
@@ -178,21 +178,21 @@ def measure_test_table(run: PaperRun, *, classifiers: tuple[ThesisModel, ...] = 
     """Table 4.10: each class, and both averages."""
     for classifier in classifiers:
         if run.wants(classifier.label, classifier.model):
-            found = measure_breakevens(run, classifier)
-            for name, points in zip(CLASSES, found.points.T, strict=True):
+            breakevens = measure_breakevens(run, classifier)
+            for name, points in zip(CLASSES, breakevens.points.T, strict=True):
                 yield Measurement.of_values(name, classifier.label, points.tolist())
-            yield Measurement.of_values("Micro-averaged", classifier.label, found.micro.tolist())
-            yield Measurement.of_values("Macro-averaged", classifier.label, found.macro.tolist())
+            yield Measurement.of_values("Micro-averaged", classifier.label, breakevens.micro.tolist())
+            yield Measurement.of_values("Macro-averaged", classifier.label, breakevens.macro.tolist())
 
 
 def measure_hierarchical_naive_bayes(run: PaperRun) -> Iterator[Measurement]:
     """HNB on the test documents, which the thesis measured on validation data only."""
     for kind in ("avg", "or", "dep"):
-        one = network("HNB", kind)
-        if run.wants(one.label, one.model):
-            found = measure_breakevens(run, one)
-            yield Measurement.of_values("Micro-averaged", one.label, found.micro.tolist())
-            yield Measurement.of_values("Macro-averaged", one.label, found.macro.tolist())
+        classifier = network("HNB", kind)
+        if run.wants(classifier.label, classifier.model):
+            breakevens = measure_breakevens(run, classifier)
+            yield Measurement.of_values("Micro-averaged", classifier.label, breakevens.micro.tolist())
+            yield Measurement.of_values("Macro-averaged", classifier.label, breakevens.macro.tolist())
 
 
 def measure_running_time(run: PaperRun) -> Iterator[Measurement]:
@@ -207,8 +207,8 @@ def vary_features(run: PaperRun, *, label: str, model: str, settings: SettingsKe
     if not run.wants(label, model):
         return
     for features in FEATURES[:2] if run.quick else FEATURES:
-        found = measure_breakevens(run, ThesisModel(label, model, features, settings), validation=True)
-        yield Measurement.of_values(str(features), label, found.micro.tolist())
+        breakevens = measure_breakevens(run, ThesisModel(label, model, features, settings), validation=True)
+        yield Measurement.of_values(str(features), label, breakevens.micro.tolist())
 
 
 def vary_alpha(run: PaperRun, *, kind: str, columns: dict[str, tuple[str, int]]) -> Iterator[Measurement]:
@@ -216,8 +216,8 @@ def vary_alpha(run: PaperRun, *, kind: str, columns: dict[str, tuple[str, int]])
     for column, (family, features) in columns.items():
         if run.wants(column, NETWORKS[family]):
             for alpha in ALPHAS[kind][:2] if run.quick else ALPHAS[kind]:
-                one = network(family, kind, features, branching=7, alpha=float(alpha))
-                micro = measure_breakevens(run, one, validation=True).micro
+                classifier = network(family, kind, features, branching=7, alpha=float(alpha))
+                micro = measure_breakevens(run, classifier, validation=True).micro
                 yield Measurement.of_values(alpha, column, micro.tolist())
 
 
@@ -226,20 +226,20 @@ def tune_settings(run: PaperRun) -> Iterator[Measurement]:
     for kind, label in (("avg", "HBN-AVG"), ("or", "HBN-OR"), ("dep", "HBN-DEP")):
         if run.quick or not run.wants(label, NETWORKS["HBN"]):
             continue
-        found = partial(_validation_breakeven, run, kind)
-        alpha = max((float(alpha) for alpha in ALPHAS[kind]), key=lambda alpha: found(7, alpha))
-        branching = max(BRANCHINGS, key=lambda branching: found(branching, alpha))
+        breakeven = partial(_validation_breakeven, run, kind)
+        alpha = max((float(alpha) for alpha in ALPHAS[kind]), key=lambda alpha: breakeven(7, alpha))
+        branching = max(BRANCHINGS, key=lambda branching: breakeven(branching, alpha))
         steps = (alpha, *(round(alpha + step, 6) for step in FINER[kind] if alpha + step >= 0))
-        finer = max(steps, key=lambda alpha: found(branching, alpha))
-        best, given = found(branching, finer), found(*TUNED[kind])
-        note = f"{best:.1f} % on validation data, {given:.1f} % with the thesis's settings"
+        finer = max(steps, key=lambda alpha: breakeven(branching, alpha))
+        best, printed = breakeven(branching, finer), breakeven(*TUNED[kind])
+        note = f"{best:.1f} % on validation data, {printed:.1f} % with the thesis's settings"
         yield Measurement(label, "B", branching, note=note)
         yield Measurement(label, "alpha", finer)
 
 
 def _validation_breakeven(run: PaperRun, kind: str, branching: int, alpha: float) -> float:
-    one = network("HBN", kind, branching=branching, alpha=alpha)
-    return float(measure_breakevens(run, one, validation=True).micro.mean())
+    classifier = network("HBN", kind, branching=branching, alpha=alpha)
+    return float(measure_breakevens(run, classifier, validation=True).micro.mean())
 
 
 def by_size(kind: str) -> Runner:
@@ -258,13 +258,13 @@ def learn_network(run: PaperRun, kind: str, alpha: float | None = None, *, valid
 
     The structure does not depend on the start of EM, and so not on the seed; the tables of the nodes do.
     """
-    found, index = load_data(run), CLASSES.index("trade")
+    data, index = load_data(run), CLASSES.index("trade")
     features = np.sort(ranked_features(run)[index][:30])
     train, _ = split_rows(run, validation=validation)
     model = network("HBN", kind) if alpha is None else network("HBN", kind, alpha=alpha)
-    member = csr_array(found.Y[:, [index]])[train]
-    scorer: Any = train_scorer(model.model, found.X[:, features][train], member, seed=run.seed, **dict(model.settings))
-    learnt: Network = scorer.network(0, [found.vocabulary[one] for one in features], ["trade"])
+    member = csr_array(data.Y[:, [index]])[train]
+    scorer: Any = train_scorer(model.model, data.X[:, features][train], member, seed=run.seed, **dict(model.settings))
+    learnt: Network = scorer.network(0, [data.vocabulary[column] for column in features], ["trade"])
     return learnt
 
 

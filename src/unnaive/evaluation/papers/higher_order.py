@@ -101,7 +101,7 @@ def select_terms_on_all_documents(data: PreparedData) -> PreparedData:
 def measure_splits(run: PaperRun, name: str, protocol: str, size: int) -> Values:
     """Every measure of every classifier, split by split."""
     terms = None if protocol == "paper" else TERMS
-    contenders = {one.label: one.contender(name, size) for one in _wanted(run)}
+    contenders = {classifier.label: classifier.contender(name, size) for classifier in _wanted(run)}
     plan = ExperimentPlan(
         tuple(contenders.values()),
         MEASURES,
@@ -160,11 +160,11 @@ def measure_accuracies(run: PaperRun, *, name: str, protocol: str) -> Iterator[M
 def _pairs_with_hos(run: PaperRun, name: str, protocol: str) -> Iterator[tuple[int, str, list[float], list[float]]]:
     """(size, classifier, accuracies of HOS, accuracies of the classifier), from 10 % training on."""
     for size in _sizes(run):
-        found = {
+        by_label = {
             label: v for (label, what), v in measure_splits(run, name, protocol, size).items() if what == "accuracy"
         }
-        if size >= 10 and "HOS" in found:
-            yield from ((size, label, found["HOS"], values) for label, values in found.items() if label != "HOS")
+        if size >= 10 and "HOS" in by_label:
+            yield from ((size, label, by_label["HOS"], values) for label, values in by_label.items() if label != "HOS")
 
 
 def measure_gains(run: PaperRun, *, name: str, protocol: str) -> Iterator[Measurement]:

@@ -71,10 +71,10 @@ def double_counting(run: PaperRun) -> Iterator[Measurement]:
     """Slide 46: posteriors of two classes from their products P(c) ∏ P(t|c), and the selected class."""
     if not run.wants("NB", "multinomial"):
         return
-    found = probabilities("softmax", np.log([[0.00099, 0.00001]]), exclusive=True)[0]
+    estimates = probabilities("softmax", np.log([[0.00099, 0.00001]]), exclusive=True)[0]
     for c, column in enumerate(("c1", "c2")):
-        yield Measurement("NB estimate P(c|d)", column, float(found[c]))
-        yield Measurement("class selected (1 = yes)", column, float(found.argmax() == c))
+        yield Measurement("NB estimate P(c|d)", column, float(estimates[c]))
+        yield Measurement("class selected (1 = yes)", column, float(estimates.argmax() == c))
 
 
 def all_classes(run: PaperRun) -> Iterator[Measurement]:
@@ -92,11 +92,11 @@ def all_classes(run: PaperRun) -> Iterator[Measurement]:
 
 def largest_classes(run: PaperRun) -> Iterator[Measurement]:
     """Table b: F1 of each of the ten largest classes, their micro average, and that over all classes in training."""
-    for classifier in _wanted(run, *(one.label for one in CLASSIFIERS)):
+    for classifier in _wanted(run, *(classifier.label for classifier in CLASSIFIERS)):
         tally = decisions(run, classifier, "modapte-90")
         places = [_data(run, "modapte-90").classes.index(name) for name in TOP_10]
-        for name, place in zip(TOP_10, places, strict=True):
-            yield Measurement(name, classifier.label, 100 * float(tally.f1[place]))
+        for name, c in zip(TOP_10, places, strict=True):
+            yield Measurement(name, classifier.label, 100 * float(tally.f1[c]))
         top = Tally(tally.tp[places], tally.fp[places], tally.fn[places], tally.n, tally.exact)
         yield Measurement("micro-avg (top 10)", classifier.label, 100 * top.micro("f1"))
         if classifier.label in ("NB", "Rocchio", "SVM") and not run.quick:
@@ -105,7 +105,11 @@ def largest_classes(run: PaperRun) -> Iterator[Measurement]:
 
 
 def _wanted(run: PaperRun, *labels: str) -> list[PaperModel]:
-    return [one for one in CLASSIFIERS if one.label in labels and run.wants(one.label, one.model)]
+    return [
+        classifier
+        for classifier in CLASSIFIERS
+        if classifier.label in labels and run.wants(classifier.label, classifier.model)
+    ]
 
 
 def _data(run: PaperRun, view: str) -> PreparedData:
@@ -166,7 +170,7 @@ def _wide_counts(n_classes: int) -> Counts:
 
 def _long_documents(X: Sparse, n: int) -> Sparse:
     """As many documents, each the concatenation of n documents: n times as many cells."""
-    together = [X[np.roll(np.arange(X.shape[0]), place)] for place in range(n)]
+    together = [X[np.roll(np.arange(X.shape[0]), shift)] for shift in range(n)]
     indptr = sum(part.indptr.astype(np.int64) for part in together)
     rows = np.concatenate([np.repeat(np.arange(X.shape[0]), np.diff(part.indptr)) for part in together])
     order = np.argsort(rows, kind="stable")
@@ -199,23 +203,23 @@ def _times(seconds: dict[int, float]) -> str:
     return ", ".join(f"×{n}: {1000 * value:.1f} ms" for n, value in seconds.items())
 
 
-ROBUST = tuple(one for one in CLASSIFIERS if one.label != "Rocchio")
+ROBUST = tuple(classifier for classifier in CLASSIFIERS if classifier.label != "Rocchio")
 CLAIM = "NB loses less than some other method (1 = yes)"
 
 
 def losses(run: PaperRun) -> Iterator[Measurement]:
     """Slide 47: the loss of accuracy of each method, in points, due to irrelevant terms and due to drift."""
     for column, measure in (("irrelevant terms", irrelevant_terms), ("drift", drift)):
-        found: dict[str, float] = {}
+        losses: dict[str, float] = {}
         for classifier in ROBUST:
             if run.wants(classifier.label, classifier.model):
                 before, after = measure(run, classifier)
-                found[classifier.label] = before - after
+                losses[classifier.label] = before - after
                 note = f"{column}: {classifier.label} from {before:.1f} to {after:.1f} %"
                 yield Measurement(classifier.label, column, before - after, note=note)
-        if "NB" in found and len(found) > 1:
-            most = max(value for label, value in found.items() if label != "NB")
-            yield Measurement(CLAIM, column, float(found["NB"] < most))
+        if "NB" in losses and len(losses) > 1:
+            most = max(value for label, value in losses.items() if label != "NB")
+            yield Measurement(CLAIM, column, float(losses["NB"] < most))
 
 
 @lru_cache(maxsize=8)
@@ -227,7 +231,7 @@ def irrelevant_terms(run: PaperRun, classifier: PaperModel) -> tuple[float, floa
     data = prepare(run, "reuters", "or-gate", view="r8")
     (X, Y), (test, truth) = data.part("train"), data.part("test")
     random = np.random.default_rng(run.seed)
-    noisy, noisy_test = (csr_array(hstack([one, one[random.permutation(one.shape[0])]])) for one in (X, test))
+    noisy, noisy_test = (csr_array(hstack([part, part[random.permutation(part.shape[0])]])) for part in (X, test))
     return (
         _accuracy(run, classifier, (X, Y), (test, truth)),
         _accuracy(run, classifier, (noisy, Y), (noisy_test, truth)),

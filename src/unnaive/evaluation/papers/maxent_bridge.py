@@ -177,18 +177,18 @@ def all_errors(run: PaperRun, collection: str, rule: str, n_terms: int | None) -
     data = prepare(run, collection, rule, split=False)
     models = {model for label, model in MODELS.items() if run.wants(label, model)}
     store = ErrorFile(run.records, Material(collection, data.X, data.Y).fingerprint, sorted(models))
-    found = []
+    by_split = []
     for split in range(QUICK_SPLITS if run.quick else SPLITS):
-        place = {"split": split, "terms": n_terms, "seed": run.seed}
-        errors = store.find(place)
+        key = {"split": split, "terms": n_terms, "seed": run.seed}
+        errors = store.find(key)
         if errors is None:
             terms = "all terms" if n_terms is None else count_noun(n_terms, "term")
             run.tell(f"{collection}, {terms}, split {split + 1}")
             rows = stratified_split(data.Y, TRAIN_SHARE, seed=run.seed, split=split)
             errors = split_errors(data.X, data.Y, rows, n_terms, models=models, seed=run.seed)
-            store.add(place, errors)
-        found.append(errors)
-    return tuple(found)
+            store.add(key, errors)
+        by_split.append(errors)
+    return tuple(by_split)
 
 
 class ErrorFile:
@@ -248,8 +248,8 @@ def bridge_vocabulary_curves(run: PaperRun, dataset: Dataset) -> list[MeasureCur
     curves = []
     for label in CURVES:
         if run.wants(label, MODELS[label]):
-            found = [all_errors(run, dataset.collection, dataset.rule, size) for size in sizes]
-            points = [mean_and_spread(column_errors(label, dataset.reading, errors)) for errors in found]
+            by_size = [all_errors(run, dataset.collection, dataset.rule, size) for size in sizes]
+            points = [mean_and_spread(column_errors(label, dataset.reading, errors)) for errors in by_size]
             curves.append(
                 MeasureCurve(label, x, tuple(mean for mean, _ in points), tuple(spread for _, spread in points))
             )

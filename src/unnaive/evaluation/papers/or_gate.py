@@ -75,9 +75,9 @@ def or_gate_measures(run: PaperRun, *, number: str, collection: str) -> Iterator
     """One table on one collection."""
     for classifier in CLASSIFIERS:
         if run.wants(classifier.label, classifier.model):
-            found, reason = measure_classifier(run, collection, classifier)
+            measures, reason = measure_classifier(run, collection, classifier)
             for column, name in COLUMNS[number].items():
-                yield Measurement(classifier.label, column, found[name], reason=reason)
+                yield Measurement(classifier.label, column, measures[name], reason=reason)
 
 
 TABLES: dict[str, Runner] = {

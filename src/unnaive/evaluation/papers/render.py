@@ -75,7 +75,7 @@ def tables_as_text(comparison: TableComparison, *, width: int = 110) -> str:
     first = max(len(row) for row in rows)
     widths = {column: max(len(column), *(len(cells[row, column]) for row in rows)) for column in columns}
     groups = fitting(columns, list(widths.values()), width - first)
-    blocks = [_block(rows, [(one, widths[one]) for one in group], cells, first) for group in groups]
+    blocks = [_block(rows, [(column, widths[column]) for column in group], cells, first) for group in groups]
     notes = [f"  [{number}] {text}" for number, text in enumerate(remarks.texts, 1)]
     sources = [f"  {text}" for text in band_sources(table)]
     return "\n".join([_head(table), *blocks, *notes, *(f"  {note}" for note in table.notes), *sources])
@@ -104,7 +104,7 @@ def _block(rows: Sequence[str], columns: list[tuple[str, int]], cells: dict[tupl
 def band_sources(table: PublishedTable) -> list[str]:
     """A line for each source of this table's bands."""
     sources = [band.source for band in table.bands.values()]
-    lines = [f"bands: {one.text} ({one.kind})" for one in dict.fromkeys(sources)]
+    lines = [f"bands: {source.text} ({source.kind})" for source in dict.fromkeys(sources)]
     widths: dict[Source, set[float]] = {}
     for width, source in table.tolerances.values():
         widths.setdefault(source, set()).add(width)
@@ -127,7 +127,7 @@ def tables_as_markdown(paper: Paper, comparisons: Sequence[TableComparison], run
         _bullets("What ran", paper.notes),
         _bullets("Data", paper.data),
         _bullets("What could not be had", paper.missing),
-        *(_markdown_table(one) for one in comparisons),
+        *(_markdown_table(comparison) for comparison in comparisons),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -160,7 +160,8 @@ def as_html(paper: Paper, comparisons: Sequence[TableComparison], run: PaperRun)
     """The tables of a paper, ours and theirs, with a summary of the marks."""
     about = f"{paper.source}. Seed {run.seed}." + (f" {QUICK}" if run.quick else "")
     tables = [
-        html.Section(f"Table {one.table.id}", _html_table(one) + _html_figure(paper, one, run)) for one in comparisons
+        html.Section(f"Table {comparison.table.id}", _html_table(comparison) + _html_figure(paper, comparison, run))
+        for comparison in comparisons
     ]
     notes = _html_notes([*paper.notes, *paper.data, *(f"Not to be had: {text}" for text in paper.missing)])
     summary = html.Section("Summary", _html_summary(comparisons) + notes)
@@ -177,7 +178,7 @@ def _html_figure(paper: Paper, comparison: TableComparison, run: PaperRun) -> st
 
 def _html_summary(comparisons: Sequence[TableComparison]) -> str:
     """The numbers of figures with each mark, and which differ without a reason that is shown."""
-    cells = [cell for one in comparisons for cell in one.cells]
+    cells = [cell for comparison in comparisons for cell in comparison.cells]
     counts = count_marks(comparisons)
     titles = ("in a band around the published value", "differ for a reason that is shown", "differ")
     marked = [(f"{SYMBOLS[mark]} {title}", f"{counts[mark]:,}") for mark, title in zip(SYMBOLS, titles, strict=True)]
@@ -191,10 +192,10 @@ def _html_summary(comparisons: Sequence[TableComparison]) -> str:
         ]
     )
     return shown + html.bullets(
-        f"table {escape(one.table.id)}, {escape(cell.row)}, {escape(cell.column)}: "
-        f"{format_cell(cell.ours, one.table)} is not in {_band_words(cell.around, one.table)}"
-        for one in comparisons
-        for cell in one.marked(UNEXPLAINED)
+        f"table {escape(comparison.table.id)}, {escape(cell.row)}, {escape(cell.column)}: "
+        f"{format_cell(cell.ours, comparison.table)} is not in {_band_words(cell.around, comparison.table)}"
+        for comparison in comparisons
+        for cell in comparison.marked(UNEXPLAINED)
     )
 
 
@@ -249,7 +250,7 @@ def tables_as_json(paper: Paper, comparisons: Sequence[TableComparison], run: Pa
         "quick": run.quick,
         "versions": versions(),
         "marks": count_marks(comparisons),
-        "tables": [_table_json(one) for one in comparisons],
+        "tables": [_table_json(comparison) for comparison in comparisons],
     }
 
 

@@ -115,11 +115,11 @@ class PublishedTable:
         It is ± the tolerance of the cell; else its own band if that contains the published value; else ± that of the
         table.
         """
-        theirs, own = self.theirs(row, column), self.bands.get((row, column))
+        theirs, band = self.theirs(row, column), self.bands.get((row, column))
         if theirs is None:
             return None
-        if own is not None and theirs in own and (row, column) not in self.tolerances:
-            return own
+        if band is not None and theirs in band and (row, column) not in self.tolerances:
+            return band
         spread = self.their_spread(row, column)
         if spread is not None and self.tolerance_in_spreads is not None:
             many, source = self.tolerance_in_spreads
@@ -152,11 +152,11 @@ class Paper:
         """The tables of that number or id, all by default."""
         if number is None:
             return self.tables
-        found = tuple(table for table in self.tables if number in (table.number, table.id))
-        if not found:
+        tables = tuple(table for table in self.tables if number in (table.number, table.id))
+        if not tables:
             there = (name for table in self.tables for name in (table.number, table.id))
             choose(list(dict.fromkeys(there)), number, f"table of {self.key}")
-        return found
+        return tables
 
     def runners(self) -> dict[str, Runner]:
         """The functions that repeat the tables, by table id."""
@@ -213,9 +213,9 @@ def _fill_entry(entry: dict[str, Any], entries: list[dict[str, Any]]) -> dict[st
     """
     if "like" not in entry:
         return entry
-    model = next(one for one in entries if one["number"] == entry["like"])
-    own = ("bands", "notes", "reasons", "repeats")
-    return {name: value for name, value in model.items() if name not in own} | {"repeats": ["*"]} | entry
+    model = next(other for other in entries if other["number"] == entry["like"])
+    not_inherited = ("bands", "notes", "reasons", "repeats")
+    return {name: value for name, value in model.items() if name not in not_inherited} | {"repeats": ["*"]} | entry
 
 
 def _read_table(entry: dict[str, Any], sources: dict[str, Source]) -> PublishedTable:
@@ -283,16 +283,21 @@ def _breakeven_tolerances(
     weights = {name: {name: 1.0} for name in sizes}
     for kind, name in entry.get("breakeven_averages", {}).items():
         total = sum(sizes.values())
-        weights[name] = {one: n / total if kind == "micro" else 1 / len(sizes) for one, n in sizes.items()}
-    found: dict[CellPosition, tuple[float, Source]] = {}
-    for place, column in enumerate(entry["columns"]):
-        printed = {row: line[place] for row, line in zip(entry["rows"], values, strict=True)}
+        weights[name] = {
+            class_name: n / total if kind == "micro" else 1 / len(sizes) for class_name, n in sizes.items()
+        }
+    spreads: dict[CellPosition, tuple[float, Source]] = {}
+    for index, column in enumerate(entry["columns"]):
+        printed = {row: line[index] for row, line in zip(entry["rows"], values, strict=True)}
         shares = {name: value / 100 for name in sizes if (value := printed[name]) is not None}
         for row, parts in weights.items():
             if printed[row] is not None and parts.keys() <= shares.keys():
-                variance = sum(w * w * shares[one] * (1 - shares[one]) / sizes[one] for one, w in parts.items())
-                found[row, column] = (round(200 * math.sqrt(variance), 2), source)
-    return found
+                variance = sum(
+                    w * w * shares[class_name] * (1 - shares[class_name]) / sizes[class_name]
+                    for class_name, w in parts.items()
+                )
+                spreads[row, column] = (round(200 * math.sqrt(variance), 2), source)
+    return spreads
 
 
 def _read_band(number: str, line: list[Any], sources: dict[str, Source]) -> tuple[CellPosition, Band]:
@@ -317,8 +322,8 @@ def _read_reasons(lines: Iterable[list[str]], rows: Sequence[str], columns: Sequ
     """
     reasons: dict[CellPosition, str] = {}
     for row, column, text, *_ in lines:
-        for place in _places(row, column, rows, columns):
-            reasons.setdefault(place, text)
+        for position in _places(row, column, rows, columns):
+            reasons.setdefault(position, text)
     return reasons
 
 
@@ -329,7 +334,7 @@ def _places(row: str, column: str, rows: Sequence[str], columns: Sequence[str]) 
     [('a', 'x'), ('b', 'x')]
     """
     return [
-        (one, other) for one in (rows if row == "*" else [row]) for other in (columns if column == "*" else [column])
+        (name, other) for name in (rows if row == "*" else [row]) for other in (columns if column == "*" else [column])
     ]
 
 

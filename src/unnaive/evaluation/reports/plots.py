@@ -117,8 +117,8 @@ def intervals_figure(
     """A dot for each name, with its interval mean ± half if there is one, from top to bottom in the given order."""
     with style(ink) as library:
         drawing, axes = _axes(library, title, x, "", size=(4.8, 1.2 + 0.3 * len(values)))
-        for place, (_, mean, half) in enumerate(values):
-            axes.errorbar([mean], [place], xerr=[half or 0.0], fmt="o", color=COLOURS[0], capsize=3 if half else 0)
+        for row, (_, mean, half) in enumerate(values):
+            axes.errorbar([mean], [row], xerr=[half or 0.0], fmt="o", color=COLOURS[0], capsize=3 if half else 0)
         axes.set_yticks(range(len(values)), [name for name, _, _ in values])
         axes.set(ylim=(len(values) - 0.4, -0.6))
         return drawing
@@ -149,9 +149,9 @@ def panels_figure(
     rows = -(-len(panels) // columns)
     with style(ink) as library:
         drawing = library.Figure(figsize=(4.0 * columns, 3.6 * rows), layout="constrained")
-        for place, (title, curves) in enumerate(panels.items()):
-            axes = drawing.add_subplot(rows, columns, place + 1)
-            axes.set(title=title, xlabel=x, ylabel=y if place % columns == 0 else "", xscale="log")
+        for index, (title, curves) in enumerate(panels.items()):
+            axes = drawing.add_subplot(rows, columns, index + 1)
+            axes.set(title=title, xlabel=x, ylabel=y if index % columns == 0 else "", xscale="log")
             axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
             axes.xaxis.set_minor_formatter(lambda value, _: "")
             for number, curve in enumerate(curves):

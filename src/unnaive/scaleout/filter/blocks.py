@@ -71,7 +71,7 @@ class Shard(Protocol):
     """A file of texts that is read sequentially and written unchanged, with fewer texts."""
 
     def blocks(self) -> Iterator[TextBlock]:
-        """All of it, a block at a time."""
+        """The content of the file, block by block."""
 
     def writing(self, file: IO[bytes], packing: str) -> AbstractContextManager[ShardWriter]:
         """A writer to an open file with the given compression: "gzip", "zstd" or "" for none."""
@@ -79,7 +79,7 @@ class Shard(Protocol):
 
 @dataclass(frozen=True)
 class BytesWriter:
-    """A writer of bytes, each part packed by itself: members of gzip and frames of zstd may follow each other."""
+    """A writer of bytes that compresses each part separately: gzip members and zstd frames can be concatenated."""
 
     file: IO[bytes]
     packing: str
@@ -89,13 +89,13 @@ class BytesWriter:
         return len(part), pack_bytes(part, self.packing)
 
     def write(self, packed: tuple[int, bytes]) -> int:
-        """Write them."""
+        """Write the compressed content; returns its uncompressed size."""
         self.file.write(packed[1])
         return packed[0]
 
 
 def pack_bytes(data: bytes, packing: str) -> bytes:
-    """A member of gzip or a frame of zstd; nothing stays nothing.
+    """The content as a gzip member or a zstd frame; empty content stays empty.
 
     >>> import gzip
     >>> gzip.decompress(pack_bytes(b"one ", "gzip") + pack_bytes(b"two", "gzip"))
@@ -104,7 +104,7 @@ def pack_bytes(data: bytes, packing: str) -> bytes:
     if not data or not packing:
         return data
     if packing == "gzip":
-        member = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, 31)  # without a time, so that the same is always the same
+        member = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, 31)  # no time stamp: equal content gives equal bytes
         return member.compress(data) + member.flush()
     import pyarrow
 
@@ -112,5 +112,5 @@ def pack_bytes(data: bytes, packing: str) -> bytes:
 
 
 def damaged(path: str, problem: Exception) -> BadData:
-    """The sentence for a packed file that cannot be unpacked to its end."""
+    """The error for a compressed file that cannot be decompressed to its end."""
     return BadData(f"{path} breaks off or is damaged ({problem}); fetch it again")

@@ -1,4 +1,4 @@
-"""What a filter did, for people: the report in sentences and JSON, and as an HTML page."""
+"""The report of a filter: as sentences, as JSON and as an HTML page."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ PROBABILITIES = (1e-9, 1e-6, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 1 - 1e-6, 
 
 @dataclass(frozen=True)
 class FilterReport:
-    """What a filter did.
+    """The result of a filter, for reports.
 
     model          its name
     keep           the classes that are kept
-    threshold      the lowest score kept; `probabilistic` tells whether scores are log-odds of probabilities
-    outcome        what became of the texts
-    choice         how the threshold was found on held-out texts; None where it was given
+    threshold      the lowest score kept; `probabilistic` says whether scores are log-odds of probabilities
+    outcome        the numbers of texts and shards
+    choice         how the threshold was chosen on held-out texts; None if the user gave it
     """
 
     model: str
@@ -43,41 +43,41 @@ class FilterReport:
 
     @classmethod
     def of(cls, rule: KeepRule, outcome: FilterOutcome, model: str, choice: RecallThreshold | None) -> FilterReport:
-        """The report on what a rule did."""
+        """The report on a rule and its outcome."""
         names = tuple(str(label) for label in rule.keep)
         return cls(model, names, rule.threshold, rule.fitted.probabilistic, outcome, choice)
 
     @property
     def tally(self) -> FilterTally:
-        """Of all texts."""
+        """The tally of all texts."""
         return self.outcome.tally
 
     def describe_score(self, score: float) -> str:
-        """A score as people read it: a probability where it stands for one."""
+        """A score for people: as a probability if the model gives probabilities."""
         return f"p = {format_odds(score)}" if self.probabilistic else f"score {score:.3g}"
 
     def describe_threshold(self) -> str:
-        """What is kept, in words."""
+        """The condition for keeping a text, in words."""
         names = " or ".join(self.keep)
         if self.probabilistic:
             return f"texts with p({names}) ≥ {format_odds(self.threshold)}"
         return f"texts whose score of {names} leads by {self.threshold:.3g} or more"
 
     def sentences(self) -> list[str]:
-        """What was done, in a line or two."""
+        """The result in one or two lines."""
         tally = self.tally
         share = 100 * tally.kept / max(1, tally.texts)
         earlier = self.outcome.resumed
         resumed = f" ({count_noun(earlier, 'shard')} by an earlier run)" if earlier else ""
-        found = [
+        facts = [
             f"kept {tally.kept:,} of {count_noun(tally.texts, 'text')} ({share:.1f} %), "
             f"{format_megabytes(tally.bytes_kept)} of {format_megabytes(tally.bytes_read)} MB, in "
             f"{count_noun(len(self.outcome.shards), 'shard')}{resumed}: {self.describe_threshold()}"
         ]
-        return found + ([] if self.choice is None else [self.choice.describe()])
+        return facts + ([] if self.choice is None else [self.choice.describe()])
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
+        """Plain values, for JSON."""
         tally = self.tally
         return {
             "model": self.model, "keep": list(self.keep),
@@ -89,7 +89,7 @@ class FilterReport:
 
 
 def format_megabytes(n_bytes: int) -> str:
-    """Bytes in MB, with more digits where they are few.
+    """Bytes in MB, with more digits for small sizes.
 
     >>> format_megabytes(1_234_567_890), format_megabytes(12_345)
     ('1,234.6', '0.012')
@@ -98,7 +98,7 @@ def format_megabytes(n_bytes: int) -> str:
 
 
 def format_odds(log_odds: float) -> str:
-    """The probability that log-odds stand for, with digits where it is nearly 0 or 1.
+    """The probability of log-odds, with more digits near 0 and 1.
 
     >>> format_odds(0.0), format_odds(-9.0), format_odds(9.0)
     ('0.5', '0.000123', '1 − 0.000123')
@@ -110,7 +110,7 @@ def format_odds(log_odds: float) -> str:
 
 
 def filter_page(report: FilterReport) -> str:
-    """The whole document."""
+    """The whole HTML page."""
     return html.page(
         f"{report.model}: what was kept",
         f"{count_noun(report.tally.texts, 'text')} in {count_noun(len(report.outcome.shards), 'shard')}; kept are "
@@ -127,7 +127,7 @@ def filter_page(report: FilterReport) -> str:
 
 
 def kept_section(report: FilterReport) -> str:
-    """How much was kept, and what is promised."""
+    """How much was kept, and the guarantee."""
     tally = report.tally
     tiles = html.tiles(
         [
@@ -173,7 +173,7 @@ def group_bins(histogram: Any) -> tuple[Floats, Floats]:
 
 def _probability_ticks(edges: Floats) -> list[tuple[float, str]]:
     places = [(float(np.log(p / (1 - p))), p) for p in PROBABILITIES]
-    inside = [(place, format_odds(place)) for place, _ in places if edges[0] <= place <= edges[-1]]
+    inside = [(position, format_odds(position)) for position, _ in places if edges[0] <= position <= edges[-1]]
     return inside or [(float(edge), format_odds(float(edge))) for edge in (edges[0], edges[-1])]
 
 
@@ -183,17 +183,17 @@ def text_table(report: FilterReport, texts: Sequence[SampledText], label: str) -
         return ""
     rows = [
         (
-            html.breakable(f"{one.shard}, {one.row + 1:,}"),
-            escape(report.describe_score(one.score)),
-            f'<td class="text">{escape(" ".join(one.text.split())[:500])}</td>',
+            html.breakable(f"{sampled.shard}, {sampled.row + 1:,}"),
+            escape(report.describe_score(sampled.score)),
+            f'<td class="text">{escape(" ".join(sampled.text.split())[:500])}</td>',
         )
-        for one in texts
+        for sampled in texts
     ]
     return html.table(("shard and row", "score", "text"), rows, kind="findings", label=label)
 
 
 def shard_table(report: FilterReport) -> str:
-    """How much of each shard was kept; the first of many."""
+    """How much of each shard was kept; if there are many shards, only the first are shown."""
     shards = report.outcome.shards
     rows = [
         (

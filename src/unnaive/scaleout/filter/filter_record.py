@@ -93,7 +93,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def describe_source(job: ShardJob) -> str:
-    """By which a file is known to have changed: its size and time."""
+    """Size and modification time of a file, by which a change is detected."""
     about = Path(job.source).stat()
     return f"{about.st_size} {about.st_mtime_ns}"
 

@@ -53,11 +53,11 @@ class KeepRule:
         return cls(fitted, tuple(keep), log_odds(p))
 
     def with_threshold(self, threshold: float) -> KeepRule:
-        """The same with another threshold."""
+        """The same rule with another threshold."""
         return replace(self, threshold=threshold)
 
     def on_one_thread(self) -> KeepRule:
-        """The same for callers that score several blocks of texts at a time."""
+        """The same rule on one thread, for callers that score several blocks in parallel."""
         return replace(self, fitted=replace(self.fitted, n_jobs=1))
 
     @property
@@ -74,7 +74,7 @@ class KeepRule:
         return np.asarray(scores >= self.threshold)
 
     def _score_rows(self, scores: Floats) -> Floats:
-        """Scores of every class (n_docs, n_classes) → the score of what is to be kept (n_docs,)."""
+        """Scores of every class (n_docs, n_classes) → the score for keeping each text (n_docs,)."""
         columns = self._columns
         if self.fitted.probabilistic:
             log_p = self.fitted.log_probabilities(scores)
@@ -91,7 +91,7 @@ class KeepRule:
 
 
 def _lead(values: Floats, columns: NDArray[np.int64], join: Any) -> Floats:
-    """What `join` makes of some columns minus what it makes of all others (n_docs,); 0 where both are −∞."""
+    """`join` of the given columns minus `join` of all others (n_docs,); 0 where both are −∞."""
     others = np.setdiff1d(np.arange(values.shape[1]), columns)
     mine, theirs = (
         values[:, part[0]] if len(part) == 1 else join(values[:, part], axis=1) for part in (columns, others)
@@ -126,12 +126,12 @@ def choose_keep_rule(
     held_out: tuple[Any, Any] | None = None,
     confidence: float = 0.9,
 ) -> tuple[KeepRule, RecallThreshold | None]:
-    """(the rule, how its threshold was found where it was not given).
+    """The rule, and how its threshold was chosen; None if `above` is given.
 
-    above     the lowest probability that is kept; or else
-    recall    the share of good texts that shall be kept, by a threshold found on
-    held_out  (texts, their labels or label sets) that the model has not learnt from, with this
-    confidence  that new texts reach the recall
+    above       the lowest probability that is kept; instead of it, the following three
+    recall      the minimum share of the texts of these classes to keep
+    held_out    texts, and their labels or label sets, that the model was not trained on; they set the threshold
+    confidence  the probability that new texts reach the recall
     """
     classes = (keep,) if isinstance(keep, (str, int, float, bool)) else tuple(keep)
     if (above is None) == (recall is None):
@@ -143,7 +143,8 @@ def choose_keep_rule(
     texts, labels = held_out
     wanted = set(classes)
     good = np.array(
-        [not wanted.isdisjoint(one if isinstance(one, (list, tuple, set)) else [one]) for one in labels], np.bool_
+        [not wanted.isdisjoint(names if isinstance(names, (list, tuple, set)) else [names]) for names in labels],
+        np.bool_,
     )
     rule = KeepRule(fitted, classes)
     choice = choose_recall_threshold(rule.scores(texts), good, recall, confidence=confidence)

@@ -1,4 +1,4 @@
-"""Shards of lines, a JSON object or a plain text each: lines that are kept are written byte for byte."""
+"""Shards of lines, each a JSON object or a plain text: kept lines are written byte for byte."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from unnaive.io.sources import CODE_PAGES, STDIN, STDIN_NAME, WESTERN, decode_co
 from unnaive.scaleout.filter.blocks import BLOCK_BYTES, BytesWriter, ReadTexts, ShardReading, damaged
 from unnaive.text.buffer import TextBuffer, TextChunks
 
-SMALLEST = 1 << 15  # bytes of a block that is not cut further to find the line that Python must read
+SMALLEST = 1 << 15  # bytes; blocks up to this size are not split further to find the line that Python must read
 WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class LineShard:
-    """A file of lines: JSON objects, or texts where there are no columns."""
+    """A file of lines: JSON objects, or plain texts if there are no columns."""
 
     def __init__(self, path: str, reading: ShardReading) -> None:
         self.path, self.reading = path, reading
         self.mark = b""
 
     def blocks(self) -> Iterator[LineBlock]:
-        """Whole lines, some megabytes at a time."""
+        """Blocks of whole lines, a few megabytes each."""
         first = 1
         for data in read_line_blocks(self.path, self.reading.options):
             if first == 1:
@@ -47,7 +47,7 @@ class LineShard:
             first += n_lines
 
     def _check_start(self, data: Bytes) -> Bytes:
-        """The first block without its byte-order mark, which is written as it came."""
+        """The first block without its byte-order mark, which is kept for the output."""
         start = data[:4].tobytes()
         name = STDIN_NAME if self.path == STDIN else self.path
         if start.startswith(WIDE):
@@ -67,12 +67,12 @@ class LineShard:
 
 @dataclass(frozen=True)
 class LineWriter(BytesWriter):
-    """A writer of lines behind the byte-order mark of the shard that they come from."""
+    """A writer of lines that starts with the byte-order mark of the shard, if it has one."""
 
     shard: LineShard
 
     def write(self, packed: tuple[int, bytes]) -> int:
-        """Write them."""
+        """Write the compressed content; returns its uncompressed size."""
         if self.shard.mark:
             self.file.write(BytesWriter.pack(self, self.shard.mark)[1])
             self.shard.mark = b""
@@ -81,7 +81,7 @@ class LineWriter(BytesWriter):
 
 @dataclass(eq=False)
 class LineBlock:
-    """Some whole lines; `first` is the number of the first of them."""
+    """Consecutive whole lines; `first` is the number of the first line."""
 
     path: str
     data: Bytes
@@ -91,11 +91,11 @@ class LineBlock:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """The size in bytes."""
         return len(self.data)
 
     def read(self) -> ReadTexts:
-        """The texts: read natively, and where that must not be so, as Python reads each line."""
+        """The texts, read by native code if possible, else line by line in Python."""
         parts = list(self._read_part(self.data, 0))
         self.bounds = np.concatenate([np.zeros(0, np.int64), *(bounds for _, bounds, _ in parts)])
         texts = [texts for texts, _, _ in parts]
@@ -103,10 +103,10 @@ class LineBlock:
         return ReadTexts(texts[0] if len(texts) == 1 else TextChunks(texts), skipped)
 
     def _read_part(self, data: Bytes, at: int) -> Iterator[tuple[TextBuffer, NDArray[np.int64], int]]:
-        """(texts, bounds of their lines, lines skipped) of lines that start at a place of the block."""
-        found = self._read_natively(data)
-        if found is not None:
-            yield found[0], found[1] + at, 0
+        """Texts, bounds of their lines and number of skipped lines, for lines from an offset in the block."""
+        result = self._read_natively(data)
+        if result is not None:
+            yield result[0], result[1] + at, 0
             return
         middle = lines_end(data[: len(data) // 2]) if len(data) > SMALLEST else 0
         if not middle:
@@ -122,31 +122,31 @@ class LineBlock:
             return None
         if columns is None:
             return _plain_lines(data, options.max_line)
-        found = json_line_columns(data, list(columns.texts), options.max_line)
-        if found is None:
+        result = json_line_columns(data, list(columns.texts), options.max_line)
+        if result is None:
             return None
         try:
-            return join_texts([cells.texts() for cells in found[0]]), found[1]
+            return join_texts([cells.texts() for cells in result[0]]), result[1]
         except NotPlain:
             return None
 
     def _read_lines(self, data: Bytes, at: int) -> tuple[list[str], NDArray[np.int64], int]:
-        """The same line by line, with a sentence for a line that is none."""
+        """The same line by line, with an error message for a line that cannot be read."""
         number = self.first + int(np.count_nonzero(self.data[:at] == ord("\n")))
-        texts, bounds, skipped, place = [], [], 0, 0
+        texts, bounds, skipped, offset = [], [], 0, 0
         for line in _split_lines(data.tobytes()):
             text = self._read_line(line, number)
             if text is not None:
                 texts.append(text)
-                bounds += [place, place + len(line)]
+                bounds += [offset, offset + len(line)]
             elif line.strip():
                 skipped += 1
-            place += len(line)
+            offset += len(line)
             number += 1
         return texts, np.array(bounds, np.int64), skipped
 
     def _read_line(self, line: bytes, number: int) -> str | None:
-        """The text of a line; None if it is blank or to be left out."""
+        """The text of a line; None if it is blank or skipped."""
         options, columns = self.reading.options, self.reading.columns
         if len(line) > options.max_line:
             raise BadData(
@@ -180,10 +180,10 @@ class LineBlock:
         return "\n".join(values)
 
     def take(self, kept: NDArray[np.bool_]) -> bytes:
-        """The lines of the texts that are kept; those that follow each other are copied in one go."""
+        """The lines of the kept texts; consecutive lines are copied at once."""
         rows = np.flatnonzero(kept)
         starts, ends = self.bounds[::2][rows], self.bounds[1::2][rows]
-        breaks = np.flatnonzero(starts[1:] != ends[:-1])  # between them are lines that are dropped or no texts
+        breaks = np.flatnonzero(starts[1:] != ends[:-1])  # between them are lines that are dropped or have no text
         firsts, lasts = (
             starts[np.append(0, breaks + 1)[: len(rows)]],
             ends[np.append(breaks, len(rows) - 1)[: len(rows)]],
@@ -198,7 +198,7 @@ def _split_lines(data: bytes) -> list[bytes]:
 
 
 def _decode(line: bytes, options: ReadOptions) -> str:
-    """A line as `sources.decode_lines` decodes it: UTF-8 if it is, else the code page of the language."""
+    """Decode a line like `sources.decode_lines`: as UTF-8 if it is valid, else by the code page of the language."""
     if not is_utf8(options.encoding):
         return line.decode(options.encoding or "utf-8", errors="replace")
     try:
@@ -208,12 +208,12 @@ def _decode(line: bytes, options: ReadOptions) -> str:
 
 
 def is_utf8(encoding: str | None) -> bool:
-    """Whether that is UTF-8, which it is where none is named."""
+    """Whether the encoding is UTF-8, which is the default."""
     return encoding is None or encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
 
 
 def _plain_lines(data: Bytes, longest: int) -> tuple[TextBuffer, NDArray[np.int64]] | None:
-    """Each line that is not empty as a text, without a copy; None where one is no UTF-8 or too long."""
+    """Each non-empty line as a text, without a copy; None if a line is not UTF-8 or too long."""
     try:
         str(data.data, "utf-8")
     except UnicodeDecodeError:
@@ -224,12 +224,12 @@ def _plain_lines(data: Bytes, longest: int) -> tuple[TextBuffer, NDArray[np.int6
     offsets = np.concatenate([np.zeros(1, np.int64), ends])
     sizes = np.diff(offsets)
     if len(sizes) and (sizes.max() > longest or sizes.min() <= 2):
-        return None  # perhaps a blank line, which is no text
+        return None  # perhaps a blank line, which is not a text
     return TextBuffer(data, offsets), np.repeat(offsets, 2)[1:-1]
 
 
 def read_line_blocks(path: str, options: ReadOptions) -> Iterator[Bytes]:
-    """The unpacked bytes of a file in blocks of whole lines; a line may have `options.max_line` bytes."""
+    """The decompressed bytes of a file in blocks of whole lines; a line has at most `options.max_line` bytes."""
     name = STDIN_NAME if path == STDIN else path
     rest = np.zeros(0, np.uint8)
     try:

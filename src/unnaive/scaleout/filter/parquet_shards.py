@@ -1,4 +1,4 @@
-"""Shards in Parquet: rows that are kept are written with all their columns, types and metadata."""
+"""Shards in Parquet: kept rows are written with all their columns, types and metadata."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from unnaive.io.options import BATCH_ROWS
 from unnaive.io.row_reader import parse_text
 from unnaive.scaleout.filter.blocks import ReadTexts, ShardReading
 
-GROUP_ROWS = 1 << 16  # rows of a row group that is written, at most
+GROUP_ROWS = 1 << 16  # maximum number of rows in a row group of the output
 GROUP_BYTES = 64 << 20
 
 
@@ -49,7 +49,7 @@ class ParquetShard:
 
     @contextmanager
     def writing(self, file: IO[bytes], packing: str) -> Iterator[RowWriter]:
-        """A writer of rows, packed as the shard is."""
+        """A writer of rows with the compression of the shard."""
         import pyarrow.parquet
 
         metadata = self.table.file.metadata
@@ -65,26 +65,26 @@ class ParquetShard:
 
 @dataclass
 class RowWriter:
-    """A writer of rows, which are gathered to row groups of some size."""
+    """A writer that collects rows into row groups."""
 
     out: Any
     waiting: list[Any] = field(default_factory=list)
 
     def pack(self, part: Any) -> Any:
-        """Rows are packed when a group of them is written."""
+        """Return the rows unchanged; they are compressed when a row group is written."""
         return part
 
     def write(self, packed: Any) -> int:
-        """Write rows, now or with those that follow."""
+        """Write rows, now or later with the following rows."""
         if packed.num_rows:
             self.waiting.append(packed)
-        rows, size = sum(one.num_rows for one in self.waiting), sum(one.nbytes for one in self.waiting)
+        rows, size = sum(table.num_rows for table in self.waiting), sum(table.nbytes for table in self.waiting)
         if rows >= GROUP_ROWS or size >= GROUP_BYTES:
             self.flush()
         return int(packed.nbytes)
 
     def flush(self) -> None:
-        """Write the rows that wait."""
+        """Write the waiting rows."""
         import pyarrow
 
         if self.waiting:
@@ -94,7 +94,7 @@ class RowWriter:
 
 @dataclass(frozen=True, eq=False)
 class RowBlock:
-    """Some rows."""
+    """Consecutive rows of a shard."""
 
     path: str
     batch: Any
@@ -102,11 +102,11 @@ class RowBlock:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """The size in bytes."""
         return int(self.batch.nbytes)
 
     def read(self) -> ReadTexts:
-        """The texts; a missing one is empty."""
+        """The texts; a missing text is empty."""
         cells = [self.batch.column(name) for name in self.columns.inputs]
         if self.columns.fields:
             values = {name: column.to_pylist() for name, column in zip(self.columns.inputs, cells, strict=True)}
@@ -118,7 +118,7 @@ class RowBlock:
             return ReadTexts(["\n".join(parse_text(value, self.path) for value in row) for row in rows])
 
     def take(self, kept: NDArray[np.bool_]) -> Any:
-        """The rows that are kept."""
+        """The kept rows."""
         import pyarrow
 
         return self.batch.filter(pyarrow.array(kept))

@@ -1,4 +1,4 @@
-"""How shards are read: the columns of text are found in the first shard that has any texts, and taken of all others."""
+"""How shards are read: the text columns of the first shard with any texts are used for all shards."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unnaive.scaleout.filter.shards import ShardJob
 
 
 def choose_reading(jobs: Sequence[ShardJob], source: DataFile, fitted: FittedModel) -> ShardReading:
-    """How all shards are read: `source` has the options, and the columns that the model was trained on."""
+    """Choose how to read all shards; `source` has the options, and the columns that the model was trained on."""
     fields = None if fitted.token_rule is None else fitted.token_rule.fields
     tables = [job for job in jobs if job.kind in ("jsonl", "parquet")]
     if fields is not None and len(tables) < len(jobs):
@@ -39,7 +39,7 @@ def choose_reading(jobs: Sequence[ShardJob], source: DataFile, fitted: FittedMod
 
 
 def has_bytes(job: ShardJob) -> bool:
-    """Whether a shard has anything in it."""
+    """Whether a shard is not empty."""
     with open_bytes(job.source) if job.kind != "parquet" else open(job.source, "rb") as file:  # noqa: PTH123
         try:
             return bool(file.read(1))

@@ -1,4 +1,4 @@
-"""Filter shards by a rule: blocks are read, scored and packed by several threads, and written in their order."""
+"""Filter shards by a rule: several threads read, score and compress blocks, which are written in their order."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from unnaive.text.messages import read_message
 
 @dataclass
 class FilterOutcome:
-    """What became of all shards.
+    """The result for all shards.
 
-    tally    of all texts
-    shards   (name, texts, kept) of each
-    resumed  shards that an earlier run had done
+    tally    the tally of all texts
+    shards   name, number of texts and number of kept texts of each shard
+    resumed  number of shards that an earlier run had finished
     """
 
     tally: FilterTally = field(default_factory=FilterTally)
@@ -54,7 +54,7 @@ def filter_shards(
 ) -> FilterOutcome:
     """Filter each shard into its target, written atomically; shards in the record are skipped.
 
-    `outcome` is filled while it goes, for who is interrupted.
+    `outcome` is updated after every shard, so that it is valid after an interruption.
     """
     outcome = FilterOutcome() if outcome is None else outcome
     n_threads = thread_count(threads)
@@ -75,7 +75,7 @@ def filter_shards(
 def filter_file(
     rule: KeepRule, job: ShardJob, reading: ShardReading, threads: int, *, may_be_empty: bool = True
 ) -> FilterTally:
-    """Filter one shard into its target; of one without a text nothing is written, unless it may be empty."""
+    """Filter one shard into its target; a shard without texts is an error unless `may_be_empty`."""
     if job.target is not None:
         job.target.parent.mkdir(parents=True, exist_ok=True)
     with _open_target(job) as file:
@@ -99,7 +99,7 @@ def _open_target(job: ShardJob) -> Iterator[IO[bytes]]:
 
 
 class ScoredBlock(NamedTuple):
-    """A block whose texts were scored: what is to be written of it, packed."""
+    """A scored block, with its kept content compressed for the output."""
 
     texts: Sequence[str]
     scores: Floats
@@ -124,11 +124,11 @@ def filter_shard(
     with shard.writing(file, packing) as writer:
 
         def work(block: TextBlock) -> ScoredBlock:
-            found = block.read()
-            texts = found.texts if message is None else [read_message(text, message) for text in found.texts]
+            content = block.read()
+            texts = content.texts if message is None else [read_message(text, message) for text in content.texts]
             scores = rule.scores(texts)
             kept = rule.keeps(scores)
-            return ScoredBlock(texts, scores, kept, writer.pack(block.take(kept)), block.size, found.skipped)
+            return ScoredBlock(texts, scores, kept, writer.pack(block.take(kept)), block.size, content.skipped)
 
         for block in map_blocks(work, shard.blocks(), threads):
             part = tally_block(name, tally.texts, block.texts, block.scores, block.kept)
@@ -141,5 +141,5 @@ def filter_shard(
 def map_blocks(
     work: Callable[[TextBlock], ScoredBlock], blocks: Iterator[TextBlock], threads: int
 ) -> Iterator[ScoredBlock]:
-    """The blocks scored, in their order: by the thread that asks where there is one, else ahead of it."""
+    """The scored blocks in their order; with several threads, blocks are scored in advance."""
     return map(work, blocks) if threads == 1 else map_in_order(work, blocks, threads)

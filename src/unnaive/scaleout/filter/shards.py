@@ -31,7 +31,7 @@ class ShardJob:
 
     source  its path, or - for stdin
     target  the file to write; None for stdout
-    name    what it is called in the output folder
+    name    its name in the output folder
     kind    one of SHARD_KINDS
     """
 
@@ -46,19 +46,19 @@ class ShardJob:
         return "" if self.target is None else PACKINGS.get(split_ending(self.target)[1], "")
 
     def open(self, reading: ShardReading) -> Shard:
-        """The file, to be read."""
+        """Open the file for reading."""
         return SHARD_KINDS[self.kind](self.source, self.own_reading(reading))
 
     def own_reading(self, reading: ShardReading) -> ShardReading:
-        """How all shards are read, without what is meant for tables if this is none."""
+        """How to read this file: `reading`, without columns and message parts if the file is not a table."""
         return reading if self.kind in ("jsonl", "parquet") else replace(reading, columns=None, message=None)
 
 
 @dataclass(frozen=True)
 class ShardPlan:
-    """All files to filter, in their order; `folder` into which they are written, None where it is one file.
+    """All files to filter, in their order; `folder` is the output folder, None for a single file.
 
-    left_out  files in folders that are of no kind that can be filtered
+    left_out  files in folders whose format cannot be filtered
     """
 
     jobs: tuple[ShardJob, ...]
@@ -70,7 +70,7 @@ def plan_shards(
     paths: Sequence[str], output: Path | None, *, format: str | None = None, follow_links: bool = False
 ) -> ShardPlan:
     """The files to read and write. A folder keeps its names; several folders get one folder each."""
-    sources = [path for given in paths for path in expand_pattern(given)]
+    sources = [path for pattern in paths for path in expand_pattern(pattern)]
     named: list[tuple[str, str]] = []
     left_out: list[str] = []
     for path in sources:
@@ -103,7 +103,7 @@ def plan_shards(
 
 
 def list_shard_files(folder: Path, follow_links: bool) -> Iterator[Path]:
-    """All files of a folder and of those inside of it, sorted, without hidden ones."""
+    """All files of a folder and its subfolders, sorted, without hidden files."""
     for root, folders, files in os.walk(folder, followlinks=follow_links):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
@@ -113,7 +113,7 @@ def list_shard_files(folder: Path, follow_links: bool) -> Iterator[Path]:
 
 
 def _shard_kind(path: str, format: str | None) -> str:
-    """One of SHARD_KINDS, as told or by its name; stdin is JSON lines."""
+    """One of SHARD_KINDS: as requested, or by the file name; stdin is JSON lines."""
     if format is not None:
         if format not in SHARD_KINDS:
             raise UnnaiveError(f"--format {format} cannot be filtered; there are {', '.join(SHARD_KINDS)}")

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from unnaive.base.types import Floats
 
-LOWEST, BIN_WIDTH, N_BINS = -30.0, 0.1, 600  # of the histogram; scores beyond are in the first and last bin
-SAMPLED = 30  # texts of a sample
-SHOWN_CHARS = 1000  # of a sampled text
+LOWEST, BIN_WIDTH, N_BINS = -30.0, 0.1, 600  # range of the histogram; scores outside are in the first and last bin
+SAMPLED = 30  # number of texts in a sample
+SHOWN_CHARS = 1000  # maximum characters of a sampled text
 
 
 @dataclass(frozen=True, order=True)
 class SampledText:
-    """A text of a sample: those with the lowest `rank` stay in it."""
+    """A text of a sample; the sample keeps the texts with the lowest `rank`."""
 
     rank: float
     shard: str
@@ -64,13 +64,13 @@ class FilterTally:
         self.barely = _lowest([*self.barely, *other.barely])
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """Plain values, for JSON."""
         return asdict(self) | {"histogram": self.histogram.tolist()}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> FilterTally:
-        """What `to_dict` gave."""
-        samples = {name: [SampledText(**one) for one in values[name]] for name in ("dropped", "nearly", "barely")}
+        """The inverse of `to_dict`."""
+        samples = {name: [SampledText(**fields) for fields in values[name]] for name in ("dropped", "nearly", "barely")}
         return cls(**values | samples | {"histogram": np.array(values["histogram"], np.int64)})
 
 
@@ -79,13 +79,13 @@ def _lowest(texts: list[SampledText]) -> list[SampledText]:
 
 
 def tally_block(shard: str, first: int, texts: Sequence[str], scores: Floats, kept: NDArray[np.bool_]) -> FilterTally:
-    """What became of the texts of a block, of which the first is row `first` of its shard.
+    """The tally of the texts of a block; `first` is the row of its first text in the shard.
 
-    A text is drawn into the random sample by a hash of its shard and row, so that the sample is the same however the
-    shard is cut into blocks.
+    A hash of shard and row decides whether a text is in the random sample, so that the sample does not depend on the
+    size of blocks.
     """
     where = np.clip((scores - LOWEST) / BIN_WIDTH, 0, N_BINS - 1).astype(np.int64)
-    found = FilterTally(len(scores), int(np.count_nonzero(kept)), histogram=np.bincount(where, minlength=N_BINS))
+    tally = FilterTally(len(scores), int(np.count_nonzero(kept)), histogram=np.bincount(where, minlength=N_BINS))
     chance = row_chances(shard, first, len(scores))
 
     def sample(rows: NDArray[np.int64], ranks: Floats) -> list[SampledText]:
@@ -96,12 +96,12 @@ def tally_block(shard: str, first: int, texts: Sequence[str], scores: Floats, ke
         ]
 
     out, inside = np.flatnonzero(~kept), np.flatnonzero(kept)
-    found.dropped, found.nearly, found.barely = sample(out, chance), sample(out, -scores), sample(inside, scores)
-    return found
+    tally.dropped, tally.nearly, tally.barely = sample(out, chance), sample(out, -scores), sample(inside, scores)
+    return tally
 
 
 def row_chances(shard: str, first: int, n_rows: int) -> Floats:
-    """A pseudo-random number from 0 to 1 for each of some rows of a shard, always the same (n_rows,)."""
+    """A reproducible pseudo-random number from 0 to 1 for each of these rows of a shard (n_rows,)."""
     seed = int.from_bytes(hashlib.sha256(shard.encode()).digest()[:8], "little")
     with np.errstate(over="ignore"):  # splitmix64
         mixed = np.arange(first, first + n_rows, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)

@@ -1,7 +1,7 @@
-"""Shards of web archives, WARC and WET: records whose text is kept are written byte for byte.
+"""Shards of web archives, WARC and WET: kept records are written byte for byte.
 
-A record of type conversion (WET) is a text; one of type response or resource is, if its content is text or HTML. All
-others, such as warcinfo, have no text and are written as they are. ISO 28500:2017.
+A record of type conversion (WET) has a text, and so has one of type response or resource with text or HTML. All other
+records, such as warcinfo, have no text and are written unchanged. ISO 28500:2017.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from unnaive.base.errors import BadData
 from unnaive.io.sources import STDIN, STDIN_NAME, decode_code_page, open_bytes
 from unnaive.scaleout.filter.blocks import BLOCK_BYTES, ReadTexts, ShardReading, damaged, pack_bytes
 
-LONGEST_HEADER = 1 << 16  # bytes of the lines above a record's content
+LONGEST_HEADER = 1 << 16  # maximum bytes of a record's header
 TEXT_KINDS = ("conversion", "response", "resource")
 HTML = ("text/html", "application/xhtml+xml")
 
 
 @dataclass(frozen=True)
 class WarcRecord:
-    """A record: all of its bytes, where its content starts and how long that is."""
+    """A record: all its bytes, and the start and length of its content."""
 
     raw: bytes
     start: int
     length: int
 
     def fields(self) -> dict[str, str]:
-        """Names of its header, in lower case, and their values."""
+        """The header fields: names in lower case, and their values."""
         return _fields(self.raw[: self.start])
 
     def text(self, *, strip: bool) -> str | None:
-        """Its text, of HTML without markup if `strip`; None if it has none."""
+        """Its text, without HTML markup if `strip`; None if it has no text."""
         fields = self.fields()
         kind, content_type = fields.get("warc-type", "").lower(), fields.get("content-type", "").lower()
         if kind not in TEXT_KINDS:
@@ -59,7 +59,7 @@ def _fields(head: bytes) -> dict[str, str]:
 
 
 def _decode(content: bytes, content_type: str) -> str:
-    """The content in the encoding that its type names; else UTF-8 if it is, else Western."""
+    """The content in the encoding of its content type; by default UTF-8 if it is valid, else Western."""
     _, named, charset = content_type.partition("charset=")
     for encoding in ([charset.split(";")[0].strip(" \"'")] if named else []) + ["utf-8"]:
         try:
@@ -76,7 +76,7 @@ def _without_markup(text: str) -> str:
 
 
 def read_records(stream: IO[bytes], name: str, longest: int) -> Iterator[WarcRecord]:
-    """All records of an unpacked archive; an error for what is none, or has more than `longest` bytes of content."""
+    """All records of a decompressed archive; an error if one is invalid or has over `longest` bytes of content."""
     number = 0
     while True:
         head = _read_head(stream, f"record {number + 1} of {name}")
@@ -99,7 +99,7 @@ def read_records(stream: IO[bytes], name: str, longest: int) -> Iterator[WarcRec
 
 
 def _read_head(stream: IO[bytes], name: str) -> bytes:
-    """The lines of a header with the empty one behind them; nothing at the end of the file."""
+    """The lines of a header with the empty line after them; empty at the end of the file."""
     lines: list[bytes] = []
     size = 0
     while line := stream.readline(LONGEST_HEADER):
@@ -123,7 +123,7 @@ class WarcShard:
         self.path, self.reading = path, reading
 
     def blocks(self) -> Iterator[RecordBlock]:
-        """Records, some megabytes at a time."""
+        """Blocks of records, a few megabytes each."""
         options = self.reading.options
         name = STDIN_NAME if self.path == STDIN else self.path
         block = RecordBlock(self.reading.strip)
@@ -148,7 +148,7 @@ class WarcShard:
 
 @dataclass(frozen=True)
 class RecordWriter:
-    """A writer of records, each packed by itself, as readers of web archives expect."""
+    """A writer that compresses each record separately, as readers of web archives expect."""
 
     file: IO[bytes]
     packing: str
@@ -158,14 +158,14 @@ class RecordWriter:
         return sum(map(len, part)), b"".join(pack_bytes(raw, self.packing) for raw in part)
 
     def write(self, packed: tuple[int, bytes]) -> int:
-        """Write them."""
+        """Write the compressed content; returns its uncompressed size."""
         self.file.write(packed[1])
         return packed[0]
 
 
 @dataclass(eq=False)
 class RecordBlock:
-    """Some records; `strip` HTML of its markup."""
+    """Consecutive records; `strip` removes HTML markup."""
 
     strip: bool
     records: list[WarcRecord] = field(default_factory=list)
@@ -173,7 +173,7 @@ class RecordBlock:
     has_text: list[bool] = field(default_factory=list)
 
     def read(self) -> ReadTexts:
-        """The texts of those that have one."""
+        """The texts of the records that have one."""
         texts = [record.text(strip=self.strip) for record in self.records]
         self.has_text = [text is not None for text in texts]
         return ReadTexts([text for text in texts if text is not None])

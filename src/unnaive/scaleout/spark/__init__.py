@@ -1,1 +1,1 @@
-"""Training and prediction on Spark; `unnaive.spark` is the public name of what programs use of it."""
+"""Training and prediction on Spark; programs import the public functions from `unnaive.spark`."""

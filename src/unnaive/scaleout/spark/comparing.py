@@ -1,4 +1,4 @@
-"""Cross-validation on Spark: each fold is counted once, and models that learn from counts are made by subtraction."""
+"""Cross-validation on Spark: each fold is counted once; models that learn from counts subtract the held-out fold."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MEASURES = {
 
 
 def check_plan(plan: ExperimentPlan) -> None:
-    """An error of one sentence if the plan asks for what is not measured on Spark."""
+    """Raise an error if the plan has a measure, training size, vocabulary or model that Spark does not support."""
     for name in plan.measures:
         find_measure(name)
         if name not in MEASURES:
@@ -48,7 +48,7 @@ def check_plan(plan: ExperimentPlan) -> None:
 
 
 def cross_validate(df: Any, plan: ExperimentPlan, rule: TokenRule, *, name: str = "data") -> list[Record]:
-    """A record for each model, fold and measure; the fold of a document is a hash of its text, whatever the order."""
+    """One record for each model, fold and measure; a hash of the text assigns each document to its fold."""
     from pyspark.sql import functions as F
 
     check_plan(plan)
@@ -103,7 +103,7 @@ def _train(
 def _record_fields(
     contender: Contender, plan: ExperimentPlan, number: int, n_folds: int, name: str, seconds: float
 ) -> dict[str, Any]:
-    """What the records of one model on one fold have in common."""
+    """The fields shared by all records of one model on one fold."""
     return {
         "data": f"{name}#spark",
         "protocol": f"{n_folds} folds",

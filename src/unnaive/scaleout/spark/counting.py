@@ -1,7 +1,7 @@
-"""Counts of a DataFrame of texts and labels: each partition by the kernel, merged by term across the cluster.
+"""Counts of a DataFrame of texts and labels: the native kernel counts each partition; Spark merges counts by term.
 
-A partition's sums are cut into runs by a hash of the term. All runs with the same hash meet on one machine, which adds
-them up; no machine ever holds the vocabularies of all partitions, and the driver gets each term once.
+The counts of a partition are split into runs by a hash of the term. One machine adds all runs with the same hash. So no
+machine holds the vocabularies of all partitions, and the driver receives each term once.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ RUN_SCHEMA = "part int, left_out long, several long, run binary"
 
 
 def count_rows(rows: Any, rule: TokenRule, *, missing: str = "error") -> NamedCounts:
-    """The counts of all rows (columns text, label), terms and classes in order.
+    """The counts of all rows (columns text, label), with sorted terms and classes.
 
-    Rows without a text or a label are an error, or with missing="skip" left out with a warning.
+    Rows without a text or a label raise an error; missing="skip" leaves them out with a warning.
     """
     counted = count_complete_rows(rows, rule)
     report_missing(counted.left_out, counted.n_rows, missing)
@@ -35,7 +35,7 @@ def count_rows(rows: Any, rule: TokenRule, *, missing: str = "error") -> NamedCo
 
 @dataclass(frozen=True, eq=False)
 class CountedRows:
-    """The sums over the rows that have a text and a label; how many rows lack one, and how many are multilabel."""
+    """The counts of the rows with text and label, the number of rows without, and the number of multilabel rows."""
 
     run: Run | None
     left_out: int
@@ -43,11 +43,11 @@ class CountedRows:
 
     @property
     def n_rows(self) -> int:
-        """All rows."""
+        """The number of all rows, complete or not."""
         return self.left_out + (0 if self.run is None else self.run.n_docs)
 
     def named(self, *, multilabel: bool) -> NamedCounts:
-        """The sums by name, as the accumulator gives them."""
+        """The counts with the names of terms and classes."""
         if self.run is None:
             return NamedCounts.empty()
         counts, vocabulary = self.run.counts()
@@ -55,20 +55,20 @@ class CountedRows:
 
 
 def count_complete_rows(rows: Any, rule: TokenRule) -> CountedRows:
-    """Count all rows; the sums do not depend on the partitions and the order of rows: they are whole numbers."""
+    """Count all rows; the sums are integers, so they do not depend on the partitions or the order of rows."""
     n_parts = default_parallelism(rows)
-    found = map_in_arrow(rows, partition_counter(rule, n_parts), RUN_SCHEMA)
+    runs = map_in_arrow(rows, partition_counter(rule, n_parts), RUN_SCHEMA)
     if n_parts > 1:
-        found = map_in_arrow(found.repartition(n_parts, "part"), merge_partition, RUN_SCHEMA)
+        runs = map_in_arrow(runs.repartition(n_parts, "part"), merge_partition, RUN_SCHEMA)
     with reading_errors():
-        parts = found.toArrow()
+        parts = runs.toArrow()
     counted = _merge_rows(iter(parts.to_batches()))
     check_some_documents(counted.n_rows)
     return counted
 
 
 def partition_counter(rule: TokenRule, n_parts: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """What counts a partition: batches of texts and labels in, its runs, cut by term, out."""
+    """A function for `map_in_arrow`: batches of texts and labels in, runs split by term out."""
 
     def count(batches: Iterator[Any]) -> Iterator[Any]:
         accumulator, n_missing = Accumulator(rule, threads=1), 0
@@ -90,13 +90,13 @@ def merge_partition(batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def _merge_rows(batches: Iterator[Any]) -> CountedRows:
-    """The sum of all that the batches hold."""
+    """The sum of all runs in the batches."""
     numbers = [0, 0]
 
     def runs() -> Iterator[Run]:
         for batch in batches:
-            for place, name in enumerate(("left_out", "several")):
-                numbers[place] += sum(batch.column(name).to_pylist())
+            for position, name in enumerate(("left_out", "several")):
+                numbers[position] += sum(batch.column(name).to_pylist())
             for packed in batch.column("run"):
                 yield Run.from_bytes(packed.as_py())
 

@@ -1,4 +1,4 @@
-"""A model on a labelled DataFrame → a Tally of right and wrong decisions, added up across the cluster."""
+"""A model and a labelled DataFrame → a Tally of correct and wrong predictions, summed across the cluster."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ SCHEMA = "label string, what string, n bigint"
 def tally_on_spark(
     df: Any, model: Any, *, text: str = "text", label: str = "label", missing: str = "error"
 ) -> tuple[tuple[str, ...], Tally]:
-    """The classes, those that the model does not know last, and how often each was given rightly and wrongly."""
+    """The classes, with those unknown to the model last, and the true and false positives and negatives of each."""
     fitted = as_fitted(model)
     shared = df.sparkSession.sparkContext.broadcast(without_memory(fitted))
-    found = map_in_arrow(labelled_rows(df, text, label), batch_tally(shared), SCHEMA)
+    partial = map_in_arrow(labelled_rows(df, text, label), batch_tally(shared), SCHEMA)
     with reading_errors():
-        sums = found.groupBy("label", "what").sum("n").collect()
+        sums = partial.groupBy("label", "what").sum("n").collect()
     counts = {(row[0], row[1]): int(row[2]) for row in sums}
     n, lost = counts.get((None, "n"), 0), counts.get((None, "missing"), 0)
     report_missing(lost, n + lost, missing)
@@ -41,27 +41,27 @@ def tally_on_spark(
 
 
 def batch_tally(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """What measures a partition: texts and labels in, rows of (label, what, how often) out."""
+    """A function for `map_in_arrow`: texts and labels in; rows of label, kind of count ("tp", "fp" …) and count out."""
 
     def count(batches: Iterator[Any]) -> Iterator[Any]:
-        found: Counter[tuple[str | None, str]] = Counter()
+        counts: Counter[tuple[str | None, str]] = Counter()
         for batch in batches:
             texts, labels, lost = complete_rows(batch)
-            found[None, "missing"] += lost
-            given = predicted_labels(shared.value, texts).to_pylist() if len(texts) else []
-            for true, guess in zip(labels, given, strict=True):
+            counts[None, "missing"] += lost
+            predictions = predicted_labels(shared.value, texts).to_pylist() if len(texts) else []
+            for true, guess in zip(labels, predictions, strict=True):
                 right, chosen = _names(true), _names(guess)
-                found[None, "n"] += 1
-                found[None, "exact"] += right == chosen
-                found.update([(name, "tp") for name in right & chosen])
-                found.update([(name, "fp") for name in chosen - right])
-                found.update([(name, "fn") for name in right - chosen])
-        names, kinds = [name for name, _ in found], [kind for _, kind in found]
+                counts[None, "n"] += 1
+                counts[None, "exact"] += right == chosen
+                counts.update([(name, "tp") for name in right & chosen])
+                counts.update([(name, "fp") for name in chosen - right])
+                counts.update([(name, "fn") for name in right - chosen])
+        names, kinds = [name for name, _ in counts], [kind for _, kind in counts]
         yield pa.record_batch(
             {
                 "label": pa.array(names, pa.string()),
                 "what": pa.array(kinds, pa.string()),
-                "n": pa.array(list(found.values()), pa.int64()),
+                "n": pa.array(list(counts.values()), pa.int64()),
             }
         )
 

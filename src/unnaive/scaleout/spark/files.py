@@ -1,4 +1,4 @@
-"""Files and tables as the command line names them → DataFrames: columns are chosen as for local reading."""
+"""Files and tables named on the command line → DataFrames; columns are chosen as for local reading."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from unnaive.scaleout.spark.rows import LABEL, TEXT, record_column
 from unnaive.scaleout.spark.session import reading_errors
 
 FORMATS = ("parquet", "csv", "tsv", "jsonl", "orc", "table")
-SAMPLE = 200  # rows that columns are chosen by
+SAMPLE = 200  # rows read to choose the columns
 EDGES = r"(?U)^\s+|\s+$"
 
 
 def read_source(spark: Any, source: DataFile, *, labelled: bool) -> tuple[Any, Columns]:
-    """The DataFrame of files or of a table, and the columns to take."""
+    """The DataFrame of files or of a table, and the columns to use."""
     if source.spelling:
         raise BadData(
             "--ignore-label, --label-prefix and --lower-labels are not for --engine spark; change the labels in the "
@@ -47,7 +47,7 @@ def read_source(spark: Any, source: DataFile, *, labelled: bool) -> tuple[Any, C
 
 
 def find_spark_format(source: DataFile) -> str:
-    """The format named with --format, or that of the name's ending.
+    """The format given with --format, or the one that the file's ending implies.
 
     >>> find_spark_format(DataFile("s3a://bucket/tickets.parquet"))
     'parquet'
@@ -79,7 +79,7 @@ def _read(spark: Any, source: DataFile) -> Any:
 
 
 def text_column(df: Any, columns: Columns) -> Any:
-    """The texts, those of several columns joined by a newline, or records of fields; nothing is an empty text."""
+    """The column of texts: several columns joined by newlines, or encoded records; a null becomes an empty text."""
     from pyspark.sql import functions as F
 
     if columns.fields:
@@ -89,12 +89,12 @@ def text_column(df: Any, columns: Columns) -> Any:
 
 
 def label_column(df: Any, columns: Columns) -> Any:
-    """The labels as local reading has them: trimmed strings, arrays of them where there may be several."""
+    """The column of labels, as in local reading: trimmed strings, or arrays of them for multilabel data."""
     from pyspark.sql import functions as F
 
     if columns.label_columns:
         flags = [_flag(df, name, label) for name, label in zip(columns.label_columns, columns.flag_labels, strict=True)]
-        return F.filter(F.array(*flags), lambda one: one.isNotNull()).alias(LABEL)
+        return F.filter(F.array(*flags), lambda flag: flag.isNotNull()).alias(LABEL)
     cell = df[f"`{columns.label}`"]
     if df.schema[columns.label].dataType.typeName() == "array":
         return _tidy(cell.cast("array<string>")).alias(LABEL)
@@ -105,15 +105,15 @@ def label_column(df: Any, columns: Columns) -> Any:
 
 
 def _tidy(names: Any) -> Any:
-    """Arrays of labels, trimmed, each once, none empty."""
+    """Arrays of trimmed, distinct labels without empty ones."""
     from pyspark.sql import functions as F
 
-    trimmed = F.transform(names, lambda one: F.regexp_replace(one, EDGES, ""))
-    return F.array_distinct(F.filter(trimmed, lambda one: one.isNotNull() & (one != "")))
+    trimmed = F.transform(names, lambda label: F.regexp_replace(label, EDGES, ""))
+    return F.array_distinct(F.filter(trimmed, lambda label: label.isNotNull() & (label != "")))
 
 
 def _flag(df: Any, name: str, label: str) -> Any:
-    """The label where its column says yes."""
+    """The label in rows where its column says yes, null where it says no; other values are an error."""
     from pyspark.sql import functions as F
 
     word = F.lower(F.regexp_replace(F.coalesce(df[f"`{name}`"].cast("string"), F.lit("")), EDGES, ""))

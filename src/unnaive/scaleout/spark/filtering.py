@@ -1,4 +1,4 @@
-"""`filter_texts`: the rows of a DataFrame whose text a model takes for some classes, on the executors."""
+"""`filter_texts`: keep the rows of a DataFrame whose text a model assigns to given classes, on the executors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def filter_texts(
     text: str = "text",
     score: str | None = None,
 ) -> Any:
-    """The rows of a DataFrame whose text is kept, as `unnaive filter` keeps it; computed when Spark runs it.
+    """The rows of a DataFrame that `unnaive filter` would keep; Spark computes them lazily.
 
     Parameters
     ----------
@@ -41,17 +41,17 @@ def filter_texts(
     keep : label or list of labels
         The classes of the texts to keep.
     above : float or None, default=None
-        Keep texts of which the classes have at least this probability.
+        Keep texts whose probability of the classes in `keep` is at least this.
     recall : float or None, default=None
-        In its place: keep at least this share of the good texts, by a threshold found on `held_out`.
+        Instead of `above`: keep at least this share of the texts of these classes; `held_out` sets the threshold.
     held_out : (texts, labels) or None, default=None
-        Labelled texts that the model has not learnt from.
+        Labelled texts that the model was not trained on.
     confidence : float, default=0.9
-        How probable it shall be that new texts reach the recall.
+        The probability that new texts reach the recall.
     text : str, default="text"
-        The column of texts. A model of records with fields reads the columns of these.
+        The column of texts. A model of records with fields reads the columns of its fields instead.
     score : str or None, default=None
-        A column to add: the score, which is log p / (1 − p) where the model has probabilities.
+        A column to add: the score, log p / (1 − p) if the model gives probabilities.
     """
     require_pyspark()
     fitted = without_memory(as_fitted(model))
@@ -79,7 +79,7 @@ def _filtered_schema(df: Any, score: str | None) -> Any:
 
 
 def batch_filter(shared: Any, place: int, score: str | None) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """What filters a partition: batches in, the same with fewer rows out."""
+    """A function for `map_in_arrow`: batches in, batches of the kept rows out."""
 
     def filter_batches(batches: Iterator[Any]) -> Iterator[Any]:
         rule: KeepRule = shared.value
@@ -90,9 +90,9 @@ def batch_filter(shared: Any, place: int, score: str | None) -> Callable[[Iterat
                 column = batch.column(place)
             scores = rule.scores(as_buffer(column))
             kept = np.flatnonzero(rule.keeps(scores))
-            found = batch.take(pa.array(kept))
+            selected = batch.take(pa.array(kept))
             more = [] if score is None else [pa.array(scores[kept])]
             names = [*batch.schema.names, *([] if score is None else [score])]
-            yield pa.RecordBatch.from_arrays([*found.columns, *more], names=names)
+            yield pa.RecordBatch.from_arrays([*selected.columns, *more], names=names)
 
     return filter_batches

@@ -1,4 +1,4 @@
-"""`fit`: a DataFrame of texts and labels in, a trained TextClassifier out, which is saved as any other is."""
+"""`fit`: a DataFrame of texts and labels → a trained TextClassifier."""
 
 from __future__ import annotations
 
@@ -42,31 +42,31 @@ def fit(
 ) -> TextClassifier:
     """Train a model on a Spark DataFrame.
 
-    Counts are sums, so the model is the one that local training gives, bit for bit, whatever the partitions, the order
-    of rows and the tasks that had to be run again; MaxEnt, whose sums are fractions, is the same up to rounding.
+    The model is identical, bit for bit, to that of local training, for any partitions, order of rows and repeated
+    tasks, because counts are sums of integers. MaxEnt sums fractions, so its weights are equal up to rounding.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
-        What Spark reads: Parquet, tables, a query; any with a column of texts and one of labels.
+        Any DataFrame with a column of texts and a column of labels: from Parquet files, a table or a query.
     text, label : str
-        The two columns. Labels are strings, whole numbers or truth values; arrays of them for multilabel documents.
-        With `fields`, as TextClassifier has them, documents are the records of these columns.
+        The two columns. Labels are strings, integers or booleans; multilabel documents have arrays of them.
+        With the parameter `fields` of TextClassifier, documents are records of the columns that it names.
     model : str, default="multinomial"
         A model that learns from counts, "maxent", "hos" or "sharded-nbsvm".
     multilabel : bool or None, default=None
-        Whether a document may have any number of labels; None: where the label column holds arrays.
+        Whether a document may have any number of labels; None: True if the label column holds arrays.
     missing : {"error", "skip"}, default="error"
         What to do with rows without a text or a label.
     progress : callable or None, default=None
-        Told of every pass of "maxent".
+        Called after every pass of "maxent".
     **parameters
         The parameters of TextClassifier and the settings of the model.
 
     Returns
     -------
     TextClassifier
-        Trained; `save` writes the model file.
+        The trained classifier; `save` writes its model file.
     """
     require_pyspark()
     classifier = TextClassifier(model, multilabel=multilabel, **parameters)
@@ -89,7 +89,7 @@ def fit(
 
 
 def _find_fields(df: Any, label: str, fields: Any) -> tuple[str, ...] | None:
-    """Fields as "name:kind"; kinds that did not come are guessed by the first rows."""
+    """Fields as "name:kind"; if `fields` has no kinds, they are guessed from the first rows."""
     if not has_kinds(fields):
         sample = [row.asDict(recursive=True) for row in df.limit(LOOKED_AT).collect()]
         labels = [row.get(label) for row in sample]
@@ -98,7 +98,7 @@ def _find_fields(df: Any, label: str, fields: Any) -> tuple[str, ...] | None:
 
 
 def partitions_data(rows: Any, rule: TokenRule, counted: CountedRows, *, multilabel: bool) -> TrainingData:
-    """What a model is trained on: the sums over all rows (columns text, label), checked, and passes over the rows."""
+    """The training data: the checked counts of all rows (columns text, label), and a function for further passes."""
     named = counted.named(multilabel=multilabel)
     check_some_labels(named.n_docs)
     passes = partial(learn_in_passes, rows, rule, named.classes)
@@ -110,9 +110,9 @@ def learn_in_passes(
     rows: Any, rule: TokenRule, classes: Sequence[Label], model: Any, counts: Counts, vocabulary: Vocabulary | None, *,
     exclusive: bool, progress: ProgressCallback | None,
 ) -> tuple[Any, Scorer]:  # fmt: skip
-    """A model whose learner needs further passes over the documents, which are kept counted in between; its scorer.
+    """Train a model that needs further passes over the documents; return it and its scorer.
 
-    counts, vocabulary  of the terms in use
+    Between passes Spark keeps the counted documents. `counts` and `vocabulary` have only the terms in use.
     """
     if model.in_passes:
         from unnaive.models.svm.sharded import ShardTask
@@ -129,12 +129,12 @@ def learn_in_passes(
 
 def trainable_models() -> list[str]:
     """The models that Spark can train."""
-    found = {name: find_model(name) for name in MODELS}
-    return [name for name, model in found.items() if name in PASSES or model.in_passes or model.statistic == "counts"]
+    models = {name: find_model(name) for name in MODELS}
+    return [name for name, model in models.items() if name in PASSES or model.in_passes or model.statistic == "counts"]
 
 
 def check_trainable(spec: TrainingSpec) -> None:
-    """An error of one sentence if the model, or how it is to be trained, needs all documents in one place."""
+    """Raise an error if the model or its settings need all documents on one machine."""
     if spec.model.name not in trainable_models():
         raise UnnaiveError(
             f"{spec.model.title} needs all documents in one place; Spark trains {', '.join(trainable_models())}"
@@ -142,7 +142,7 @@ def check_trainable(spec: TrainingSpec) -> None:
     if spec.decision in tuple(TUNINGS) or spec.calibration:
         what = "calibration" if spec.calibration else f"decision {spec.decision!r}"
         raise UnnaiveError(
-            f"the {what} is tuned on held-out documents in one place, which Spark training has not; train without it"
+            f"the {what} needs held-out documents on one machine, which Spark does not support; train without it"
         )
     if spec.class_weight is not None:
         raise UnnaiveError("class_weight makes fractions of counts, whose sums depend on the order; train without it")

@@ -1,4 +1,4 @@
-"""Counted documents that stay on the executors, and sums over them: what a learner that iterates needs of Spark."""
+"""Counted documents that stay on the executors, and sums over them for iterative learners."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from unnaive.text.vocabulary import Vocabulary
 
 Sums = Callable[[Sparse, Sparse, Any], Sequence[Any]]  # documents Z, labels Y, state → arrays or numbers to add up
 
-BLOCK = 1 << 20  # numbers that are added up in one place: 8 MB
-DIRECT = 1 << 23  # numbers of all partitions together that the driver adds up itself: 64 MB
+BLOCK = 1 << 20  # numbers in a block, which one task adds up: 8 MB
+DIRECT = 1 << 23  # up to this total over all partitions, the driver adds the numbers itself: 64 MB
 DOCUMENTS_SCHEMA = "source int, chunk int, longest double, documents binary"
 SUMS_SCHEMA = "block int, source int, sums binary"
 
@@ -33,9 +33,9 @@ SUMS_SCHEMA = "block int, source int, sums binary"
 class CountedDocuments:
     """Weighted documents with their labels, counted once and kept by Spark in memory or on disk; a context manager.
 
-    `sum` is a pass: a function is applied to every chunk of documents, and what it gives is added up, by partition,
-    then block by block across the cluster in the order of the partitions. So the sums do not depend on which task was
-    first or had to run again, and no machine holds those of all partitions, unless they are small.
+    `sum` is a pass: it applies a function to every chunk of documents and adds the results, first within each
+    partition, then block by block across the cluster in the order of the partitions. So the sums do not depend on the
+    order of tasks or on repeated tasks, and no machine holds the sums of all partitions, unless they are small.
     """
 
     table: Any
@@ -46,7 +46,7 @@ class CountedDocuments:
     def of(
         cls, rows: Any, rule: TokenRule, vocabulary: Vocabulary | None, classes: Sequence[Label], weighting: Weighting
     ) -> Self:
-        """Count the rows (columns text, label) over the terms and the classes of all of them."""
+        """Count the rows (columns text, label) with the vocabulary and the classes of all rows."""
         from pyspark import StorageLevel
 
         shared = rows.sparkSession.sparkContext.broadcast((rule, vocabulary, tuple(classes), weighting))
@@ -67,7 +67,7 @@ class CountedDocuments:
             return float(self.table.agg({"longest": "max"}).collect()[0][0])
 
     def sum(self, function: Sums, state: Any) -> list[Any]:
-        """Σ function(Z, Y, state) over all chunks of documents: floats, and arrays in their shape."""
+        """Σ function(Z, Y, state) over all chunks of documents: floats, and arrays with their shapes."""
         context = self.table.sparkSession.sparkContext
         shared = context.broadcast(state)
         partial = map_in_arrow(self.table, partition_summer(function, shared), SUMS_SCHEMA)
@@ -75,16 +75,16 @@ class CountedDocuments:
             ordered = partial.repartition(self.n_parts, "block").sortWithinPartitions("block", "source")
             partial = map_in_arrow(ordered, add_blocks, SUMS_SCHEMA)
         with reading_errors():
-            found = partial.toArrow().sort_by([("block", "ascending"), ("source", "ascending")])
+            sums = partial.toArrow().sort_by([("block", "ascending"), ("source", "ascending")])
         shared.unpersist()
         if self.small:
-            found = pa.Table.from_batches(add_blocks(iter(found.to_batches())))
-        flat = np.concatenate([np.frombuffer(block.as_buffer(), np.float64) for block in found.column("sums")])
+            sums = pa.Table.from_batches(add_blocks(iter(sums.to_batches())))
+        flat = np.concatenate([np.frombuffer(block.as_buffer(), np.float64) for block in sums.column("sums")])
         return unflatten(flat)
 
 
 def document_counter(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """What counts a partition over a fixed vocabulary: batches of texts and labels in, weighted documents out."""
+    """A function for `map_in_arrow`: batches of texts and labels in, weighted documents over a fixed vocabulary out."""
 
     def count(batches: Iterator[Any]) -> Iterator[Any]:
         from pyspark import TaskContext
@@ -110,7 +110,7 @@ def document_counter(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
 
 def pack_table(name: str, table: Sparse) -> dict[str, Any]:
-    """The arrays of a sparse table by name, as safetensors keeps them."""
+    """The arrays of a sparse table by name, for safetensors."""
     parts = {f"{name}.{part}": np.ascontiguousarray(getattr(table, part)) for part in ("data", "indices", "indptr")}
     return parts | {f"{name}.shape": np.array(table.shape, np.int64)}
 
@@ -122,7 +122,7 @@ def unpack_table(arrays: dict[str, Any], name: str) -> Sparse:
 
 
 def partition_summer(function: Sums, shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """What adds up a partition: its documents in, its sums out, in blocks."""
+    """A function for `map_in_arrow`: the documents of a partition in, their sums in blocks out."""
 
     def add(batches: Iterator[Any]) -> Iterator[Any]:
         total, source = None, 0
@@ -139,7 +139,7 @@ def partition_summer(function: Sums, shared: Any) -> Callable[[Iterator[Any]], I
 
 
 def add_blocks(batches: Iterator[Any]) -> Iterator[Any]:
-    """Blocks sorted by their number in, one sum of each out."""
+    """Add blocks that are sorted by number; yield one sum for each number."""
     block, total = -1, np.zeros(0)
     for batch in batches:
         for at, packed in zip(batch.column("block").to_pylist(), batch.column("sums"), strict=True):
@@ -165,7 +165,7 @@ def _block_row(block: int, source: int, values: Floats) -> Any:
 
 
 def flatten(values: Sequence[Any]) -> Floats:
-    """Arrays and numbers as one array: how many, the dimensions and shape of each, then what is in them.
+    """Arrays and numbers as one array: how many, the dimensions and shape of each, then the values.
 
     >>> unflatten(flatten([2.0, np.ones((1, 2))]))
     [2.0, array([[1., 1.]])]
@@ -177,21 +177,21 @@ def flatten(values: Sequence[Any]) -> Floats:
 
 def unflatten(flat: Floats) -> list[Any]:
     """The inverse of `flatten`."""
-    at, place = int(flat[0]), 2
-    found: list[Any] = []
+    at, position = int(flat[0]), 2
+    parts: list[Any] = []
     for _ in range(int(flat[1])):
-        n_dim = int(flat[place])
-        shape = tuple(int(size) for size in flat[place + 1 : place + 1 + n_dim])
-        place += 1 + n_dim
+        n_dim = int(flat[position])
+        shape = tuple(int(size) for size in flat[position + 1 : position + 1 + n_dim])
+        position += 1 + n_dim
         size = int(np.prod(shape)) if shape else 1
         values = flat[at : at + size]
-        found.append(values.reshape(shape).copy() if shape else float(values[0]))
+        parts.append(values.reshape(shape).copy() if shape else float(values[0]))
         at += size
-    return found
+    return parts
 
 
 def _added(one: Floats, two: Floats, *, header: bool = True) -> Floats:
-    """The sum of two flat arrays, or of two blocks of them, of which the first begins with a header."""
+    """The sum of two flat arrays or of two blocks of them; `header` says whether they begin with a header."""
     out = one + two
     if header:
         out[: int(one[0])] = one[: int(one[0])]

@@ -1,4 +1,4 @@
-"""An Estimator and a Model of pyspark.ml, for Pipeline, CrossValidator and what else takes such."""
+"""UnnaiveClassifier and UnnaiveModel: an Estimator and a Model of pyspark.ml for Pipeline and CrossValidator."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pyspark.ml.util import (  # noqa: E402
 
 
 class _Columns(Params):  # type: ignore[misc]
-    """The columns that both stages have, by the names that pyspark.ml gives them."""
+    """The column parameters of both stages, named as in pyspark.ml."""
 
     textCol: Any = Param(Params._dummy(), "textCol", "column of texts")
     labelCol: Any = Param(Params._dummy(), "labelCol", "column of labels: strings, whole numbers or arrays of them")
@@ -45,9 +45,9 @@ class _Columns(Params):  # type: ignore[misc]
 
 
 class UnnaiveClassifier(Estimator, _Columns, DefaultParamsReadable, DefaultParamsWritable):  # type: ignore[misc]
-    """A classifier of texts as a stage of a Pipeline.
+    """A text classifier as a stage of a Pipeline.
 
-    `settings` is a dict of the parameters of TextClassifier and of the model, so that a grid is one of dicts:
+    `settings` is a dict of the parameters of TextClassifier and of the model, so a parameter grid is a list of dicts:
 
         stage = UnnaiveClassifier(model="multinomial", settings={"alpha": 0.1})
         grid = ParamGridBuilder().addGrid(stage.settings, [{"alpha": 0.1}, {"alpha": 1.0}]).build()
@@ -70,8 +70,8 @@ class UnnaiveClassifier(Estimator, _Columns, DefaultParamsReadable, DefaultParam
         super().__init__()
         self._set_column_defaults()
         self._setDefault(model="multinomial", settings={})
-        given = {name: value for name, value in self._input_kwargs.items() if value is not None}
-        self._set(**given)
+        parameters = {name: value for name, value in self._input_kwargs.items() if value is not None}
+        self._set(**parameters)
 
     def _fit(self, dataset: Any) -> UnnaiveModel:
         columns = {"text": self.getOrDefault("textCol"), "label": self.getOrDefault("labelCol")}
@@ -80,7 +80,7 @@ class UnnaiveClassifier(Estimator, _Columns, DefaultParamsReadable, DefaultParam
 
 
 class UnnaiveModel(Model, _Columns, MLReadable, MLWritable):  # type: ignore[misc]
-    """What UnnaiveClassifier gives; `fitted` is the FittedModel, as everywhere else."""
+    """The trained stage that UnnaiveClassifier returns; `fitted` is its FittedModel."""
 
     def __init__(self, fitted: FittedModel | None = None) -> None:
         super().__init__()
@@ -97,12 +97,12 @@ class UnnaiveModel(Model, _Columns, MLReadable, MLWritable):  # type: ignore[mis
         return new.withColumn(vector, array_to_vector(vector))
 
     def write(self) -> MLWriter:
-        """What saves the stage: its parameters as any stage's, and the model file."""
+        """A writer that saves the parameters of the stage and the model file."""
         return _ModelWriter(self)
 
     @classmethod
     def read(cls) -> MLReader[UnnaiveModel]:
-        """What loads the stage."""
+        """A reader that loads the stage."""
         return _ModelReader()
 
 

@@ -1,4 +1,4 @@
-"""Rows of a DataFrame → texts and label codes: which columns there are, and what an Arrow batch of them holds."""
+"""Rows of a DataFrame → texts and labels: checks of the columns, and conversion of Arrow batches."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from unnaive.learning.fitted import FittedModel
 from unnaive.text.buffer import TextBuffer, as_texts
 from unnaive.text.sections import field_kinds
 
-TEXT, LABEL = "text", "label"  # what the two columns are called on the executors
+TEXT, LABEL = "text", "label"  # names of the two columns on the executors
 MISSING = ("error", "skip")
 LABEL_TYPES = ("string", "boolean", "byte", "short", "integer", "long", "float", "double")
 
 
 def record_column(df: Any, fields: Sequence[str]) -> Any:
-    """The records of the fields' columns as texts, which a token rule with these fields reads."""
+    """The columns of the fields, encoded as one text per row for a token rule with these fields."""
     from pyspark.sql import functions as F
 
     names = list(field_kinds(fields))
@@ -40,9 +40,9 @@ def record_column(df: Any, fields: Sequence[str]) -> Any:
 
 
 def add_record_texts(df: Any, fitted: FittedModel, text: str) -> tuple[Any, str] | None:
-    """The DataFrame with a column of the records that a model reads, and the column's name; None where `text` is read.
+    """Add a column of encoded records for a model with fields; return DataFrame and column name, or None if not needed.
 
-    A model of records reads the columns of its fields, unless `text` is another column, which holds records as texts.
+    A model with fields reads the columns of its fields, unless `text` is another column that holds encoded records.
     """
     fields = None if fitted.token_rule is None else fitted.token_rule.fields
     if fields is None or (text in df.columns and text not in field_kinds(fields)):
@@ -52,9 +52,9 @@ def add_record_texts(df: Any, fitted: FittedModel, text: str) -> tuple[Any, str]
 
 
 def labelled_rows(df: Any, text: str, label: str, fields: Sequence[str] | None = None) -> Any:
-    """The two columns of `df` that training reads, as `text` and `label`; an error if they cannot be that.
+    """The columns of texts and labels of `df`, renamed `text` and `label`; raises an error if a type is wrong.
 
-    With `fields` the texts are the records of these columns, and there need be no column `text`.
+    With `fields` the texts are encoded records of these columns, and `df` needs no column `text`.
     """
     texts = _column(df, text, "text") if fields is None else record_column(df, fields)
     rows = df.select(texts.alias(TEXT), _column(df, label, "label").alias(LABEL))
@@ -74,7 +74,7 @@ def has_label_arrays(rows: Any) -> bool:
 
 
 def check_text_type(df: Any, text: str) -> None:
-    """An error if the column of texts, the first of `df`, holds something else."""
+    """Raise an error if the first column of `df` does not hold texts."""
     kind = df.schema[0].dataType
     if kind.typeName() not in ("string", "varchar", "char"):
         raise BadData(f"the column {text!r} holds {kind.simpleString()}; texts are strings, so name another column")
@@ -91,12 +91,12 @@ def _element_type(kind: Any) -> Any:
 
 
 def check_missing(missing: str) -> str:
-    """How rows without a text or a label are treated: "error" or "skip"."""
+    """Return `missing` if it is "error" or "skip"; raise an error otherwise."""
     return choose(list(MISSING), missing, "treatment of missing values")
 
 
 def report_missing(n_missing: int, n_rows: int, missing: str) -> None:
-    """An error if there are rows without a text or a label; a warning if they were to be skipped."""
+    """Raise an error if rows have no text or no label; with missing="skip", warn instead."""
     if not n_missing:
         return
     rows = f"{n_missing:,} of {count_noun(n_rows, 'row')} {'has' if n_missing == 1 else 'have'} no text or no label"
@@ -106,7 +106,7 @@ def report_missing(n_missing: int, n_rows: int, missing: str) -> None:
 
 
 def complete_rows(batch: Any) -> tuple[TextBuffer, list[tuple[Label, ...]], int]:
-    """Texts and label sets of the rows that have both, and how many rows have not."""
+    """Texts and label sets of the rows that have both, and the number of other rows."""
     text, label = batch.column(0), batch.column(1)
     there = pc.and_(text.is_valid(), label.is_valid())
     if pa.types.is_list(label.type) or pa.types.is_large_list(label.type):
@@ -125,16 +125,16 @@ def complete_rows(batch: Any) -> tuple[TextBuffer, list[tuple[Label, ...]], int]
 
 
 def spark_label_sets(column: Any) -> list[tuple[Label, ...]]:
-    """The labels of each row of a column of labels, or of arrays of labels, each once; without nulls.
+    """The distinct labels of each row, for a column of labels or of arrays of labels without nulls.
 
     >>> spark_label_sets(pa.array(["b", "a"])), spark_label_sets(pa.array([[3, 1, 3], []]))
     ([('b',), ('a',)], [(3, 1), ()])
     """
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         return [tuple(dict.fromkeys(map(plain_label, names))) for names in column.to_pylist()]
-    found = column.dictionary_encode()
-    known = [(plain_label(label),) for label in found.dictionary.to_pylist()]
-    return [known[code] for code in found.indices.to_pylist()]
+    encoded = column.dictionary_encode()
+    known = [(plain_label(label),) for label in encoded.dictionary.to_pylist()]
+    return [known[code] for code in encoded.indices.to_pylist()]
 
 
 def as_buffer(column: Any) -> TextBuffer:

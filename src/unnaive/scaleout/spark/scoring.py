@@ -1,4 +1,4 @@
-"""`transform`: a model labels a DataFrame, a batch of rows at a time, on the executors."""
+"""`transform`: add a model's predictions to a DataFrame, batch by batch on the executors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def transform(
     score: str | None = None,
     best: str | None = None,
 ) -> Any:
-    """The DataFrame with predictions beside its columns; nothing is computed before Spark runs it.
+    """The DataFrame with additional columns of predictions; Spark computes them lazily.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def transform(
         A model file, or a trained model.
     text : str, default="text"
         The column of texts. A row without a text gets no prediction (null). A model of records with fields reads the
-        columns of these.
+        columns of its fields instead.
     prediction : str or None, default="prediction"
         The column to add: the label, or for a multilabel model the array of labels.
     probability : str or None, default=None
@@ -52,16 +52,16 @@ def transform(
     score : str or None, default=None
         A column to add: the raw score of each class.
     best : str or None, default=None
-        A column to add: the highest probability of a class, or the highest score where the model gives no
-        probabilities. Of thousands of labels it takes far less memory than `probability`.
+        A column to add: the highest probability of a class, or the highest score if the model gives no
+        probabilities. With thousands of classes it needs far less memory than `probability`.
     """
     require_pyspark()
     fitted = as_fitted(model)
     records = add_record_texts(df, fitted, text)
     if records is not None:
         made, name = records
-        found = transform(made, fitted, text=name, prediction=prediction, probability=probability, score=score)
-        return found.drop(name)
+        predicted = transform(made, fitted, text=name, prediction=prediction, probability=probability, score=score)
+        return predicted.drop(name)
     if text not in df.columns:
         raise BadData(f"the DataFrame has no column {text!r}; it has {join_names(df.columns)}: say text=NAME")
     check_text_type(df.select(f"`{text}`"), text)
@@ -76,7 +76,7 @@ def transform(
     clash = next((name for name in added if name in df.columns or added.count(name) > 1), None)
     if clash is not None:
         raise BadData(f"the DataFrame has a column {clash!r} already; name the new one otherwise")
-    # a model is sent to each executor once, and each of its Python processes opens it once
+    # Spark sends the model to each executor once, and each Python process loads it once
     shared = df.sparkSession.sparkContext.broadcast(without_memory(fitted))
     return map_in_arrow(
         df,
@@ -86,15 +86,15 @@ def transform(
 
 
 def without_memory(fitted: FittedModel) -> FittedModel:
-    """The model as executors need it: what only updates use is left at home, and a task is one thread."""
+    """The model for executors: without the parts that only updates use, and with one thread per task."""
     left = dict.fromkeys(("counts", "register", "text_hashes", "columns"))
     return replace(fitted, scorer=fitted.scorer.frozen(), n_jobs=1, **left)  # type: ignore[arg-type]
 
 
 def label_type(fitted: FittedModel) -> str:
-    """Spark's type of the labels that a model gives."""
-    one = SPARK_TYPES[type(fitted.classes[0])]
-    return one if fitted.decision.exclusive and not fitted.multilabel else f"array<{one}>"
+    """Spark's type of the labels that a model predicts."""
+    type_name = SPARK_TYPES[type(fitted.classes[0])]
+    return type_name if fitted.decision.exclusive and not fitted.multilabel else f"array<{type_name}>"
 
 
 def _schema(
@@ -111,7 +111,7 @@ def _schema(
 def batch_scorer(
     shared: Any, place: int, prediction: str | None, probability: str | None, score: str | None, best: str | None = None
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """What scores a partition: batches in, the same with the new columns out."""
+    """A function for `map_in_arrow`: batches in, the same batches with the new columns out."""
 
     def score_batches(batches: Iterator[Any]) -> Iterator[Any]:
         fitted: FittedModel = shared.value
@@ -134,7 +134,7 @@ def _new_columns(
     score: str | None,
     best: str | None,
 ) -> dict[str, Any]:
-    """The columns that are asked for, as Arrow arrays by name."""
+    """The requested columns, as Arrow arrays by name."""
     new: dict[str, Any] = {}
     alone = probability is None and score is None
     if alone and best is None:
@@ -159,7 +159,7 @@ def _new_columns(
 
 
 def predicted_labels(fitted: FittedModel, texts: Any) -> Any:
-    """The labels of texts as an Arrow array, by the fused scorer or the best classes where the model has them."""
+    """The predicted labels of texts as an Arrow array; uses the fused scorer or top labels if the model has them."""
     if fitted.takes_best_score:
         best = fitted.reader.best_classes(texts)
         if best is not None:
@@ -171,14 +171,14 @@ def predicted_labels(fitted: FittedModel, texts: Any) -> Any:
 
 
 def _top_label_array(fitted: FittedModel, top: TopLabels) -> Any:
-    """The labels that are given to texts by their best classes, as an Arrow array."""
+    """The labels that the top classes of each text lead to, as an Arrow array."""
     if fitted.decision.exclusive and not fitted.multilabel:
         return _class_array(fitted).take(pa.array(top.top.classes[top.first_cells()]))
     return _label_lists(fitted, top.label_sets(fitted.classes))
 
 
 def decided_labels(fitted: FittedModel, scores: Floats) -> Any:
-    """The labels that scores lead to, as an Arrow array."""
+    """The labels that the decision rule chooses from scores, as an Arrow array."""
     classes = _class_array(fitted)
     if fitted.decision.exclusive and not fitted.multilabel:
         return classes.take(pa.array(fitted.decide(scores).indices))
@@ -201,6 +201,6 @@ def _rows_of(values: Floats) -> Any:
 
 
 def _spread(values: Any, there: Any) -> Any:
-    """Values of the rows that are there, null for the others."""
+    """One value for each row: `values` where `there` is true, null elsewhere."""
     places = np.cumsum(there.to_numpy(zero_copy_only=False)) - 1
     return values.take(pc.if_else(there, pa.array(places), pa.scalar(None, pa.int64())))

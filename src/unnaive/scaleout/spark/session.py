@@ -1,4 +1,4 @@
-"""The Spark session: where it comes from, what its executors need, and their errors as one sentence."""
+"""The Spark session: start it, send this package to the executors, translate executors' errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
-    # one of its threads that ran out of memory would leave us waiting for an answer forever
+    # if a thread of the driver runs out of memory, Python would wait for an answer forever
     "spark.driver.defaultJavaOptions": "-XX:+ExitOnOutOfMemoryError",
 }
 OURS = re.compile(r"unnaive\.base\.errors\.(\w+): (.+)")
@@ -38,7 +38,7 @@ def start_session(master: str | None = None) -> Any:
     running = SparkSession.getActiveSession()
     if running is not None:
         return running
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else executors on this machine take any python3
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # otherwise executors on this machine use any python3
     builder = SparkSession.builder.appName("unnaive").config(map=SETTINGS)
     if master is not None:
         builder = builder.master(master)
@@ -53,7 +53,7 @@ def start_session(master: str | None = None) -> Any:
 
 
 def require_pyspark() -> None:
-    """An error with the install command where pyspark is missing."""
+    """Raise an error with the install command if pyspark is missing."""
     try:
         import pyspark  # noqa: F401
     except ImportError as problem:
@@ -61,9 +61,9 @@ def require_pyspark() -> None:
 
 
 def ship(spark: Any) -> None:
-    """Send this package to the executors, which then need only what it stands on: numpy, scipy, pyarrow and so on.
+    """Send this package to the executors, which then need only its dependencies: numpy, scipy, pyarrow and so on.
 
-    They must have the same system and the same version of Python, since the native parts are sent as they are.
+    They must have the same system and the same version of Python, because native modules are sent in compiled form.
     """
     archive = Path(tempfile.mkdtemp(prefix="unnaive-")) / "unnaive.zip"
     home = Path(unnaive.__file__).parent
@@ -71,12 +71,12 @@ def ship(spark: Any) -> None:
         for path in sorted(home.rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts and path.suffix not in (".cpp", ".h"):
                 file.write(path, path.relative_to(home))
-    # unpacked as a folder `unnaive` where executors look for modules before any other place
+    # executors unpack it as a folder `unnaive` in the first place where they look for modules
     spark.sparkContext.addArchive(f"{archive}#unnaive")
 
 
 def default_parallelism(df: Any) -> int:
-    """How many tasks run at a time."""
+    """The number of tasks that run at the same time."""
     return max(1, int(df.sparkSession.sparkContext.defaultParallelism))
 
 
@@ -88,7 +88,7 @@ def map_in_arrow(df: Any, function: Any, schema: Any) -> Any:
 
 @contextmanager
 def reading_errors() -> Iterator[None]:
-    """Run a Spark job; what went wrong on an executor becomes the sentence that it would be here."""
+    """Run a Spark job; an error of this package on an executor is raised here as the same error."""
     try:
         with _without_pandas_warning():
             yield
@@ -105,17 +105,17 @@ def reading_errors() -> Iterator[None]:
 
 
 def translate(message: str) -> UnnaiveError | None:
-    """The error of ours that a failed job tells of; None if it is none of ours.
+    """The error of this package in the message of a failed job; None if there is none.
 
     >>> translate("... unnaive.base.errors.BadData: a label is 0.5; give names\\n at ...")
     BadData('a label is 0.5; give names')
     >>> print(translate("ModuleNotFoundError: No module named 'unnaive'"))
     the executors have no module unnaive; install unnaive there, or send it along with --ship (unnaive.spark.ship)
     """
-    found = OURS.search(message)
-    if found:
-        kind = getattr(errors, found[1], UnnaiveError)
-        return kind(found[2].strip()) if issubclass(kind, UnnaiveError) else UnnaiveError(found[2].strip())
+    ours = OURS.search(message)
+    if ours:
+        kind = getattr(errors, ours[1], UnnaiveError)
+        return kind(ours[2].strip()) if issubclass(kind, UnnaiveError) else UnnaiveError(ours[2].strip())
     absent = ABSENT.search(message)
     if absent and absent[1].startswith("unnaive"):
         return UnnaiveError(
@@ -130,7 +130,7 @@ def translate(message: str) -> UnnaiveError | None:
 
 
 def _driver_has_ended(problem: Exception) -> bool:
-    """Whether the other side of the connection is gone: an error of the bridge that no Java error is behind."""
+    """Whether the driver process has ended: py4j reports an error without a Java error."""
     from py4j.protocol import Py4JError, Py4JJavaError
 
     return isinstance(problem, (ConnectionError, Py4JError)) and not isinstance(problem, Py4JJavaError)
@@ -138,7 +138,7 @@ def _driver_has_ended(problem: Exception) -> bool:
 
 @contextmanager
 def _without_pandas_warning() -> Iterator[None]:
-    """Without pyspark's warning of new versions of pandas: nothing here goes through pandas."""
+    """Suppress pyspark's warning about new versions of pandas, which this package does not use here."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
         yield

@@ -1,7 +1,7 @@
-"""Models that learn shard by shard, on Spark: documents are shuffled to their shards, solutions to their columns.
+"""Models that learn shard by shard, on Spark: documents are shuffled by shard, and solutions by block of columns.
 
-Which shard a document is in, and the order in which solutions are added, depend on the documents alone: the model is
-the one that local training gives, bit for bit, whatever the partitions.
+The shard of a document and the order in which solutions are added depend on the documents alone. So the model is
+identical, bit for bit, to that of local training, for any partitioning.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from unnaive.text.vocabulary import Vocabulary
 
 DOCUMENTS_SCHEMA = "shard int, documents binary"
 SOLUTIONS_SCHEMA = "block int, shard int, columns binary, weights binary"
-TASKS = 8  # for each core, at most: shards do not all take as long
-BIAS = -1  # the block of the biases
+TASKS = 8  # maximum number of tasks per core: shards differ in duration
+BIAS = -1  # the block number of the biases
 
 
 def learn_from_shards(
     rows: Any, rule: TokenRule, vocabulary: Vocabulary | None, classes: Sequence[Label], task: ShardTask
 ) -> Linear:
-    """The scorer of all rows (columns text, label)."""
+    """Train the scorer on all rows (columns text, label)."""
     from pyspark import StorageLevel
 
     n_parts, context = default_parallelism(rows), rows.sparkSession.sparkContext
@@ -68,7 +68,7 @@ def _add_round(gathered: Any, mean: HyperplaneMean, context: Any, n_parts: int) 
 
 
 def document_dealer(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """What deals a partition: batches of texts and labels in, counted documents out, those of a shard together."""
+    """A function for `map_in_arrow`: batches of texts and labels in, counted documents grouped by shard out."""
 
     def deal(batches: Iterator[Any]) -> Iterator[Any]:
         rule, vocabulary, classes, task = shared.value
@@ -86,7 +86,7 @@ def document_dealer(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
 
 def shard_solver(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """What solves shards: their documents in, shard after shard, and their solutions out, cut by column."""
+    """A function for `map_in_arrow`: documents sorted by shard in, solutions split into blocks of columns out."""
 
     def solve(batches: Iterator[Any]) -> Iterator[Any]:
         task, mean = shared.value
@@ -100,7 +100,7 @@ def shard_solver(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
 
 def _by_shard(batches: Iterator[Any]) -> Iterator[tuple[int, list[ShardDocuments]]]:
-    """The documents of each shard; rows come sorted by shard."""
+    """The documents of each shard; the rows must be sorted by shard."""
     number, parts = -1, list[ShardDocuments]()
     for batch in batches:
         for at, packed in zip(batch.column("shard").to_pylist(), batch.column("documents"), strict=True):
@@ -124,7 +124,7 @@ def _cut_solution(shard: int, solution: ShardSolution) -> Iterator[Any]:
 
 
 def block_width(n_classes: int) -> int:
-    """How many columns are added up in one place."""
+    """The number of columns in a block; the solutions of a block are added on one machine."""
     return max(1, BLOCK // max(1, n_classes))
 
 
@@ -150,7 +150,7 @@ def _read_solution(row: dict[str, Any], n_classes: int) -> ShardSolution:
 
 
 def solution_adder(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """What adds solutions up: those of a block of columns in the order of the shards in, their sum out."""
+    """A function for `map_in_arrow`: solutions sorted by block and shard in, the sum of each block out."""
 
     def add(batches: Iterator[Any]) -> Iterator[Any]:
         task, _ = shared.value
@@ -169,7 +169,7 @@ def solution_adder(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
 
 def _zero_solution(task: ShardTask, block: int) -> ShardSolution:
-    """Where the solutions of a block of columns, or the biases, are added up."""
+    """A solution of zeros for a block of columns, or for the biases."""
     n_classes = len(task.class_docs)
     width = block_width(n_classes)
     columns = np.arange(*((0, 0) if block == BIAS else (block * width, min((block + 1) * width, len(task.df)))))

@@ -1,6 +1,6 @@
 """Learners that take several passes over documents on Spark: MaxEnt by L-BFGS or GIS, higher-order smoothing.
 
-The steps are those of models/maxent and models/higher_order; what is a sum over documents there is a pass here.
+The algorithms are those of models/maxent and models/higher_order; each sum over documents is one pass on Spark.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ from unnaive.scaleout.spark.passes import CountedDocuments
 
 
 class PassLearner(Protocol):
-    """A model that learns in passes: the weighting of the documents that it takes, and its scorer.
+    """A model that learns in passes over documents weighted by `weighting`.
 
-    `model` has the settings that the scorer was learnt with.
+    `model` has the settings that the scorer is trained with.
     """
 
     model: Any
     weighting: Weighting
 
     def learn(self, documents: CountedDocuments) -> Scorer:
-        """The scorer from as many passes as it takes."""
+        """Train the scorer, with as many passes as needed."""
 
 
 class MaxEntPasses:
-    """Maximum entropy: each step of the solver is a pass, which adds up gradients or expectations."""
+    """Maximum entropy: each step of the solver is one pass that sums gradients or expectations."""
 
     def __init__(self, model: MaxEnt, counts: Counts, *, exclusive: bool, progress: ProgressCallback | None) -> None:
         self.model, self.counts, self.progress = model, counts, progress
@@ -77,10 +77,10 @@ class MaxEntPasses:
         return Weighting(norm="l1") if features == "normalised" else Weighting()
 
     def learn(self, documents: CountedDocuments) -> Linear:
-        """The Linear with the largest conditional likelihood of the labels."""
+        """Train the linear scorer that maximises the conditional likelihood of the labels."""
         self._documents = documents
         stopping = Stopping(self.tol, self.model.max_iter, 0.0, self.model.keep_on_interrupt, 0, self.progress)
-        return run_solver(self, stopping)  # type: ignore[arg-type]  # without held-out documents Z and Y are not asked
+        return run_solver(self, stopping)  # type: ignore[arg-type]  # without held-out documents Z and Y are not used
 
     @property
     def solver(self) -> str:
@@ -88,16 +88,16 @@ class MaxEntPasses:
         return self.model.solver
 
     def trainer(self) -> Any:
-        """The solver at its start."""
+        """The solver in its initial state."""
         if self.solver == "gis":
             return SparkScaling(self._documents, self.counts, self.weighting)
         return SparkDescent(self._documents, self)
 
 
 class SparkDescent:
-    """L-BFGS as a Trainer whose gradients are passes. Points are flat: W (n_terms, n_classes), then b.
+    """L-BFGS as a Trainer; each gradient is one pass. Points are flat: W (n_terms, n_classes), then b.
 
-    The value on a ray costs a pass, so that pass gives the gradient too, which is kept for the step that is taken.
+    Evaluating a point in the line search costs a pass; it also computes the gradient, which is kept for the next step.
     """
 
     def __init__(self, documents: CountedDocuments, task: MaxEntPasses) -> None:
@@ -113,13 +113,13 @@ class SparkDescent:
         self.last: tuple[Floats, tuple[float, Floats, float]] | None = None
 
     def steps(self, *, tol: float, max_iter: int) -> Iterator[Step]:
-        """`tol` is about the mean objective."""
+        """The steps of L-BFGS; `tol` applies to the mean objective per document."""
         first = np.zeros((self.shape[0] + 1) * self.shape[1])
         for state in descend(self, first, tol=tol * self.total, max_iter=max_iter):
             yield Step(state.iteration, -state.value / self.total, state.point)
 
     def model(self, point: Floats) -> Linear:
-        """The scorer at a point."""
+        """The scorer with the weights and biases of a point."""
         W, b = self._parts(point)
         bias = np.where(self.absent, -np.inf, b)
         return Linear(
@@ -132,13 +132,13 @@ class SparkDescent:
         return dot(one[:-width], two[:-width]) + self.bias_norm * dot(one[-width:], two[-width:])
 
     def gradient(self, point: Floats) -> tuple[float, Floats, float]:
-        """Value, gradient and its largest entry."""
+        """Objective, gradient and the gradient's largest absolute entry."""
         if self.last is None or not np.array_equal(self.last[0], point):
             self.last = point.copy(), self._pass(point)
         return self.last[1]
 
     def ray(self, point: Floats, direction: Floats) -> Ray:
-        """Value and slope on a line, each from a gradient."""
+        """A function of the step size that returns objective and slope along `direction`."""
 
         def at(t: float) -> tuple[float, float]:
             value, gradient, _ = self.gradient(point + direction * t)
@@ -160,12 +160,12 @@ class SparkDescent:
 
 
 def sum_lengths(Z: Sparse, Y: Sparse, state: Any) -> tuple[float, float]:
-    """Σ_d ‖z_d‖² of some documents, and how many labels they have."""
+    """Σ_d ‖z_d‖² over a chunk of documents, and their number of labels."""
     return squared_lengths(Z, np.ones(Z.shape[0])), float(Y.nnz)
 
 
 def sum_gradients(Z: Sparse, Y: Sparse, state: Any) -> tuple[float, Floats, Floats]:
-    """−log-likelihood of some documents, and its derivatives by b (n_classes,) and W (n_terms, n_classes)."""
+    """−log-likelihood of a chunk of documents, and its derivatives by b (n_classes,) and W (n_terms, n_classes)."""
     W, b, scheme, absent = state
     weight = np.ones(Z.shape[0])
     loss = logistic_loss(Y, weight) if scheme == "one-vs-rest" else softmax_loss(_only_labels(Y), weight)
@@ -174,7 +174,7 @@ def sum_gradients(Z: Sparse, Y: Sparse, state: Any) -> tuple[float, Floats, Floa
 
 
 class SparkScaling(Scaling):
-    """GIS whose observed and expected counts are passes."""
+    """GIS that computes observed and expected counts in passes."""
 
     def __init__(self, documents: CountedDocuments, counts: Counts, weighting: Weighting) -> None:
         refuse_full_table(counts.n_classes, counts.n_terms, "generalised iterative scaling")
@@ -191,11 +191,11 @@ class SparkScaling(Scaling):
         self.in_bayes_form = weighting.norm == "l1"
         self.longest = max(documents.longest(), 1e-300)
         self.first = aligned_zeros(len(self.observed))
-        self.threads = 1  # of a task; Spark runs many
+        self.threads = 1  # per task; Spark runs many tasks
 
 
 class _CellPasses:
-    """The documents of a Scaling, of which expectations are asked."""
+    """The documents of a Scaling; each call of `expectations` is one pass."""
 
     def __init__(self, documents: CountedDocuments, cells: ActiveCells) -> None:
         self.documents, self.cells = documents, cells
@@ -214,7 +214,7 @@ def sum_observed(Z: Sparse, Y: Sparse, state: Any) -> tuple[Floats]:
 
 
 def sum_expectations(Z: Sparse, Y: Sparse, state: Any) -> tuple[float, Floats]:
-    """Log-likelihood and Σ_d p(c|d) z_dt of the cells."""
+    """Log-likelihood, and the expected count Σ_d p(c|d) z_dt of each cell (c, t)."""
     cells, weights, offset = state
     targets = _only_labels(Y).astype(np.int32)
     aligned = aligned_zeros(len(weights))
@@ -230,7 +230,7 @@ def _only_labels(Y: Sparse) -> NDArray[np.int64]:
 
 
 class HigherOrderPasses:
-    """Higher-order smoothing: two passes. Training documents are not kept, so explanations name no paths."""
+    """Higher-order smoothing in two passes. The model keeps no training documents, so explanations show no paths."""
 
     def __init__(
         self, model: HigherOrderSmoothing, counts: Counts, *, exclusive: bool, progress: ProgressCallback | None
@@ -243,25 +243,25 @@ class HigherOrderPasses:
         self.weighting = Weighting(model.weights, norm=model.norm)
 
     def learn(self, documents: CountedDocuments) -> Linear:
-        """The scorer from both passes."""
+        """Train the scorer in two passes."""
         n_docs, *sums = documents.sum(sum_first_pass, self.scheme)
-        one = FirstPass(int(n_docs), *sums)
-        n_docs, routes = documents.sum(sum_second_pass, (self.scheme, one.first))
+        first_pass = FirstPass(int(n_docs), *sums)
+        n_docs, routes = documents.sum(sum_second_pass, (self.scheme, first_pass.first))
         mixture = Mixture(self.model.beta, self.model.normaliser, self.model.events)
-        return smoothed(one, SecondPass(int(n_docs), routes), mixture, self.weighting, self.scheme)
+        return smoothed(first_pass, SecondPass(int(n_docs), routes), mixture, self.weighting, self.scheme)
 
 
 def sum_first_pass(Z: Sparse, Y: Sparse, scheme: str) -> tuple[Any, ...]:
-    """The fields of FirstPass."""
-    one = FirstPass.of(Z, path_labels(Y, scheme))
-    return one.n_docs, one.class_docs, one.first, one.squares
+    """The fields of FirstPass for a chunk of documents."""
+    totals = FirstPass.of(Z, path_labels(Y, scheme))
+    return totals.n_docs, totals.class_docs, totals.first, totals.squares
 
 
 def sum_second_pass(Z: Sparse, Y: Sparse, state: Any) -> tuple[Any, ...]:
-    """The fields of SecondPass."""
+    """The fields of SecondPass for a chunk of documents."""
     scheme, first = state
-    two = SecondPass.of(Z, path_labels(Y, scheme), first)
-    return two.n_docs, two.routes
+    totals = SecondPass.of(Z, path_labels(Y, scheme), first)
+    return totals.n_docs, totals.routes
 
 
 LEARNERS: dict[str, Callable[..., PassLearner]] = {"maxent": MaxEntPasses, "hos": HigherOrderPasses}

@@ -1,4 +1,4 @@
-"""A model that learns from a stream: each micro-batch once, whatever is repeated after a failure."""
+"""A model that learns from a stream: it counts each micro-batch once, even if Spark repeats it after a failure."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from unnaive.scaleout.spark.fitting import check_trainable
 from unnaive.scaleout.spark.rows import check_missing, has_label_arrays, labelled_rows
 
 NAME = re.compile(r"batch-(\d{12})\.model")
-KEPT = 2  # files: the newest, and the one before for whoever is still reading it
+KEPT = 2  # files: the newest, and the previous one, which a program may still be reading
 
 
 class StreamedModel:
-    """A folder of model files that Structured Streaming adds to, exactly.
+    """A folder of model files that Structured Streaming updates, counting each batch exactly once.
 
-    `learn` is what `foreachBatch` takes. Spark may hand over a batch a second time after a failure; a batch is known by
-    its number, which is the name of the file that it led to, and that file is written atomically. So each batch
-    is counted once, and after any batch the model is the one that was trained on all of them at once.
+    Pass `learn` to `foreachBatch`. After a failure Spark may deliver a batch a second time. The model file of each
+    batch has the batch's number in its name and is written atomically, so each batch is counted once. After any
+    batch the model equals one that was trained on all batches at once.
 
         stream = StreamedModel("models/", model="complement")
         rows.writeStream.foreachBatch(stream.learn).option("checkpointLocation", "checkpoints/").start()
@@ -35,15 +35,15 @@ class StreamedModel:
     Parameters
     ----------
     folder : str or Path
-        Where the model files are; made if it is not there.
+        The folder of the model files; it is created if it does not exist.
     text, label : str
         The columns of the stream.
     grow : bool, default=True
-        Whether batches after the first may bring new classes.
+        Whether batches after the first may add new classes.
     missing : {"error", "skip"}, default="skip"
         What to do with rows without a text or a label.
     **parameters
-        As `unnaive.spark.fit` takes them; the model must learn from counts.
+        The parameters of `unnaive.spark.fit`; the model must learn from counts.
     """
 
     def __init__(
@@ -85,9 +85,9 @@ class StreamedModel:
             files[number].unlink()
 
     def files(self) -> dict[int, Path]:
-        """The model files by number of the last batch that is in them."""
-        found = ((NAME.fullmatch(path.name), path) for path in self.folder.iterdir())
-        return {int(match[1]): path for match, path in found if match}
+        """The model files by the number of the last batch that they include."""
+        matches = ((NAME.fullmatch(path.name), path) for path in self.folder.iterdir())
+        return {int(match[1]): path for match, path in matches if match}
 
     def load(self) -> TextClassifier:
         """The newest model."""
