@@ -269,12 +269,12 @@ def take_terms(scorer: Any, kept: Ids) -> Any:
             term_offset=None if offset is None else offset[kept],
             weighting=replace(scorer.weighting, idf=None if idf is None else idf[kept]),
         )
-    place = np.full(scorer.n_terms, -1)
-    place[kept] = np.arange(len(kept))
+    new_ids = np.full(scorer.n_terms, -1)
+    new_ids[kept] = np.arange(len(kept))
     parts = []
     for columns, part in scorer.parts:
-        inside = np.flatnonzero(place[columns] >= 0)
-        parts.append((place[columns[inside]], take_terms(part, inside)))
+        inside = np.flatnonzero(new_ids[columns] >= 0)
+        parts.append((new_ids[columns[inside]], take_terms(part, inside)))
     return replace(scorer, parts=tuple(parts), n_terms=len(kept))
 
 
@@ -338,8 +338,10 @@ def _importance(scorer: Scorer, share: Floats | None) -> Floats:
             total[columns] = np.inf
             continue
         idf = part.weighting.idf
-        own = np.exp(1 - idf) if share is None and idf is not None else (1.0 if share is None else share[columns])
-        total[columns] += own * (1.0 if idf is None else idf**2) * _spread(part)
+        document_share = (
+            np.exp(1 - idf) if share is None and idf is not None else (1.0 if share is None else share[columns])
+        )
+        total[columns] += document_share * (1.0 if idf is None else idf**2) * _spread(part)
     return total
 
 

@@ -44,7 +44,7 @@ def is_class_weight(value: Any) -> bool:
     (True, False)
     """
     if isinstance(value, dict):
-        return all(_is_small_number(one) and one >= 0 for one in value.values())
+        return all(_is_small_number(weight) and weight >= 0 for weight in value.values())
     return value is None or value == "balanced"
 
 

@@ -22,8 +22,8 @@ class FieldMethods:
         self.__dict__.pop("fields_", None)
         if self.fields is None or self._is_settled():
             return
-        found = self.fields if has_kinds(self.fields) else guess_fields(self.fields, records, labels)
-        self.fields_ = with_lengths(found, records)
+        fields = self.fields if has_kinds(self.fields) else guess_fields(self.fields, records, labels)
+        self.fields_ = with_lengths(fields, records)
 
     def _is_settled(self) -> bool:
         """Whether `fields` say all that is to be known."""
@@ -34,10 +34,10 @@ class FieldMethods:
         if self.fields is None or self._is_settled():
             return self.fields
         fitted = self.__dict__.get("fitted_")
-        found = self.__dict__.get("fields_") or (fitted and fitted.token_rule and fitted.token_rule.field_kinds)
-        if not found:
+        fields = self.__dict__.get("fields_") or (fitted and fitted.token_rule and fitted.token_rule.field_kinds)
+        if not fields:
             raise UnnaiveError("the kinds of fields are guessed from the records to learn; call fit first")
-        return found
+        return fields
 
     def _documents(self, texts: Any) -> Any:
         """Texts in the form for reading: records encoded."""

@@ -46,10 +46,10 @@ def map_arrays(path: Path) -> MappedArrays:
             raise ValueError("the file is empty") from problem
     header, start = _header(data)
     metadata = header.pop("__metadata__", {})
-    if not isinstance(metadata, dict) or not all(isinstance(one, str) for one in metadata.values()):
+    if not isinstance(metadata, dict) or not all(isinstance(entry, str) for entry in metadata.values()):
         raise ValueError("its metadata are not words")
     end, arrays = start, {}
-    for name, (kind, shape, first, last) in sorted(_entries(header).items(), key=lambda one: one[1][2:]):
+    for name, (kind, shape, first, last) in sorted(_entries(header).items(), key=lambda entry: entry[1][2:]):
         if start + first != end or last - first != prod(shape) * kind.itemsize:
             raise ValueError(f"the place of {name} in it does not fit")
         end = start + last
@@ -74,16 +74,16 @@ def _header(data: Any) -> tuple[dict[str, Any], int]:
 
 def _entries(header: dict[str, Any]) -> dict[str, tuple[np.dtype[Any], tuple[int, ...], int, int]]:
     """Type, shape, first and last byte of each array."""
-    found = {}
-    for name, one in header.items():
-        kind, shape, places = (one[key] for key in ("dtype", "shape", "data_offsets"))
+    entries = {}
+    for name, entry in header.items():
+        kind, shape, places = (entry[key] for key in ("dtype", "shape", "data_offsets"))
         numbers = [*shape, *places]
         if not all(type(number) is int and number >= 0 for number in numbers) or len(places) != 2:
             raise ValueError(f"the header of {name} has no numbers")
         if kind not in KINDS:
             raise ValueError(f"{name} is of type {kind}, which no model has")
-        found[name] = (KINDS[kind], tuple(shape), places[0], places[1])
-    return found
+        entries[name] = (KINDS[kind], tuple(shape), places[0], places[1])
+    return entries
 
 
 def _view(data: Any, kind: np.dtype[Any], shape: tuple[int, ...], start: int) -> NDArray[Any]:

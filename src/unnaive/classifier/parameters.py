@@ -24,7 +24,9 @@ def named_parameters(constructor: Callable[..., None]) -> dict[str, Any]:
     {'model': 'auto', 'min_df': 1}
     """
     parameters = list(inspect.signature(constructor).parameters.values())[1:]
-    return {one.name: one.default for one in parameters if one.kind is not one.VAR_KEYWORD}
+    return {
+        parameter.name: parameter.default for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD
+    }
 
 
 class ModelParameters(Protocol):

@@ -57,8 +57,8 @@ class ReadingMethods(FieldMethods):
         return self._rule_with(find_model(self.model).token_rule_for(self._settings, n_chars))
 
     def _rule_with(self, changes: dict[str, Any]) -> TokenRule:
-        given = {name: getattr(self, name) for name in TokenRule.field_names()}
-        return TokenRule(**given | {"fields": self._known_fields()}).with_defaults_changed(changes)
+        settings = {name: getattr(self, name) for name in TokenRule.field_names()}
+        return TokenRule(**settings | {"fields": self._known_fields()}).with_defaults_changed(changes)
 
     def _check_same_rule(self, before: FittedModel) -> None:
         if self.token_rule != before.token_rule:

@@ -40,22 +40,24 @@ def sign(receipt: dict[str, Any], private_key: Path | None, secret: bytes | None
 
 def check_signature(receipt: dict[str, Any], public_key: Path | None, secret: bytes | None) -> tuple[bool | None, str]:
     """(whether the signature holds, a sentence); None where it was not checked, and the sentence says why."""
-    found = receipt.get("signature")
-    if found is None:
+    signature = receipt.get("signature")
+    if signature is None:
         if public_key is not None:
             return False, "the receipt has no signature, and --signer asks for one"
         return None, "who wrote it: the receipt is not signed"
-    if found["by"] == "hmac-sha256":
+    if signature["by"] == "hmac-sha256":
         if public_key is not None:
             return False, "the receipt is signed by the key of its hashes (HMAC), and --signer asks for Ed25519"
         if secret is None:
             return None, "its signature (HMAC): give the key of the hashes as --key"
-        good = hmac.compare_digest(bytes.fromhex(found["value"]), _mac(receipt, secret))
+        good = hmac.compare_digest(bytes.fromhex(signature["value"]), _mac(receipt, secret))
         return good, f"the signature is {'' if good else 'not '}that of the owner of the key (HMAC)"
     if public_key is None:
         return None, "its signature (Ed25519): give the public key of the signer as --signer"
     key = _load(public_key, private=False)
-    good = found["key"] == _public_name(key) and _verifies(key, bytes.fromhex(found["value"]), signed_bytes(receipt))
+    good = signature["key"] == _public_name(key) and _verifies(
+        key, bytes.fromhex(signature["value"]), signed_bytes(receipt)
+    )
     return good, f"the signature is {'' if good else 'not '}that of {public_key} (Ed25519)"
 
 

@@ -40,15 +40,15 @@ class ArrowCells:
             array.validate(full=True)
         except pyarrow.ArrowInvalid:
             raise NotPlain from None
-        found = as_texts(array.fill_null("") if array.null_count else array)
-        if not isinstance(found, TextBuffer):
+        texts = as_texts(array.fill_null("") if array.null_count else array)
+        if not isinstance(texts, TextBuffer):
             raise NotPlain
-        return found
+        return texts
 
     def values(self) -> list[Any]:
         """The cells as Python values."""
-        found: list[Any] = self.array.to_pylist()
-        return found
+        values: list[Any] = self.array.to_pylist()
+        return values
 
     def distinct(self) -> tuple[NDArray[np.int32], list[Any]]:
         """(a code for each cell, the value of each code)."""

@@ -239,12 +239,12 @@ class _ColumnChooser:
         if not patterns and self.request.label is None and self.request.default is not None:
             flags = self.request.default.label_columns
             return flags if set(flags) <= set(self.names) else ()
-        found = [name for name in self.names if any(fnmatchcase(name, pattern) for pattern in patterns)]
-        if patterns and not found:
+        matching = [name for name in self.names if any(fnmatchcase(name, pattern) for pattern in patterns)]
+        if patterns and not matching:
             raise BadData(
                 f"no column of {self.source} is called like {' or '.join(patterns)}; it has {join_names(self.names)}"
             )
-        return tuple(name for name in found if name not in self.request.text)
+        return tuple(name for name in matching if name not in self.request.text)
 
     def name_flags(self, flags: tuple[str, ...]) -> tuple[str, ...]:
         """The labels of columns of zeros and ones."""
@@ -276,10 +276,10 @@ class _ColumnChooser:
         if default is not None and set(default.texts) <= set(self.names):
             return default.texts
         taken = (*flags, *self.named_fields, *(() if label is None else (label,)))
-        found = self.find_known_name(TEXT_NAMES, taken) or self.find_free_text(taken)
-        if found is None and (label is not None or flags or not self.request.labelled):
-            found = self.find_other(taken)
-        return () if found is None else (found,)
+        column = self.find_known_name(TEXT_NAMES, taken) or self.find_free_text(taken)
+        if column is None and (label is not None or flags or not self.request.labelled):
+            column = self.find_other(taken)
+        return () if column is None else (column,)
 
     def find_known_name(
         self, known: Sequence[Sequence[str]], taken: Sequence[str], of_labels: bool = False
@@ -368,10 +368,10 @@ class _ColumnChooser:
 
     def list_columns(self, names: Sequence[str]) -> str:
         """Names with three values each; columns with the same name are shown by number."""
-        places = {place: name for place, name in enumerate(self.names, start=1) if name in names}
+        places = {number: name for number, name in enumerate(self.names, start=1) if name in names}
         shown = [
-            _with_examples(name, self.profiles[name]) if self.names.count(name) == 1 else f"{place} called {name!r}"
-            for place, name in places.items()
+            _with_examples(name, self.profiles[name]) if self.names.count(name) == 1 else f"{number} called {name!r}"
+            for number, name in places.items()
         ]
         return join_names(shown, MOST_LISTED)
 

@@ -84,11 +84,11 @@ def choose_fields(
     >>> choose_fields(tickets, ["bug", "sales"] * 20).describe()
     'read as fields: vip (category); left out: id (nearly all values differ), code (tells the label by itself)'
     """
-    given, left_out = dict(kinds or {}), {}
+    named, left_out = dict(kinds or {}), {}
     chosen: dict[str, str] = {}
     for name, values in columns.items():
-        if name in given:
-            chosen[name] = given[name]
+        if name in named:
+            chosen[name] = named[name]
             continue
         sample = values[:SAMPLE]
         profile = profile_column(name, [value for value in sample if not is_missing(value)]).kind

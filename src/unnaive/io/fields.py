@@ -85,17 +85,19 @@ def _encode_column(name: str, kind: str, values: Iterable[Any]) -> list[str]:
     if base_kind(kind) == VECTOR:
         length = vector_lengths([f"{name}:{kind}"])[name]
         units = vector_units(list(values), name, length, is_missing)
-        return [start + (UNIT + MISSING_UNIT if one is None else f"{one[0]} numbers{UNIT}{one[1]}") for one in units]
+        return [
+            start + (UNIT + MISSING_UNIT if unit is None else f"{unit[0]} numbers{UNIT}{unit[1]}") for unit in units
+        ]
     known: dict[Any, str] = {}
     sections = []
     for value in values:
         same = (type(value), value) if value.__hash__ else None  # 1, 1.0 and True are equal
-        found = known.get(same)
-        if found is None:
-            found = start + _encode_value(value, name, kind)
+        section = known.get(same)
+        if section is None:
+            section = start + _encode_value(value, name, kind)
             if same is not None and len(known) < MOST_KNOWN:
-                known[same] = found
-        sections.append(found)
+                known[same] = section
+        sections.append(section)
     return sections
 
 
@@ -147,7 +149,7 @@ def finest_unit(value: Any, kind: str) -> str:
 def _category_units(value: Any, name: str) -> list[str]:
     """The value itself, or each of several; 3.0, as pandas has whole numbers beside empty cells, is 3."""
     if isinstance(value, (list, tuple)):
-        return [unit for one in value for unit in _category_units(one, name)]
+        return [unit for item in value for unit in _category_units(item, name)]
     text = str(value).strip()
     if _WHOLE.fullmatch(text):
         text = text.partition(".")[0]
@@ -173,9 +175,9 @@ def _number_units(value: Any, name: str) -> list[str]:
 def _interval(number: float, parts: int) -> str:
     """The interval of a number, of `parts` equal ones between two powers of 2; exact, as borders are binary."""
     fraction, exponent = math.frexp(abs(number))  # from ½ to 1, and the power of 2
-    place = int((fraction * 2 - 1) * parts)
+    step = int((fraction * 2 - 1) * parts)
     low, high = (math.ldexp(1 + at / parts, exponent - 1) if exponent < 1024 or at < parts else math.inf
-                 for at in (place, place + 1))  # fmt: skip
+                 for at in (step, step + 1))  # fmt: skip
     return f"[{low:.9g},{high:.9g})" if number > 0 else f"(-{high:.9g},-{low:.9g}]"
 
 
@@ -205,12 +207,12 @@ def _date_units(value: Any, name: str) -> list[str]:
     >>> _date_units("2024-03-05 14:30", "opened")
     ['2024', 'Mar', 'Tue', '14h']
     """
-    found = parse_date(value)
-    if found is None:
+    parsed = parse_date(value)
+    if parsed is None:
         raise BadData(
             f"field {name!r} is a date, and a value of it is {str(value)[:40]!r}; write it as 2024-03-05 14:30"
         )
-    moment, timed = found
+    moment, timed = parsed
     units = [str(moment.year), _MONTHS[moment.month - 1], _DAYS[moment.weekday()]]
     return [*units, f"{moment.hour}h"] if timed else units
 
@@ -231,7 +233,7 @@ def parse_date(value: Any) -> tuple[datetime, bool] | None:
         return None
     text = " ".join(value.split())
     matches = (pattern.fullmatch(text) for pattern in _DATES)
-    return next((found for match in matches if match and (found := _moment(match.groupdict()))), None)
+    return next((moment for match in matches if match and (moment := _moment(match.groupdict()))), None)
 
 
 def _moment(parts: dict[str, str | None]) -> tuple[datetime, bool] | None:
@@ -258,8 +260,8 @@ def _character_units(value: Any, name: str) -> list[str]:
     """
     from unnaive.text.tokens import TokenRule, spans
 
-    found = spans(_encode_text(value, name), TokenRule(analyzer="char"))
-    return [term[1:].replace(" ", "_") for _, _, term in found]
+    grams = spans(_encode_text(value, name), TokenRule(analyzer="char"))
+    return [term[1:].replace(" ", "_") for _, _, term in grams]
 
 
 FIXED_KINDS: dict[str, Callable[[Any, str], list[str]]] = {
@@ -352,7 +354,9 @@ def has_kinds(fields: Any) -> bool:
     """
     if isinstance(fields, str) or not isinstance(fields, Sequence):
         return not isinstance(fields, str)
-    return all(isinstance(one, str) and base_kind(one.rpartition(":")[2]) in KINDS and ":" in one for one in fields)
+    return all(
+        isinstance(field, str) and base_kind(field.rpartition(":")[2]) in KINDS and ":" in field for field in fields
+    )
 
 
 def guess_kind(name: str, values: Sequence[Any]) -> str:

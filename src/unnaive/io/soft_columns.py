@@ -48,10 +48,10 @@ class SoftColumns:
 
 def read_probabilities(source: DataFile, patterns: Sequence[str]) -> tuple[Any, dict[str, list[Any]]]:
     """(texts, values by label) of all rows: those of the columns that the patterns name, as they stand there."""
-    texts, found, columns = [], dict[str, list[Any]](), SoftColumns(patterns)
+    texts, by_label, columns = [], dict[str, list[Any]](), SoftColumns(patterns)
     for batch in source.batches(labelled=False, keep=True):
         for label, values in columns.values(batch, source.name).items():
-            found.setdefault(label, []).extend(values)
+            by_label.setdefault(label, []).extend(values)
         texts.append(batch.texts)
     columns.leave_labels_out(source.options.log)
-    return concatenate(texts), found
+    return concatenate(texts), by_label

@@ -61,9 +61,9 @@ class VectorTable(Table):
 
     def sample(self) -> TableSample:
         """The first values of every column."""
-        found = self.table.sample()
-        size = max((len(values) for values in found.values()), default=0)
-        return {**found, **{name: rows[:size].tolist() for name, rows in self.arrays.items()}}
+        sample = self.table.sample()
+        size = max((len(values) for values in sample.values()), default=0)
+        return {**sample, **{name: rows[:size].tolist() for name, rows in self.arrays.items()}}
 
     def kept_names(self) -> tuple[str, ...]:
         """The columns of the table itself."""
@@ -76,11 +76,11 @@ class VectorTable(Table):
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
         """For each wanted column a list of values, a batch at a time; an error where rows are too few."""
-        own = [name for name in wanted if name not in self.arrays] or list(self.table.names[:1])
+        table_columns = [name for name in wanted if name not in self.arrays] or list(self.table.names[:1])
         at = 0
-        for values in self.table.batches(own):
+        for values in self.table.batches(table_columns):
             size = len(values[0])
-            held = dict(zip(own, values, strict=True))
+            held = dict(zip(table_columns, values, strict=True))
             for name, rows in self.arrays.items():
                 if len(rows) < at + size:
                     raise BadData(

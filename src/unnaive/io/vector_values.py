@@ -43,9 +43,13 @@ def holds_vectors(values: Sequence[Any]) -> bool:
     (True, False, False)
     """
     filled = [value for value in values if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) > 0]
-    if not filled or len(filled) < sum(value is not None for value in values) or len({len(one) for one in filled}) > 1:
+    if (
+        not filled
+        or len(filled) < sum(value is not None for value in values)
+        or len({len(vector) for vector in filled}) > 1
+    ):
         return False
-    return len(filled[0]) >= LEAST_LENGTH and all(isinstance(one, (float, np.number)) for one in filled[0])
+    return len(filled[0]) >= LEAST_LENGTH and all(isinstance(number, (float, np.number)) for number in filled[0])
 
 
 def vector_units(

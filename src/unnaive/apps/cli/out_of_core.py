@@ -100,8 +100,8 @@ def open_soft_labels(
     stack: ExitStack, classifier: TextClassifier, source: DataFile, soft: Sequence[str], limits: LargeDataOptions
 ) -> tuple[TrainingData, int] | None:
     """Documents with probabilities as labels in a matrix on disk, and how many; None: they go into memory."""
-    given = {"--checkpoint": limits.checkpoint, "--cache": limits.cache}
-    option = next((name for name, value in given.items() if value is not None), None)
+    options = {"--checkpoint": limits.checkpoint, "--cache": limits.cache}
+    option = next((name for name, value in options.items() if value is not None), None)
     if option is not None:
         raise UnnaiveError(f"--soft-labels does not go with {option}, which keeps no probabilities; leave it out")
     if not _is_large(limits, source, LARGE):
@@ -180,11 +180,11 @@ def input_size(source: DataFile) -> int:
     """Bytes of all files; 0 for stdin and for databases."""
     total = 0
     for path in source.files():
-        place = Path(path)
-        if place.is_dir():
-            total += sum(one.stat().st_size for one in place.rglob("*") if one.is_file())
-        elif place.is_file():
-            total += place.stat().st_size
+        file_path = Path(path)
+        if file_path.is_dir():
+            total += sum(file.stat().st_size for file in file_path.rglob("*") if file.is_file())
+        elif file_path.is_file():
+            total += file_path.stat().st_size
     return total
 
 

@@ -90,7 +90,9 @@ class Layout:
         row["known_terms"] = record["known_terms"]
         row |= dict(zip(self.classes, record["all"], strict=True)) if self.classes else {}
         if self.explain:
-            row["because"] = "; ".join(f"{one.term} {one.value:+.2f}" for one in record["why"].strongest(1, 5))
+            row["because"] = "; ".join(
+                f"{evidence.term} {evidence.value:+.2f}" for evidence in record["why"].strongest(1, 5)
+            )
         return {self.rename(name): value for name, value in row.items()}
 
     def nested(self, record: RowValues) -> dict[str, Any]:

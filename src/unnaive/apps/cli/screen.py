@@ -40,7 +40,7 @@ class EscapingHook:
 
     def process_renderables(self, renderables: list[Any]) -> list[Any]:
         """The renderable, wrapped."""
-        return [Escaped(one) for one in renderables]
+        return [Escaped(renderable) for renderable in renderables]
 
 
 class Escaped:
@@ -294,9 +294,9 @@ def find_progress(details: dict[str, Any]) -> tuple[str, float, float | None]:
     """
     if "work" in details:
         return f", {details['what']}", details["work"], details["total_work"]
-    for one, all_of_them in (("fold", "folds"), ("class", "classes")):
-        if one in details and details.get(all_of_them) is not None:
-            return f", {one} {details[one] + 1:,} of {details[all_of_them]:,}", details[one], details[all_of_them]
+    for unit, total in (("fold", "folds"), ("class", "classes")):
+        if unit in details and details.get(total) is not None:
+            return f", {unit} {details[unit] + 1:,} of {details[total]:,}", details[unit], details[total]
     if "iteration" not in details:
         return "", 0.0, None
     if "share" in details:

@@ -39,7 +39,7 @@ def settle_fields(source: DataFile, *, labelled: bool = True) -> tuple[DataFile,
     if not columns.fields:
         return replace(source, fields=None), None
     kinds = field_kinds(columns.fields)
-    files = {split_vector_file(one)[0]: one for one in source.vector}
+    files = {split_vector_file(option)[0]: option for option in source.vector}
     named: dict[str, Any] = {
         kind: tuple(files.get(name, name) for name in kinds if base_kind(kinds[name]) == kind) for kind in FIXED_KINDS
     }

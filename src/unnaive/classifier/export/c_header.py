@@ -82,8 +82,8 @@ def pack_sections(content_of: Iterable[DataSection], magic: int, version: int) -
     out = bytearray(at)
     out[:16] = struct.pack("<IIII", magic, version, len(sections), 0)
     out[16 : 16 + 24 * len(sections)] = b"".join(directory)
-    for place, data in contents:
-        out[place : place + len(data)] = data
+    for start, data in contents:
+        out[start : start + len(data)] = data
     return bytes(out)
 
 
@@ -102,8 +102,8 @@ def _sections(model: PortableModel) -> Iterator[DataSection]:
     if calibration is not None:
         yield "C", 0, calibration
     decision = model.decision
-    given = decision.get("values") or decision.get("weights") or decision.get("costs") or ()
-    yield "D", 0, np.asarray(given, "<f8").ravel()
+    numbers = decision.get("values") or decision.get("weights") or decision.get("costs") or ()
+    yield "D", 0, np.asarray(numbers, "<f8").ravel()
     limits = [[confidence, overall, *by_class] for confidence, (overall, by_class) in model.limits.items()]
     yield "l", 0, np.asarray(limits, "<f8").ravel()
     for number, part in enumerate(model.parts):
@@ -202,9 +202,9 @@ def hash_bytes(terms: Sequence[bytes]) -> NDArray[np.uint64]:
     padded = b"".join(term.ljust(8 * n, b"\0") for term, n in zip(content, chunks.tolist(), strict=True))
     values = np.frombuffer(padded, "<u8")
     hashes = (sizes.astype(np.uint64) << np.uint64(1) | np.array(grams, np.uint64)) * MIX
-    for place in range(int(chunks.max(initial=0))):
-        which = np.flatnonzero(chunks > place)
-        mixed = (hashes[which] ^ values[starts[which] + place]) * MIX
+    for chunk in range(int(chunks.max(initial=0))):
+        which = np.flatnonzero(chunks > chunk)
+        mixed = (hashes[which] ^ values[starts[which] + chunk]) * MIX
         hashes[which] = mixed ^ mixed >> np.uint64(32)
     return hashes
 
@@ -285,7 +285,7 @@ def fill_dense_rows(table: csr_array) -> csr_array:
 def check_c(folder: Path, lines: list[str], tolerance: float = TOLERANCE) -> list[EngineAgreement]:
     """Build the header with every compiler there is, and run it on the conformance file; also as WebAssembly."""
     about = json.loads((folder / "export.json").read_text(encoding="utf-8"))
-    found = []
+    agreements = []
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         (work / "check.c").write_bytes((RUNTIME / "check.c.in").read_bytes())
@@ -293,8 +293,8 @@ def check_c(folder: Path, lines: list[str], tolerance: float = TOLERANCE) -> lis
         for engine, command in _builds(folder, work):
             printed = run_program(command, (work / "texts").read_bytes())
             answers = [_named(answer, about["classes"]) for answer in read_answers(printed)]
-            found.append(compare_answers(engine, tolerance, lines, answers))
-    return found
+            agreements.append(compare_answers(engine, tolerance, lines, answers))
+    return agreements
 
 
 def _with_lengths(lines: Sequence[str]) -> bytes:
@@ -303,9 +303,9 @@ def _with_lengths(lines: Sequence[str]) -> bytes:
 
 
 def _named(answer: dict[str, Any], classes: Sequence[Any]) -> dict[str, Any]:
-    answer["labels"] = [classes[place] for place in answer["places"]]
+    answer["labels"] = [classes[index] for index in answer["places"]]
     if "inside" in answer:
-        answer["set"] = [classes[place] for place in answer["inside"]]
+        answer["set"] = [classes[index] for index in answer["inside"]]
     return answer
 
 

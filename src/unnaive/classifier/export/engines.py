@@ -24,10 +24,10 @@ def find_program(*names: str, what: str) -> str:
 
 def c_compilers() -> dict[str, str]:
     """The C compilers of this machine by name: gcc and clang, or whatever is called cc."""
-    found = {name: path for name in ("gcc", "clang") if (path := shutil.which(name))}
-    if not found and (path := shutil.which("cc")):
-        found["cc"] = path
-    return found
+    compilers = {name: path for name in ("gcc", "clang") if (path := shutil.which(name))}
+    if not compilers and (path := shutil.which("cc")):
+        compilers["cc"] = path
+    return compilers
 
 
 def zig_compiler() -> list[str]:

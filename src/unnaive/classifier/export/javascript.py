@@ -73,7 +73,7 @@ def _values(model: PortableModel) -> dict[str, Any]:
         "calibration": model.calibration,
         "decision": model.decision,
         "limits": {
-            f"{confidence:g}": [_finite(overall), [_finite(one) for one in by_class]]
+            f"{confidence:g}": [_finite(overall), [_finite(value) for value in by_class]]
             for confidence, (overall, by_class) in model.limits.items()
         },
         "rule": {
@@ -93,7 +93,7 @@ def _values(model: PortableModel) -> dict[str, Any]:
         "mixedTerms": model.gram is not None,
         "stopWords": "\n".join(word for word in model.stop_words if "\n" not in word),
         "logCounts": encode_numbers("f64", np.array(log_counts())),
-        "bias": [_finite(one) for one in model.bias.tolist()],
+        "bias": [_finite(value) for value in model.bias.tolist()],
         "parts": [_part(part) for part in model.parts],
         "terms": "\n".join(model.terms.terms),
     } | ({} if rule.fields is None else {"fields": _fields(rule.fields), "missing": sorted(MISSING)})
@@ -121,7 +121,7 @@ def _part(part: PortablePart) -> dict[str, Any]:
         "step": _floats(part.step) if kind in ("i8", "i16") else None,
         "ends": encode_numbers("i32", table.indptr) if sparse else None,
         "classes": encode_numbers("i32", table.indices) if sparse else None,
-        "bias": [_finite(one) for one in part.bias.tolist()],
+        "bias": [_finite(value) for value in part.bias.tolist()],
         "classOffset": _floats(part.class_offset),
         "termOffset": _floats(part.term_offset),
     }

@@ -48,4 +48,4 @@ def next_state(state: int, role: int, letter: int) -> int:
 def transitions() -> NDArray[np.int64]:
     """The next state (9 roles × 4 kinds of letters, 13 states)."""
     classes = [(role, letter) for role in range(JOINED + 1) for letter in range(IN_RUN + 1)]
-    return np.array([[next_state(state, *one) for state in range(LAST + 1)] for one in classes])
+    return np.array([[next_state(state, *pair) for state in range(LAST + 1)] for pair in classes])

@@ -26,7 +26,7 @@ def varints(numbers: NDArray[np.int64]) -> bytes:
     '01ac02'
     """
     rest = numbers.astype(np.uint64)
-    digits = [rest >> np.uint64(7 * place) for place in range(10)]
+    digits = [rest >> np.uint64(7 * digit_index) for digit_index in range(10)]
     used = np.stack([digit > 0 for digit in digits], axis=1)
     used[:, 0] = True
     low = np.stack([digit & np.uint64(127) for digit in digits], axis=1).astype(np.uint8)
@@ -80,8 +80,8 @@ def _attribute(name: str, value: Any) -> bytes:
 def _value_info(name: str, kind: int, dims: Dimensions | None) -> bytes:
     shape = b""
     if dims is not None:
-        each = (_bytes(2, one) if isinstance(one, str) else _number(1, one) for one in dims)
-        shape = _bytes(2, b"".join(_bytes(1, one) for one in each))
+        each = (_bytes(2, dim) if isinstance(dim, str) else _number(1, dim) for dim in dims)
+        shape = _bytes(2, b"".join(_bytes(1, dim) for dim in each))
     return _bytes(1, name) + _bytes(2, _bytes(1, _number(1, kind) + shape))
 
 
@@ -138,7 +138,7 @@ class Graph:
     def _node(
         self, op: str, inputs: Sequence[str], outputs: Sequence[str], domain: str, attributes: Mapping[str, Any]
     ) -> None:
-        fields = [*(_bytes(1, one) for one in inputs), *(_bytes(2, one) for one in outputs), _bytes(4, op)]
+        fields = [*(_bytes(1, tensor) for tensor in inputs), *(_bytes(2, tensor) for tensor in outputs), _bytes(4, op)]
         fields += [_bytes(5, _attribute(name, value)) for name, value in attributes.items()]
         self._nodes.append(b"".join(fields) + (_bytes(7, domain) if domain else b""))
 
@@ -173,7 +173,7 @@ class Graph:
     def to_bytes(self) -> bytes:
         """The message GraphProto."""
         parts = [(1, self._nodes), (5, self._tensors), (11, self._inputs), (12, self._outputs)]
-        content = [_bytes(field, one) for field, several in parts for one in several]
+        content = [_bytes(field, message) for field, several in parts for message in several]
         return b"".join([*content, _bytes(2, self.prefix or "unnaive")])
 
 

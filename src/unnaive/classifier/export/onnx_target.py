@@ -43,16 +43,16 @@ def write_onnx(model: PortableModel) -> dict[str, bytes]:
 def onnx_model(model: PortableModel) -> bytes:
     """The content of the .onnx file."""
     graph = Graph()
-    found = prediction_nodes(graph, model, *TextReader(graph, model, graph.input("text", STRING, ["texts"])).count())
+    nodes = prediction_nodes(graph, model, *TextReader(graph, model, graph.input("text", STRING, ["texts"])).count())
     n_classes = len(model.classes)
     names = np.array([*map(str, model.classes), ""], object)
-    place = graph("Where", graph("Less", found.first, [0]), [n_classes], found.first)
-    graph.output(graph("Gather", names, place), "label", STRING, ["texts"])
-    graph.output(found.decided, "decided", BOOL, ["texts", n_classes])
-    graph.output(graph.cast(found.scores, FLOAT), "scores", FLOAT, ["texts", n_classes])
-    if found.probabilities is not None:
-        graph.output(graph.cast(found.probabilities, FLOAT), "probabilities", FLOAT, ["texts", n_classes])
-    graph.output(found.known, "known", INT64, ["texts"])
+    label_index = graph("Where", graph("Less", nodes.first, [0]), [n_classes], nodes.first)
+    graph.output(graph("Gather", names, label_index), "label", STRING, ["texts"])
+    graph.output(nodes.decided, "decided", BOOL, ["texts", n_classes])
+    graph.output(graph.cast(nodes.scores, FLOAT), "scores", FLOAT, ["texts", n_classes])
+    if nodes.probabilities is not None:
+        graph.output(graph.cast(nodes.probabilities, FLOAT), "probabilities", FLOAT, ["texts", n_classes])
+    graph.output(nodes.known, "known", INT64, ["texts"])
     about = {"classes": json.dumps(model.classes, ensure_ascii=False), "model": model.name}
     return onnx_bytes(graph, __version__, about)
 
@@ -92,8 +92,8 @@ class ScoreWriter:
         places = graph("NonZero", counts)
         self.texts: str = graph("Gather", places, np.array(0))
         self.terms: str = graph("Gather", places, np.array(1))
-        found = graph("GatherND", counts, graph("Transpose", places))
-        self.counts = graph.cast(found, DOUBLE)
+        cells = graph("GatherND", counts, graph("Transpose", places))
+        self.counts = graph.cast(cells, DOUBLE)
         self.n_texts: str = graph("Slice", graph("Shape", counts), [0], [1])
 
     def _sum(self, texts: str, values: str, n_values: int = 0) -> str:
@@ -219,8 +219,8 @@ def _class_log_odds(graph: Graph, model: PortableModel, scores: str) -> str:
     if n_classes < 2:
         return scores
     log_p = _log_softmax(graph, odds, n_classes)
-    place = graph("ArgMax", odds, axis=1, keepdims=1)
-    is_best = graph("Equal", place, np.arange(n_classes).reshape(1, -1))
+    best = graph("ArgMax", odds, axis=1, keepdims=1)
+    is_best = graph("Equal", best, np.arange(n_classes).reshape(1, -1))
     others = graph("Where", is_best, LOWEST, log_p)
     top = graph("ReduceMax", others, [1], keepdims=1)
     shift = graph("Where", graph("Greater", top, LOWEST), top, ZERO)
@@ -240,10 +240,10 @@ def _isotonic(graph: Graph, how: dict[str, Any], odds: str) -> str:
     curves = [(np.array(knots, float), np.array(values, float)) for knots, values in how["curves"]]
     longest = max(max(len(knots) for knots, _ in curves) - 1, 1)
     start, width, rise = (np.zeros((1, len(curves), longest)) for _ in range(3))
-    for place, (knots, values) in enumerate(curves):
-        start[0, place, : len(knots) - 1] = knots[:-1]
-        width[0, place, : len(knots) - 1] = np.diff(knots)
-        rise[0, place, : len(knots) - 1] = np.diff(values)
+    for curve, (knots, values) in enumerate(curves):
+        start[0, curve, : len(knots) - 1] = knots[:-1]
+        width[0, curve, : len(knots) - 1] = np.diff(knots)
+        rise[0, curve, : len(knots) - 1] = np.diff(values)
     lowest = np.array([[values[0] for _, values in curves]])
     beyond = graph("Sub", graph("Unsqueeze", odds, [2]), start)
     share = graph("Min", graph("Max", graph("Div", beyond, np.where(width > 0, width, 1.0)), ZERO), ONE)
@@ -325,14 +325,14 @@ def open_session(data: bytes) -> Any:
 def run_texts(session: Any, texts: list[str], classes: list[Any]) -> list[dict[str, Any]]:
     """What the model in a session says of texts; lone surrogates, which UTF-8 has not, become U+FFFD."""
     clean = [text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in texts]
-    names = [one.name for one in session.get_outputs()]
-    found = dict(zip(names, session.run(None, {"text": np.array(clean, dtype=object)}), strict=True))
+    names = [output.name for output in session.get_outputs()]
+    outputs = dict(zip(names, session.run(None, {"text": np.array(clean, dtype=object)}), strict=True))
     answers = []
     for row in range(len(texts)):
         answers.append({
-            "labels": [classes[place] for place in np.flatnonzero(found["decided"][row])],
-            "known": int(found["known"][row]),
-            **{name: [float(one) if np.isfinite(one) else None for one in found[name][row]]
-               for name in ("scores", "probabilities") if name in found},
+            "labels": [classes[index] for index in np.flatnonzero(outputs["decided"][row])],
+            "known": int(outputs["known"][row]),
+            **{name: [float(value) if np.isfinite(value) else None for value in outputs[name][row]]
+               for name in ("scores", "probabilities") if name in outputs},
         })  # fmt: skip
     return answers

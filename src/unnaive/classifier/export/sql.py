@@ -141,10 +141,10 @@ def _characters(model: PortableModel) -> tuple[list[list[int]], list[list[int]]]
     """(ranges of characters that are their own lower case, with their kind; those that are folded)."""
     kinds = character_kinds()
     folds = fold_table(model.rule.language == "tr") if model.rule.lowercase else {}
-    own = kinds.copy()
-    own[list(folds)] = 0
-    changes = np.flatnonzero(np.diff(own.astype(np.int16), prepend=0, append=0))
-    runs = [[int(a), int(b) - 1, int(own[a])] for a, b in pairwise(changes) if own[a]]
+    unfolded = kinds.copy()
+    unfolded[list(folds)] = 0
+    changes = np.flatnonzero(np.diff(unfolded.astype(np.int16), prepend=0, append=0))
+    runs = [[int(a), int(b) - 1, int(unfolded[a])] for a, b in pairwise(changes) if unfolded[a]]
     return runs, [[code, lower, int(kinds[lower])] for code, lower in sorted(folds.items())]
 
 
@@ -152,7 +152,7 @@ def _part_terms(model: PortableModel, number: int, part: PortablePart) -> Iterab
     ids = np.arange(len(model.terms)) if part.columns is None else part.columns
     idf = np.ones(len(ids)) if part.idf is None else part.idf
     shift = np.zeros(len(ids)) if part.term_offset is None else part.term_offset
-    return ([number, int(one), idf[row], shift[row]] for row, one in enumerate(ids))
+    return ([number, int(term_id), idf[row], shift[row]] for row, term_id in enumerate(ids))
 
 
 def _weights(number: int, part: PortablePart) -> Iterable[Sequence[Any]]:

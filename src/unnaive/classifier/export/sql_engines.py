@@ -36,25 +36,27 @@ def check_sql(folder: Path, lines: list[str]) -> list[EngineAgreement]:
 
 def databases() -> dict[str, Callable[[Path, Sequence[str]], Iterable[Row]]]:
     """What runs an export in each database of this machine."""
-    found: dict[str, Callable[[Path, Sequence[str]], Iterable[Row]]] = {"SQLite": run_sqlite}
+    engines: dict[str, Callable[[Path, Sequence[str]], Iterable[Row]]] = {"SQLite": run_sqlite}
     if find_spec("duckdb"):
-        found["DuckDB"] = run_duckdb
+        engines["DuckDB"] = run_duckdb
     if postgresql_programs() is not None:
-        found["PostgreSQL"] = run_postgresql
-    return found
+        engines["PostgreSQL"] = run_postgresql
+    return engines
 
 
 def _storable(text: str) -> str:
     """NUL and lone surrogates, which databases do not take, as U+FFFD: all of them only separate words."""
-    return "".join("\ufffd" if one == "\0" or "\ud800" <= one <= "\udfff" else one for one in text)
+    return "".join(
+        "\ufffd" if character == "\0" or "\ud800" <= character <= "\udfff" else character for character in text
+    )
 
 
 def _answers(rows: Iterable[Row], n_texts: int, n_classes: int) -> list[dict[str, Any]]:
     answers: list[dict[str, Any]] = [
         {"labels": [], "scores": [None] * n_classes, "probabilities": [None] * n_classes} for _ in range(n_texts)
     ]
-    for place, label, c, score, probability, decided, known in rows:
-        answer = answers[int(place)]
+    for row, label, c, score, probability, decided, known in rows:
+        answer = answers[int(row)]
         answer["scores"][int(c)] = None if float(score) == float("-inf") else float(score)
         answer["probabilities"][int(c)] = None if probability in (None, "") else float(probability)
         answer["known"] = int(known)
@@ -91,8 +93,10 @@ def postgresql_programs() -> Path | None:
     on_path = shutil.which("initdb")
     if on_path:
         return Path(on_path).parent
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[4].split(".")[0]))
-    return found[-1].parent if found else None
+    programs = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[4].split(".")[0])
+    )
+    return programs[-1].parent if programs else None
 
 
 @contextmanager

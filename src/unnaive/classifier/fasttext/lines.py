@@ -23,11 +23,11 @@ def tokenize(text: str) -> list[str]:
     >>> tokenize("a  b\\nc")
     ['a', 'b', '</s>', 'c']
     """
-    found: list[str] = []
-    for place, line in enumerate(text.split("\n")):
-        found += [END] if place else []
-        found += TOKENS.findall(line)
-    return found
+    tokens: list[str] = []
+    for number, line in enumerate(text.split("\n")):
+        tokens += [END] if number else []
+        tokens += TOKENS.findall(line)
+    return tokens
 
 
 def split_line(line: str, prefix: str) -> LabelledLine:

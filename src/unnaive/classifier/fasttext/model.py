@@ -34,10 +34,10 @@ def load_model(path: str | Path) -> FastTextModel:
 
     A classifier of fastText gives its probabilities to the last bit.
     """
-    place = check_exists(path)
-    if not place.is_file() or not is_fasttext_file(place):
-        return FastTextModel(load_fitted(place))
-    file = read_fasttext_file(place)
+    file_path = check_exists(path)
+    if not file_path.is_file() or not is_fasttext_file(file_path):
+        return FastTextModel(load_fitted(file_path))
+    file = read_fasttext_file(file_path)
     try:
         return FastTextModel(fasttext_model(file, fold=False) if file.supervised else None, file)
     except BadModel as problem:
@@ -78,18 +78,18 @@ class FastTextModel:
 
     def test(self, path: str | Path, k: int = 1, threshold: float = 0.0) -> tuple[int, float, float]:
         """(documents, precision, recall) of the k best labels on a file of labelled lines."""
-        found = self._counts(path, k, threshold)
-        right, given, true = (sum(counts.values()) for counts in (found.right, found.given, found.true))
-        return found.n_docs, _ratio(right, given), _ratio(right, true)
+        counts = self._counts(path, k, threshold)
+        right, predicted, true = (sum(by_label.values()) for by_label in (counts.right, counts.given, counts.true))
+        return counts.n_docs, _ratio(right, predicted), _ratio(right, true)
 
     def test_label(self, path: str | Path, k: int = 1, threshold: float = 0.0) -> dict[str, dict[str, float]]:
         """Precision, recall and F1 of each label; NaN where there is nothing to divide by."""
-        found = self._counts(path, k, threshold)
+        counts = self._counts(path, k, threshold)
         return {
             label: {
-                "precision": _ratio(found.right[label], found.given[label]),
-                "recall": _ratio(found.right[label], found.true[label]),
-                "f1score": _ratio(2 * found.right[label], found.given[label] + found.true[label]),
+                "precision": _ratio(counts.right[label], counts.given[label]),
+                "recall": _ratio(counts.right[label], counts.true[label]),
+                "f1score": _ratio(2 * counts.right[label], counts.given[label] + counts.true[label]),
             }
             for label in self.labels
         }
@@ -119,13 +119,13 @@ class FastTextModel:
             line for line in read_labelled_lines(path, self._prefix or PREFIX, "testing") if known & set(line.labels)
         ]
         labels, _ = self._best([line.text for line in lines], k, threshold)
-        found = _Counts(len(lines))
-        for line, given in zip(lines, labels, strict=True):
+        counts = _Counts(len(lines))
+        for line, predicted in zip(lines, labels, strict=True):
             true = [label for label in line.labels if label in known]
-            found.true.update(true)
-            found.given.update(given)
-            found.right.update(label for label in given if label in true)
-        return found
+            counts.true.update(true)
+            counts.given.update(predicted)
+            counts.right.update(label for label in predicted if label in true)
+        return counts
 
     # Changing and writing.
 
@@ -196,7 +196,9 @@ class FastTextModel:
             return [words for words, _ in both], [labels for _, labels in both]
         tokens = tokenize(self._line(text))
         prefix, known = self._prefix or PREFIX, set() if self._fitted is None else set(self.labels)
-        return [one for one in tokens if not one.startswith(prefix)] + [END], [one for one in tokens if one in known]
+        return [token for token in tokens if not token.startswith(prefix)] + [END], [
+            token for token in tokens if token in known
+        ]
 
     def get_dimension(self) -> int:
         """The length of its vectors."""
@@ -294,7 +296,7 @@ def _ratio(part: float, whole: float) -> float:
 
 def _split(values: Singles, labels: list[list[str]]) -> list[Singles]:
     """The values of each text."""
-    sizes = {len(one) for one in labels}
+    sizes = {len(names) for names in labels}
     if len(sizes) == 1:
         return list(values.reshape(len(labels), -1))
-    return np.split(values, np.cumsum([len(one) for one in labels])[:-1]) if labels else []
+    return np.split(values, np.cumsum([len(names) for names in labels])[:-1]) if labels else []

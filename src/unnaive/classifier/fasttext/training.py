@@ -48,11 +48,11 @@ def train_supervised(
     The others (lr, dim, ws, epoch, neg, bucket, loss "hs" and "ns", …) mean nothing to such a model; they are taken,
     and a warning names those that were changed.
     """
-    given = dict(locals())
+    arguments = dict(locals())
     if loss not in LOSSES:
         raise UnnaiveError(f"loss is {loss!r}; there are {', '.join(LOSSES)}")
     tunes = bool(autotuneValidationFile or autotuneModelSize) or autotuneDuration != 300
-    _note_unused(given, tunes)
+    _note_unused(arguments, tunes)
     texts, labels, multilabel = _read(input, label, minCountLabel)
     multilabel = multilabel or loss == "ova"
     reading: dict[str, Any] = {"language": None, "lowercase": False, "min_length": 1}
@@ -64,7 +64,7 @@ def train_supervised(
         "auto" if tunes else "maxent", min_df=minCount, n_jobs=thread, random_state=seed,
         multilabel=True if multilabel else None, **reading,
     )  # fmt: skip
-    classifier.fit(texts, labels if multilabel else [one[0] for one in labels])
+    classifier.fit(texts, labels if multilabel else [names[0] for names in labels])
     fitted = classifier.fitted_
     if autotuneModelSize:
         fitted = compress_model(fitted, parse_size(_bytes(autotuneModelSize))).fitted
@@ -79,9 +79,9 @@ def train_unsupervised(*arguments: Any, **more: Any) -> NoReturn:
     )
 
 
-def _note_unused(given: dict[str, Any], tunes: bool) -> None:
-    changed = [name for name, usual in WITHOUT_MEANING.items() if given[name] != usual]
-    changed += ["loss"] if given["loss"] in ("hs", "ns") else []
+def _note_unused(arguments: dict[str, Any], tunes: bool) -> None:
+    changed = [name for name, usual in WITHOUT_MEANING.items() if arguments[name] != usual]
+    changed += ["loss"] if arguments["loss"] in ("hs", "ns") else []
     if tunes:
         changed = [name for name in changed if name != "autotuneValidationFile"]
     if changed:
@@ -98,13 +98,13 @@ def _read(path: str | Path, prefix: str, least: int) -> tuple[list[str], list[tu
     counts = Counter(label for line in lines for label in dict.fromkeys(line.labels))
     texts, labels = [], []
     for line in lines:
-        kept = tuple(dict.fromkeys(one.removeprefix(prefix) for one in line.labels if counts[one] >= least))
+        kept = tuple(dict.fromkeys(label.removeprefix(prefix) for label in line.labels if counts[label] >= least))
         if kept:
             texts.append(line.text)
             labels.append(kept)
     if not texts:
         raise BadData(f"{path} has no line with a label; labels begin with {prefix!r}")
-    return texts, labels, any(len(one) > 1 for one in labels)
+    return texts, labels, any(len(names) > 1 for names in labels)
 
 
 def _bytes(size: str) -> str:

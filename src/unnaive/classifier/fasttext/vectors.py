@@ -42,7 +42,7 @@ class FastTextVectors:
     def sentence(self, text: str) -> Singles:
         """Of a classifier the mean of the text's features; else the mean of its words' vectors of length 1 (dim,)."""
         if self.file.supervised:
-            return self._mean([one.row for one in self.rule.features(text)])
+            return self._mean([feature.row for feature in self.rule.features(text)])
         tokens = [token for _, _, token in self.rule.tokens(text)]
         vectors = [self.word(token) for token in tokens if token in self.ids or not token.startswith(PREFIX)]
         lengths = [float(np.linalg.norm(vector)) for vector in vectors]

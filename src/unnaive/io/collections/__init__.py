@@ -60,9 +60,9 @@ def collection_path(name: str, data: CollectionSource = None) -> Path:
     collection = COLLECTIONS[choose(list(COLLECTIONS), name, "collection")]
     folders = data_folders(data)
     for folder in folders:
-        found = find_in_folder(folder, collection)
-        if found is not None:
-            return found
+        path = find_in_folder(folder, collection)
+        if path is not None:
+            return path
     places = " nor ".join(str(folder) for folder in folders)
     if data is not None and not Path(data).exists():
         places += ", which does not exist"

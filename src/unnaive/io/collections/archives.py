@@ -39,10 +39,10 @@ def read_members(path: Path, pattern: str) -> list[ArchiveMember]:
     """
     wanted = re.compile("(?:^|/)" + pattern)
     files = walk_folder(path, wanted) if path.is_dir() else walk_archive(path, wanted)
-    found = sorted(ArchiveMember(match.groups(), content) for match, content in files)
-    if not found:
+    members = sorted(ArchiveMember(match.groups(), content) for match, content in files)
+    if not members:
         raise BadData(f"{path} holds no file named like {pattern}; expected the collection's original layout")
-    return found
+    return members
 
 
 def walk_archive(path: Path, wanted: re.Pattern[str]) -> Iterator[tuple[re.Match[str], bytes]]:

@@ -95,8 +95,8 @@ def update(
     from unnaive.base.errors import UnnaiveError
 
     if rechoose and (keep_choice or approximate or follow):
-        given = "--keep-choice" if keep_choice else "--approximate"
-        other = given if keep_choice or approximate else "--follow, which keeps the choice,"
+        option = "--keep-choice" if keep_choice else "--approximate"
+        other = option if keep_choice or approximate else "--follow, which keeps the choice,"
         raise UnnaiveError(f"--rechoose and {other} contradict each other; leave one of the two out")
     if follow and approximate:
         raise UnnaiveError("--follow keeps the choice and trains it; leave --approximate out")
@@ -168,13 +168,13 @@ def follow_source(
         every=every,
         grow=grow,
     )
-    found = follow(model, source.path, options, lambda line: None if is_quiet() else echo(line, err=True))
+    summary = follow(model, source.path, options, lambda line: None if is_quiet() else echo(line, err=True))
     if as_json:
-        echo(visible_json(found))
+        echo(visible_json(summary))
     else:
-        extra = f", {count_noun(found['left_out'], 'line')} left out" if found["left_out"] else ""
-        extra += f", {found['again']:,} of batches that it had learnt already" if found["again"] else ""
-        learnt, writes = count_noun(found["documents"], "document"), count_noun(found["writes"], "write")
+        extra = f", {count_noun(summary['left_out'], 'line')} left out" if summary["left_out"] else ""
+        extra += f", {summary['again']:,} of batches that it had learnt already" if summary["again"] else ""
+        learnt, writes = count_noun(summary["documents"], "document"), count_noun(summary["writes"], "write")
         say(f"{model} learnt {learnt} in {writes}{extra}")
         changed = load_model(model)
         if changed.choice_kept:
@@ -314,8 +314,8 @@ def remake(
 
     if name is None and not settings and min_df is None and select is None:
         raise UnnaiveError(f"nothing to change about {model} was named; give --model, --set, --min-df or --select")
-    given = {"model": name, "min_df": min_df, "select": parse_select(select)}
-    parameters = {key: value for key, value in given.items() if value is not None} | parse_settings(settings or [])
+    changes = {"model": name, "min_df": min_df, "select": parse_select(select)}
+    parameters = {key: value for key, value in changes.items() if value is not None} | parse_settings(settings or [])
 
     def remake_weights(fitted: FittedModel) -> FittedModel:
         return TextClassifier.from_fitted(fitted).remake(**parameters).fitted_
@@ -410,8 +410,8 @@ def show_change(what: str, summary: dict[str, Any], as_json: bool) -> None:
         say(f"read {summary['read']}")
     before, after = summary["before"], summary["after"]
     steps = [
-        count_noun(after[name], one, name) + (f" (was {before[name]:,})" if after[name] != before[name] else "")
-        for one, name in (("document", "documents"), ("class", "classes"), ("term", "terms"))
+        count_noun(after[name], singular, name) + (f" (was {before[name]:,})" if after[name] != before[name] else "")
+        for singular, name in (("document", "documents"), ("class", "classes"), ("term", "terms"))
     ]
     say(f"{what}: {summary['file']} now has {', '.join(steps)}")
     if summary.get("approximate"):

@@ -120,17 +120,19 @@ def serve(
     except ImportError as problem:
         raise MissingExtra(f"serve needs {problem.name}; install it with: pip install 'unnaive[serve]'") from problem
     local = host in LOOPBACK
-    given = read_token(token_file)
-    if not local and given is None:
+    token_given = read_token(token_file)
+    if not local and token_given is None:
         raise UnnaiveError(f"{host} can be reached from outside, so a token is needed; give --token-file or ${TOKEN}")
-    token = given or secrets.token_urlsafe(24)
+    token = token_given or secrets.token_urlsafe(24)
     paths = named_models(models)
     check_permissions(paths.values(), teachable=not read_only and workers == 1)
     limits = Limits(
         body=max_body << 20, batch=max_batch, text=max_text, seconds=timeout, requests=max_requests,
         connections=max_connections, streams=max_streams, client_requests=max_client_requests, rate=max_rate,
     )  # fmt: skip
-    secret = token if given else read_local_secret("serve", *(str(Path(one).resolve()) for one in paths.values()))
+    secret = (
+        token if token_given else read_local_secret("serve", *(str(Path(path).resolve()) for path in paths.values()))
+    )
     options = ServiceOptions(
         models=paths, evaluations=named_evaluations(evaluation or [], list(paths)), token=token, token_always=not local,
         session_secret=secret,
@@ -147,7 +149,7 @@ def serve(
         app: Any = "unnaive.apps.service.app:app_of_worker"
     else:
         app = create_app(options)
-    run_app(app, host, port, lambda port: _say_where(options, host, port, given is None), workers=workers)
+    run_app(app, host, port, lambda port: _say_where(options, host, port, token_given is None), workers=workers)
     note("stopped")
 
 
@@ -157,17 +159,17 @@ def named_models(words: list[str]) -> dict[str, str]:
     >>> named_models(["tickets.model", "mail=spam.model"])
     {'tickets': 'tickets.model', 'mail': 'spam.model'}
     """
-    found: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for word in words:
         name, equals, path = word.partition("=")
         if not equals or Path(word).exists():
             name, path = Path(word).name.removesuffix(".model"), word
         if not name or "/" in name:
             raise BadData(f"{word!r} is no NAME=MODEL; a name is needed, without a slash")
-        if name in found:
-            raise BadData(f"two models are called {name!r}; name them: first={found[name]} second={path}")
-        found[name] = path
-    return found
+        if name in paths:
+            raise BadData(f"two models are called {name!r}; name them: first={paths[name]} second={path}")
+        paths[name] = path
+    return paths
 
 
 def check_permissions(paths: Iterable[str], *, teachable: bool) -> None:
@@ -197,13 +199,13 @@ def _ways_out(path: Path) -> str:
 
 def named_evaluations(words: list[str], names: list[str]) -> dict[str, str]:
     """Files of evaluations, or to evaluate on, by model; a file without a name is of the first."""
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     for word in words:
         name, equals, path = word.partition("=")
         if not equals or Path(word).exists():
             name, path = names[0], word
-        found[choose(names, name, "model")] = path
-    return found
+        files[choose(names, name, "model")] = path
+    return files
 
 
 def read_token(path: Path | None) -> str | None:
