@@ -132,7 +132,7 @@ class ColumnOptions:
     """Which format a file has, and which of its columns are texts and labels."""
 
     format: str | None = option(
-        "Format, else detected: csv, tsv, jsonl, parquet, excel, sqlite, fasttext, lines, files, folder, mbox, "
+        "Format, by default detected: csv, tsv, jsonl, parquet, excel, sqlite, fasttext, lines, files, folder, mbox, "
         "maildir, dataset.",
         choices=(
             "csv", "tsv", "jsonl", "parquet", "excel", "sqlite", "fasttext", "lines", "files", "folder", "mbox",
@@ -148,29 +148,31 @@ class ColumnOptions:
     label: str | None = option("Column of the labels; guessed if evident.", metavar="COLUMN")
     id: str | None = option("Column of document ids; guessed if evident.", metavar="COLUMN")
     category: tuple[str, ...] = option(
-        "Column of categories, read as a field of its own; may be repeated.", default=(), metavar="COLUMN",
+        "Column of categories to learn from besides the text; may be repeated.", default=(), metavar="COLUMN",
         more="With any field, each column of text is a field too: shared, and all but the last also on their own.",
     )  # fmt: skip
     number: tuple[str, ...] = option(
-        "Column of numbers, read as a field of its own; may be repeated.", default=(), metavar="COLUMN"
+        "Column of numbers to learn from besides the text; may be repeated.", default=(), metavar="COLUMN"
     )
     date: tuple[str, ...] = option(
-        "Column of dates, read as a field of its own; may be repeated.", default=(), metavar="COLUMN"
+        "Column of dates to learn from besides the text; may be repeated.", default=(), metavar="COLUMN"
     )
     characters: tuple[str, ...] = option(
-        "Column of text, read as a field of character n-grams; may be repeated.", default=(), metavar="COLUMN"
+        "Column to learn from as character n-grams, e.g. of codes or names; may be repeated.",
+        default=(),
+        metavar="COLUMN",
     )
     vector: tuple[str, ...] = option(
-        "Column of vectors (lists of numbers), or NAME=FILE.npy with a row for each; may be repeated.", default=(),
-        metavar="COLUMN", more="Such as embeddings of whole texts: auto pools them with the words.",
+        "Column of vectors (lists of numbers), or NAME=FILE.npy with a row for each document; may be repeated.",
+        default=(), metavar="COLUMN", more="Such as embeddings of whole texts: auto pools them with the words.",
     )  # fmt: skip
     fields: str | None = option(
-        "Read columns as fields: auto (those with evident kinds, never ids or leaks) or none.",
+        "Other columns to learn from: auto (all but ids and columns that reveal the label) or none.",
         choices=("auto", "none"), metavar="KIND",
         more="By default those named with --category, --number, --date, --characters and --vector, beside the texts.",
     )  # fmt: skip
     separator: str | None = option(
-        "Separator of the labels in a multilabel cell, e.g. ; or list for cells such as ['a', 'b'].",
+        "Separator of labels in a multilabel cell, e.g. ';', or the word list for cells such as ['a', 'b'].",
         flags=("--label-separator",),
         more="A column of lists needs none.",
     )

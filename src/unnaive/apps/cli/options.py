@@ -44,7 +44,9 @@ ModelFile = Annotated[Path, READ, typer.Argument(metavar="MODEL", help="A model 
 ChangedModel = Annotated[
     Path,
     CHANGED_MODEL,
-    typer.Argument(metavar="MODEL", help="The model file to change, unless --output is given.", show_default=False),
+    typer.Argument(
+        metavar="MODEL", help="The model file; it is changed in place unless --output is given.", show_default=False
+    ),
 ]
 KeyFile = Annotated[
     Path | None,

@@ -54,12 +54,14 @@ def audit(
     against: Annotated[
         Path | None,
         READ,
-        typer.Option(metavar="DATA", help="New texts to compare with DATA (drift).", show_default=False),
+        typer.Option(metavar="DATA", help="New texts, to find how they differ from DATA (drift).", show_default=False),
     ] = None,
     test: Annotated[
         Path | None,
         READ,
-        typer.Option(metavar="DATA", help="Test data to compare with DATA (leaks).", show_default=False),
+        typer.Option(
+            metavar="DATA", help="Test data, to find its documents that are also in DATA (leaks).", show_default=False
+        ),
     ] = None,
     fast: Annotated[
         bool,
@@ -68,7 +70,10 @@ def audit(
         ),
     ] = False,
     similarity: Annotated[
-        float, typer.Option(min=0.5, max=1.0, help="Minimum share of common terms of near duplicates, from 0.5 to 1.")
+        float,
+        typer.Option(
+            min=0.5, max=1.0, help="Minimum share of terms that near duplicates have in common, from 0.5 to 1."
+        ),
     ] = 0.8,
     most: Annotated[int, typer.Option(min=1, help="Maximum number of suspected label errors to list.")] = 1000,
     output: Annotated[

@@ -32,7 +32,7 @@ KeepChoice = Annotated[
     bool,
     typer.Option(
         "--keep-choice",
-        help="For auto: keep the selected models; faster, but the selection may depend on removed documents.",
+        help="For auto: keep the selected models, which is faster; the selection may depend on forgotten documents.",
     ),
 ]
 
@@ -40,7 +40,7 @@ Approximate = Annotated[
     bool,
     typer.Option(
         "--approximate",
-        help="For auto: adjust the weights for these documents only; fast; the next exact change trains again.",
+        help="For auto: only adjust the weights, which is fast but not exact; the next exact change trains again.",
     ),
 ]
 
@@ -76,7 +76,7 @@ def update(
         bool,
         typer.Option(
             "--rechoose",
-            help="For auto: search again (the default); without DATA, on the documents that it has.",
+            help="For auto: search again (the default); without DATA, search on the documents in the model file.",
         ),
     ] = False,
     key: KeyFile = None,
@@ -87,8 +87,8 @@ def update(
 
     The result equals a model trained on all documents at once: thresholds and calibration are tuned again, and auto
     searches again unless --keep-choice is given. With --follow, auto always keeps its selection. With --approximate,
-    the weights of auto only move for the new documents, which the file keeps all the same. If the command fails, the
-    model file stays as it was.
+    the weights of auto are adjusted and not trained again; the file still keeps the new documents for the next exact
+    update. If the command fails, the model file stays as it was.
 
     unnaive update tickets/tickets.model tickets/test.csv --label queue -o larger.model
     """
@@ -197,7 +197,7 @@ def forget(
         READ,
         typer.Option(
             metavar="FILE",
-            help="Sign the receipt with this Ed25519 private key (PEM); without it, --key signs.",
+            help="Ed25519 private key (PEM) that signs the receipt; by default the key of --key signs it.",
             show_default=False,
         ),
     ] = None,
@@ -208,10 +208,10 @@ def forget(
     """Remove documents from a model exactly (unlearning).
 
     The result equals a model that never saw the documents: weights, terms, classes, calibration, thresholds and the
-    selection of auto no longer depend on them. A new search of auto takes as long as training; --keep-choice is faster,
-    and the receipt then says what remains. With --approximate, the weights are only close to those of a model that
-    never saw the documents, which the receipt says. Documents that the model has not learnt are refused; a model that
-    keeps only counts cannot always recognise them unless it was trained with --register.
+    selection of auto no longer depend on them. A new search of auto takes as long as training. --keep-choice is faster;
+    the receipt then names what still depends on the documents. With --approximate, the weights are only close to those
+    of a model that never saw the documents, and the receipt says so. Documents that the model has not learnt are
+    refused. A model that keeps only counts needs --register at training to recognise them reliably.
 
     unnaive update tickets/tickets.model tickets/test.csv --label queue -o larger.model
     unnaive forget larger.model tickets/test.csv --label queue -o smaller.model --receipt forgotten.json
@@ -302,8 +302,8 @@ def remake(
 ) -> None:
     """Change the model type or its settings without the training data.
 
-    The new model is computed from the counts or the counted documents in the file. Counts alone are not enough for
-    models that learn from documents.
+    The new model is computed from the counts or the counted documents in the file. Models that learn from documents,
+    such as svm, need the counted documents.
 
     unnaive train tickets/train.csv --label queue --model multinomial -o tickets.model
     unnaive remake tickets.model --set alpha=0.01 -o smoothed.model

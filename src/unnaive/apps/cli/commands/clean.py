@@ -50,7 +50,7 @@ def clean(
 ) -> None:
     """Apply the accepted findings of an audit: write the data without dropped rows and with corrected labels.
 
-    A finding is accepted if its column accept says yes, or if its kind is named with --accept.
+    A finding is accepted if its cell in the column accept is yes, or if its kind is named with --accept.
 
     unnaive audit tickets/train.csv --label queue -o audit
     unnaive clean tickets/train.csv audit/findings.csv --label queue -o fixed.csv --accept label-error --min-score 0.9

@@ -63,10 +63,11 @@ def compare(
     splits: Annotated[int, typer.Option(help="Number of random splits.")] = 10,
     train_sizes: Annotated[
         str | None,
-        typer.Option(help="Training sizes in % of the data, e.g. 10,50,80; by default the split of the data, else 80."),
+        typer.Option(help="Training sizes in % of the data, e.g. 10,50,80; by default 80, or the split of the data."),
     ] = None,
     vocabulary: Annotated[
-        str, typer.Option(help="Numbers of terms, selected by information gain, e.g. 100,1000,all.")
+        str,
+        typer.Option(help="Vocabulary sizes to compare, e.g. 100,1000,all; terms are selected by information gain."),
     ] = "all",
     folds: Annotated[
         int | None, typer.Option(help="Number of cross-validation folds, instead of random splits.")

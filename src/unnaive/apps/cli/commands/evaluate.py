@@ -41,7 +41,7 @@ def evaluate(
     records: Annotated[
         Path | None,
         READ,
-        typer.Option(help="File of records from unnaive compare, whose curves the HTML report shows."),
+        typer.Option(help="Records of unnaive compare; the HTML report shows their curves."),
     ] = None,
     measure: Annotated[
         list[str] | None, typer.Option(help="Name of a measure to print, instead of the usual ones; may be repeated.")
@@ -50,7 +50,7 @@ def evaluate(
         float | None,
         typer.Option(
             metavar="ACCURACY",
-            help="Find the --reject-below with which accepted documents have this accuracy, e.g. 0.95.",
+            help="Accuracy that accepted documents should have, e.g. 0.95; prints the --reject-below that reaches it.",
         ),
     ] = None,
     abstain_confidence: Annotated[

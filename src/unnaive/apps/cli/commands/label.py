@@ -31,17 +31,22 @@ def register(app: typer.Typer) -> None:
     app.command()(label)
 
 
-@reading("Texts in any file that train reads, or a record of labels to continue.", default=None)
+@reading("Texts, in any format of unnaive train, or a file of labels to continue.", default=None)
 def label(
     source: DataFile | None,
     output: Annotated[
         Path | None,
         EXTENDED,
-        typer.Option("-o", "--output", help="File for the labels, a new one or one to continue.", show_default=False),
+        typer.Option(
+            "-o", "--output", help="File of labels to write; an existing one is continued.", show_default=False
+        ),
     ] = None,
     terminal: Annotated[bool, typer.Option("--terminal", help="Label in this terminal instead of a browser.")] = False,
     classes: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="Classes in the order of their keys; more can be added later.")
+        str | None,
+        typer.Option(
+            metavar="A,B,…", help="Classes, in the order of their keys on the keyboard; more can be added later."
+        ),
     ] = None,
     multilabel: Annotated[bool, typer.Option("--multilabel", help="Allow any number of labels for a text.")] = False,
     who: Annotated[
@@ -76,26 +81,25 @@ def label(
         typer.Option(
             min=0,
             max=1,
-            help="Share of texts that two annotators label, if there are several.",
+            help="Share of texts that two annotators label, if there is more than one annotator.",
             rich_help_panel=ASKING,
         ),
     ] = 0.1,
-    again: Annotated[
-        bool, typer.Option("--again", help="Also show texts again that were skipped.", rich_help_panel=ASKING)
-    ] = False,
+    again: Annotated[bool, typer.Option("--again", help="Show skipped texts again.", rich_help_panel=ASKING)] = False,
     queue: Annotated[
         Path | None,
         READ,
         typer.Option(
-            help="Findings of unnaive audit; their texts are shown first, in that order.", rich_help_panel=ASKING
+            help="Findings of unnaive audit; their texts are shown first, in the order of the file.",
+            rich_help_panel=ASKING,
         ),
     ] = None,
     seed: Seed = 0,
-    host: Annotated[str, typer.Option(help="Address that the page listens on.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[
         int | None,
         typer.Option(
-            help="Port of the page; 0 for any free port; by default a fixed port for each record.",
+            help="Port to listen on; 0 for any free port; by default always the same for a file of labels.",
             min=0,
             max=65535,
             show_default=False,
@@ -113,7 +117,7 @@ def label(
         typer.Option(
             "--import",
             metavar="FILE",
-            help="Add the labels of this file to the record, and exit.",
+            help="Add the labels of this file to the file of labels, and exit.",
             rich_help_panel=MOVING,
         ),
     ] = None,
@@ -122,7 +126,7 @@ def label(
         typer.Option(
             "--as",
             metavar="FORMAT",
-            help=f"Format of that file: {', '.join(MIGRATED)}; by default by its ending.",
+            help=f"Format of --export or --import: {', '.join(MIGRATED)}; by default by the file's ending.",
             rich_help_panel=MOVING,
         ),
     ] = None,

@@ -39,7 +39,8 @@ def serve(
         Path | None,
         READ,
         typer.Option(
-            metavar="FILE", help=f"File with the token for teaching and for access from other computers; or ${TOKEN}."
+            metavar="FILE",
+            help=f"File with the token for teaching and for access from other computers; by default ${TOKEN}.",
         ),
     ] = None,
     allow_host: Annotated[
@@ -92,7 +93,7 @@ def serve(
         float,
         typer.Option(
             metavar="SECONDS",
-            help="Maximum seconds until a request, or the next line of a stream, has arrived.",
+            help="Maximum seconds to wait for a whole request, or for the next line of a stream.",
             min=0.1,
         ),
     ] = 30.0,

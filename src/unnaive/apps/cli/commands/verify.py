@@ -43,7 +43,11 @@ def verify(
     forgotten: Annotated[
         str | None,
         READ,
-        typer.Option(metavar="DATA", help="The forgotten documents, to compare their hashes.", show_default=False),
+        typer.Option(
+            metavar="DATA",
+            help="The forgotten documents; their hashes must be those of the receipts.",
+            show_default=False,
+        ),
     ] = None,
     text: Annotated[list[str] | None, typer.Option("--text", help="Column of text in the data.")] = None,
     label: Annotated[str | None, typer.Option("--label", help="Column of labels in the data.")] = None,
