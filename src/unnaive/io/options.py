@@ -132,7 +132,7 @@ class ColumnOptions:
     """Which format a file has, and which of its columns are texts and labels."""
 
     format: str | None = option(
-        "Format, by default detected: csv, tsv, jsonl, parquet, excel, sqlite, fasttext, lines, files, folder, mbox, "
+        "Format, if not detected: csv, tsv, jsonl, parquet, excel, sqlite, fasttext, lines, files, folder, mbox, "
         "maildir, dataset.",
         choices=(
             "csv", "tsv", "jsonl", "parquet", "excel", "sqlite", "fasttext", "lines", "files", "folder", "mbox",
