@@ -132,8 +132,8 @@ class ColumnOptions:
     """Which format a file has, and which of its columns are texts and labels."""
 
     format: str | None = option(
-        "Format, if not detected: csv, tsv, jsonl, parquet, excel, sqlite, fasttext, lines, files, folder, mbox, "
-        "maildir, dataset.",
+        "Format: csv, tsv, jsonl, parquet, excel, sqlite, fasttext, lines, files, folder, mbox, "
+        "maildir, dataset; else detected.",
         choices=(
             "csv", "tsv", "jsonl", "parquet", "excel", "sqlite", "fasttext", "lines", "files", "folder", "mbox",
             "maildir", "dataset",
