@@ -63,7 +63,7 @@ def _read_line(stream: IO[bytes], path: str | Path) -> bytes:
 
 
 def _find_header(line: bytes) -> tuple[int, int] | None:
-    """The numbers of words and dimensions in the header of word2vec and fastText; None for any other line.
+    """(number of words, dimensions) from the header of a word2vec or fastText file; None for any other line.
 
     >>> _find_header(b"400000 300\\n"), _find_header(b"the 0.1 0.2\\n")
     ((400000, 300), None)
@@ -101,7 +101,7 @@ def _shown(line: bytes) -> str:
 
 
 def _read_text(stream: IO[bytes], path: str | Path, first: bytes, n_dims: int, limit: int | None) -> NamedVectors:
-    """Lines of a word and its numbers; blocks of lines are parsed by pyarrow, on all cores."""
+    """Read lines of a word and its numbers; pyarrow parses blocks of lines on all cores."""
     words: list[str] = []
     tables: list[Singles] = []
     n_lines, n_read = 0, 0
@@ -138,7 +138,9 @@ def _parse_lines(block: bytes, n_dims: int) -> NamedVectors:
     import pyarrow as pa
     from pyarrow import csv
 
-    spare = ["end"] if block[: block.find(b"\n")].rstrip(b"\r").endswith(b" ") else []  # fastText ends lines so
+    spare = (
+        ["end"] if block[: block.find(b"\n")].rstrip(b"\r").endswith(b" ") else []
+    )  # fastText ends lines with a space
     names = ["word", *map(str, range(n_dims)), *spare]
     kinds: dict[str, Any] = {"word": pa.binary()} | {str(dim): pa.float32() for dim in range(n_dims)}
     delimiter = "\t" if block[: block.find(b"\n")].count(b"\t") >= n_dims else " "
@@ -163,7 +165,7 @@ def _parse_lines(block: bytes, n_dims: int) -> NamedVectors:
 
 
 def _parse_slowly(block: bytes, n_dims: int) -> NamedVectors:
-    """The same line by line, if some line is invalid."""
+    """Like `_parse_lines`, line by line, for blocks with an invalid line."""
     words: list[bytes] = []
     rows: list[NDArray[np.float32]] = []
     for line in block.split(b"\n"):
