@@ -1,4 +1,4 @@
-"""The arrays of a safetensors file without a copy: pages of the file, which all processes that read it share."""
+"""The arrays of a safetensors file, memory-mapped, so that all processes that read it share the memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unnaive.base.mapped_file import MappedFile
 from unnaive.base.system import map_or_read
 from unnaive.base.types import Arrays
 
-LONGEST_HEADER = 100_000_000  # bytes, as the library has it
+LONGEST_HEADER = 100_000_000  # bytes, as in the safetensors library
 KINDS = {
     f"{letter}{8 * size}": np.dtype(f"<{kind}{size}")
     for letter, kind, sizes in (("F", "f", (2, 4, 8)), ("I", "i", (1, 2, 4, 8)), ("U", "u", (1, 2, 4, 8)))
@@ -32,7 +32,7 @@ class MappedArrays(NamedTuple):
 
 
 def map_arrays(path: Path) -> MappedArrays:
-    """What is in a safetensors file; a ValueError says what is wrong with it.
+    """The content of a safetensors file; a ValueError if it is invalid.
 
     The arrays are views of the mapped file. A file that is replaced by renaming, as models are, stays as it was for
     those who mapped it, and its space is free when the last of them is gone. Sizes are checked against the file before
@@ -42,7 +42,7 @@ def map_arrays(path: Path) -> MappedArrays:
         mapped = MappedFile(path, file.fileno())
         try:
             data = map_or_read(file)
-        except ValueError as problem:  # nothing can be mapped of an empty file
+        except ValueError as problem:  # an empty file cannot be mapped
             raise ValueError("the file is empty") from problem
     header, start = _header(data)
     metadata = header.pop("__metadata__", {})

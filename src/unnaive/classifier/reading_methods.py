@@ -66,7 +66,7 @@ class ReadingMethods(FieldMethods):
 
 
 def count_chars(texts: Any, fields: Any = None) -> int:
-    """How many characters there are, or bytes where texts lie in a buffer; those of vector fields do not count."""
+    """The number of characters, or of bytes if texts are in a buffer; without vector fields."""
     if fields is not None and vector_lengths(read_fields(fields)):
         return sum(count_record_chars(text, read_fields(fields)) for text in texts)
     return len(texts.blob) if isinstance(texts, TextBuffer) else sum(map(len, texts))

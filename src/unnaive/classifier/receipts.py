@@ -86,7 +86,7 @@ def complete_receipt(
 
 
 def kept_from_before(fitted: FittedModel) -> list[str]:
-    """What comes from a time when other documents were there: with --keep-choice, and with --approximate."""
+    """The parts that may depend on forgotten documents, because of --keep-choice or --approximate."""
     return [CHOICE] * fitted.choice_kept + [WEIGHTS] * bool(fitted.n_approximate)
 
 

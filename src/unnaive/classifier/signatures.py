@@ -26,7 +26,7 @@ def signed_bytes(receipt: dict[str, Any]) -> bytes:
 
 
 def sign(receipt: dict[str, Any], private_key: Path | None, secret: bytes | None) -> dict[str, Any]:
-    """The receipt with a signature: by the private key if there is one, else by the secret; without both as it is."""
+    """The receipt with a signature: by the private key if given, else by the secret; unchanged if neither is given."""
     if private_key is not None:
         key = _load(private_key, private=True)
         public = key.public_key()
@@ -39,7 +39,7 @@ def sign(receipt: dict[str, Any], private_key: Path | None, secret: bytes | None
 
 
 def check_signature(receipt: dict[str, Any], public_key: Path | None, secret: bytes | None) -> tuple[bool | None, str]:
-    """(whether the signature holds, a sentence); None where it was not checked, and the sentence says why."""
+    """(whether the signature is valid, a sentence); None if it was not checked, and the sentence says why."""
     signature = receipt.get("signature")
     if signature is None:
         if public_key is not None:
@@ -62,7 +62,7 @@ def check_signature(receipt: dict[str, Any], public_key: Path | None, secret: by
 
 
 def check_private_key(path: Path | None) -> None:
-    """An error before anything is done if the file holds no Ed25519 private key; None for None."""
+    """Raise an error if the file has no Ed25519 private key, before any work; None for None."""
     if path is not None:
         _load(path, private=True)
 
@@ -102,7 +102,7 @@ def _verifies(key: Any, value: bytes, data: bytes) -> bool:
 
 
 def _public_name(key: Any) -> str:
-    """SHA-256 of the raw public key: what tells signers apart."""
+    """SHA-256 of the raw public key, which identifies the signer."""
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
     return hashlib.sha256(key.public_bytes(Encoding.Raw, PublicFormat.Raw)).hexdigest()

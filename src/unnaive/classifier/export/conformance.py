@@ -23,9 +23,9 @@ from unnaive.linear.links import relative
 from unnaive.text.sections import FIXED, SECTION, TERMS, UNIT, section_modes
 
 HARD_TEXTS, OWN_TEXTS = 300, 100
-TOLERANCE = 1e-9  # of scores, relative where they are above 1; of targets in float32:
+TOLERANCE = 1e-9  # tolerance of scores, relative if they are above 1; for targets in float32:
 TOLERANCE_OF_SINGLES = 1e-5
-CONFIDENCE = 0.9  # of the sets that are compared, where the model has any
+CONFIDENCE = 0.9  # confidence of the compared sets, if the model has any
 
 
 def conformance_texts(fitted: FittedModel) -> list[str]:
@@ -40,7 +40,7 @@ def conformance_texts(fitted: FittedModel) -> list[str]:
 
 
 def _as_records(texts: Sequence[str], fields: tuple[str, ...], terms: Sequence[str]) -> list[str]:
-    """As many records: each text in a field of text beside another, and known terms of the other fields."""
+    """A record for each text: the text fields have this and other texts, the other fields known terms."""
     from random import Random
 
     random = Random(3)  # noqa: S311
@@ -67,7 +67,7 @@ def _own_texts(words: Sequence[str]) -> Iterator[str]:
 
 
 def conformance_lines(fitted: FittedModel, texts: Sequence[str]) -> list[str]:
-    """What the model says of each text, a line of JSON each."""
+    """The prediction of the model for each text, as a line of JSON."""
     scores = fitted.scores(texts)
     known = fitted.known_terms(texts)
     probabilities = fitted.probabilities(scores) if fitted.probabilistic else None
@@ -150,7 +150,7 @@ class EngineAgreement:
         return self.texts > 0 and not self.different and not self.off
 
     def add(self, expected: dict[str, Any], answer: dict[str, Any]) -> None:
-        """Compare one answer: labels in any order, scores, probabilities, known terms and set, those that it has."""
+        """Compare one answer: labels in any order and, if present, scores, probabilities, known terms and set."""
         self.texts += 1
         difference = max((self._difference(expected, answer, key) for key in ("scores", "probabilities")), default=0.0)
         self.largest = max(self.largest, difference)
@@ -182,7 +182,7 @@ class EngineAgreement:
         return largest
 
     def sentence(self) -> str:
-        """What was found, in a line."""
+        """The agreement in one line."""
         what = (
             f"{self.engine}: {self.texts} texts, {self.different} other decisions, {self.off} scores off by more than "
         )

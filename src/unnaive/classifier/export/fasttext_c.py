@@ -76,7 +76,7 @@ def _rule(model: PortableFastText) -> NDArray[Any]:
 
 
 def _label_order(scorer: FastTextScorer) -> list[int]:
-    """The labels as fastText comes by them: those of hierarchical softmax from the left of its tree."""
+    """The order in which fastText visits the labels: for hierarchical softmax from left to right in its tree."""
     n = scorer.n_classes
     if scorer.loss != "hs":
         return list(range(n))
@@ -117,5 +117,5 @@ def _slots(hashes: NDArray[np.uint32], which: NDArray[np.int64]) -> NDArray[Any]
 
 
 def check_fasttext_c(folder: Path, lines: list[str]) -> list[EngineAgreement]:
-    """Build the header with every compiler there is, and run it on the conformance file."""
+    """Compile the header with every available compiler, and run it on the conformance file."""
     return check_c(folder, lines, TOLERANCE_OF_SINGLES)

@@ -69,7 +69,7 @@ def _pieces(random: Random, words: Sequence[str], tables: Sequence[Sequence[int]
 
 
 def _codes(table: str) -> list[int]:
-    """The first and last code of each range, and one between."""
+    """The first, middle and last code of each range."""
     codes = []
     for run in table.split():
         first, _, last = run.partition("-")

@@ -48,7 +48,7 @@ def package_files(module: str, types: bytes) -> dict[str, bytes]:
 
 
 def javascript_module(model: PortableModel) -> str:
-    """The text of the module; it has no "<" in its data, so that it can stand in a page."""
+    """The text of the module; its data has no "<", so that it can be embedded in a page."""
     data = json.dumps(_values(model), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     runtime = (RUNTIME / "runtime.js").read_text(encoding="utf-8")
     records = TEXTS_ONLY if model.rule.fields is None else (RUNTIME / "records.js").read_text(encoding="utf-8").rstrip()
@@ -131,7 +131,7 @@ DTYPES = {"f64": "<f8", "f32": "<f4", "i8": "<i1", "u8": "<u1", "i16": "<i2", "i
 
 
 def encode_numbers(kind: str, values: NDArray[Any]) -> list[str]:
-    """The name of their kind, and their bytes in base 64."""
+    """The name of the number type, and the bytes in base 64."""
     return [kind, base64.b64encode(np.ascontiguousarray(values).astype(DTYPES[kind]).tobytes()).decode()]
 
 

@@ -1,4 +1,4 @@
-"""Which number each character has in an ONNX graph that reads texts, and what characters with that number are."""
+"""The numbers of characters in an ONNX graph that reads texts, and the kinds of characters with each number."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SELECTORS, TONES, TAGS = (0xFE0E, 0xFE0F), range(0x1F3FB, 0x1F400), range(0xE002
 REGIONS, DIGITS = range(0x1F1E6, 0x1F200), range(0x30, 0x3A)
 EYES, NOSES, BRACKETS, MOUTHS = ([ord(character) for character in text] for text in (":;", "-'", "()", "()dDpPoO/\\|*"))
 SPECIAL = {*SELECTORS, *TONES, *TAGS, *REGIONS, *DIGITS, JOINER, KEYCAP, *EYES, *NOSES, *MOUTHS, *map(ord, "=</3")}
-PADDING = "<pad>"  # what Tokenizer puts behind short texts; more than a character, so that no text has it
+PADDING = "<pad>"  # Tokenizer pads short texts with it; it is longer than a character, so that no text contains it
 
 
 @dataclass(frozen=True)
@@ -39,17 +39,17 @@ class Alphabet:
 
     @property
     def size(self) -> int:
-        """How many numbers there are; borders come after them."""
+        """The number of numbers; borders come after them."""
         return len(self.codes)
 
     def table(self, kinds: int = 0, codes: Iterable[int] = ()) -> NDArray[np.bool_]:
-        """For each number whether its characters are of one of these kinds, or are one of these."""
+        """For each number, whether its characters have one of these kinds or are in `codes`."""
         matching: NDArray[np.bool_] = ((self.kinds & kinds) != 0) | np.isin(self.codes, list(codes))
         return matching
 
 
 def make_alphabet(model: PortableModel) -> Alphabet:
-    """Number the characters of the model's terms and the special ones; the others share a number with their like."""
+    """Number the characters of the model's terms and the special ones; others of the same kind share a number."""
     rule, kinds = model.rule, character_kinds()
     lower = np.arange(len(kinds))
     for code, folded in (fold_table(rule.language == "tr") if rule.lowercase else {}).items():
@@ -67,7 +67,7 @@ def make_alphabet(model: PortableModel) -> Alphabet:
     listed = [code for code in np.flatnonzero(numbers != other).tolist() if not 0xD800 <= code < 0xE000]
     codes = np.concatenate([[-1], lower[first]])
     shared = ~in_use[lower[first]]
-    codes[1:][shared] = -2 - np.flatnonzero(shared)  # a number that several share is none of the special characters
+    codes[1:][shared] = -2 - np.flatnonzero(shared)  # a shared number is never that of a special character
     return Alphabet(
         [PADDING, *map(chr, listed)],
         np.concatenate([[0], numbers[listed]]),
@@ -79,7 +79,7 @@ def make_alphabet(model: PortableModel) -> Alphabet:
 
 
 def _kinds_in_use(model: PortableModel) -> int:
-    """The kinds that make a difference to this rule."""
+    """The kinds of characters that matter for this rule."""
     rule = model.rule
     in_chunks = rule.analyzer != "word" and rule.char_borders == "spaces"
     in_words = rule.analyzer != "char" or rule.char_borders == "words"

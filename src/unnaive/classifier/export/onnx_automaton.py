@@ -31,7 +31,7 @@ FIXED = {FIRST_OF_TWO: LAST, FIRST_OF_THREE: MIDDLE, MIDDLE: LAST}
 
 
 def next_state(state: int, role: int, letter: int) -> int:
-    """Where the automaton goes with a character of this role in signs and in words."""
+    """The next state after a character with this role in signs and in words."""
     if state in FIXED:
         return FIXED[state]
     if state == AFTER_JOINER:

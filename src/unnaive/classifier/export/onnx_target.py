@@ -24,7 +24,7 @@ from unnaive.classifier.export.portable import CannotExport, PortableModel, Port
 from unnaive.linear.links import LINKS
 
 FILE = "model.onnx"
-LARGEST = 1_900_000_000  # bytes of a file: the format ends at 2 GB
+LARGEST = 1_900_000_000  # maximum bytes of a file: the format is limited to 2 GB
 CHECKED_AT_ONCE = 50  # texts of the conformance file
 ZERO, ONE, LOWEST = np.zeros(1), np.ones(1), np.array([-np.inf])
 
@@ -71,7 +71,7 @@ class PredictionNodes:
 
 
 def prediction_nodes(graph: Graph, model: PortableModel, counts: str, columns: Any) -> PredictionNodes:
-    """What follows counts (n_texts, n_columns) of the terms `columns`."""
+    """Add the nodes from counts (n_texts, n_columns) of the terms `columns` to predictions."""
     writer = ScoreWriter(graph, model, counts, columns)
     scores = writer.scores()
     probabilities = probability_nodes(graph, model, scores) if model.probabilistic else None
@@ -104,7 +104,7 @@ class ScoreWriter:
         return str(self.graph("ScatterND", zeros, places, values, reduction="add"))
 
     def known(self) -> str:
-        """How many terms of each text the model knows; character n-grams do not count beside words."""
+        """The number of known terms of each text; if the model has words, character n-grams are not counted."""
         counted = np.ones(len(self.columns)) if self.model.gram is None else 1.0 - self.model.gram[self.columns]
         values = self.graph("Mul", self.counts, self.graph("Gather", counted, self.terms)) if counted.size else ""
         return self.graph.cast(self._sum(self.texts, values or self.counts), INT64)
@@ -192,7 +192,7 @@ def _log_sigmoid(graph: Graph, x: str) -> str:
 
 
 def _logits(graph: Graph, model: PortableModel, scores: str) -> str:
-    """Log-odds of scores, as the link has them."""
+    """The log-odds of scores by the link of the model."""
     if model.link == "one-of-all":
         return _log_sigmoid(graph, scores)
     if model.link == "noisy-or":
@@ -202,7 +202,7 @@ def _logits(graph: Graph, model: PortableModel, scores: str) -> str:
 
 
 def _log_softmax(graph: Graph, odds: str, n_classes: int) -> str:
-    """log p of exclusive classes; all alike where no class has any evidence."""
+    """log p of exclusive classes; equal for all if no class has any evidence."""
     top = graph("ReduceMax", odds, [1], keepdims=1)
     possible = graph("Greater", top, LOWEST)
     lead = graph("Sub", odds, graph("Where", possible, top, ZERO))
@@ -236,7 +236,7 @@ def _platt(graph: Graph, how: dict[str, Any], odds: str) -> str:
 
 
 def _isotonic(graph: Graph, how: dict[str, Any], odds: str) -> str:
-    """p at the first knot, and of every stretch between two knots the share that lies below the log-odds."""
+    """Piecewise linear interpolation: p at the first knot, plus the rise of each segment up to the log-odds."""
     curves = [(np.array(knots, float), np.array(values, float)) for knots, values in how["curves"]]
     longest = max(max(len(knots) for knots, _ in curves) - 1, 1)
     start, width, rise = (np.zeros((1, len(curves), longest)) for _ in range(3))
@@ -298,7 +298,7 @@ def _thresholds(graph: Graph, how: dict[str, Any], scores: str, probabilities: s
 
 
 def check_onnx(folder: Path, lines: list[str]) -> list[EngineAgreement]:
-    """Run the model in onnxruntime on the conformance file, some texts at once."""
+    """Run the model in onnxruntime on the conformance file, in batches."""
     about = json.loads((folder / "export.json").read_text(encoding="utf-8"))
     session = open_session((folder / FILE).read_bytes())
     texts = [json.loads(line)["text"] for line in lines]
@@ -323,7 +323,7 @@ def open_session(data: bytes) -> Any:
 
 
 def run_texts(session: Any, texts: list[str], classes: list[Any]) -> list[dict[str, Any]]:
-    """What the model in a session says of texts; lone surrogates, which UTF-8 has not, become U+FFFD."""
+    """The predictions of the model in a session; lone surrogates, which UTF-8 cannot encode, become U+FFFD."""
     clean = [text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in texts]
     names = [output.name for output in session.get_outputs()]
     outputs = dict(zip(names, session.run(None, {"text": np.array(clean, dtype=object)}), strict=True))

@@ -61,7 +61,7 @@ from unnaive.classifier.export.onnx_graph import BOOL, END, INT64, Graph
 from unnaive.classifier.export.portable import PortableModel
 from unnaive.text.tokens import BORDERS, GRAM
 
-LONGEST_SIGN = 4  # characters that are looked ahead
+LONGEST_SIGN = 4  # characters of lookahead
 
 
 class TextReader:
@@ -107,7 +107,7 @@ class TextReader:
         return counts, np.array(columns, np.int64)
 
     def _find(self, row: str, terms: Sequence[tuple[list[int], int]]) -> str:
-        """How often each term is in the row of characters and borders."""
+        """The count of each term in the row of characters and borders."""
         order = sorted(range(len(terms)), key=lambda index: len(terms[index][0]))
         sizes = np.array([len(terms[index][0]) for index in order])
         longest = int(sizes.max())
@@ -123,7 +123,7 @@ class TextReader:
         return [self.alphabet.number_of.get(ord(character), self.alphabet.other) for character in text]
 
     def _spell_word(self, term: str) -> list[int] | None:
-        """A term as it stands in the row: borders around words, or around the characters of a run."""
+        """A term as it is written in the row: borders around words, or around the characters of a run."""
         kinds = [int(self.alphabet.kinds[code]) for code in self._codes(term)]
         if term and self.rule.unspaced == "grams" and kinds[0] & UNSPACED:
             starts = [index for index, kind in enumerate(kinds) if not kind & MARK]
@@ -136,7 +136,7 @@ class TextReader:
         return [code for part in parts for code in (border, *self._codes(part), border)]
 
     def _spell_gram(self, term: str) -> list[int] | None:
-        """A character n-gram as it stands in the row; its first and last character may be the border."""
+        """A character n-gram as it is written in the row; its first and last character may be the border."""
         text, border = term.removeprefix(GRAM), BORDERS[self.rule.char_borders]
         if not text:
             return None
@@ -148,7 +148,7 @@ class TextReader:
     # Flags of characters.
 
     def _is(self, kinds: int = 0, codes: Iterable[int] = (), ahead: int = 0) -> str:
-        """Whether the character so many places ahead is of these kinds or one of these."""
+        """Whether the character `ahead` positions later has one of these kinds or is in `codes`."""
         flags = self.graph("Gather", self.alphabet.table(kinds, codes), self.numbers)
         return self.graph.shifted(flags, ahead) if ahead else str(flags)
 
@@ -168,7 +168,7 @@ class TextReader:
         return self._run(table)
 
     def _run(self, maps: str) -> str:
-        """The state after each character: maps are composed with those 1, 2, 4, … places before them."""
+        """The state after each character; transitions are composed with those 1, 2, 4, … positions before."""
         graph, body = self.graph, self.graph.subgraph()
         length = graph("Gather", graph("Shape", maps), [1])
         at = body.prefix
@@ -187,7 +187,7 @@ class TextReader:
         return str(graph("Squeeze", graph("Slice", done, [0], [1], [2]), [2]))
 
     def _roles(self) -> list[tuple[int, str]]:
-        """(role in signs, where characters have it); no character has two of them."""
+        """(role in signs, flags of the characters with it); no character has two roles."""
         graph, roles = self.graph, []
         two: list[str] = []
         three: list[str] = []
@@ -239,7 +239,7 @@ class TextReader:
     # Rows of characters and borders.
 
     def _write(self, slots: Sequence[tuple[str, Any]]) -> str:
-        """A row for each text: of every character the slots that are valid, (flag, what to write), without gaps."""
+        """A row for each text: the valid slots of every character without gaps; a slot is (flag, value to write)."""
         graph = self.graph
         zero = graph("Mul", self.numbers, [0])
         written = [graph("Add", zero, value) for _, value in slots]
@@ -282,7 +282,7 @@ class TextReader:
         ])  # fmt: skip
 
     def _edges(self, flags: str) -> tuple[str, str]:
-        """Where stretches begin and end."""
+        """Where runs of true values begin and end."""
         graph = self.graph
         before, after = graph("Not", graph.shifted(flags, -1)), graph("Not", graph.shifted(flags, 1))
         return graph.all_of(flags, before), graph.all_of(flags, after)
@@ -297,7 +297,7 @@ class TextReader:
         return first, last, sign
 
     def _kept_words(self, word: str, begins: str) -> str:
-        """Where characters are of words that are long enough and no stop words."""
+        """Whether each character is in a word that is long enough and not a stop word."""
         graph = self.graph
         number = graph("CumSum", graph.cast(begins, INT64), np.array(1))
         in_word = graph.cast(word, INT64)
@@ -308,7 +308,7 @@ class TextReader:
         return graph.all_of(kept, graph("Not", self._is_stop_word(number, in_word, spelt)))
 
     def _sum_by(self, number: str, values: str) -> str:
-        """At each character the sum of values over the word with its number."""
+        """For each character, the sum of values over its word."""
         zeros = self.graph("Pad", self.graph("Mul", values, [0]), [0, 0, 0, 1])
         sums = self.graph("ScatterElements", zeros, number, values, axis=1, reduction="add")
         return str(self.graph("GatherElements", sums, number, axis=1))
@@ -369,14 +369,14 @@ class TextReader:
         return self._edges(self.graph.cast(in_word, BOOL))[0]
 
     def _look_up(self, values: str, pairs: Sequence[tuple[int, int]]) -> str:
-        """The number that is beside each value, −1 where it is not in the table."""
+        """The entry of each value in the table, −1 if it has none."""
         keys, numbers = np.array(sorted(pairs), np.int64).T
         return str(self.graph(
             "LabelEncoder", values, domain="ai.onnx.ml", keys_int64s=keys, values_int64s=numbers, default_int64=-1
         ))  # fmt: skip
 
     def _write_grams(self) -> str:
-        """What character n-grams are cut from, a border before and behind each chunk or word."""
+        """The row from which character n-grams are cut, with a border before and after each chunk or word."""
         graph = self.graph
         if self.rule.char_borders == "spaces":
             cut = self._is(SPACE if self.rule.digits else SPACE | NUMBER)

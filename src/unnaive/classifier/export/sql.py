@@ -19,13 +19,13 @@ from unnaive.classifier.export.portable import CannotExport, PortableModel, Port
 from unnaive.text.gram_units import which_are_grams
 from unnaive.text.languages import fold_table
 
-ROWS = 500  # of one INSERT
+ROWS = 500  # rows of one INSERT
 LETTER, NUMBER, MARK, UNSPACED, PICTURE, TEXT_PICTURE = 1, 2, 4, 8, 16, 32
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """What the databases call things.
+    """The syntax that differs between databases.
 
     positions  rows (id, i, text) of the places of characters, from 1
     code, char the code point of a character, and the character of one
@@ -266,7 +266,7 @@ SELECT id, label, class, score, probability, ({decided}) AS decided, known FROM 
 
 
 def label_query(model: PortableModel, dialect: Dialect) -> str:
-    """The query of a model in the words of a database."""
+    """The query of a model in the dialect of a database."""
     rule = model.rule
     shortest, longest = rule.ngrams
     lags = "".join(f", lag(term, {n - 1}) OVER w AS term{n}" for n in range(2, longest + 1))
@@ -289,7 +289,7 @@ def label_query(model: PortableModel, dialect: Dialect) -> str:
 
 
 def _one(model: PortableModel, name: str) -> Any:
-    """What all parts have in common; parts that differ in it cannot be exported."""
+    """The value that all parts share; a model whose parts differ cannot be exported."""
     values = {getattr(part, name) for part in model.parts}
     if len(values) != 1:
         raise CannotExport(
@@ -307,12 +307,12 @@ def _norm(model: PortableModel) -> str:
 
 
 def _exp(inner: str) -> str:
-    """e^x that does not complain where it is too small for a number."""
+    """e^x without an error on underflow."""
     return f"CASE WHEN {inner} < -700 THEN 0 WHEN {inner} > 700 THEN exp(700e0) ELSE exp({inner}) END"
 
 
 def _probabilities(model: PortableModel) -> dict[str, str]:
-    """Expressions of the log-odds of a score and of the probability."""
+    """SQL expressions for the log-odds of a score and for the probability."""
     how = model.calibration
     sigmoid = "CASE WHEN {x} < -700 THEN {x} ELSE -ln(1 + exp(-({x}))) END"
     logits = {"one-of-all": sigmoid.format(x="score"), "noisy-or":
@@ -333,7 +333,7 @@ def _probabilities(model: PortableModel) -> dict[str, str]:
 
 
 def _decision(model: PortableModel) -> dict[str, str]:
-    """Expressions of what classes are ranked by, and of whether one is decided."""
+    """SQL expressions for the rank of classes, and for whether a class is predicted."""
     decision = model.decision
     if decision["kind"] == "thresholds":
         scale = {"scores": "score", "probabilities": "probability",

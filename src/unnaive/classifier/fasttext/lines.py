@@ -1,4 +1,4 @@
-"""fastText's text files: a document a line, its labels among its words, each with a prefix."""
+"""fastText's text files: each line is a document; its labels are words with a prefix."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class FastTextModel:
         return counts.n_docs, _ratio(right, predicted), _ratio(right, true)
 
     def test_label(self, path: str | Path, k: int = 1, threshold: float = 0.0) -> dict[str, dict[str, float]]:
-        """Precision, recall and F1 of each label; NaN where there is nothing to divide by."""
+        """Precision, recall and F1 of each label; NaN if the denominator is 0."""
         counts = self._counts(path, k, threshold)
         return {
             label: {
@@ -95,7 +95,7 @@ class FastTextModel:
         }
 
     def _best(self, texts: list[str], k: int, threshold: float) -> tuple[list[list[str]], Singles]:
-        """The best labels of each text, and their probabilities, one text behind another."""
+        """The best labels of each text, and their probabilities, concatenated over texts."""
         fitted = self.fitted
         if isinstance(fitted.reader, FastTextDocuments):
             return fitted.reader.top_labels(texts, k, threshold)
@@ -132,9 +132,9 @@ class FastTextModel:
     def quantize(
         self, input: Any = None, qout: bool = False, cutoff: int = 0, retrain: bool = False, **more: Any
     ) -> None:
-        """Make the model smaller: weights of 8 bits and, with `cutoff`, only so many rows, the longest.
+        """Compress the model: weights of 8 bits and, with `cutoff`, only that many rows, those with the largest norms.
 
-        `input`, `qout`, `retrain`, `dsub`, `qnorm` and the rest are taken and mean nothing: nothing is trained again.
+        `input`, `qout`, `retrain`, `dsub`, `qnorm` and the rest are accepted and ignored: nothing is trained again.
         """
         fitted, scorer = self.fitted, self.fitted.scorer
         if not isinstance(fitted.reader, FastTextDocuments):
@@ -209,7 +209,7 @@ class FastTextModel:
         return self._vectors.ids.get(word, -1)
 
     def get_label_id(self, label: str) -> int:
-        """The place of a label, −1 for an unknown one."""
+        """The index of a label, −1 for an unknown one."""
         return self.labels.index(label) if label in self.labels else -1
 
     def get_subword_id(self, subword: str) -> int:
@@ -283,7 +283,7 @@ class FastTextModel:
 
 
 class _Counts:
-    """Labels that are true, that were given, and that were given rightly."""
+    """Counts of true labels, predicted labels, and correctly predicted labels."""
 
     def __init__(self, n_docs: int) -> None:
         self.n_docs = n_docs

@@ -1,4 +1,4 @@
-"""train_supervised: fastText's call, and a model of ours behind it."""
+"""train_supervised: the function of fastText, which trains a model of this package."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unnaive.classifier.fasttext.model import FastTextModel
 from unnaive.classifier.text_classifier import TextClassifier
 
 LOSSES = ("softmax", "ova", "hs", "ns")
-# parameters of stochastic gradient descent over vectors, which nothing here has; fastText's defaults
+# parameters of fastText's gradient descent, which are ignored; with fastText's defaults
 WITHOUT_MEANING: dict[str, Any] = {
     "lr": 0.1, "dim": 100, "ws": 5, "epoch": 5, "neg": 5, "bucket": 2_000_000, "lrUpdateRate": 100, "t": 1e-4,
     "pretrainedVectors": "", "autotuneValidationFile": "", "autotunePredictions": 1,
@@ -108,5 +108,5 @@ def _read(path: str | Path, prefix: str, least: int) -> tuple[list[str], list[tu
 
 
 def _bytes(size: str) -> str:
-    """fastText's sizes, such as 2M, as ours."""
+    """A size of fastText, such as 2M, in our notation."""
     return f"{size}B" if size[-1:] in "kKMG" else size
