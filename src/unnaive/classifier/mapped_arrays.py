@@ -34,9 +34,9 @@ class MappedArrays(NamedTuple):
 def map_arrays(path: Path) -> MappedArrays:
     """The content of a safetensors file; a ValueError if it is invalid.
 
-    The arrays are views of the mapped file. A file that is replaced by renaming, as models are, stays as it was for
-    those who mapped it, and its space is free when the last of them is gone. Sizes are checked against the file before
-    anything is handed out: arrays follow each other without holes or overlaps, and end where the file does.
+    The arrays are views of the mapped file. If the file is replaced by renaming, as models are, processes that mapped
+    it keep the old content, whose space is freed when the last of them ends. All sizes are checked first: arrays must
+    follow each other without gaps or overlaps, and end at the end of the file.
     """
     with path.open("rb") as file:
         mapped = MappedFile(path, file.fileno())

@@ -30,7 +30,7 @@ class ArrowCells:
         return ArrowCells(self.array.slice(start, stop - start))
 
     def texts(self, *, missing: bool = True) -> TextBuffer:
-        """The cells as texts, missing ones empty; NotPlain if they are no strings, or no UTF-8."""
+        """The cells as texts, missing ones empty; NotPlain if they are not strings, or not UTF-8."""
         import pyarrow
 
         if not _holds_strings(self.array.type):

@@ -17,7 +17,7 @@ from unnaive.io.profiles import LABEL_NAMES, TEXT_NAMES, Profile, profile_column
 from unnaive.text.sections import TEXT_KINDS, VECTOR, base_kind, field_kinds, read_fields
 
 MOST_LISTED = 12
-FIXED_KINDS = ("category", "number", "date", "characters", VECTOR)  # of fields that are no texts
+FIXED_KINDS = ("category", "number", "date", "characters", VECTOR)  # kinds of fields that are not texts
 
 ColumnSample = Mapping[str, Sequence[Any]]  # the first values of each column
 
@@ -54,7 +54,7 @@ class Columns:
 
     @classmethod
     def from_dict(cls, stored: Any) -> Columns | None:
-        """The inverse of `to_dict`; None for anything that is not so, since models come from files.
+        """The inverse of `to_dict`; None for an invalid value, which a model file may contain.
 
         >>> Columns.from_dict({"texts": ["body"], "label": "queue"}) == Columns(("body",), "queue")
         True
@@ -208,7 +208,7 @@ class _ColumnChooser:
             )
 
     def find_fields(self, texts: Sequence[str], label: str | None) -> tuple[str, ...]:
-        """All columns that documents are made of, where they are records: as in training, or named."""
+        """All columns of documents that are records, as in training or as named; empty if documents are texts."""
         default, kinds = self.request.default, field_kinds(self.request.fields)
         if default is not None and default.fields:
             return default.fields
@@ -400,6 +400,6 @@ def _with_examples(name: str, profile: Profile) -> str:
 
 
 def join_names(names: Sequence[str], limit: int = 30) -> str:
-    """The names with commas, the last ones left out where there are very many."""
+    """The names with commas; if there are very many, the last ones are left out."""
     shown = ", ".join(names[:limit]) or "no columns"
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"

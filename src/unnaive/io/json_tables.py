@@ -150,7 +150,7 @@ def get_key(record: Any, name: str) -> Any:
 
 
 def encode_json_record(record: Any, fields: Sequence[str]) -> str:
-    """A record of some fields as a text; one that it lacks is an empty cell, and it must have one of them.
+    """Encode a record as a text; missing fields are empty cells, but at least one field must be present.
 
     >>> encode_json_record({"mail": {"subject": "hi"}}, ("mail.subject:text", "vip:category"))
     '\\x1email.subject\\x1fhi\\x1evip\\x1f\\x1f(missing)'

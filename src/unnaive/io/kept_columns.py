@@ -18,7 +18,7 @@ class KeptColumn(Sequence[Any]):
 
     @lazy_property
     def values(self) -> list[Any]:
-        """The values as Python has them; None for one that is missing."""
+        """The values as Python objects; None for a missing one."""
         values: list[Any] = self._cells.values()
         return values
 

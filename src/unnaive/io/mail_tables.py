@@ -186,7 +186,7 @@ def is_mailbox(path: str | Path) -> bool:
 
 
 def mailbox_name(path: str) -> str:
-    """What a mailbox is called: its file without endings.
+    """The name of a mailbox: its file name without endings.
 
     >>> mailbox_name("mail/billing.mbox.gz")
     'billing'

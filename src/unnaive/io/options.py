@@ -27,7 +27,7 @@ MAX_RATIO = 250
 
 @dataclass
 class ReadLog:
-    """What came to light while files were read: `describe` says it in one line."""
+    """What was found while files were read; `describe` sums it up in one line."""
 
     source: str = ""
     format: str = ""

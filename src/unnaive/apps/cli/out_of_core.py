@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 CHECKPOINT_EVERY = "256M"
 LARGE = 256 << 20  # bytes of input from which documents models are trained through a matrix on disk
-NUMBER_BYTES, NUMBER_CHARS = 8, 12  # of a number of a vector, in a binary file and in text
-LARGE_IN_CHARACTERS = 32 << 20  # the same of a model that reads character n-grams too: 5 GB of arrays
+NUMBER_BYTES, NUMBER_CHARS = 8, 12  # bytes of a number of a vector, in a binary file and in text
+LARGE_IN_CHARACTERS = 32 << 20  # the same for a model that also reads character n-grams: 5 GB of arrays
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def is_stdin(source: DataFile) -> bool:
 
 
 def text_size(source: DataFile) -> int:
-    """Bytes of text in all files, of which those of vectors are left out, as the first rows have them."""
+    """Bytes of text in all files, without vectors; their share is estimated from the first rows."""
     size, fields = input_size(source), tuple(f"{name}:vector" for name in source.vector if "=" not in name)
     if not fields or not size:
         return size

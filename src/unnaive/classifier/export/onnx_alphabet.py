@@ -23,11 +23,11 @@ PADDING = "<pad>"  # Tokenizer pads short texts with it; it is longer than a cha
 
 @dataclass(frozen=True)
 class Alphabet:
-    """The numbers of characters, after folding: 0 is behind the end of a text.
+    """The numbers of characters after case folding; 0 is the padding after the end of a text.
 
     keys, numbers  each character that has a number other than `other`, and its number
-    number_of      the number of each character that terms have, and of special ones
-    codes, kinds   of each number a character that has it, and that one's kinds
+    number_of      the number of each character in the terms, and of the special characters
+    codes, kinds   for each number, a character with this number and the kinds of that character
     """
 
     keys: list[str]

@@ -59,8 +59,10 @@ def onnx_model(model: PortableModel) -> bytes:
 
 @dataclass(frozen=True)
 class PredictionNodes:
-    """Names of values in a graph: scores, probabilities and whether each class is decided (n_texts, n_classes);
-    the place of the first label, −1 where there is none, and the number of known terms (n_texts,).
+    """Names of values in a graph.
+
+    scores, probabilities, decided  (n_texts, n_classes); `decided` says whether a class is predicted
+    first, known                    (n_texts,); index of the first label, −1 if there is none; number of known terms
     """
 
     scores: str
@@ -84,7 +86,7 @@ def prediction_nodes(graph: Graph, model: PortableModel, counts: str, columns: A
 class ScoreWriter:
     """Adds the nodes that turn counts (n_texts, n_columns) into scores (n_texts, n_classes).
 
-    Only terms that a text has are looked at: cells (text, term, count) of the counts, those of a text together.
+    Only nonzero cells (text, term, count) of the counts are used, ordered by text.
     """
 
     def __init__(self, graph: Graph, model: PortableModel, counts: str, columns: Any) -> None:

@@ -1,10 +1,10 @@
 """Text → counts of terms as an ONNX graph, exactly as tokens.py reads texts.
 
-onnxruntime's Tokenizer cuts texts into characters, and a LabelEncoder folds their case and numbers them: characters
-that no term has share a number with all that are read alike (onnx_alphabet.py). Where words, runs and emoji begin and
-end is told by a finite automaton (onnx_automaton.py), whose transitions are composed in log2(length) steps. Kept
-characters are written in a row, borders between them, and a TfIdfVectorizer finds the terms in that row: a term is an
-n-gram of characters and borders.
+onnxruntime's Tokenizer cuts texts into characters, and a LabelEncoder folds their case and numbers them. Characters
+that occur in no term share a number with others of the same kind (onnx_alphabet.py). A finite automaton finds where
+words, runs and emoji begin and end (onnx_automaton.py); its transitions are composed in log2(length) steps. Kept
+characters are written in a row with borders between them, and a TfIdfVectorizer counts the terms in that row: a term is
+an n-gram of characters and borders.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ LONGEST_SIGN = 4  # characters of lookahead
 class TextReader:
     """Adds the nodes that count the terms of `texts` (n_texts,) to a graph.
 
-    columns  of each column of the counts the term's id
+    columns  the term id of each column of the counts
     """
 
     def __init__(self, graph: Graph, model: PortableModel, texts: str) -> None:
@@ -314,9 +314,10 @@ class TextReader:
         return str(self.graph("GatherElements", sums, number, axis=1))
 
     def _is_stop_word(self, number: str, in_word: str, stops: Sequence[Sequence[int]]) -> str:
-        """Whether the word at each character is a stop word: its letters as digits of numbers, which are looked up.
+        """Whether the word at each character is a stop word.
 
-        Letters of stop words are digits from 1 on, so that a number tells a word; long words take several numbers.
+        Words are written as numbers, with the letters of stop words as digits from 1, and the numbers are looked up;
+        long words take several numbers.
         """
         graph = self.graph
         letters = sorted({letter for stop in stops for letter in stop})

@@ -2,7 +2,7 @@
 
 score[c] = bias[c] + Σ_parts bias_part[c] + Σ_t z_t·(weights[t, c] + class_offset[c] + term_offset[t]) / length
 
-z_t = tf(n_t)·idf_t over the terms of the part, in ascending order of ids: so sums come out as the kernel has them.
+z_t = tf(n_t)·idf_t over the terms of the part, added in ascending order of ids, as in the kernel.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class PortablePart:
 
     columns       the ids of its terms, ascending; None for all of them
     tf, norm      "raw", "binary" or "log"; None, "l1" or "l2"
-    idf           of each of its terms, or None
+    idf           idf of each of its terms, or None
     weights       (n_terms_of_part, n_classes), dense or csr_array
     step          (n_classes,) where the weights of a class are whole multiples of a step
     bias          (n_classes,); class_offset (n_classes,) and term_offset (n_terms_of_part,) or None
@@ -77,8 +77,8 @@ class PortableModel:
     multilabel     whether a text may have any number of labels
     rule           how texts become terms
     terms          the vocabulary, by id
-    gram           whether each term is a character n-gram; None where none or all of them are
-    link           what a score says (linear/links.py); calibration and decision as their `to_dict` has them
+    gram           whether each term is a character n-gram; None if none or all are
+    link           what a score means (linear/links.py); calibration and decision are results of `to_dict`
     probabilistic  whether there are probabilities
     limits         by confidence: the largest −log p in a set, and the same by class; empty without held-out scores
     """

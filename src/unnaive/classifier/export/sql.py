@@ -1,7 +1,7 @@
 """Target sql: tables and one query that labels a column of texts, for SQLite, DuckDB and PostgreSQL; word n-grams only.
 
-The query reads characters one by one, since no two databases agree about letters and case: a table of the package's own
-characters goes along. Its result has a row for each text and class.
+The query reads characters one by one with the package's own table of characters, because databases disagree about
+letters and case. Its result has a row for each text and class.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ LETTER, NUMBER, MARK, UNSPACED, PICTURE, TEXT_PICTURE = 1, 2, 4, 8, 16, 32
 class Dialect:
     """The syntax that differs between databases.
 
-    positions  rows (id, i, text) of the places of characters, from 1
-    code, char the code point of a character, and the character of one
+    positions  rows (id, i, text) of the positions of characters, from 1
+    code, char the code point of a character, and the character of a code point
     infinity   −∞
     series     rows (code, folded, kind) of all characters of the ranges
     real       the type of numbers of eight bytes
@@ -189,7 +189,8 @@ def _literal(value: Any, dialect: Dialect) -> str:
 
 # The modes of a character: 1 a picture, 2 its selector, 3 its tone or tags, 4 what joins the next picture, 5 the first
 # half of a flag, 6 and 7 a digit and its selector before a keycap, 8 the last character of a flag or keycap, 9 a
-# word, 10 a run of a script without spaces, 0 nothing. An emoji goes on by the mode before and the characters behind.
+# word, 10 a run of a script without spaces, 0 nothing. Whether an emoji continues depends on the mode before it and the
+# characters after it.
 GOES_ON = """CASE WHEN s.mode = 4 THEN 1 WHEN s.mode = 5 THEN 8
     WHEN s.mode = 6 THEN CASE WHEN c.code = 65039 THEN 7 ELSE 8 END WHEN s.mode = 7 THEN 8
     WHEN s.mode = 1 AND c.code IN (65038, 65039) THEN 2

@@ -32,10 +32,10 @@ def train_supervised(
 ) -> FastTextModel:  # fmt: skip
     """Train a classifier on a file of labelled lines.
 
-    It is a softmax regression on words and n-grams (`maxent`), fastText's model without the vectors between, fitted to
-    its optimum; for the loss "ova", and for multilabel files, it fits one regression for each label. With
-    `autotuneValidationFile`, `autotuneDuration` or `autotuneModelSize` it is `auto`, which chooses on documents that it
-    holds out itself.
+    The model is a softmax regression on words and n-grams (`maxent`): fastText's model without the hidden layer, fitted
+    to its optimum. For the loss "ova", and for multilabel files, it is one regression for each label. With
+    `autotuneValidationFile`, `autotuneDuration` or `autotuneModelSize` it is `auto`, which holds out its own validation
+    documents.
 
     wordNgrams, minn, maxn  longest word n-grams; shortest and longest character n-grams, 0 for none
     minCount                leave out terms of fewer documents
@@ -43,10 +43,10 @@ def train_supervised(
     thread, seed            threads, for None all cores; random seed
     label                   prefix of labels in the file
     autotuneMetric          "f1", or "f1:__label__x"
-    autotuneModelSize       bytes that the model file may have, such as "2M"
+    autotuneModelSize       maximum size of the model file, such as "2M"
 
-    The others (lr, dim, ws, epoch, neg, bucket, loss "hs" and "ns", …) mean nothing to such a model; they are taken,
-    and a warning names those that were changed.
+    The others (lr, dim, ws, epoch, neg, bucket, loss "hs" and "ns", …) are accepted and ignored; a warning names those
+    that were changed.
     """
     arguments = dict(locals())
     if loss not in LOSSES:

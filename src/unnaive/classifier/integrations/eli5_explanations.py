@@ -9,7 +9,7 @@ from typing import Any
 from unnaive.base.types import Label
 from unnaive.classifier.text_classifier import TextClassifier
 
-TOP = 20  # terms of a class that are shown, as eli5 has it
+TOP = 20  # shown terms of a class, as in eli5
 
 
 def join(package: ModuleType) -> None:
@@ -39,7 +39,7 @@ def _explain_prediction(
     classifier: TextClassifier, doc: str, vec: Any = None, top: Any = None, targets: Sequence[Label] | None = None,
     top_targets: int | None = None, **_: Any,
 ) -> Any:  # fmt: skip
-    """What each term of a text adds to the score of each class; <BIAS> is what no term does."""
+    """What each term of a text adds to the score of each class; <BIAS> is the part of the score that no term adds."""
     from eli5.base import Explanation, TargetExplanation
 
     parts = [classifier.explain(doc, label) for label in _labels(classifier, targets)]

@@ -1,7 +1,7 @@
 """skl2onnx: converters for TextClassifier and for the linear estimators on counts, alone or in a pipeline.
 
 The nodes are those of `unnaive export --to onnx`. A TextClassifier takes a column of texts, an estimator on counts
-the matrix of its pipeline. Labels and probabilities come out as of the classifiers of scikit-learn.
+the matrix of its pipeline. The outputs are labels and probabilities, as for classifiers of scikit-learn.
 """
 
 from __future__ import annotations

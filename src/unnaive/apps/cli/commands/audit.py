@@ -131,7 +131,7 @@ def audit(
     refuse_overwriting(findings, force)
     source, fields = settle_fields(source)
     rule = replace(rule, fields=fields).without_vectors()
-    # of mail, what people read: hosts and boundaries are no copies, and bytes of attachments no words
+    # for mail, the parts that people read: headers are not duplicates, and attachments have no words
     source = replace(
         source,
         options=replace(source.options, language=rule.language or "en"),

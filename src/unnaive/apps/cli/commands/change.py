@@ -127,7 +127,7 @@ def update(
 
 
 def choose_anew(model: Path, output: Path | None, as_json: bool) -> None:
-    """Search again with a model that selects, on the documents that it has."""
+    """Let a model that selects among candidates search again, on its own documents."""
     from unnaive.base.errors import UnnaiveError
     from unnaive.classifier.text_classifier import TextClassifier
 
@@ -327,7 +327,7 @@ def remake(
 def training_progress(
     title: str, fitted: FittedModel, keep_choice: bool, approximate: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """The options of a change that trains: whether a choice is kept, and who is told of the progress.
+    """The options of a change that trains: whether the selection is kept, and the progress callback.
 
     A note says that a search takes as long as training; --keep-choice is refused for other models.
     """

@@ -245,7 +245,7 @@ def warn_about_small_classes(corpus: Corpus) -> None:
 def write_comparison(
     records: list[Record], rival: str, *, html: Path | None, json_file: Path | None, markdown: Path | None
 ) -> None:
-    """The files that were asked for."""
+    """Write the requested files."""
     from unnaive.evaluation.grids import grids_as_markdown
     from unnaive.evaluation.summaries import records_as_json
 

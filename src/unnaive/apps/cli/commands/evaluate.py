@@ -288,9 +288,9 @@ def printed_measure_table(values: dict[str, float]) -> Any:
 
 
 def printed_class_table(found: Evaluation) -> Any:
-    """Precision, recall and F1 of each class, the largest first; of many classes those of worst F1 first.
+    """Precision, recall and F1 of each class, the largest first; with many classes, the lowest F1 first.
 
-    Of more than TOO_MANY_CLASSES classes, the largest MANY_CLASSES alone.
+    With more than TOO_MANY_CLASSES classes, only the largest MANY_CLASSES.
     """
     from rich.markup import escape
 

@@ -1,4 +1,4 @@
-"""`unnaive rebase`: apply what a served model was taught to a retrained one."""
+"""`unnaive rebase`: teach a retrained model the documents that a served model was taught."""
 
 from __future__ import annotations
 

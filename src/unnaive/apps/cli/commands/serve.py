@@ -155,7 +155,7 @@ def serve(
 
 
 def named_models(words: list[str]) -> dict[str, str]:
-    """Names and files of the models; a file without a name is called by its own.
+    """Names and files of the models; the default name of a model is its file name.
 
     >>> named_models(["tickets.model", "mail=spam.model"])
     {'tickets': 'tickets.model', 'mail': 'spam.model'}
@@ -199,7 +199,7 @@ def _ways_out(path: Path) -> str:
 
 
 def named_evaluations(words: list[str], names: list[str]) -> dict[str, str]:
-    """Files of evaluations, or to evaluate on, by model; a file without a name is of the first."""
+    """Files of evaluations, or to evaluate on, by model; a file without a name belongs to the first model."""
     files: dict[str, str] = {}
     for word in words:
         name, equals, path = word.partition("=")
@@ -210,7 +210,7 @@ def named_evaluations(words: list[str], names: list[str]) -> dict[str, str]:
 
 
 def read_token(path: Path | None) -> str | None:
-    """The token of a file or of the environment; None where there is neither."""
+    """The token in a file or in the environment; None if there is neither."""
     if path is not None:
         from unnaive.io.sources import check_exists
 

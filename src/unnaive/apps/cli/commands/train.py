@@ -194,7 +194,7 @@ def train(
 
 
 def choose_model(model: str | None, alpha: float | None, smoothing: str | None) -> str:
-    """The model that was named; else auto, or multinomial naive Bayes where a setting of its was given.
+    """The named model; by default auto, or multinomial naive Bayes if one of its settings was given.
 
     >>> choose_model(None, None, None), choose_model(None, 0.5, None), choose_model("bernoulli", 0.5, None)
     ('auto', 'multinomial', 'bernoulli')
