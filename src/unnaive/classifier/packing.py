@@ -43,7 +43,7 @@ from unnaive.models.catalogue import find_model, make_model
 from unnaive.text.tokens import BORDERS, TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
-LARGEST_COUNT = {"f": 2.0**1000, "i": 2**62, "u": 2**62}  # by kind of number; infinity is none
+LARGEST_COUNT = {"f": 2.0**1000, "i": 2**62, "u": 2**62}  # by kind of dtype; infinity is not allowed
 GIVEN = "given"  # instead of a tuning: the decision was set by the user, and survives updates
 TRAINING = ("min_df", "select", "calibrate", "class_weight", "random_state")  # stored fields of TrainingSpec
 
@@ -217,7 +217,7 @@ def unpack(
     choose(list(LINKS), scorer.link, "link")
     decision = decision_from_dict(about["decision"])
     if not isinstance(decision, Argmax):
-        decision.decide(np.zeros((1, len(classes))))  # of the wrong number of classes: an error
+        decision.decide(np.zeros((1, len(classes))))  # raises an error for the wrong number of classes
     target_type = choose(list(TARGET_TYPES), about["target_type"], "type of target")
     counts = _counts(arrays, tuple(classes), vocabulary) if about["counts"] else None
     documents = _documents(

@@ -68,7 +68,9 @@ class ModelParameters(Protocol):
             if name in settings:
                 return settings[name]
             method = inspect.getattr_static(type(self), name, None)
-            if isinstance(method, available_if):  # Python asks here once more what the method has refused
+            if isinstance(
+                method, available_if
+            ):  # Python calls __getattr__ again for a name that the method has refused
                 raise method.error(self)
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 

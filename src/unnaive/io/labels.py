@@ -80,7 +80,7 @@ def describe_kind(value: Any) -> str:
 
 
 def name_flags(columns: Sequence[str], patterns: Sequence[str] = ()) -> list[str]:
-    """The label of each column of zeros and ones: what the star of the pattern matches, else its name.
+    """The label of each column of zeros and ones: the part that matches the star of the pattern, else its name.
 
     >>> name_flags(["tag_bug", "tag_login", "urgent"], ["tag_*", "urgent"])
     ['bug', 'login', 'urgent']

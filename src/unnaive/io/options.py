@@ -68,7 +68,7 @@ class ReadLog:
         return dict(sizes)
 
     def describe_skipped(self) -> str:
-        """How many bad rows were left out, and of how many lines where some have several.
+        """The number of bad rows that were left out, and of their lines if some have several.
 
         >>> ReadLog(skipped=[(7, 7), (9, 12)]).describe_skipped(), ReadLog(skipped=[(7, 7)]).describe_skipped()
         ('2 (5 lines)', '1')
@@ -120,7 +120,7 @@ class ReadOptions:
     log: ReadLog = field(default_factory=ReadLog)
 
     def reject_row(self, path: str, number: int, problem: str, last: int | None = None) -> None:
-        """Stop at a bad row on line `number`, or on those up to `last`; or remember that it was left out."""
+        """Raise an error for a bad row on lines `number` to `last`, or record that it is left out (--skip-bad)."""
         if not self.skip_bad:
             raise BadData(f"line {number} of {path} {problem}; repair it, or leave such rows out with --skip-bad")
         self.log.skipped.append((number, number if last is None else last))

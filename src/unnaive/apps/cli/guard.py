@@ -105,7 +105,7 @@ def _resolved(path: Path) -> Path:
 
 
 def _stands_for(source: Path, path: Path) -> bool:
-    """Whether `source` is the file or folder at `path`, by any name, or a folder that contains it."""
+    """Whether `source` is the same file or folder as `path`, or a folder that contains it."""
     try:
         if str(source) == "-":
             return os.path.samestat(os.fstat(0), path.stat())

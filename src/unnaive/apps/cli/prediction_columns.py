@@ -153,7 +153,7 @@ def _new_texts(column: Sequence[Any]) -> TextBuffer:
     """A predicted column with few distinct values of one type, such as labels, counts and 1.0."""
     from unnaive.io.csv_writer import encode_cells, join_cells
 
-    if column and isinstance(column[0], float):  # 0.0 and −0.0 would be one key, but are two cells
+    if column and isinstance(column[0], float):  # 0.0 and −0.0 are equal keys but different cells
         return join_cells(encode_cells(["1" if value == 1.0 else spell(value) for value in column]))
     distinct = list(set(column))
     cells = dict(zip(distinct, encode_cells([spell(value) for value in distinct]), strict=True))

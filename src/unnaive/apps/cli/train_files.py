@@ -152,7 +152,7 @@ def _count_corpus(classifier: TextClassifier, corpus: Corpus, source: DataFile, 
 
     columns = source.options.log.columns
     columns = columns and replace(columns, separator=source.separator)
-    # by the size of the files, as where documents are counted into a matrix on disk; that of stdin is counted
+    # by the size of the files, as for a matrix on disk; for stdin the text is counted
     data = classifier.count_texts(corpus.texts, as_targets(corpus, multilabel), n_chars=text_size(source) or None)
     return data.with_reading(columns=columns, text_hashes=TextHashes.of(corpus.texts))
 

@@ -71,7 +71,7 @@ def decompress(path: Path) -> bytes:
 
 
 def check_member(info: tarfile.TarInfo, path: Path) -> str:
-    """The member's name if it stays inside the archive and is a plain file or folder."""
+    """The name of a member; an error unless it is a plain file or folder inside the archive."""
     name = PurePosixPath(info.name)
     if name.is_absolute() or ".." in name.parts:
         raise BadData(f"{path} has a member named {info.name!r} that points outside the archive; it was refused")

@@ -86,7 +86,7 @@ def literal_text(content: str) -> str:
 
 
 def find_first(pattern: re.Pattern[str], text: str) -> str:
-    """What the pattern's group matches first, or nothing."""
+    """The first match of the pattern's group; empty if there is none."""
     match = pattern.search(text)
     return match[1] if match else ""
 
@@ -194,6 +194,6 @@ VIEWS |= {name: VIEWS[view] for name, view in LITERAL.items()}
 
 
 def read_reuters(files: Sequence[ArchiveMember], view: str) -> Corpus:
-    """The collection as one of VIEWS shows it."""
+    """One of VIEWS of the collection."""
     build, literal = VIEWS[choose(list(VIEWS), view, "view of reuters")], view in LITERAL
     return build([story for file in files for story in parse_stories(file.content.decode("latin-1"), literal=literal)])

@@ -292,7 +292,7 @@ def start_from(labelling: Labelling, path: Path) -> None:
 
 
 def _queue(labelling: Labelling, path: Path, who: str) -> None:
-    """Show only the texts that a list of findings names, in its order."""
+    """Show only the texts in a list of findings, in its order."""
 
     from unnaive.curation.labelling.moving import find_queue
     from unnaive.io.formats import read_rows
