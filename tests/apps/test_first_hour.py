@@ -348,10 +348,10 @@ class TestMultilabel:
         out = " ".join(run("train", "-h")[1].split())
         for words in (
             "argmax predicts the class with the best score",
-            "scut every class whose score reaches its threshold",
-            "rcut the same number of labels",
+            "scut predicts every class whose score reaches its threshold",
+            "rcut predicts the same number of labels",
             "best uses the better of scut and rcut",
-            "pcut gives each class its share",
+            "pcut predicts each class for the same share",
         ):
             assert words in out
 

@@ -46,8 +46,8 @@ def checksum(array: NDArray[Any]) -> str:
     ('0f707d9c16db82f6', '7b65a4529c288ef9')
     """
     little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-    found = (checksum_by_numpy if native is None else native.checksum)(_bytes_of(little))
-    return f"{found:0{DIGITS}x}"
+    value = (checksum_by_numpy if native is None else native.checksum)(_bytes_of(little))
+    return f"{value:0{DIGITS}x}"
 
 
 def copy_with_checksum(array: NDArray[Any]) -> tuple[NDArray[Any], str]:
@@ -55,8 +55,8 @@ def copy_with_checksum(array: NDArray[Any]) -> tuple[NDArray[Any], str]:
     if native is None or not array.dtype.isnative or not array.flags.c_contiguous:
         return array.copy(), checksum(array)
     copy = np.empty_like(array)
-    found = native.copy_checksum(_bytes_of(array), _bytes_of(copy))
-    return copy, f"{found:0{DIGITS}x}"
+    value = native.copy_checksum(_bytes_of(array), _bytes_of(copy))
+    return copy, f"{value:0{DIGITS}x}"
 
 
 def _bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:
@@ -95,11 +95,11 @@ def seal_header(header: Mapping[str, Any], metadata: Mapping[str, str]) -> bytes
 
 def check_header(words: bytes, metadata: Mapping[str, str], *, required: bool) -> None:
     """Raise an error if the header of a file was damaged; early files have no checksum."""
-    found = metadata.get("checksum")
-    if found is None and not required:
+    stored = metadata.get("checksum")
+    if stored is None and not required:
         return
-    blank = words.replace(_entry(str(found)), _entry(UNKNOWN), 1)
-    if found is None or not HEXADECIMAL.fullmatch(found) or _bytes_checksum(blank) != found:
+    blank = words.replace(_entry(str(stored)), _entry(UNKNOWN), 1)
+    if stored is None or not HEXADECIMAL.fullmatch(stored) or _bytes_checksum(blank) != stored:
         raise BadModel(f"its description was damaged since it was written (checksum); {REMEDY}")
 
 
@@ -128,21 +128,21 @@ def copy_checked(arrays: Arrays, checksums: Mapping[str, str] | None) -> Arrays:
         return {name: array.copy() for name, array in arrays.items()}
     copies = {}
     for name, array in arrays.items():
-        copies[name], found = copy_with_checksum(array)
-        _check(name, found, checksums)
+        copies[name], computed = copy_with_checksum(array)
+        _check(name, computed, checksums)
     return copies
 
 
-def _check(name: str, found: str, checksums: Mapping[str, str]) -> None:
-    if found != checksums[name]:
+def _check(name: str, computed: str, checksums: Mapping[str, str]) -> None:
+    if computed != checksums[name]:
         raise BadModel(f"its {name} was damaged since it was written (checksum); {REMEDY}")
 
 
 def read_checksums(about: Mapping[str, Any], arrays: Arrays, *, required: bool) -> dict[str, str] | None:
     """The checksums of the arrays in a description; None for an early file."""
-    found = about.get("checksums")
-    if found is None and not required:
+    checksums = about.get("checksums")
+    if checksums is None and not required:
         return None
-    if not isinstance(found, dict) or found.keys() != arrays.keys():
+    if not isinstance(checksums, dict) or checksums.keys() != arrays.keys():
         raise BadModel(f"its checksums are not those of its arrays; {REMEDY}")
-    return found
+    return checksums

@@ -35,7 +35,7 @@ from unnaive.text.counting import TextCounter
 from unnaive.text.vocabulary import Vocabulary
 
 BITS = (16, 8)
-VECTOR_BITS = 16  # of the weights of vector fields, which differ by powers of two
+VECTOR_BITS = 16  # bits of the weights of vector fields, which differ by powers of two
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,12 +269,12 @@ def take_terms(scorer: Any, kept: Ids) -> Any:
             term_offset=None if offset is None else offset[kept],
             weighting=replace(scorer.weighting, idf=None if idf is None else idf[kept]),
         )
-    place = np.full(scorer.n_terms, -1)
-    place[kept] = np.arange(len(kept))
+    new_ids = np.full(scorer.n_terms, -1)
+    new_ids[kept] = np.arange(len(kept))
     parts = []
     for columns, part in scorer.parts:
-        inside = np.flatnonzero(place[columns] >= 0)
-        parts.append((place[columns[inside]], take_terms(part, inside)))
+        inside = np.flatnonzero(new_ids[columns] >= 0)
+        parts.append((new_ids[columns[inside]], take_terms(part, inside)))
     return replace(scorer, parts=tuple(parts), n_terms=len(kept))
 
 
@@ -313,7 +313,7 @@ def quantised(scorer: Any, bits: int) -> Any:
 
 
 def is_vector_part(scorer: Any, part: Any) -> bool:
-    """Whether a part of a pool is over the numbers of a vector field: the only one that weighs counts as they are."""
+    """Whether a part of a pool reads a vector field: only such a part uses raw counts."""
     return scorer.kind == "pool" and part.weighting.tf == "raw" and part.weighting.norm is None
 
 
@@ -334,12 +334,16 @@ def _importance(scorer: Scorer, share: Floats | None) -> Floats:
     """The same for a scorer, with the share of documents of each of its terms (n_terms,); None: from idf."""
     total = np.zeros(scorer.n_terms)
     for columns, part in _parts(scorer):
-        if is_vector_part(scorer, part):  # its terms are the digits of numbers: without one of them others mean nothing
+        if is_vector_part(
+            scorer, part
+        ):  # its terms are binary digits of numbers, which are meaningless without each other
             total[columns] = np.inf
             continue
         idf = part.weighting.idf
-        own = np.exp(1 - idf) if share is None and idf is not None else (1.0 if share is None else share[columns])
-        total[columns] += own * (1.0 if idf is None else idf**2) * _spread(part)
+        document_share = (
+            np.exp(1 - idf) if share is None and idf is not None else (1.0 if share is None else share[columns])
+        )
+        total[columns] += document_share * (1.0 if idf is None else idf**2) * _spread(part)
     return total
 
 

@@ -1,4 +1,4 @@
-"""The JSON of a model file: which keys it has, of which types, and which model, scorer and arrays go together."""
+"""Check the JSON of a model file: its keys, their types, and that model, scorer and arrays match."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def _is_small_number(value: Any) -> bool:
 
 
 def is_class_weight(value: Any) -> bool:
-    """Whether it is null, "balanced", or a table of numbers from 0 on.
+    """Whether it is null, "balanced", or a table of nonnegative numbers.
 
     >>> is_class_weight({"spam": 2.5}), is_class_weight({"spam": "2.5"})
     (True, False)
     """
     if isinstance(value, dict):
-        return all(_is_small_number(one) and one >= 0 for one in value.values())
+        return all(_is_small_number(weight) and weight >= 0 for weight in value.values())
     return value is None or value == "balanced"
 
 
@@ -105,7 +105,7 @@ CONFORMAL = {
     "several": FieldRule("a whole number", _is_whole(0), optional=True),
     "novelty": FieldRule("a whole number", _is_whole(0), optional=True),
 }
-SETTINGS = {  # those of models whose types are not plain ones
+SETTINGS = {  # settings of models whose types are not plain
     "class_weight": TRAINING["class_weight"],
     "class_prior": FieldRule("a list of numbers or null", _or_null(_is_list_of_numbers)),
     "start": FieldRule("zero or naive-bayes", lambda value: value in ("zero", "naive-bayes")),
@@ -117,7 +117,7 @@ PARTS: dict[str, Mapping[str, FieldRule]] = {
 
 
 def check_description(about: dict[str, Any]) -> None:
-    """An error unless the description of a model file has the keys that it must have, and values of their types.
+    """Raise an error unless the description of a model file has the required keys with values of the right types.
 
     >>> check_description({"format": 3, "version": 1})
     Traceback (most recent call last):
@@ -133,7 +133,7 @@ def check_description(about: dict[str, Any]) -> None:
 
 
 def check_fields(values: dict[str, Any], rules: Mapping[str, FieldRule], what: str) -> None:
-    """An error unless a table from JSON has the keys of these rules and no other, and values that they accept."""
+    """Raise an error unless a JSON object has exactly the keys of these rules, with valid values."""
     problem = find_field_problem(
         values,
         rules,
@@ -146,7 +146,7 @@ def check_fields(values: dict[str, Any], rules: Mapping[str, FieldRule], what: s
 
 
 def check_parts(model: Learner, about: dict[str, Any], arrays: Arrays) -> None:
-    """An error unless the scorer, what was kept and the arrays are those that a model of this name has."""
+    """Raise an error unless the scorer, the kept data and the arrays are those of a model with this name."""
     kind = about["scorer"]["kind"]
     if kind not in model.scorer_kinds:
         raise BadModel(f"its scorer is of kind {kind[:40]!r}, which {model.name} does not have; train it again")

@@ -12,34 +12,34 @@ from unnaive.text.sections import read_fields, vector_lengths
 
 
 class FieldMethods:
-    """What TextClassifier does about `fields`; `fields_` are the kinds that were found when it was fitted."""
+    """The methods of TextClassifier for `fields`; `fields_` has the kinds that `fit` found."""
 
     fields: Mapping[str, str] | Sequence[str] | None
     fields_: dict[str, str]
 
     def _find_fields(self, records: Any, labels: Any) -> None:
-        """Find what is not given of the fields, by the records to learn from: their kinds, the lengths of vectors."""
+        """Find the kinds of fields and the lengths of vectors from the training records, unless they are given."""
         self.__dict__.pop("fields_", None)
         if self.fields is None or self._is_settled():
             return
-        found = self.fields if has_kinds(self.fields) else guess_fields(self.fields, records, labels)
-        self.fields_ = with_lengths(found, records)
+        fields = self.fields if has_kinds(self.fields) else guess_fields(self.fields, records, labels)
+        self.fields_ = with_lengths(fields, records)
 
     def _is_settled(self) -> bool:
-        """Whether `fields` say all that is to be known."""
+        """Whether `fields` has all kinds and lengths."""
         return has_kinds(self.fields) and all(vector_lengths(read_fields(self.fields)).values())
 
     def _known_fields(self) -> Any:
-        """The fields with their kinds: as given, or as guessed from the records that were learnt."""
+        """The fields with their kinds: as given, or as guessed from the training records."""
         if self.fields is None or self._is_settled():
             return self.fields
         fitted = self.__dict__.get("fitted_")
-        found = self.__dict__.get("fields_") or (fitted and fitted.token_rule and fitted.token_rule.field_kinds)
-        if not found:
+        fields = self.__dict__.get("fields_") or (fitted and fitted.token_rule and fitted.token_rule.field_kinds)
+        if not fields:
             raise UnnaiveError("the kinds of fields are guessed from the records to learn; call fit first")
-        return found
+        return fields
 
     def _documents(self, texts: Any) -> Any:
-        """Texts in the form for reading: records encoded."""
+        """The documents for the token rule: texts unchanged, records encoded."""
         fields = self._known_fields()
         return as_documents(texts, None if fields is None else read_fields(fields))

@@ -1,4 +1,4 @@
-"""Rules for the fields of JSON from outside, as in model files and receipts: which there are, and what each may be."""
+"""Rules for JSON from outside, such as model files and receipts: the allowed fields, and the values of each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class FieldRule:
-    """What the value of a field must be, in words and as a test; an `optional` one may be missing."""
+    """The rule for the value of a field, in words and as a function; an `optional` field may be missing."""
 
     words: str
     accepts: Callable[[Any], bool]
@@ -19,7 +19,7 @@ class FieldRule:
 def find_field_problem(
     values: Mapping[str, Any], rules: Mapping[str, FieldRule], *, missing: str, unknown: str, refused: str
 ) -> str | None:
-    """The sentence on the first field that is missing, or is unknown or refused by its rule; None if all are right.
+    """A sentence about the first field that is missing, unknown or invalid; None if all are valid.
 
     missing, unknown, refused  sentences with {name} for the field; `refused` also with {words} of its rule
 

@@ -9,14 +9,14 @@ from unnaive.base.errors import MissingExtra, UnnaiveError
 
 
 class HubMethods:
-    """The methods of the Hugging Face Hub, as its mixin has them."""
+    """The methods of the mixin of the Hugging Face Hub."""
 
     def save_pretrained(self, folder: str | Path, **more: Any) -> None:
-        """Write the model, config.json and a model card into a folder, as it stands on the Hugging Face Hub."""
+        """Write the model, config.json and a model card to a folder, in the layout of the Hugging Face Hub."""
         _hub().HubModel(_fitted(self)).save_pretrained(folder, **more)
 
     def push_to_hub(self, repo_id: str, **more: Any) -> Any:
-        """Write the model to a repository of the Hugging Face Hub; `more` as `huggingface_hub.ModelHubMixin` has it."""
+        """Write the model to a repository of the Hugging Face Hub; `more` as for `huggingface_hub.ModelHubMixin`."""
         return _hub().HubModel(_fitted(self)).push_to_hub(repo_id, **more)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The arrays of a safetensors file without a copy: pages of the file, which all processes that read it share."""
+"""The arrays of a safetensors file, memory-mapped, so that all processes that read it share the memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unnaive.base.mapped_file import MappedFile
 from unnaive.base.system import map_or_read
 from unnaive.base.types import Arrays
 
-LONGEST_HEADER = 100_000_000  # bytes, as the library has it
+LONGEST_HEADER = 100_000_000  # bytes, as in the safetensors library
 KINDS = {
     f"{letter}{8 * size}": np.dtype(f"<{kind}{size}")
     for letter, kind, sizes in (("F", "f", (2, 4, 8)), ("I", "i", (1, 2, 4, 8)), ("U", "u", (1, 2, 4, 8)))
@@ -32,24 +32,24 @@ class MappedArrays(NamedTuple):
 
 
 def map_arrays(path: Path) -> MappedArrays:
-    """What is in a safetensors file; a ValueError says what is wrong with it.
+    """The content of a safetensors file; a ValueError if it is invalid.
 
-    The arrays are views of the mapped file. A file that is replaced by renaming, as models are, stays as it was for
-    those who mapped it, and its space is free when the last of them is gone. Sizes are checked against the file before
-    anything is handed out: arrays follow each other without holes or overlaps, and end where the file does.
+    The arrays are views of the mapped file. If the file is replaced by renaming, as models are, processes that mapped
+    it keep the old content, whose space is freed when the last of them ends. All sizes are checked first: arrays must
+    follow each other without gaps or overlaps, and end at the end of the file.
     """
     with path.open("rb") as file:
         mapped = MappedFile(path, file.fileno())
         try:
             data = map_or_read(file)
-        except ValueError as problem:  # nothing can be mapped of an empty file
+        except ValueError as problem:  # an empty file cannot be mapped
             raise ValueError("the file is empty") from problem
     header, start = _header(data)
     metadata = header.pop("__metadata__", {})
-    if not isinstance(metadata, dict) or not all(isinstance(one, str) for one in metadata.values()):
+    if not isinstance(metadata, dict) or not all(isinstance(entry, str) for entry in metadata.values()):
         raise ValueError("its metadata are not words")
     end, arrays = start, {}
-    for name, (kind, shape, first, last) in sorted(_entries(header).items(), key=lambda one: one[1][2:]):
+    for name, (kind, shape, first, last) in sorted(_entries(header).items(), key=lambda entry: entry[1][2:]):
         if start + first != end or last - first != prod(shape) * kind.itemsize:
             raise ValueError(f"the place of {name} in it does not fit")
         end = start + last
@@ -74,16 +74,16 @@ def _header(data: Any) -> tuple[dict[str, Any], int]:
 
 def _entries(header: dict[str, Any]) -> dict[str, tuple[np.dtype[Any], tuple[int, ...], int, int]]:
     """Type, shape, first and last byte of each array."""
-    found = {}
-    for name, one in header.items():
-        kind, shape, places = (one[key] for key in ("dtype", "shape", "data_offsets"))
+    entries = {}
+    for name, entry in header.items():
+        kind, shape, places = (entry[key] for key in ("dtype", "shape", "data_offsets"))
         numbers = [*shape, *places]
         if not all(type(number) is int and number >= 0 for number in numbers) or len(places) != 2:
             raise ValueError(f"the header of {name} has no numbers")
         if kind not in KINDS:
             raise ValueError(f"{name} is of type {kind}, which no model has")
-        found[name] = (KINDS[kind], tuple(shape), places[0], places[1])
-    return found
+        entries[name] = (KINDS[kind], tuple(shape), places[0], places[1])
+    return entries
 
 
 def _view(data: Any, kind: np.dtype[Any], shape: tuple[int, ...], start: int) -> NDArray[Any]:

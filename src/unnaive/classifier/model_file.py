@@ -107,9 +107,9 @@ def _order(arrays: Arrays) -> list[str]:
 
 def load_model(path: str | Path, *, mapped: bool = False) -> FittedModel:
     """Load the model in a file; `mapped`: read-only, with arrays shared with other processes."""
-    place = _file(path)
+    file_path = _file(path)
     try:
-        return _load(place, mapped)
+        return _load(file_path, mapped)
     except BadModel as problem:
         raise BadModel(f"{path}: {' '.join(str(problem).splitlines())}") from problem
     except MemoryError as problem:
@@ -130,24 +130,26 @@ def as_fitted(model: Any) -> FittedModel:
 
 def _load(path: Path, mapped: bool) -> FittedModel:
     """Load the model; every array is compared with its checksum, for mapped models on first use."""
-    found = _map(path)
-    about = _description(found)
-    checksums = read_checksums(about, found.arrays, required=about["format"] >= SEALED)
+    mapped_arrays = _map(path)
+    about = _description(mapped_arrays)
+    checksums = read_checksums(about, mapped_arrays.arrays, required=about["format"] >= SEALED)
     if not mapped:
-        return unpack(copy_checked(found.arrays, checksums), about)
+        return unpack(copy_checked(mapped_arrays.arrays, checksums), about)
     if checksums is None:
-        return unpack(found.arrays, about, file=found.file)
-    lazy = {name: array for name, array in found.arrays.items() if name.startswith(LAZY)}
-    others = {name: array for name, array in found.arrays.items() if name not in lazy}
-    found.file.verify = partial(check_arrays, others, checksums)
-    return unpack(found.arrays, about, file=found.file, verify_documents=partial(check_arrays, lazy, checksums))
+        return unpack(mapped_arrays.arrays, about, file=mapped_arrays.file)
+    lazy = {name: array for name, array in mapped_arrays.arrays.items() if name.startswith(LAZY)}
+    others = {name: array for name, array in mapped_arrays.arrays.items() if name not in lazy}
+    mapped_arrays.file.verify = partial(check_arrays, others, checksums)
+    return unpack(
+        mapped_arrays.arrays, about, file=mapped_arrays.file, verify_documents=partial(check_arrays, lazy, checksums)
+    )
 
 
 def _file(path: str | Path) -> Path:
-    place = check_exists(path)
-    if place.is_dir():
+    file_path = check_exists(path)
+    if file_path.is_dir():
         raise BadModel(f"{path}: this is a folder; name the model file in it")
-    return place
+    return file_path
 
 
 def is_model(path: Path) -> bool:
@@ -161,7 +163,7 @@ def documents_bytes(path: Path) -> int:
     """The bytes of a model file that are counted documents, which only updates need."""
     with path.open("rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-    spans = [one["data_offsets"] for name, one in header.items() if name.startswith("documents.")]
+    spans = [entry["data_offsets"] for name, entry in header.items() if name.startswith("documents.")]
     return sum(end - start for start, end in spans)
 
 
@@ -231,12 +233,12 @@ def _first_line(problem: Exception) -> str:
     return (str(problem).splitlines() or ["no reason given"])[0][:120]
 
 
-def _description(found: MappedArrays) -> dict[str, Any]:
+def _description(mapped_arrays: MappedArrays) -> dict[str, Any]:
     """The JSON of a model file, if its format is supported and its header undamaged."""
-    if KEY not in found.metadata:
+    if KEY not in mapped_arrays.metadata:
         raise BadModel("this is a safetensors file, but no model of unnaive")
     try:
-        about = json.loads(found.metadata[KEY])
+        about = json.loads(mapped_arrays.metadata[KEY])
     except (ValueError, RecursionError) as problem:
         raise BadModel("its description is damaged; train it again") from problem
     if not isinstance(about, dict) or type(about.get("format")) is not int:
@@ -251,5 +253,5 @@ def _description(found: MappedArrays) -> dict[str, Any]:
             f"it has format {about['format']}, written by unnaive {about.get('version', 'of later date')}, and this "
             f"unnaive {__version__} reads up to {FORMAT}; update with: pip install --upgrade unnaive"
         )
-    check_header(found.header, found.metadata, required=about["format"] >= SEALED)
+    check_header(mapped_arrays.header, mapped_arrays.metadata, required=about["format"] >= SEALED)
     return about

@@ -43,7 +43,7 @@ from unnaive.models.catalogue import find_model, make_model
 from unnaive.text.tokens import BORDERS, TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
-LARGEST_COUNT = {"f": 2.0**1000, "i": 2**62, "u": 2**62}  # by kind of number; infinity is none
+LARGEST_COUNT = {"f": 2.0**1000, "i": 2**62, "u": 2**62}  # by kind of dtype; infinity is not allowed
 GIVEN = "given"  # instead of a tuning: the decision was set by the user, and survives updates
 TRAINING = ("min_df", "select", "calibrate", "class_weight", "random_state")  # stored fields of TrainingSpec
 
@@ -68,8 +68,8 @@ SCORERS = {
 def find_scorer(kind: str) -> type[Scorer]:
     """The class of a kind of scorer, or an error that lists the kinds."""
     module, name = SCORERS[choose(list(SCORERS), kind, "scorer")].split(":")
-    found: type[Scorer] = getattr(import_module(module), name)
-    return found
+    scorer: type[Scorer] = getattr(import_module(module), name)
+    return scorer
 
 
 def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str, Any]]:
@@ -80,8 +80,8 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
         fitted.file.check()  # damaged arrays must not get new checksums
     counts = None if frozen else fitted.counts
     scorer = fitted.scorer.frozen() if frozen else fitted.scorer
-    own, settings = scorer.to_arrays()
-    arrays = {f"scorer.{name}": array for name, array in own.items()}
+    scorer_arrays, settings = scorer.to_arrays()
+    arrays = {f"scorer.{name}": array for name, array in scorer_arrays.items()}
     arrays |= _pack_vocabulary("vocabulary", fitted.vocabulary)
     if counts is not None:
         arrays |= _pack_counts(counts, fitted.vocabulary)
@@ -217,7 +217,7 @@ def unpack(
     choose(list(LINKS), scorer.link, "link")
     decision = decision_from_dict(about["decision"])
     if not isinstance(decision, Argmax):
-        decision.decide(np.zeros((1, len(classes))))  # of the wrong number of classes: an error
+        decision.decide(np.zeros((1, len(classes))))  # raises an error for the wrong number of classes
     target_type = choose(list(TARGET_TYPES), about["target_type"], "type of target")
     counts = _counts(arrays, tuple(classes), vocabulary) if about["counts"] else None
     documents = _documents(
@@ -246,10 +246,10 @@ def unpack(
 def _calibration(stored: Any, *, exclusive: bool, n_classes: int) -> Calibration | None:
     if stored is None:
         return None
-    found = calibration_from_dict(stored)
-    if found.exclusive != exclusive or found.n_classes not in (None, n_classes):
+    calibration = calibration_from_dict(stored)
+    if calibration.exclusive != exclusive or calibration.n_classes not in (None, n_classes):
         raise BadModel("its calibration is for another kind of labels; train it again")
-    return found
+    return calibration
 
 
 def _conformal(arrays: Arrays, stored: Any, n_classes: int) -> ConformalScores | None:
@@ -257,8 +257,8 @@ def _conformal(arrays: Arrays, stored: Any, n_classes: int) -> ConformalScores |
         return None
     optional = [name for name in ("several", "novelty", "mean_p") if f"conformal.{name}" in arrays]
     names = ("overall", "by_class", *optional)
-    own = {name: arrays[f"conformal.{name}"] for name in names}
-    return ConformalScores.from_arrays(own, stored, n_classes)
+    tables = {name: arrays[f"conformal.{name}"] for name in names}
+    return ConformalScores.from_arrays(tables, stored, n_classes)
 
 
 def _spec(about: dict[str, Any], decision: Decision) -> TrainingSpec:
@@ -278,11 +278,11 @@ def _spec(about: dict[str, Any], decision: Decision) -> TrainingSpec:
 def _vectors(arrays: Arrays, stored: Any) -> WordVectors | None:
     if stored is None:
         return None
-    own = {name.removeprefix("vectors."): one for name, one in arrays.items() if name.startswith("vectors.")}
-    found = WordVectors.from_arrays(own)
-    if stored != {"words": len(found.words), "dimensions": found.n_dims}:
+    tables = {name.removeprefix("vectors."): array for name, array in arrays.items() if name.startswith("vectors.")}
+    vectors = WordVectors.from_arrays(tables)
+    if stored != {"words": len(vectors.words), "dimensions": vectors.n_dims}:
         raise BadModel("its word vectors are not as many as its description says; train it again")
-    return found
+    return vectors
 
 
 def _vocabulary(arrays: Arrays, name: str) -> Vocabulary:
@@ -290,8 +290,8 @@ def _vocabulary(arrays: Arrays, name: str) -> Vocabulary:
 
 
 def _scorer(arrays: Arrays, about: dict[str, Any]) -> Scorer:
-    own = {key.removeprefix("scorer."): array for key, array in arrays.items() if key.startswith("scorer.")}
-    return find_scorer(about["kind"]).from_arrays(own, dict(about["settings"]))
+    tables = {key.removeprefix("scorer."): array for key, array in arrays.items() if key.startswith("scorer.")}
+    return find_scorer(about["kind"]).from_arrays(tables, dict(about["settings"]))
 
 
 def _counts(arrays: Arrays, classes: tuple[Any, ...], in_use: Vocabulary) -> NamedCounts:
@@ -328,8 +328,8 @@ def _documents(
     """The compressed documents; they are read when an update needs them."""
     if about is None:
         return None
-    own = {name.removeprefix("documents."): one for name, one in arrays.items() if name.startswith("documents.")}
-    return PackedDocuments.from_file(own, about, classes, in_use, exclusive=exclusive, verify=verify)
+    tables = {name.removeprefix("documents."): array for name, array in arrays.items() if name.startswith("documents.")}
+    return PackedDocuments.from_file(tables, about, classes, in_use, exclusive=exclusive, verify=verify)
 
 
 def _register(arrays: Arrays, about: dict[str, Any], kept: NamedCounts | PackedDocuments | None) -> Register | None:

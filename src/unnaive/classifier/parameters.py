@@ -24,7 +24,9 @@ def named_parameters(constructor: Callable[..., None]) -> dict[str, Any]:
     {'model': 'auto', 'min_df': 1}
     """
     parameters = list(inspect.signature(constructor).parameters.values())[1:]
-    return {one.name: one.default for one in parameters if one.kind is not one.VAR_KEYWORD}
+    return {
+        parameter.name: parameter.default for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD
+    }
 
 
 class ModelParameters(Protocol):
@@ -66,7 +68,9 @@ class ModelParameters(Protocol):
             if name in settings:
                 return settings[name]
             method = inspect.getattr_static(type(self), name, None)
-            if isinstance(method, available_if):  # Python asks here once more what the method has refused
+            if isinstance(
+                method, available_if
+            ):  # Python calls __getattr__ again for a name that the method has refused
                 raise method.error(self)
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 

@@ -57,8 +57,8 @@ class ReadingMethods(FieldMethods):
         return self._rule_with(find_model(self.model).token_rule_for(self._settings, n_chars))
 
     def _rule_with(self, changes: dict[str, Any]) -> TokenRule:
-        given = {name: getattr(self, name) for name in TokenRule.field_names()}
-        return TokenRule(**given | {"fields": self._known_fields()}).with_defaults_changed(changes)
+        settings = {name: getattr(self, name) for name in TokenRule.field_names()}
+        return TokenRule(**settings | {"fields": self._known_fields()}).with_defaults_changed(changes)
 
     def _check_same_rule(self, before: FittedModel) -> None:
         if self.token_rule != before.token_rule:
@@ -66,7 +66,7 @@ class ReadingMethods(FieldMethods):
 
 
 def count_chars(texts: Any, fields: Any = None) -> int:
-    """How many characters there are, or bytes where texts lie in a buffer; those of vector fields do not count."""
+    """The number of characters, or of bytes if texts are in a buffer; without vector fields."""
     if fields is not None and vector_lengths(read_fields(fields)):
         return sum(count_record_chars(text, read_fields(fields)) for text in texts)
     return len(texts.blob) if isinstance(texts, TextBuffer) else sum(map(len, texts))

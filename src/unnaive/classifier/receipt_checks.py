@@ -39,15 +39,17 @@ def order_receipts(receipts: Sequence[Receipt]) -> list[Receipt]:
 
     Receipts without a link stay in the order of their times.
     """
-    left = sorted(receipts, key=lambda one: str(one["time"]))
-    after = {one["after"]["sha256"] for one in left}
+    left = sorted(receipts, key=lambda receipt: str(receipt["time"]))
+    after = {receipt["after"]["sha256"] for receipt in left}
     ordered: list[Receipt] = []
     while left:
-        linked = [one for one in left if ordered and one["before"]["sha256"] == ordered[-1]["after"]["sha256"]]
-        starts = [one for one in left if one["before"]["sha256"] not in after]
+        linked = [
+            receipt for receipt in left if ordered and receipt["before"]["sha256"] == ordered[-1]["after"]["sha256"]
+        ]
+        starts = [receipt for receipt in left if receipt["before"]["sha256"] not in after]
         following = (linked or starts or left)[0]
         ordered.append(following)
-        left = [one for one in left if one is not following]
+        left = [receipt for receipt in left if receipt is not following]
     return ordered
 
 
@@ -61,7 +63,7 @@ def check_receipts(
     words = "the file is the one that the receipt names" if same else "the file is not the one that the receipt names"
     checks = [ReceiptCheck("file", same, f"{words} (SHA-256 {sha256[:16]}…)")]
     checks.append(_check_chain(receipts))
-    checks += [_check_signature(one, signer, key) for one in receipts]
+    checks += [_check_signature(receipt, signer, key) for receipt in receipts]
     checks += [_check_model(fitted, last), _check_register(fitted, receipts)]
     if fitted.choice_kept:
         sentence = f"that the {CHOICE} does not depend on the documents: it was made while they were there"
@@ -74,14 +76,14 @@ def check_receipts(
 
 def not_checked(*, forgotten: bool, against: bool) -> list[ReceiptCheck]:
     """The checks that were not made because their documents were not given."""
-    found = []
+    checks = []
     if not forgotten:
         words = "that the hashes are of the documents that were to be forgotten: give these as --forgotten"
-        found.append(ReceiptCheck("documents", None, words))
+        checks.append(ReceiptCheck("documents", None, words))
     if not against:
         words = "that the model is that of the other documents, byte for byte: give these as --against"
-        found.append(ReceiptCheck("bytes", None, words))
-    return found
+        checks.append(ReceiptCheck("bytes", None, words))
+    return checks
 
 
 def sum_up(checks: Sequence[ReceiptCheck]) -> bool | None:
@@ -89,24 +91,24 @@ def sum_up(checks: Sequence[ReceiptCheck]) -> bool | None:
 
     Only the register, or the counts of a model trained without the documents, show that.
     """
-    if any(one.holds is False for one in checks):
+    if any(check.holds is False for check in checks):
         return False
-    if any(one.name == "weights" for one in checks):
+    if any(check.name == "weights" for check in checks):
         return None
-    return True if any(one.holds and one.name in ("register", "counts") for one in checks) else None
+    return True if any(check.holds and check.name in ("register", "counts") for check in checks) else None
 
 
 def _check_chain(receipts: Sequence[Receipt]) -> ReceiptCheck:
     """Check that the file after each receipt is the file before the next, and the numbers of documents."""
-    for number, (one, two) in enumerate(pairwise(receipts), 1):
-        if one["after"] | {"file": ""} != two["before"] | {"file": ""}:
+    for number, (first, second) in enumerate(pairwise(receipts), 1):
+        if first["after"] | {"file": ""} != second["before"] | {"file": ""}:
             return ReceiptCheck(
                 "chain", False,
                 f"the file after receipt {number} is not the file before receipt {number + 1}: one is missing, or the "
                 "model was changed in between",
             )  # fmt: skip
-        kinds = {one["statement"], two["statement"]} - {STATEMENTS["approximate"]}
-        if len(kinds) > 1 or one["registered"] != two["registered"]:
+        kinds = {first["statement"], second["statement"]} - {STATEMENTS["approximate"]}
+        if len(kinds) > 1 or first["registered"] != second["registered"]:
             return ReceiptCheck(
                 "chain", False,
                 f"receipts {number} and {number + 1} speak of one file and say other things of it: their statement, or "
@@ -125,13 +127,13 @@ def _check_model(fitted: FittedModel, receipt: Receipt) -> ReceiptCheck:
     """Check what the receipt says about the model after."""
     wrong = [
         words
-        for words, told, found in (
+        for words, told, actual in (
             ("its statement", receipt["statement"], find_statement(fitted)),
             ("its number of documents", receipt["after"]["documents"], n_documents(fitted)),
             ("whether there is a register", receipt["registered"], fitted.register is not None),
             ("what was kept from before", receipt["kept_from_before"], kept_from_before(fitted)),
         )
-        if told != found
+        if told != actual
     ]
     if wrong:
         return ReceiptCheck("model", False, f"the receipt says otherwise than the model: {', '.join(wrong)}")
@@ -144,32 +146,34 @@ def _check_register(fitted: FittedModel, receipts: Sequence[Receipt]) -> Receipt
         return ReceiptCheck(
             "register", None, "that the documents are gone: the model has no register; check it with --against"
         )
-    if any(one["hash"]["key"] != fitted.register.key_id for one in receipts):
+    if any(receipt["hash"]["key"] != fitted.register.key_id for receipt in receipts):
         return ReceiptCheck(
             "register", False,
             "the hashes of a receipt were made with another key than those of the register, or with none, so that "
             "they cannot be looked up",
         )  # fmt: skip
-    hashes = {bytes.fromhex(one) for receipt in receipts for one in receipt["document_hashes"]}
+    hashes = {bytes.fromhex(digest) for receipt in receipts for digest in receipt["document_hashes"]}
     left = fitted.register.count(list(hashes))
-    gone = f"none of the {count_noun(sum(one['documents'] for one in receipts), 'document')} is in the model's register"
+    gone = (
+        f"none of the {count_noun(sum(past['documents'] for past in receipts), 'document')} is in the model's register"
+    )
     still = f"{left:,} of the documents {_is(left)} in the model's register: learnt more than once, or again"
     return ReceiptCheck("register", not left, still if left else gone)
 
 
 def check_forgotten(receipts: Sequence[Receipt], texts: Any, labels: LabelSets, key: bytes | None) -> ReceiptCheck:
     """Check that the hashes of the receipts are exactly those of these documents."""
-    if any(one["hash"]["key"] != key_name(key) for one in receipts):
+    if any(receipt["hash"]["key"] != key_name(key) for receipt in receipts):
         return ReceiptCheck(
             "documents", False, "the hashes were made with another key, or with none; give the same --key"
         )
     told: Counter[str] = Counter()
-    for one in receipts:
-        told.update({value: one["repeated"].get(value, 1) for value in one["document_hashes"]})
-    given = Counter(one.hex() for one in as_bytes(document_hashes(texts, labels, key)))
-    if told == given:
+    for receipt in receipts:
+        told.update({value: receipt["repeated"].get(value, 1) for value in receipt["document_hashes"]})
+    counted = Counter(digest.hex() for digest in as_bytes(document_hashes(texts, labels, key)))
+    if told == counted:
         return ReceiptCheck("documents", True, "the hashes are those of the documents of --forgotten, each as often")
-    lacking, more = (told - given).total(), (given - told).total()
+    lacking, more = (told - counted).total(), (counted - told).total()
     return ReceiptCheck(
         "documents", False,
         f"{count_noun(lacking, 'hash', 'hashes')} of no document of --forgotten, and "
@@ -181,16 +185,16 @@ def check_against(
     fitted: FittedModel, receipts: Sequence[Receipt], texts: Any, labels: LabelSets, key: bytes | None
 ) -> list[ReceiptCheck]:
     """Check by training again on the data without the forgotten documents."""
-    if any(one["hash"]["key"] != key_name(key) for one in receipts):
+    if any(receipt["hash"]["key"] != key_name(key) for receipt in receipts):
         raise BadData("the receipt was made with another key, or with none; give the same --key")
-    told = {bytes.fromhex(one) for receipt in receipts for one in receipt["document_hashes"]}
-    found = set(as_bytes(document_hashes(texts, labels, key))) & told
-    inside = f"{len(found):,} of the forgotten documents {_is(len(found))} in the data"
-    apart = inside if found else "none of them is in the data"
+    told = {bytes.fromhex(digest) for receipt in receipts for digest in receipt["document_hashes"]}
+    left = set(as_bytes(document_hashes(texts, labels, key))) & told
+    inside = f"{len(left):,} of the forgotten documents {_is(len(left))} in the data"
+    apart = inside if left else "none of them is in the data"
     again = TextClassifier.from_fitted(fitted).count_labelled(texts, list(labels))
     same = again == kept_statistic(fitted, "be verified")
     what = "counts" if statistic_name(fitted) == "counts" else "counted documents"
-    checks = [ReceiptCheck("data", not found, apart), ReceiptCheck("counts", same, _counts_sentence(what, same))]
+    checks = [ReceiptCheck("data", not left, apart), ReceiptCheck("counts", same, _counts_sentence(what, same))]
     return [*checks, _check_bytes(fitted, again, texts, labels, key)] if same else checks
 
 

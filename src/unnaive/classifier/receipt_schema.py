@@ -51,8 +51,8 @@ def _is_time(value: Any) -> bool:
 
 def _are_hashes(value: Any) -> bool:
     """Distinct sorted hashes; `repeated` has the number of times if a document was forgotten more than once."""
-    one = _is_hex(SIZE)
-    return isinstance(value, list) and bool(value) and all(map(one, value)) and sorted(set(value)) == value
+    is_hash = _is_hex(SIZE)
+    return isinstance(value, list) and bool(value) and all(map(is_hash, value)) and sorted(set(value)) == value
 
 
 def _are_times(value: Any) -> bool:
@@ -98,13 +98,13 @@ PARTS = {
 def read_receipt(path: str | Path) -> dict[str, Any]:
     """A receipt from a file; an error for any other file or an invalid value."""
     try:
-        found = json.loads(check_exists(path).read_text(encoding="utf-8"), object_pairs_hook=_read_table)
+        content = json.loads(check_exists(path).read_text(encoding="utf-8"), object_pairs_hook=_read_table)
     except (ValueError, RecursionError) as problem:
         raise BadData(f"{path} is no receipt of unlearning ({str(problem).splitlines()[0][:80]})") from problem
-    problem_found = find_problem(found)
+    problem_found = find_problem(content)
     if problem_found is not None:
         raise BadData(f"{path} is no receipt of unlearning that this version can read: {problem_found}")
-    receipt: dict[str, Any] = found
+    receipt: dict[str, Any] = content
     return receipt
 
 
@@ -147,22 +147,22 @@ def _find_field_problem(values: dict[str, Any], rules: dict[str, FieldRule], pre
     )
 
 
-def _find_contradiction(found: dict[str, Any]) -> str | None:
+def _find_contradiction(receipt: dict[str, Any]) -> str | None:
     """What is inconsistent between the fields."""
-    before, after, times = found["before"], found["after"], found["repeated"]
+    before, after, times = receipt["before"], receipt["after"], receipt["repeated"]
     if before["sha256"] == after["sha256"]:
         return "the file before and the file after are the same"
-    if not set(times) <= set(found["document_hashes"]):
+    if not set(times) <= set(receipt["document_hashes"]):
         return "a repeated hash is none of its document hashes"
-    told = len(found["document_hashes"]) + sum(times.values()) - len(times)
-    if told != found["documents"]:
-        return f"it speaks of {found['documents']:,} documents and has hashes of {told:,}"
-    if before["documents"] - found["documents"] != after["documents"]:
+    told = len(receipt["document_hashes"]) + sum(times.values()) - len(times)
+    if told != receipt["documents"]:
+        return f"it speaks of {receipt['documents']:,} documents and has hashes of {told:,}"
+    if before["documents"] - receipt["documents"] != after["documents"]:
         return (
-            f"{before['documents']:,} documents before, {found['documents']:,} of them forgotten, "
+            f"{before['documents']:,} documents before, {receipt['documents']:,} of them forgotten, "
             f"are not {after['documents']:,} after"
         )
-    return _find_signature_problem(found.get("signature"), found["hash"]["key"])
+    return _find_signature_problem(receipt.get("signature"), receipt["hash"]["key"])
 
 
 def _find_signature_problem(signature: dict[str, str] | None, key: str | None) -> str | None:

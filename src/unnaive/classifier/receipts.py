@@ -54,7 +54,7 @@ def make_receipt(
     before: FittedModel, texts: Sequence[str], labels: LabelSets, *, file: str, sha256: str, key: bytes | None
 ) -> dict[str, Any]:
     """The receipt for forgetting these documents, without the model after; `complete_receipt` adds it."""
-    times = Counter(one.hex() for one in as_bytes(document_hashes(texts, labels, key)))
+    times = Counter(digest.hex() for digest in as_bytes(document_hashes(texts, labels, key)))
     return {
         "receipt": KIND,
         "format": FORMAT,
@@ -66,7 +66,7 @@ def make_receipt(
         "documents": len(labels),
         "hash": {"name": HASH, "key": key_name(key)},
         "document_hashes": sorted(times),
-        "repeated": {one: n for one, n in sorted(times.items()) if n > 1},
+        "repeated": {digest: n for digest, n in sorted(times.items()) if n > 1},
     }
 
 
@@ -77,16 +77,16 @@ def complete_receipt(
 
     signer  file of an Ed25519 private key; without one, the key of the document hashes signs (HMAC)
     """
-    found = receipt | {
+    completed = receipt | {
         "statement": find_statement(after),
         "kept_from_before": kept_from_before(after),
         "after": {"file": path.name, "sha256": hash_file(path), "documents": n_documents(after)},
     }
-    return json.dumps(sign(found, signer, key), indent=2) + "\n"
+    return json.dumps(sign(completed, signer, key), indent=2) + "\n"
 
 
 def kept_from_before(fitted: FittedModel) -> list[str]:
-    """What comes from a time when other documents were there: with --keep-choice, and with --approximate."""
+    """The parts that may depend on forgotten documents, because of --keep-choice or --approximate."""
     return [CHOICE] * fitted.choice_kept + [WEIGHTS] * bool(fitted.n_approximate)
 
 

@@ -26,7 +26,7 @@ def signed_bytes(receipt: dict[str, Any]) -> bytes:
 
 
 def sign(receipt: dict[str, Any], private_key: Path | None, secret: bytes | None) -> dict[str, Any]:
-    """The receipt with a signature: by the private key if there is one, else by the secret; without both as it is."""
+    """The receipt with a signature: by the private key if given, else by the secret; unchanged if neither is given."""
     if private_key is not None:
         key = _load(private_key, private=True)
         public = key.public_key()
@@ -39,28 +39,30 @@ def sign(receipt: dict[str, Any], private_key: Path | None, secret: bytes | None
 
 
 def check_signature(receipt: dict[str, Any], public_key: Path | None, secret: bytes | None) -> tuple[bool | None, str]:
-    """(whether the signature holds, a sentence); None where it was not checked, and the sentence says why."""
-    found = receipt.get("signature")
-    if found is None:
+    """(whether the signature is valid, a sentence); None if it was not checked, and the sentence says why."""
+    signature = receipt.get("signature")
+    if signature is None:
         if public_key is not None:
             return False, "the receipt has no signature, and --signer asks for one"
         return None, "who wrote it: the receipt is not signed"
-    if found["by"] == "hmac-sha256":
+    if signature["by"] == "hmac-sha256":
         if public_key is not None:
             return False, "the receipt is signed by the key of its hashes (HMAC), and --signer asks for Ed25519"
         if secret is None:
             return None, "its signature (HMAC): give the key of the hashes as --key"
-        good = hmac.compare_digest(bytes.fromhex(found["value"]), _mac(receipt, secret))
+        good = hmac.compare_digest(bytes.fromhex(signature["value"]), _mac(receipt, secret))
         return good, f"the signature is {'' if good else 'not '}that of the owner of the key (HMAC)"
     if public_key is None:
         return None, "its signature (Ed25519): give the public key of the signer as --signer"
     key = _load(public_key, private=False)
-    good = found["key"] == _public_name(key) and _verifies(key, bytes.fromhex(found["value"]), signed_bytes(receipt))
+    good = signature["key"] == _public_name(key) and _verifies(
+        key, bytes.fromhex(signature["value"]), signed_bytes(receipt)
+    )
     return good, f"the signature is {'' if good else 'not '}that of {public_key} (Ed25519)"
 
 
 def check_private_key(path: Path | None) -> None:
-    """An error before anything is done if the file holds no Ed25519 private key; None for None."""
+    """Raise an error if the file has no Ed25519 private key, before any work; None for None."""
     if path is not None:
         _load(path, private=True)
 
@@ -100,7 +102,7 @@ def _verifies(key: Any, value: bytes, data: bytes) -> bool:
 
 
 def _public_name(key: Any) -> str:
-    """SHA-256 of the raw public key: what tells signers apart."""
+    """SHA-256 of the raw public key, which identifies the signer."""
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
     return hashlib.sha256(key.public_bytes(Encoding.Raw, PublicFormat.Raw)).hexdigest()

@@ -190,11 +190,11 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
     ) -> Self:  # fmt: skip
         """Learn more documents: the result equals training on all of them at once, in any order.
 
-        New words are always welcome. An unseen class is an error unless `grow`. The first call takes the classes from
-        `classes`, or from its labels. What was tuned on held-out documents is tuned anew, and `auto` searches anew,
-        which takes as long as `fit` (`rechoose` says so by name); with `keep_choice` it trains the members that it has
-        chosen before. With `approximate` it moves its weights for these documents alone, in milliseconds; they are kept
-        all the same, so that the next exact update makes the model of all documents.
+        New words are learnt. An unseen class is an error unless `grow`. The first call takes the classes from
+        `classes`, or from its labels. Everything that was tuned on held-out documents is tuned again. `auto` searches
+        again, which takes as long as `fit`; `rechoose` requests this default explicitly. With `keep_choice`, `auto`
+        trains the members that it selected before. With `approximate`, it only adjusts its weights to these documents,
+        which takes milliseconds; the documents are kept, so that the next exact update trains on all of them.
         """
         if rechoose and (keep_choice or approximate):
             other = "keep_choice" if keep_choice else "approximate"
@@ -224,15 +224,15 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
     ) -> Self:  # fmt: skip
         """Forget documents exactly: the result equals a model that never saw them.
 
-        Nothing in it depends on them any more: weights, calibration, thresholds and held-out scores, and the choice of
-        `auto`, which searches anew and takes as long as `fit`. With `keep_choice` it keeps the choice that it made
-        while the documents were there, and only trains anew. With `approximate` it takes back what they moved its
-        weights by, about, and something of them may remain in these until the next exact change.
+        Weights, calibration, thresholds, held-out scores and the selection of `auto` no longer depend on them. `auto`
+        searches again, which takes as long as `fit`. With `keep_choice` it keeps the selection that it made with the
+        documents, and only trains again. With `approximate` it approximately reverses their effect on the weights; the
+        weights may depend on them until the next exact change.
 
-        Words and classes of no other document are removed too. Give the labels that were learnt. A model that keeps
-        documents refuses those that it does not have. A model that keeps counts refuses documents that were never
-        learnt if the counts prove it, and always if it has a register; without one, a document made of words that its
-        class has anyway cannot be distinguished from a learnt one.
+        Words and classes that no other document has are removed too. Give the labels that were learnt. A model that
+        keeps documents refuses those that it does not have. A model that keeps counts refuses documents that were never
+        learnt if it has a register, or if the counts prove it. Without a register, it cannot recognise an unlearnt
+        document whose words all occur in its class.
         """
         spec, rule = self.spec(), self.token_rule
         before = self._updatable(spec, rule)

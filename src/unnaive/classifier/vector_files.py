@@ -33,11 +33,11 @@ def read_vectors(vectors: Any, *, limit: int | None = KEPT_WORDS) -> WordVectors
         return vectors
     if not isinstance(vectors, (str, os.PathLike)):
         raise UnnaiveError(f"vectors came as {type(vectors).__name__}; give the path of a file, or a WordVectors")
-    place = check_exists(os.fspath(vectors))
-    if place.is_dir():
+    file_path = check_exists(os.fspath(vectors))
+    if file_path.is_dir():
         raise BadData(f"{vectors} is a folder; name a file of word vectors")
-    about = place.stat()
-    return _read_known(str(place.resolve()), about.st_size, about.st_mtime_ns, limit)
+    about = file_path.stat()
+    return _read_known(str(file_path.resolve()), about.st_size, about.st_mtime_ns, limit)
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -47,12 +47,12 @@ def _read_known(path: str, size: int, changed: int, limit: int | None) -> WordVe
     cached = cache_folder() / "vectors" / f"{key}.safetensors"
     with suppress(OSError, ValueError, BadModel, KeyError):
         return WordVectors.from_arrays(_load(cached))
-    found = _read_file(Path(path), limit)
+    vectors = _read_file(Path(path), limit)
     with suppress(OSError):
         cached.parent.mkdir(parents=True, exist_ok=True)
         with replacing(cached) as file:
-            file.write(_packed(found.to_arrays()))
-    return found
+            file.write(_packed(vectors.to_arrays()))
+    return vectors
 
 
 def _load(path: Path) -> Arrays:
@@ -79,13 +79,13 @@ def _read_file(path: Path, limit: int | None) -> WordVectors:
     from unnaive.classifier.fasttext.vectors import FastTextVectors
 
     file = read_fasttext_file(path)
-    found = FastTextVectors(file)
-    words = [word for word in found.rule.words[:limit] if _is_text(word)]
+    vectors = FastTextVectors(file)
+    words = [word for word in vectors.rule.words[:limit] if _is_text(word)]
     if not words:
         raise BadData(f"{path} has no words with vectors; give a file of word vectors")
-    return WordVectors.of(words, np.array([found.word(word) for word in words]), limit=limit)
+    return WordVectors.of(words, np.array([vectors.word(word) for word in words]), limit=limit)
 
 
 def _is_text(word: str) -> bool:
     """Whether a word of a fastText file is UTF-8, and not the end of a line."""
-    return word != "</s>" and not any("\ud800" <= one <= "\udfff" for one in word)
+    return word != "</s>" and not any("\ud800" <= character <= "\udfff" for character in word)

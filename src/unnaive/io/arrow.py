@@ -30,7 +30,7 @@ class ArrowCells:
         return ArrowCells(self.array.slice(start, stop - start))
 
     def texts(self, *, missing: bool = True) -> TextBuffer:
-        """The cells as texts, missing ones empty; NotPlain if they are no strings, or no UTF-8."""
+        """The cells as texts, missing ones empty; NotPlain if they are not strings, or not UTF-8."""
         import pyarrow
 
         if not _holds_strings(self.array.type):
@@ -40,15 +40,15 @@ class ArrowCells:
             array.validate(full=True)
         except pyarrow.ArrowInvalid:
             raise NotPlain from None
-        found = as_texts(array.fill_null("") if array.null_count else array)
-        if not isinstance(found, TextBuffer):
+        texts = as_texts(array.fill_null("") if array.null_count else array)
+        if not isinstance(texts, TextBuffer):
             raise NotPlain
-        return found
+        return texts
 
     def values(self) -> list[Any]:
         """The cells as Python values."""
-        found: list[Any] = self.array.to_pylist()
-        return found
+        values: list[Any] = self.array.to_pylist()
+        return values
 
     def distinct(self) -> tuple[NDArray[np.int32], list[Any]]:
         """(a code for each cell, the value of each code)."""

@@ -49,9 +49,9 @@ def read_batches(table: Table, columns: Columns, parse: Parse) -> Iterator[Docum
     if type(table) not in READERS or columns.label_columns:
         raise NotPlain
     for rows in READERS[type(table)](table, columns):
-        found = _documents(rows, columns, parse)
-        if len(found.texts):
-            yield found
+        batch = _documents(rows, columns, parse)
+        if len(batch.texts):
+            yield batch
 
 
 def _documents(rows: ColumnBatch, columns: Columns, parse: Parse) -> DocumentBatch:
@@ -71,7 +71,7 @@ def _documents(rows: ColumnBatch, columns: Columns, parse: Parse) -> DocumentBat
                 raise NotPlain
         sets = [parse(value) for value in values]  # a repeated value is parsed once
         labels = [sets[code] for code in codes.tolist()]
-    ids = None if columns.id is None else [str(one) for one in rows[columns.id].values()]
+    ids = None if columns.id is None else [str(value) for value in rows[columns.id].values()]
     return DocumentBatch(texts, labels, ids, {name: KeptColumn(rows[name]) for name in columns.kept})
 
 

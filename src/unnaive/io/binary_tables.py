@@ -31,10 +31,10 @@ def _check_file(path: str, what: str) -> Path:
     """The path if it is a regular file, which these formats need for random access."""
     if path == STDIN:
         raise BadData(f"{what} cannot be read from stdin; save it to a file first")
-    found = check_exists(path)
-    if not found.is_file():
+    file_path = check_exists(path)
+    if not file_path.is_file():
         raise BadData(f"{path} is not a plain file; {what} cannot be read from a pipe or a folder")
-    return found
+    return file_path
 
 
 @contextmanager
@@ -61,10 +61,10 @@ class ParquetTable(Table):
         import pyarrow.parquet
 
         self.path = path
-        found = _check_file(path, "Parquet")
+        file_path = _check_file(path, "Parquet")
         with explain_arrow_errors(path, "not a whole Parquet file"):
             # by default the first rows come only after the whole row group was read, and this each time
-            self.file = pyarrow.parquet.ParquetFile(found, pre_buffer=False, buffer_size=BUFFER)
+            self.file = pyarrow.parquet.ParquetFile(file_path, pre_buffer=False, buffer_size=BUFFER)
         self.names = tuple(self.file.schema_arrow.names)
         self.types = dict(zip(self.names, self.file.schema_arrow.types, strict=True))
 
@@ -99,7 +99,7 @@ class DatasetTable(Table):
         if not self._files:
             raise BadData(f"{path} has a dataset's description but no .arrow files; save the dataset again")
         features = _read_json(folder / "dataset_info.json").get("features") or {}
-        self._classes = {name: names for name, one in features.items() if (names := _class_names(one))}
+        self._classes = {name: names for name, feature in features.items() if (names := _class_names(feature))}
         first = str(self._files[0])
         with explain_arrow_errors(first, "not a whole Arrow file"), pyarrow.memory_map(first) as source:
             self.names = tuple(pyarrow.ipc.open_stream(source).schema.names)
@@ -144,10 +144,10 @@ def _choose_split(path: str) -> Path:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as problem:
         raise BadData(f"{path} cannot be read as JSON ({problem}); save the dataset again") from problem
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def _class_names(feature: Any) -> list[str] | None:
@@ -159,7 +159,7 @@ def _class_names(feature: Any) -> list[str] | None:
 
 def _name_class(value: Any, classes: list[str]) -> Any:
     if isinstance(value, list):
-        return [_name_class(one, classes) for one in value]
+        return [_name_class(item, classes) for item in value]
     known = isinstance(value, int) and 0 <= value < len(classes)
     return classes[value] if known else None  # -1 stands for no label
 
@@ -173,11 +173,11 @@ class SqliteTable(Table):
 
         name, _, query = path.removeprefix(SQLITE).partition("?") if path.startswith(SQLITE) else (path, "", "")
         self.path, self._rows = path, options.rows
-        found = _check_file(name, "a database")
+        file_path = _check_file(name, "a database")
         table = parse_qs(query).get("table", [options.table])[0]
-        self._size, self._steps = found.stat().st_size, 0
+        self._size, self._steps = file_path.stat().st_size, 0
         self._max_ratio = options.max_ratio
-        self._database = sqlite3.connect(f"file:{quote(str(found))}?mode=ro", uri=True)
+        self._database = sqlite3.connect(f"file:{quote(str(file_path))}?mode=ro", uri=True)
         self._database.set_progress_handler(self._count_steps, STEPS)
         self._table = self._choose_table(table)
         found_names = self._run(f"SELECT name FROM pragma_table_info({_quote_name(self._table)})")
@@ -241,7 +241,7 @@ class SqliteTable(Table):
         with self._explain_errors():
             query = f"SELECT * FROM {_quote_name(self._table)} LIMIT {SAMPLE_ROWS}"
             rows = list(self._bounded(self._database.execute(query)))
-        return {name: [row[place] for row in rows] for place, name in enumerate(self.names)}
+        return {name: [row[index] for row in rows] for index, name in enumerate(self.names)}
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, a batch at a time."""
@@ -265,11 +265,11 @@ class ExcelTable(Table):
 
     def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
         self.path, self.options = path, options
-        found = _check_file(path, "a workbook")
+        file_path = _check_file(path, "a workbook")
         load = _import_openpyxl()
-        check_zip(found, options.max_ratio)
+        check_zip(file_path, options.max_ratio)
         try:
-            book = load(found, read_only=True, data_only=True)
+            book = load(file_path, read_only=True, data_only=True)
         except Exception as problem:  # openpyxl raises the errors of its XML and zip libraries
             raise BadData(f"{path} is not an Excel workbook ({problem}); save it again as .xlsx") from problem
         sheet = self._choose_sheet(book.sheetnames)
@@ -305,14 +305,14 @@ class ExcelTable(Table):
 
     def sample(self) -> TableSample:
         """The first values of every column."""
-        return {name: [row[place] for row in self._sampled] for place, name in enumerate(self.names)}
+        return {name: [row[index] for row in self._sampled] for index, name in enumerate(self.names)}
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, a batch at a time."""
         places = self.find_places(wanted)
         rows = chain(self._sampled, self._rows)
         for batch in split_into_batches(rows, self.options.rows, size=lambda row: sum(map(_length, row))):
-            yield [[row[place] for row in batch] for place in places]
+            yield [[row[index] for row in batch] for index in places]
 
 
 def _import_openpyxl() -> Callable[..., Any]:

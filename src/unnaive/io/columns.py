@@ -17,7 +17,7 @@ from unnaive.io.profiles import LABEL_NAMES, TEXT_NAMES, Profile, profile_column
 from unnaive.text.sections import TEXT_KINDS, VECTOR, base_kind, field_kinds, read_fields
 
 MOST_LISTED = 12
-FIXED_KINDS = ("category", "number", "date", "characters", VECTOR)  # of fields that are no texts
+FIXED_KINDS = ("category", "number", "date", "characters", VECTOR)  # kinds of fields that are not texts
 
 ColumnSample = Mapping[str, Sequence[Any]]  # the first values of each column
 
@@ -54,7 +54,7 @@ class Columns:
 
     @classmethod
     def from_dict(cls, stored: Any) -> Columns | None:
-        """The inverse of `to_dict`; None for anything that is not so, since models come from files.
+        """The inverse of `to_dict`; None for an invalid value, which a model file may contain.
 
         >>> Columns.from_dict({"texts": ["body"], "label": "queue"}) == Columns(("body",), "queue")
         True
@@ -208,7 +208,7 @@ class _ColumnChooser:
             )
 
     def find_fields(self, texts: Sequence[str], label: str | None) -> tuple[str, ...]:
-        """All columns that documents are made of, where they are records: as in training, or named."""
+        """All columns of documents that are records, as in training or as named; empty if documents are texts."""
         default, kinds = self.request.default, field_kinds(self.request.fields)
         if default is not None and default.fields:
             return default.fields
@@ -239,12 +239,12 @@ class _ColumnChooser:
         if not patterns and self.request.label is None and self.request.default is not None:
             flags = self.request.default.label_columns
             return flags if set(flags) <= set(self.names) else ()
-        found = [name for name in self.names if any(fnmatchcase(name, pattern) for pattern in patterns)]
-        if patterns and not found:
+        matching = [name for name in self.names if any(fnmatchcase(name, pattern) for pattern in patterns)]
+        if patterns and not matching:
             raise BadData(
                 f"no column of {self.source} is called like {' or '.join(patterns)}; it has {join_names(self.names)}"
             )
-        return tuple(name for name in found if name not in self.request.text)
+        return tuple(name for name in matching if name not in self.request.text)
 
     def name_flags(self, flags: tuple[str, ...]) -> tuple[str, ...]:
         """The labels of columns of zeros and ones."""
@@ -276,10 +276,10 @@ class _ColumnChooser:
         if default is not None and set(default.texts) <= set(self.names):
             return default.texts
         taken = (*flags, *self.named_fields, *(() if label is None else (label,)))
-        found = self.find_known_name(TEXT_NAMES, taken) or self.find_free_text(taken)
-        if found is None and (label is not None or flags or not self.request.labelled):
-            found = self.find_other(taken)
-        return () if found is None else (found,)
+        column = self.find_known_name(TEXT_NAMES, taken) or self.find_free_text(taken)
+        if column is None and (label is not None or flags or not self.request.labelled):
+            column = self.find_other(taken)
+        return () if column is None else (column,)
 
     def find_known_name(
         self, known: Sequence[Sequence[str]], taken: Sequence[str], of_labels: bool = False
@@ -368,10 +368,10 @@ class _ColumnChooser:
 
     def list_columns(self, names: Sequence[str]) -> str:
         """Names with three values each; columns with the same name are shown by number."""
-        places = {place: name for place, name in enumerate(self.names, start=1) if name in names}
+        places = {number: name for number, name in enumerate(self.names, start=1) if name in names}
         shown = [
-            _with_examples(name, self.profiles[name]) if self.names.count(name) == 1 else f"{place} called {name!r}"
-            for place, name in places.items()
+            _with_examples(name, self.profiles[name]) if self.names.count(name) == 1 else f"{number} called {name!r}"
+            for number, name in places.items()
         ]
         return join_names(shown, MOST_LISTED)
 
@@ -400,6 +400,6 @@ def _with_examples(name: str, profile: Profile) -> str:
 
 
 def join_names(names: Sequence[str], limit: int = 30) -> str:
-    """The names with commas, the last ones left out where there are very many."""
+    """The names with commas; if there are very many, the last ones are left out."""
     shown = ", ".join(names[:limit]) or "no columns"
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"

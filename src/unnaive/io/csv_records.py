@@ -103,14 +103,14 @@ class RecordReader:
         first, last = taken[0][0], taken[-1][0]
         width = self.width or _width_of_line(lines[0], self.delimiter)
         right = fields is not None and not over and len(fields) == width
-        place = find_stray_quote(lines, width, self.delimiter, right=right)
-        if place is not None and (self.width is not None or over or len(lines) > STRAY_LINES):
-            self._again.extendleft(reversed(taken[place + 1 :]))
+        stray = find_stray_quote(lines, width, self.delimiter, right=right)
+        if stray is not None and (self.width is not None or over or len(lines) > STRAY_LINES):
+            self._again.extendleft(reversed(taken[stray + 1 :]))
             self._restart()
-            opened = taken[place][0]
+            opened = taken[stray][0]
             where = "" if opened == first else f"on line {opened} "
             until = "nothing closes" if over else f"line {last} closes"
-            below = ", and the lines below are whole rows" if place + 1 < len(taken) else ""
+            below = ", and the lines below are whole rows" if stray + 1 < len(taken) else ""
             return CsvRecord([], first, opened, f"opens a quote {where}that {until}{below}")
         if over:
             self._restart()
@@ -141,15 +141,15 @@ def find_stray_quote(lines: Sequence[str], width: int, delimiter: str, *, right:
     text = "".join(lines)
     ends = list(accumulate(map(len, lines)))
     for opened, closed in quoted_fields(text, delimiter):
-        place = bisect_right(ends, opened)
+        first = bisect_right(ends, opened)
         until = len(lines) if closed is None else bisect_right(ends, closed)
-        if until == place or (right and (until - place <= STRAY_LINES or not _may_open(text, closed, delimiter))):
+        if until == first or (right and (until - first <= STRAY_LINES or not _may_open(text, closed, delimiter))):
             continue
-        start = text[:opened] + " " + text[opened + 1 : ends[place]]
+        start = text[:opened] + " " + text[opened + 1 : ends[first]]
         if is_row(list(io.StringIO(start, newline="")), width, delimiter) and all(
-            is_row([line], width, delimiter) for line in lines[place + 1 : until] if line.strip()
+            is_row([line], width, delimiter) for line in lines[first + 1 : until] if line.strip()
         ):
-            return place
+            return first
     return None
 
 

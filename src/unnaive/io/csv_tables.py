@@ -79,8 +79,8 @@ class CsvTable(Table):
             self._sampled, self.orange = self._sampled[2:], 2
             self.header = "Orange header of 3 rows"
         elif any(_ORANGE_PREFIX.match(name) for name in self.names):
-            found = [_ORANGE_PREFIX.match(name) for name in self.names]
-            flags = ["class" if match and "c" in match[1] else "" for match in found]
+            prefixes = [_ORANGE_PREFIX.match(name) for name in self.names]
+            flags = ["class" if match and "c" in match[1] else "" for match in prefixes]
             self.names = tuple(_ORANGE_PREFIX.sub("", name) for name in self.names)
             self.header, self.orange = "Orange header", 1
         else:
@@ -97,14 +97,14 @@ class CsvTable(Table):
 
     def sample(self) -> TableSample:
         """The first values of every column."""
-        return {name: [row[place] for row in self._sampled] for place, name in enumerate(self.names)}
+        return {name: [row[index] for row in self._sampled] for index, name in enumerate(self.names)}
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, in batches."""
         times = Counter(self.names)
         twice = next((name for name in wanted if times[name] > 1), None)
         if twice is not None:
-            alike = [str(place) for place, name in enumerate(self.names, start=1) if name == twice]
+            alike = [str(index) for index, name in enumerate(self.names, start=1) if name == twice]
             raise BadData(
                 f"{self.path} has {len(alike)} columns called {twice!r}; name the one that is meant by its number, "
                 f"{', '.join(alike[:-1])} or {alike[-1]}, as in --text {alike[0]} or --label {alike[0]}"
@@ -112,7 +112,7 @@ class CsvTable(Table):
         places = self.find_places(wanted)
         rows = chain(self._sampled, self._good_rows())
         for batch in split_into_batches(rows, self.options.rows, size=lambda row: sum(map(len, row))):
-            yield [[row[place] for row in batch] for place in places]
+            yield [[row[index] for row in batch] for index in places]
 
 
 def find_header(path: str, first: list[str], below: list[list[str]], options: ReadOptions) -> bool:
@@ -159,8 +159,8 @@ def find_separator_line(line: str) -> str:
     >>> find_separator_line("sep=;\\r\\n"), find_separator_line("text;label\\n")
     (';', '')
     """
-    found = _SEPARATOR_LINE.fullmatch(line)
-    return found[1] if found and found[1] not in "\r\n" else ""
+    match = _SEPARATOR_LINE.fullmatch(line)
+    return match[1] if match and match[1] not in "\r\n" else ""
 
 
 def find_delimiter(lines: Sequence[str], path: str = "") -> str:

@@ -74,7 +74,7 @@ def csv_lines(columns: Sequence[TextBuffer], delimiter: str) -> Bytes:
     """
     if native is None:
         return by_rows(columns, delimiter)
-    whole = [(np.ascontiguousarray(one.blob), np.ascontiguousarray(one.offsets, np.int64)) for one in columns]
+    whole = [(np.ascontiguousarray(column.blob), np.ascontiguousarray(column.offsets, np.int64)) for column in columns]
     lines: Bytes = native.csv_lines(whole, ord(delimiter))
     return lines
 
@@ -113,8 +113,8 @@ def cell_text(value: Any) -> str:
 
 def column_texts(column: Sequence[Any]) -> TextBuffer:
     """The cells of a column as texts, without a copy if possible."""
-    found = column.texts() if isinstance(column, KeptColumn) else None
-    return found if found is not None else join_cells(encode_cells(column))
+    texts = column.texts() if isinstance(column, KeptColumn) else None
+    return texts if texts is not None else join_cells(encode_cells(column))
 
 
 def encode_cells(values: Iterable[Any]) -> list[bytes]:

@@ -76,7 +76,7 @@ class DataFile(ColumnOptions):
     @property
     def fixed_fields(self) -> tuple[str, ...]:
         """The columns that options name as fields beside the texts, as "name:kind"."""
-        vectors = tuple(split_vector_file(one)[0] for one in self.vector)
+        vectors = tuple(split_vector_file(vector)[0] for vector in self.vector)
         kinds = {
             "category": self.category, "number": self.number, "date": self.date, "characters": self.characters,
             "vector": vectors,
@@ -88,7 +88,9 @@ class DataFile(ColumnOptions):
 
     def files(self) -> list[str]:
         """The paths, with patterns such as parts/*.parquet and folders of mbox files replaced by the files."""
-        return [path for given in self.paths for one in expand_pattern(given) for path in expand_mailboxes(one)]
+        return [
+            path for pattern in self.paths for source in expand_pattern(pattern) for path in expand_mailboxes(source)
+        ]
 
     def describe(self) -> str:
         """One line about what was read: columns, header, rows."""
@@ -125,8 +127,8 @@ class DataFile(ColumnOptions):
             return _drop_unlabelled(corpus) if self.ignore_label and not unlabelled else corpus
         parts = list(self._read_tables(labelled=True))
         texts = batches.concatenate([part.texts for part in parts])
-        labels = [one for part in parts for one in part.labels]
-        corpus = Corpus(texts, labels, ids=[one for part in parts for one in part.ids], name=self.name)
+        labels = [names for part in parts for names in part.labels]
+        corpus = Corpus(texts, labels, ids=[doc_id for part in parts for doc_id in part.ids], name=self.name)
         self._warn_about_rows(len(corpus), batches.count_empty(texts), batches.count_missing(texts))
         sizes = log.label_sizes()
         warn_about_odd_labels(self.name, sizes)
@@ -183,12 +185,12 @@ class DataFile(ColumnOptions):
     def is_mail(self, texts: Sequence[str]) -> bool:
         """Whether the documents, of which `texts` is a sample, are e-mail messages; then warn which parts are read."""
         step = max(1, len(texts) // SAMPLE_TEXTS)
-        found = are_messages([texts[row] for row in range(0, len(texts), step)])
-        if found:
+        are_mails = are_messages([texts[row] for row in range(0, len(texts), step)])
+        if are_mails:
             parts = (self.message or PARTS).replace("-", " and ")
             warnings.warn(f"{self.name}: these are e-mail messages, of which {parts} are read", UnnaiveWarning,
                           stacklevel=2)  # fmt: skip
-        return found
+        return are_mails
 
     def sample_texts(self) -> list[str]:
         """A sample of documents; empty for stdin, which cannot be read twice, and on an error."""
@@ -284,8 +286,8 @@ class DataFile(ColumnOptions):
         for n, what in ((empty, "empty"), (missing, "NaN, None or the like (unnaive audit lists, clean drops them)")):
             if n:
                 verb = "is" if n == 1 else "are"
-                found = f"{n:,} of {count_noun(seen, 'text')} {verb} {what}"
-                warnings.warn(f"{self.name}: {found}", UnnaiveWarning, stacklevel=2)
+                problem = f"{n:,} of {count_noun(seen, 'text')} {verb} {what}"
+                warnings.warn(f"{self.name}: {problem}", UnnaiveWarning, stacklevel=2)
 
 
 def _describe_skipped(skipped: Sequence[tuple[int, int]]) -> str:
@@ -318,5 +320,5 @@ def _warn_about_unlabelled(name: str, seen: int, unlabelled: int) -> None:
 
 def _warn_about_many_classes(name: str, classes: int, documents: int) -> None:
     if documents >= 20 and classes > documents / 2:
-        found = f"{classes:,} classes in {count_noun(documents, 'document')}"
-        warnings.warn(f"{name}: {found}; is that the column of labels?", UnnaiveWarning, stacklevel=3)
+        summary = f"{classes:,} classes in {count_noun(documents, 'document')}"
+        warnings.warn(f"{name}: {summary}; is that the column of labels?", UnnaiveWarning, stacklevel=3)

@@ -35,8 +35,8 @@ class Ending:
 
 
 ENDINGS = {
-    one.suffix: one
-    for one in (
+    ending.suffix: ending
+    for ending in (
         Ending(".csv", "csv", written=True, packed=True, spark=True),
         Ending(".tsv", "tsv", written=True, packed=True, spark=True),
         Ending(".tab", "tsv", written=True, packed=True, spark=True),
@@ -59,10 +59,11 @@ ENDINGS = {
         Ending(".md", "files", packed=True),
     )
 }
-READ = tuple(one.suffix for one in ENDINGS.values() if one.read)
-TABLES = tuple(one.suffix for one in ENDINGS.values() if one.written)
-SPARK = tuple(one.suffix for one in ENDINGS.values() if one.spark)
-RECORDS = tuple(one.suffix for one in ENDINGS.values() if one.written and one.format == "jsonl")  # of experiments
+READ = tuple(ending.suffix for ending in ENDINGS.values() if ending.read)
+TABLES = tuple(ending.suffix for ending in ENDINGS.values() if ending.written)
+SPARK = tuple(ending.suffix for ending in ENDINGS.values() if ending.spark)
+# for records of experiments
+RECORDS = tuple(ending.suffix for ending in ENDINGS.values() if ending.written and ending.format == "jsonl")
 FIGURES = (".png", ".svg", ".pdf")
 REPORTS = (".html", ".md", ".json", ".txt")
 NETWORKS = (".bif", ".uai")
@@ -122,14 +123,14 @@ def written_format(path: Path | None, *, as_json: bool = False) -> str:
     ending, packing = ("", "") if path is None else split_ending(path)
     if path is None or not ending:
         return "jsonl" if as_json else "csv"
-    found = ENDINGS[_check_ending(path, ending, TABLES, "a table")]
+    kind = ENDINGS[_check_ending(path, ending, TABLES, "a table")]
     if packing:
         check_packing(str(path))
-    if as_json and found.format != "jsonl":
+    if as_json and kind.format != "jsonl":
         raise UnnaiveError(
-            f"--json asks for JSON lines and {path} for {found.format}; leave one out, or name a .jsonl file"
+            f"--json asks for JSON lines and {path} for {kind.format}; leave one out, or name a .jsonl file"
         )
-    return found.format
+    return kind.format
 
 
 def read_format(path: str) -> str | None:
@@ -139,21 +140,21 @@ def read_format(path: str) -> str | None:
     ('csv', None)
     """
     ending, packing = split_ending(path)
-    found = ENDINGS.get(ending)
-    if found is None:
+    kind = ENDINGS.get(ending)
+    if kind is None:
         return None
-    if not found.read:
+    if not kind.read:
         raise BadData(f"{path}: {ending} is read with --engine spark alone; else give a name in {list_endings(READ)}")
     if packing:
         check_packing(path)
-    return found.format
+    return kind.format
 
 
 def check_packing(path: str) -> None:
     """Raise an error if a file is compressed whose format does not allow it."""
     ending, packing = split_ending(path)
     if ending in ENDINGS and not ENDINGS[ending].packed:
-        kinds = list_endings(one.suffix for one in ENDINGS.values() if one.packed)
+        kinds = list_endings(kind.suffix for kind in ENDINGS.values() if kind.packed)
         raise BadData(f"{path} is {ending} packed as {packing}, and only {kinds} may be; leave out {packing}")
 
 
@@ -163,5 +164,5 @@ def spark_format(path: str | Path) -> str | None:
     >>> spark_format("s3a://bucket/tickets.parquet"), spark_format("tickets.db")
     ('parquet', None)
     """
-    found = ENDINGS.get(split_ending(str(path).rstrip("/").removesuffix(".bz2"))[0])
-    return found.format if found is not None and found.spark else None
+    kind = ENDINGS.get(split_ending(str(path).rstrip("/").removesuffix(".bz2"))[0])
+    return kind.format if kind is not None and kind.spark else None

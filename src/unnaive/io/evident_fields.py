@@ -1,4 +1,4 @@
-"""A table's columns with the fields that are evident among them: --fields auto, for files and for Spark."""
+"""The columns of a table with the fields that --fields auto chooses, for files and for Spark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unnaive.text.sections import TEXT, TEXT_KINDS, base_kind, field_kinds
 
 
 def look_for_fields(source: DataFile, *, labelled: bool = True) -> tuple[Columns, str | None]:
-    """The columns of a source's first file; with --fields auto those that are evident too, and a line that says so."""
+    """(columns of the first file, a line that describes the chosen fields); the line is None without --fields auto."""
     how = replace(source.options, log=ReadLog(), on_read=None)
     table, columns = next(replace(source, options=how).tables(labelled=labelled))
     if source.fields != "auto":
@@ -27,16 +27,16 @@ def look_for_fields(source: DataFile, *, labelled: bool = True) -> tuple[Columns
 
 
 def add_evident_fields(columns: Columns, values: Mapping[str, Sequence[Any]]) -> tuple[Columns, str]:
-    """The columns with the fields that are evident by the `values` of the first rows, and the line that says so."""
-    given = dict.fromkeys(columns.texts, TEXT) | field_kinds(columns.fields)
+    """(columns with the fields chosen by the `values` of the first rows, a line that describes the choice)."""
+    named = dict.fromkeys(columns.texts, TEXT) | field_kinds(columns.fields)
     told = columns.label_columns if columns.label is None else (columns.label,)
     free = {name: column for name, column in values.items() if name not in (*told, columns.id)}
     labels = (
         list(zip(*(values[name] for name in told), strict=True)) if len(told) > 1 else values[told[0]] if told else ()
     )
-    choice = choose_fields(free, labels, given)
+    choice = choose_fields(free, labels, named)
     kinds = with_lengths(choice.kinds, values) if choice.kinds else {}
-    line = choice._replace(kinds=kinds).describe(given)
+    line = choice._replace(kinds=kinds).describe(named)
     fixed = any(base_kind(kind) in FIXED_KINDS for kind in kinds.values())
     fields = arrange_fields(columns.texts, kinds) if fixed or len(kinds) > 1 else ()
     texts = tuple(name for name, kind in field_kinds(fields).items() if kind in TEXT_KINDS)

@@ -1,7 +1,7 @@
-"""Which columns of a table are evidently fields: ids and leaks are left out, with the reason, unless they are named.
+"""Choose the columns of a table to learn from: ids and leaks are left out, with the reason, unless the user names them.
 
-An id names the row: nearly all of its values differ. A leak tells the label by itself: by the values of one half of the
-rows, 99 % of the labels of the other half. One rule for files, Spark and the records of TextClassifier.
+An id identifies the row: nearly all of its values differ. A leak reveals the label: a lookup of its values in one half
+of the rows predicts 99 % of the labels of the other half. Files, Spark and TextClassifier use the same rule.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from unnaive.io.fields import SAMPLE, finest_unit, guess_kind, is_missing, recor
 from unnaive.io.profiles import ENOUGH, profile_column
 from unnaive.text.sections import TEXT, TEXT_KINDS, VECTOR
 
-LOOKED_AT = 4000  # rows in which ids and leaks are looked for
-MOSTLY_DIFFERENT = 0.9  # of the values of a category: it names the row
-LEAK = 0.99  # of the held-out labels that one column tells
-USUAL = 0.94  # of the labels: a class this frequent is told by anything
-NO_FIELDS = ("nothing", "lists")  # kinds of columns that are left out without a word
+LOOKED_AT = 4000  # rows in which ids and leaks are searched
+MOSTLY_DIFFERENT = 0.9  # share of distinct values from which a category is an id
+LEAK = 0.99  # share of the held-out labels that a leak predicts
+USUAL = 0.94  # with a class of this share, any column predicts most labels and none is a leak
+NO_FIELDS = ("nothing", "lists")  # kinds of columns that are left out without a warning
 IDS = "nearly all values differ"
 LEAKS = "tells the label by itself"
 
 
 def guess_fields(names: Any, records: Any, labels: Any = ()) -> dict[str, str]:
-    """The kinds of the named fields, or with "auto" of all that are evident, by the first records' values.
+    """Guess the kinds of the named fields from the first records; "auto" chooses the fields as well.
 
-    A warning says which columns "auto" leaves out, and why.
+    A warning names the columns that "auto" leaves out, with the reasons.
 
     >>> guess_fields(["age", "queue"], {"age": [1.5, 2.5, None], "queue": ["a", "b", "a"]})
     {'age': 'number', 'queue': 'category'}
@@ -55,13 +55,13 @@ def guess_fields(names: Any, records: Any, labels: Any = ()) -> dict[str, str]:
 
 
 class FieldChoice(NamedTuple):
-    """The kinds of fields by name, and the columns that were left out with the reasons."""
+    """The chosen fields with their kinds, and the columns that were left out with the reasons."""
 
     kinds: dict[str, str]
     left_out: dict[str, str]
 
     def describe(self, named: Collection[str] = ()) -> str:
-        """One line that says which columns were guessed to be fields, beside the `named` ones, and which not.
+        """One line with the chosen fields, except the `named` ones, and the columns that were left out.
 
         >>> FieldChoice({"age": "number"}, {"code": LEAKS}).describe()
         'read as fields: age (number); left out: code (tells the label by itself)'
@@ -75,20 +75,20 @@ class FieldChoice(NamedTuple):
 def choose_fields(
     columns: Mapping[str, Sequence[Any]], labels: Sequence[Any], kinds: Mapping[str, str] | None = None
 ) -> FieldChoice:
-    """The fields among the columns: those with `kinds`, and all others that are evident, neither ids nor leaks.
+    """Choose the fields: the columns in `kinds`, and all others that are neither ids nor leaks.
 
-    columns  the values of each column in the rows that are looked at
-    labels   those of the same rows, in any form; none where there are none
+    columns  the values of each column in the first rows
+    labels   the labels of the same rows, in any form; empty if there are none
 
     >>> tickets = {"id": [f"T{n}" for n in range(40)], "code": ["B", "S"] * 20, "vip": ["no", "yes", "no", "no"] * 10}
     >>> choose_fields(tickets, ["bug", "sales"] * 20).describe()
     'read as fields: vip (category); left out: id (nearly all values differ), code (tells the label by itself)'
     """
-    given, left_out = dict(kinds or {}), {}
+    named, left_out = dict(kinds or {}), {}
     chosen: dict[str, str] = {}
     for name, values in columns.items():
-        if name in given:
-            chosen[name] = given[name]
+        if name in named:
+            chosen[name] = named[name]
             continue
         sample = values[:SAMPLE]
         profile = profile_column(name, [value for value in sample if not is_missing(value)]).kind
@@ -104,7 +104,7 @@ def choose_fields(
 
 
 def arrange_fields(texts: Sequence[str], kinds: Mapping[str, str]) -> tuple[str, ...]:
-    """Fields as "name:kind": other texts stand before the main `texts`, of which the last is read shared.
+    """Fields as "name:kind": other text fields come before the main `texts`; the last text is the main one.
 
     >>> arrange_fields(["body"], {"age": "number", "subject": "text"})
     ('subject:text', 'body:text', 'age:number')
@@ -115,7 +115,7 @@ def arrange_fields(texts: Sequence[str], kinds: Mapping[str, str]) -> tuple[str,
 
 
 def find_reason(kind: str, values: Sequence[Any], labels: Sequence[Any]) -> str | None:
-    """Why a column is no field: it is an id or a leak; None if it may be one.
+    """Why a column is left out, as an id or a leak; None if it can be a field.
 
     >>> find_reason("category", ["a", "b"] * 20, ["yes", "no"] * 20), find_reason("category", ["a"] * 40, ["b"] * 40)
     ('tells the label by itself', None)
@@ -135,12 +135,15 @@ def find_reason(kind: str, values: Sequence[Any], labels: Sequence[Any]) -> str 
 
 
 def share_told(values: Sequence[str], labels: Sequence[str]) -> tuple[float, float]:
-    """The share of held-out labels, about every second one, that the column and that the most frequent label tell.
+    """The shares of held-out labels that the column and that the most frequent label predict correctly.
 
-    The label of a value is its most frequent one among the others; a value that none of these has tells nothing.
+    Half of the rows are held out. The column predicts the most frequent label of its value in the other half; it
+    predicts nothing for a value that is not there.
     """
     pairs = list(zip(values, labels, strict=True))
-    pairs = [pairs[row] for row in sorted(range(len(pairs)), key=lambda row: crc32(row.to_bytes(4)))]  # in some order
+    pairs = [
+        pairs[row] for row in sorted(range(len(pairs)), key=lambda row: crc32(row.to_bytes(4)))
+    ]  # in a fixed random order
     half = len(pairs) // 2
     seen: dict[str, Counter[str]] = defaultdict(Counter)
     for value, label in pairs[half:]:

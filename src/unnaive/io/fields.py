@@ -1,12 +1,16 @@
-"""Records with fields → texts with sections, which token rules read: the terms that stand for each kind of value.
+"""Records with fields → texts with a section for each field, which token rules read as terms.
 
-A pure function of a record and its fields' kinds: nothing depends on other records, so that counts of the terms add and
-subtract exactly. A category is one term, its value. A number is a term for the interval it lies in, at three
-resolutions: 1, 2 and 4 intervals to the octave, whose borders depend on no data; zero is a term of its own, and signs
-are kept apart. A date is a term each for its year, month, weekday and, where it has a time, hour. A text read as
-characters is a term for each of its character n-grams, whatever the token rule of the other texts. A vector is a term
-for each of the signed powers of two that its numbers are sums of (text/vector_units.py). An empty cell is the term
-"(missing)" of its field. A value that training never saw is a term that no weight speaks of: no evidence.
+The terms of a record depend only on the record and the kinds of its fields, so counts add and subtract exactly.
+
+category    one term: the value
+number      a term for the interval that contains it, at three resolutions: 1, 2 and 4 intervals between two powers of
+            2, so that the borders do not depend on data; zero has its own term, and signs are separate
+date        one term each for year, month, weekday and, if it has a time, hour
+characters  one term for each character n-gram, independent of the token rule of the other texts
+vector      one term for each signed power of two in the sum that makes up a number (text/vector_units.py)
+
+An empty cell is the term "(missing)" of its field. A value that was not in the training data is an unknown term, which
+has no weight.
 """
 
 from __future__ import annotations
@@ -35,10 +39,10 @@ from unnaive.text.sections import (
     vector_lengths,
 )
 
-RESOLUTIONS = (1, 2, 4)  # intervals to the octave
-MOST_KNOWN = 1 << 16  # distinct values of a column whose encoding is kept
-SAMPLE = 1000  # values by which the kind of a field is guessed
-FEW_NUMBERS = 10  # distinct whole numbers that are rather names than amounts
+RESOLUTIONS = (1, 2, 4)  # intervals between two powers of 2
+MOST_KNOWN = 1 << 16  # maximum number of distinct values of a column whose encoding is cached
+SAMPLE = 1000  # values from which the kind of a field is guessed
+FEW_NUMBERS = 10  # a column with at most this many distinct whole numbers is a category
 MISSING_UNIT = "(missing)"
 NO_BREAK = "\N{NO-BREAK SPACE}"  # between the words of a category, which is one term
 _CONTROLS = str.maketrans({SECTION: " ", UNIT: " "})
@@ -63,7 +67,7 @@ _DATES = tuple(
 def encode_records(
     columns: Mapping[str, Sequence[Any]], fields: Sequence[str], source: str = "the records"
 ) -> list[str]:
-    """The records of a table as texts, given its columns by name; an error names a column that is not there.
+    """The records of a table, given as columns by name, as texts; an error names a missing column.
 
     >>> encode_records({"subject": ["hi"], "age": ["3.5"]}, ("subject:text", "age:number"))
     ['\\x1esubject\\x1fhi\\x1eage\\x1f3.5\\x1f[2,4)\\x1f[3,4)\\x1f[3.5,4)']
@@ -78,24 +82,26 @@ def encode_records(
 
 
 def _encode_column(name: str, kind: str, values: Iterable[Any]) -> list[str]:
-    """The section of each value of a column; a value that comes back is encoded once."""
+    """The section of each value of a column; repeated values are encoded once."""
     start = f"{SECTION}{field_key(name)}{UNIT}"
     if kind in TEXT_KINDS:
         return [start + _encode_text(value, name) for value in values]
     if base_kind(kind) == VECTOR:
         length = vector_lengths([f"{name}:{kind}"])[name]
         units = vector_units(list(values), name, length, is_missing)
-        return [start + (UNIT + MISSING_UNIT if one is None else f"{one[0]} numbers{UNIT}{one[1]}") for one in units]
+        return [
+            start + (UNIT + MISSING_UNIT if unit is None else f"{unit[0]} numbers{UNIT}{unit[1]}") for unit in units
+        ]
     known: dict[Any, str] = {}
     sections = []
     for value in values:
-        same = (type(value), value) if value.__hash__ else None  # 1, 1.0 and True are equal
-        found = known.get(same)
-        if found is None:
-            found = start + _encode_value(value, name, kind)
+        same = (type(value), value) if value.__hash__ else None  # the type too, since 1, 1.0 and True are equal
+        section = known.get(same)
+        if section is None:
+            section = start + _encode_value(value, name, kind)
             if same is not None and len(known) < MOST_KNOWN:
-                known[same] = found
-        sections.append(found)
+                known[same] = section
+        sections.append(section)
     return sections
 
 
@@ -110,7 +116,7 @@ def _encode_text(value: Any, name: str) -> str:
 
 
 def _encode_value(value: Any, name: str, kind: str) -> str:
-    """The value for people, and the terms that stand for it."""
+    """The value as people see it, then its terms."""
     if is_missing(value) and not (kind == "category" and isinstance(value, str) and value.strip()):
         return UNIT + MISSING_UNIT
     shown = _BAD.sub(" ", str(value)).strip()
@@ -118,7 +124,7 @@ def _encode_value(value: Any, name: str, kind: str) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a cell is empty: None, NaN, NaT, an empty string, or what programs write for one.
+    """Whether a cell is empty: None, NaN, NaT, an empty string, or a marker such as N/A.
 
     >>> [is_missing(value) for value in (None, float("nan"), " ", "N/A", 0, "0")]
     [True, True, True, True, False, False]
@@ -135,7 +141,7 @@ def _differs_from_itself(value: Any) -> bool:
 
 
 def finest_unit(value: Any, kind: str) -> str:
-    """What stands for a value by itself: of a number the narrowest interval, else all that it is.
+    """The most specific term of a value: the narrowest interval of a number, otherwise the value itself.
 
     >>> finest_unit(3.6, "number"), finest_unit("2024-03-05", "date"), finest_unit("old", "number")
     ('[3.5,4)', '2024-03-05', 'old')
@@ -145,9 +151,9 @@ def finest_unit(value: Any, kind: str) -> str:
 
 
 def _category_units(value: Any, name: str) -> list[str]:
-    """The value itself, or each of several; 3.0, as pandas has whole numbers beside empty cells, is 3."""
+    """The value, or each value of a list; 3.0 becomes 3, because pandas stores integers with empty cells as floats."""
     if isinstance(value, (list, tuple)):
-        return [unit for one in value for unit in _category_units(one, name)]
+        return [unit for item in value for unit in _category_units(item, name)]
     text = str(value).strip()
     if _WHOLE.fullmatch(text):
         text = text.partition(".")[0]
@@ -155,7 +161,7 @@ def _category_units(value: Any, name: str) -> list[str]:
 
 
 def _number_units(value: Any, name: str) -> list[str]:
-    """The intervals that a number lies in, wide ones first.
+    """The intervals that contain a number, the widest first.
 
     >>> _number_units(3.5, "age"), _number_units("-1,000", "x")[0], _number_units(-0.0, "x")
     (['[2,4)', '[3,4)', '[3.5,4)'], '(-1024,-512]', ['0'])
@@ -171,16 +177,16 @@ def _number_units(value: Any, name: str) -> list[str]:
 
 
 def _interval(number: float, parts: int) -> str:
-    """The interval of a number, of `parts` equal ones between two powers of 2; exact, as borders are binary."""
+    """The interval of a number if each octave (from 2^k to 2^(k+1)) has `parts` equal ones; borders are exact."""
     fraction, exponent = math.frexp(abs(number))  # from ½ to 1, and the power of 2
-    place = int((fraction * 2 - 1) * parts)
+    step = int((fraction * 2 - 1) * parts)
     low, high = (math.ldexp(1 + at / parts, exponent - 1) if exponent < 1024 or at < parts else math.inf
-                 for at in (place, place + 1))  # fmt: skip
+                 for at in (step, step + 1))  # fmt: skip
     return f"[{low:.9g},{high:.9g})" if number > 0 else f"(-{high:.9g},-{low:.9g}]"
 
 
 def read_number(value: Any) -> float | None:
-    """The number that a cell holds; None if it holds none.
+    """The number in a cell; None if there is none.
 
     >>> [read_number(value) for value in (True, "1,234.5", "3,5", "12 %", "$5", "many")]
     [1.0, 1234.5, 3.5, 12.0, 5.0, None]
@@ -200,23 +206,23 @@ def read_number(value: Any) -> float | None:
 
 
 def _date_units(value: Any, name: str) -> list[str]:
-    """The year, month, weekday and, where there is a time, hour of a date.
+    """The year, month, weekday and, if there is a time, hour of a date.
 
     >>> _date_units("2024-03-05 14:30", "opened")
     ['2024', 'Mar', 'Tue', '14h']
     """
-    found = parse_date(value)
-    if found is None:
+    parsed = parse_date(value)
+    if parsed is None:
         raise BadData(
             f"field {name!r} is a date, and a value of it is {str(value)[:40]!r}; write it as 2024-03-05 14:30"
         )
-    moment, timed = found
+    moment, timed = parsed
     units = [str(moment.year), _MONTHS[moment.month - 1], _DAYS[moment.weekday()]]
     return [*units, f"{moment.hour}h"] if timed else units
 
 
 def parse_date(value: Any) -> tuple[datetime, bool] | None:
-    """(the date that a cell holds, whether it has a time); None if it holds none. In 3/5/2024 the month comes first.
+    """(the date in a cell, whether it has a time); None if there is no date. In 3/5/2024 the month comes first.
 
     >>> parse_date("5 March 2024"), parse_date("26-FEB-1987 15:01:01.79")[0].hour, parse_date("soon")
     ((datetime.datetime(2024, 3, 5, 0, 0), False), 15, None)
@@ -231,11 +237,11 @@ def parse_date(value: Any) -> tuple[datetime, bool] | None:
         return None
     text = " ".join(value.split())
     matches = (pattern.fullmatch(text) for pattern in _DATES)
-    return next((found for match in matches if match and (found := _moment(match.groupdict()))), None)
+    return next((moment for match in matches if match and (moment := _moment(match.groupdict()))), None)
 
 
 def _moment(parts: dict[str, str | None]) -> tuple[datetime, bool] | None:
-    """The date of the matched parts; None for one that no calendar has."""
+    """The date of the matched parts; None if there is no such day."""
     year, day = int(parts["year"] or 0), int(parts["day"] or 0)
     if year < 100:
         year += 1900 if year > 68 else 2000  # as strptime does
@@ -245,21 +251,21 @@ def _moment(parts: dict[str, str | None]) -> tuple[datetime, bool] | None:
         month, day = day, month
     hour, minute = int(parts["hour"] or 0), int(parts["minute"] or 0)
     try:
-        return datetime(year, month, day, hour, minute), bool(hour or minute)  # midnight is how dates are written
+        return datetime(year, month, day, hour, minute), bool(hour or minute)  # midnight means a date without a time
     except ValueError:
         return None
 
 
 def _character_units(value: Any, name: str) -> list[str]:
-    """The character n-grams of a text, as a token rule with analyzer "char" cuts them; "_" is a border.
+    """The character n-grams of a text, as from a token rule with analyzer "char"; "_" marks a border.
 
     >>> _character_units("A-1", "code")
     ['_a', 'a-', '-1', '1_', '_a-', 'a-1', '-1_', '_a-1', 'a-1_', '_a-1_']
     """
     from unnaive.text.tokens import TokenRule, spans
 
-    found = spans(_encode_text(value, name), TokenRule(analyzer="char"))
-    return [term[1:].replace(" ", "_") for _, _, term in found]
+    grams = spans(_encode_text(value, name), TokenRule(analyzer="char"))
+    return [term[1:].replace(" ", "_") for _, _, term in grams]
 
 
 FIXED_KINDS: dict[str, Callable[[Any, str], list[str]]] = {
@@ -268,7 +274,7 @@ FIXED_KINDS: dict[str, Callable[[Any, str], list[str]]] = {
 
 
 def as_documents(values: Any, fields: Sequence[str] | None) -> list[str] | tuple[str, ...] | TextBuffer:
-    """What a token rule with these fields reads: records encoded, texts as they are; without fields `as_texts`.
+    """Documents for a token rule with these fields: records are encoded, texts stay; without fields `as_texts`.
 
     Records come as a DataFrame (pandas, polars), an Arrow table, a list of dicts, or a dict of columns.
 
@@ -282,7 +288,7 @@ def as_documents(values: Any, fields: Sequence[str] | None) -> list[str] | tuple
 
 
 def record_columns(values: Any) -> dict[str, Any] | None:
-    """The columns of a table or of a list of dicts by name; None where they are no records."""
+    """The columns of a table or of a list of dicts by name; None if `values` are not records."""
     if type(values).__name__ == "LazyFrame":
         raise BadData("records came as a LazyFrame; collect() it first")
     if type(values).__name__ in TABLES:
@@ -304,7 +310,7 @@ def _length(name: str, column: Any) -> int:
 
 
 def _column_values(column: Any) -> list[Any]:
-    """The values of a column; of an array of several dimensions, its rows."""
+    """The values of a column; the rows of an array with several dimensions."""
     return column.tolist() if getattr(column, "ndim", 2) == 1 and hasattr(column, "tolist") else list(column)
 
 
@@ -319,7 +325,7 @@ def _table_columns(table: Any) -> dict[str, Any]:
 
 
 def _dict_columns(records: Sequence[Any]) -> dict[str, Any]:
-    """Dicts as columns; a field that a record lacks is an empty cell, one that all lack is no column."""
+    """Dicts as columns; if a record lacks a field, its cell is empty."""
     for row, record in enumerate(records):
         if not isinstance(record, Mapping):
             raise BadData(f"record {row} is {type(record).__name__}, and others are dicts; give a dict for each")
@@ -328,7 +334,7 @@ def _dict_columns(records: Sequence[Any]) -> dict[str, Any]:
 
 
 def with_lengths(fields: Any, records: Any) -> dict[str, str]:
-    """Fields, whose kinds are given, with the number of dimensions that the vectors of some records have.
+    """The fields with their kinds; the kind of a vector gets the number of dimensions in the records.
 
     >>> with_lengths({"body": "text", "topic": "vector"}, [{"body": "a", "topic": [0.5, 1]}])
     {'body': 'text', 'topic': 'vector(2)'}
@@ -345,18 +351,20 @@ def with_lengths(fields: Any, records: Any) -> dict[str, str]:
 
 
 def has_kinds(fields: Any) -> bool:
-    """Whether fields came with their kinds, as a dict or as "name:kind"; else they are to be guessed.
+    """Whether the kinds of fields are given, as a dict or as "name:kind"; otherwise they must be guessed.
 
     >>> has_kinds({"age": "number"}), has_kinds(["age:number"]), has_kinds(["age"]), has_kinds("auto")
     (True, True, False, False)
     """
     if isinstance(fields, str) or not isinstance(fields, Sequence):
         return not isinstance(fields, str)
-    return all(isinstance(one, str) and base_kind(one.rpartition(":")[2]) in KINDS and ":" in one for one in fields)
+    return all(
+        isinstance(field, str) and base_kind(field.rpartition(":")[2]) in KINDS and ":" in field for field in fields
+    )
 
 
 def guess_kind(name: str, values: Sequence[Any]) -> str:
-    """The kind of a field by some of its values: text, category, number, date or vector.
+    """Guess the kind of a field from some of its values: text, category, number, date or vector.
 
     >>> guess_kind("opened", ["2024-01-03", None]), guess_kind("vip", ["0", "1"])
     ('date', 'category')
@@ -380,7 +388,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def one_document(document: Any, fields: Sequence[str] | None) -> Any:
-    """One record, as a dict, encoded; anything else as it is."""
+    """Encode one record (a dict); return anything else unchanged."""
     if fields is None or not isinstance(document, Mapping):
         return document
     return encode_records(record_columns([document]) or {}, fields, "the record")[0]

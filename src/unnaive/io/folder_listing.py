@@ -32,9 +32,9 @@ def list_class_files(folder: str | Path, *, follow_links: bool = False) -> tuple
     outside = 0
     for entry in _scan(folder):
         if _is_folder(entry, folder, follow_links):
-            found = list(list_files(entry.path, follow_links=follow_links, root=folder))
-            paths += found
-            labels += [entry.name] * len(found)
+            inside = list(list_files(entry.path, follow_links=follow_links, root=folder))
+            paths += inside
+            labels += [entry.name] * len(inside)
         else:
             outside += 1
     if not paths:

@@ -104,7 +104,7 @@ class JsonTable(Table):
             row = [get_key(record, name) for name in wanted]
             row += [record.get(name) for name in optional]
             if any(value is ABSENT_KEY for value in row):
-                missing = wanted[next(place for place, value in enumerate(row) if value is ABSENT_KEY)]
+                missing = wanted[next(index for index, value in enumerate(row) if value is ABSENT_KEY)]
                 self.options.reject_row(self.path, number, f"has no {missing!r}; it has {join_names(list(record))}")
             else:
                 yield row
@@ -132,7 +132,7 @@ def list_keys(record: RowValues, prefix: str = "", depth: int = 0) -> Iterator[s
     ['id', 'data.text', 'cats']
     """
     for key, value in record.items():
-        scores = isinstance(value, dict) and all(isinstance(one, (int, float)) for one in value.values())
+        scores = isinstance(value, dict) and all(isinstance(score, (int, float)) for score in value.values())
         if isinstance(value, dict) and not scores and depth < DEEPEST_KEY:
             yield from list_keys(value, f"{prefix}{key}.", depth + 1)
         else:
@@ -150,7 +150,7 @@ def get_key(record: Any, name: str) -> Any:
 
 
 def encode_json_record(record: Any, fields: Sequence[str]) -> str:
-    """A record of some fields as a text; one that it lacks is an empty cell, and it must have one of them.
+    """Encode a record as a text; missing fields are empty cells, but at least one field must be present.
 
     >>> encode_json_record({"mail": {"subject": "hi"}}, ("mail.subject:text", "vip:category"))
     '\\x1email.subject\\x1fhi\\x1evip\\x1f\\x1f(missing)'
@@ -158,7 +158,7 @@ def encode_json_record(record: Any, fields: Sequence[str]) -> str:
     values = {name: get_key(record, name) for name in field_kinds(fields)}
     if all(value is ABSENT_KEY for value in values.values()):
         raise BadData(f"it has none of the fields {', '.join(values)}")
-    return encode_records({name: [None if one is ABSENT_KEY else one] for name, one in values.items()}, fields)[0]
+    return encode_records({name: [None if value is ABSENT_KEY else value] for name, value in values.items()}, fields)[0]
 
 
 def describe_json_error(problem: Exception) -> str:
@@ -197,8 +197,8 @@ def _with_labels(record: RowValues, labels: list[Any]) -> RowValues:
 def _choices(annotations: Any) -> list[Any]:
     for annotation in annotations:
         if isinstance(annotation, dict) and not annotation.get("was_cancelled") and not annotation.get("skipped"):
-            results = [one for one in annotation.get("result") or () if isinstance(one, dict)]
-            values = [one["value"] for one in results if isinstance(one.get("value"), dict)]
+            results = [result for result in annotation.get("result") or () if isinstance(result, dict)]
+            values = [result["value"] for result in results if isinstance(result.get("value"), dict)]
             return [choice for value in values for choice in value.get("choices", ())]
     return []
 

@@ -18,17 +18,17 @@ class KeptColumn(Sequence[Any]):
 
     @lazy_property
     def values(self) -> list[Any]:
-        """The values as Python has them; None for one that is missing."""
-        found: list[Any] = self._cells.values()
-        return found
+        """The values as Python objects; None for a missing one."""
+        values: list[Any] = self._cells.values()
+        return values
 
     def texts(self) -> TextBuffer | None:
         """The cells as texts, missing ones empty; None if one is neither a string nor missing."""
         try:
-            found: TextBuffer = self._cells.texts(missing=True)
+            texts: TextBuffer = self._cells.texts(missing=True)
         except NotPlain:
             return None
-        return found
+        return texts
 
     def __len__(self) -> int:
         return len(self._cells)

@@ -46,8 +46,8 @@ class LabelSpelling:
         >>> LabelSpelling(("N/A",), "__label__", lower=True).apply(("N/A", "__label__Sport", "sport"))
         ('sport',)
         """
-        found = (self._spell(label) for label in labels if label not in self.ignored)
-        return tuple(dict.fromkeys(label for label in found if label))
+        spelled = (self._spell(label) for label in labels if label not in self.ignored)
+        return tuple(dict.fromkeys(label for label in spelled if label))
 
     def _spell(self, label: str) -> str:
         if self.prefix:
@@ -123,37 +123,39 @@ def label_sentences(sizes: Mapping[str, int]) -> list[str]:
     the labels sport (12) and Sport (2) differ in case or spaces alone; to make them one class say --lower-labels
     the class cricket has a single document, too few to learn and measure; to leave it out say --ignore-label cricket
     """
-    found = []
+    sentences = []
     missing, prefixed, alike = missing_labels(sizes), prefixed_labels(sizes), alike_labels(sizes)
     respelt = {label for group in alike for label in group}
     single = [label for label in labels_of_one_document(sizes) if label not in respelt]
     if missing:
-        one = len(missing) == 1
+        alone = len(missing) == 1
         what = f"label {missing[0]} ({count_noun(sizes[missing[0]], 'document')}) looks like a missing value"
         several = f"labels {_join(missing, sizes)} look like missing values"
-        them = "it" if one else "them"
-        found.append(f"the {what if one else several}; to leave {them} out say {_ignore(missing)}")
+        them = "it" if alone else "them"
+        sentences.append(f"the {what if alone else several}; to leave {them} out say {_ignore(missing)}")
     if len(alike) == 1:
         names = _join(alike[0], sizes)
-        found.append(f"the labels {names} differ in case or spaces alone; to make them one class say --lower-labels")
+        sentences.append(
+            f"the labels {names} differ in case or spaces alone; to make them one class say --lower-labels"
+        )
     elif alike:
         names = "; ".join(" = ".join(group[:SHOWN]) for group in alike[:SHOWN]) + ("; …" if len(alike) > SHOWN else "")
-        found.append(
+        sentences.append(
             f"{len(respelt):,} labels are {len(alike):,} classes but for case or spaces ({names}); to make them so say "
             "--lower-labels"
         )
     if prefixed:
         begin = "label begins" if len(prefixed) == 1 else "labels begin"
-        found.append(f"{len(prefixed):,} {begin} with {PREFIX}; to take it off say --label-prefix {PREFIX}")
+        sentences.append(f"{len(prefixed):,} {begin} with {PREFIX}; to take it off say --label-prefix {PREFIX}")
     if single:
-        one = len(single) == 1
-        who = f"the class {single[0]} has" if one else f"{len(single):,} classes ({_names(single)}) have"
-        them = "it" if one else "them"
-        found.append(
-            f"{who} a single document{'' if one else ' each'}, too few to learn and measure; to leave {them} out say "
+        alone = len(single) == 1
+        who = f"the class {single[0]} has" if alone else f"{len(single):,} classes ({_names(single)}) have"
+        them = "it" if alone else "them"
+        sentences.append(
+            f"{who} a single document{'' if alone else ' each'}, too few to learn and measure; to leave {them} out say "
             f"{_ignore(single)}"
         )
-    return found
+    return sentences
 
 
 def warn_about_odd_labels(name: str, sizes: Mapping[str, int]) -> None:

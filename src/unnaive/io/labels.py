@@ -50,9 +50,9 @@ def parse_list(text: str) -> list[str]:
     (['a', 'b'], ['a', 'b'], ['a', 'b'], [])
     """
     inside = text.strip()[1:-1]
-    found = [one or other for one, other in _QUOTED.findall(inside)]
-    if found:
-        return [re.sub(r"\\(.)", r"\1", item) for item in found]
+    quoted = [single or double for single, double in _QUOTED.findall(inside)]
+    if quoted:
+        return [re.sub(r"\\(.)", r"\1", item) for item in quoted]
     return [item.strip() for item in inside.split(",") if item.strip()]
 
 
@@ -80,12 +80,12 @@ def describe_kind(value: Any) -> str:
 
 
 def name_flags(columns: Sequence[str], patterns: Sequence[str] = ()) -> list[str]:
-    """The label of each column of zeros and ones: what the star of the pattern matches, else its name.
+    """The label of each column of zeros and ones: the part that matches the star of the pattern, else its name.
 
     >>> name_flags(["tag_bug", "tag_login", "urgent"], ["tag_*", "urgent"])
     ['bug', 'login', 'urgent']
     """
-    return [next((found for pattern in patterns if (found := _star(name, pattern))), name) for name in columns]
+    return [next((label for pattern in patterns if (label := _star(name, pattern))), name) for name in columns]
 
 
 def _star(name: str, pattern: str) -> str:
@@ -122,9 +122,9 @@ def suggest_separator(corpus: Corpus) -> None:
     classes = set(cells)
     for separator in (";", "|", ","):
         joined = sorted(name for name in classes if separator in name.strip(separator))
-        one = _find_joined(joined, classes, separator)
-        if one is not None:
-            warnings.warn(f"{corpus.name}: {one!r} is taken as one label; if it is several, say "
+        cell = _find_joined(joined, classes, separator)
+        if cell is not None:
+            warnings.warn(f"{corpus.name}: {cell!r} is taken as one label; if it is several, say "
                           f"--label-separator '{separator}'", UnnaiveWarning, stacklevel=3)  # fmt: skip
             return
 

@@ -1,4 +1,4 @@
-"""Text files without columns as tables: a document a line, plain or with fastText's labels."""
+"""Text files without columns as tables: each line is a document, plain or with fastText's labels."""
 
 from __future__ import annotations
 

@@ -148,8 +148,8 @@ class MaildirTable(MailTable):
 
 def maildir_folders(root: Path) -> list[tuple[str, Path]]:
     """(name, path) of a Maildir, called INBOX, and of those inside it."""
-    inside = sorted(one for one in root.iterdir() if one.name.startswith(".") and is_maildir(one))
-    return [("INBOX", root), *((one.name.removeprefix("."), one) for one in inside)]
+    inside = sorted(folder for folder in root.iterdir() if folder.name.startswith(".") and is_maildir(folder))
+    return [("INBOX", root), *((folder.name.removeprefix("."), folder) for folder in inside)]
 
 
 def list_maildir(root: Path) -> Iterator[tuple[str, Path]]:
@@ -168,12 +168,12 @@ def is_maildir(path: str | Path) -> bool:
 
 def is_message_folder(path: str | Path) -> bool:
     """Whether a folder has .eml files in it, and no folders, which would be classes."""
-    found = False
+    has_message = False
     for inside in Path(path).iterdir():
         if inside.is_dir() and not inside.name.startswith("."):
             return False
-        found = found or _is_message_file(inside)
-    return found
+        has_message = has_message or _is_message_file(inside)
+    return has_message
 
 
 def _is_message_file(path: Path) -> bool:
@@ -186,7 +186,7 @@ def is_mailbox(path: str | Path) -> bool:
 
 
 def mailbox_name(path: str) -> str:
-    """What a mailbox is called: its file without endings.
+    """The name of a mailbox: its file name without endings.
 
     >>> mailbox_name("mail/billing.mbox.gz")
     'billing'

@@ -142,8 +142,8 @@ def json_line_columns(
     >>> list(texts.texts()), bounds.tolist()
     (['a', 'b'], [0, 14, 15, 28])
     """
-    found = None if native is None else native.json_lines(data, list(names), longest)
-    return None if found is None else ([ColumnCells(*cells) for cells in found[0]], found[1])
+    result = None if native is None else native.json_lines(data, list(names), longest)
+    return None if result is None else ([ColumnCells(*cells) for cells in result[0]], result[1])
 
 
 def lines_end(block: Bytes) -> int:
@@ -174,15 +174,15 @@ def _parsed(
 
     def work(numbered: tuple[int, tuple[Bytes, int]]) -> tuple[int, Any]:
         number, (buffer, size) = numbered
-        found = parse(buffer[:size], number == 0)
+        columns = parse(buffer[:size], number == 0)
         spare.append(buffer)
-        return size, found
+        return size, columns
 
     blocks = _blocks(path, options, cut, spare, skipped)
-    for size, found in map_in_order(work, enumerate(blocks), thread_count(options.threads)):
-        if found is None:
+    for size, columns in map_in_order(work, enumerate(blocks), thread_count(options.threads)):
+        if columns is None:
             raise NotPlain
-        yield {name: ColumnCells(*cells) for name, cells in zip(names, found, strict=True)}
+        yield {name: ColumnCells(*cells) for name, cells in zip(names, columns, strict=True)}
         if options.on_read is not None:
             options.on_read(size)
 
@@ -226,8 +226,8 @@ def _blocks(
 
 def _buffer(size: int, spare: list[Bytes]) -> Bytes:
     """A buffer of at least this size."""
-    found = spare.pop() if spare else None
-    return found if found is not None and len(found) >= size else np.empty(size + size // 4, np.uint8)
+    buffer = spare.pop() if spare else None
+    return buffer if buffer is not None and len(buffer) >= size else np.empty(size + size // 4, np.uint8)
 
 
 def map_in_order(work: Callable[[Item], Made], items: Iterable[Item], threads: int) -> Iterator[Made]:

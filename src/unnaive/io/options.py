@@ -27,7 +27,7 @@ MAX_RATIO = 250
 
 @dataclass
 class ReadLog:
-    """What came to light while files were read: `describe` says it in one line."""
+    """What was found while files were read; `describe` sums it up in one line."""
 
     source: str = ""
     format: str = ""
@@ -68,7 +68,7 @@ class ReadLog:
         return dict(sizes)
 
     def describe_skipped(self) -> str:
-        """How many bad rows were left out, and of how many lines where some have several.
+        """The number of bad rows that were left out, and of their lines if some have several.
 
         >>> ReadLog(skipped=[(7, 7), (9, 12)]).describe_skipped(), ReadLog(skipped=[(7, 7)]).describe_skipped()
         ('2 (5 lines)', '1')
@@ -120,7 +120,7 @@ class ReadOptions:
     log: ReadLog = field(default_factory=ReadLog)
 
     def reject_row(self, path: str, number: int, problem: str, last: int | None = None) -> None:
-        """Stop at a bad row on line `number`, or on those up to `last`; or remember that it was left out."""
+        """Raise an error for a bad row on lines `number` to `last`, or record that it is left out (--skip-bad)."""
         if not self.skip_bad:
             raise BadData(f"line {number} of {path} {problem}; repair it, or leave such rows out with --skip-bad")
         self.log.skipped.append((number, number if last is None else last))
@@ -132,8 +132,8 @@ class ColumnOptions:
     """Which format a file has, and which of its columns are texts and labels."""
 
     format: str | None = option(
-        "Format, else detected: csv, tsv, jsonl, parquet, excel, sqlite, fasttext, lines, files, folder, mbox, "
-        "maildir, dataset.",
+        "Format: csv, tsv, jsonl, parquet, excel, sqlite, fasttext, lines, files, folder, mbox, "
+        "maildir, dataset; else detected.",
         choices=(
             "csv", "tsv", "jsonl", "parquet", "excel", "sqlite", "fasttext", "lines", "files", "folder", "mbox",
             "maildir", "dataset",
@@ -148,29 +148,31 @@ class ColumnOptions:
     label: str | None = option("Column of the labels; guessed if evident.", metavar="COLUMN")
     id: str | None = option("Column of document ids; guessed if evident.", metavar="COLUMN")
     category: tuple[str, ...] = option(
-        "Column of categories, read as a field of its own; may be repeated.", default=(), metavar="COLUMN",
+        "Column of categories to learn from besides the text; may be repeated.", default=(), metavar="COLUMN",
         more="With any field, each column of text is a field too: shared, and all but the last also on their own.",
     )  # fmt: skip
     number: tuple[str, ...] = option(
-        "Column of numbers, read as a field of its own; may be repeated.", default=(), metavar="COLUMN"
+        "Column of numbers to learn from besides the text; may be repeated.", default=(), metavar="COLUMN"
     )
     date: tuple[str, ...] = option(
-        "Column of dates, read as a field of its own; may be repeated.", default=(), metavar="COLUMN"
+        "Column of dates to learn from besides the text; may be repeated.", default=(), metavar="COLUMN"
     )
     characters: tuple[str, ...] = option(
-        "Column of text, read as a field of character n-grams; may be repeated.", default=(), metavar="COLUMN"
+        "Column to learn from as character n-grams, e.g. of codes or names; may be repeated.",
+        default=(),
+        metavar="COLUMN",
     )
     vector: tuple[str, ...] = option(
-        "Column of vectors (lists of numbers), or NAME=FILE.npy with a row for each; may be repeated.", default=(),
-        metavar="COLUMN", more="Such as embeddings of whole texts: auto pools them with the words.",
+        "Column of vectors (lists of numbers), or NAME=FILE.npy with a row for each document; may be repeated.",
+        default=(), metavar="COLUMN", more="Such as embeddings of whole texts: auto pools them with the words.",
     )  # fmt: skip
     fields: str | None = option(
-        "Read columns as fields: auto (those with evident kinds, never ids or leaks) or none.",
+        "Other columns to learn from: auto (all but ids and columns that reveal the label) or none.",
         choices=("auto", "none"), metavar="KIND",
         more="By default those named with --category, --number, --date, --characters and --vector, beside the texts.",
     )  # fmt: skip
     separator: str | None = option(
-        "Separator of the labels in a multilabel cell, e.g. ; or list for cells such as ['a', 'b'].",
+        "Separator of labels in a multilabel cell, e.g. ';', or the word list for cells such as ['a', 'b'].",
         flags=("--label-separator",),
         more="A column of lists needs none.",
     )

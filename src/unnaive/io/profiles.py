@@ -35,7 +35,7 @@ _LIST = re.compile(r"\s*(?:\[.*\]|\{\s*['\"].*\}|\(\s*['\"].*\))\s*", re.DOTALL)
 
 @dataclass(frozen=True)
 class Profile:
-    """The kind of a column's values in words, and three of them."""
+    """The kind of the values of a column in words, and three examples."""
 
     kind: str
     examples: tuple[str, ...]
@@ -135,13 +135,13 @@ def looks_like_data(first: Sequence[str], below: Sequence[Sequence[str]], expect
         return True
     if len(cells) == 1:
         return " " in cells[0] or not _are_phrases([row[0] for row in below])
-    recurring = (any(cell == row[place].strip() for row in below) for place, cell in enumerate(cells) if cell)
+    recurring = (any(cell == row[column].strip() for row in below) for column, cell in enumerate(cells) if cell)
     return any(recurring)
 
 
 def _pandas_names(width: int) -> list[list[str]]:
-    """How pandas numbers columns without names, with and without its index."""
-    numbers = [str(place) for place in range(width)]
+    """The column names that pandas writes for unnamed columns, with and without its index."""
+    numbers = [str(number) for number in range(width)]
     return [numbers, ["", *numbers[:-1]]] if width > 1 else [numbers]
 
 

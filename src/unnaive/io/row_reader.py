@@ -81,9 +81,9 @@ class RowReader:
         except batches.NotPlain:
             yield from self._read_rows(seen, done)
 
-    def _add_ids(self, found: batches.DocumentBatch, seen: int) -> Batch:
-        ids = batches.number_rows(seen, len(found.texts)) if found.ids is None else found.ids
-        return Batch(found.texts, found.labels, ids, found.kept, self.table.types)
+    def _add_ids(self, batch: batches.DocumentBatch, seen: int) -> Batch:
+        ids = batches.number_rows(seen, len(batch.texts)) if batch.ids is None else batch.ids
+        return Batch(batch.texts, batch.labels, ids, batch.kept, self.table.types)
 
     def _read_rows(self, seen: int, skip: int = 0) -> Iterator[Batch]:
         """Row by row, without the first `skip`, which were read already."""
@@ -128,9 +128,11 @@ class RowReader:
             return values
         header = tuple(name.strip() for name in names)
         rows = zip(*values[: len(names)], strict=True)
-        kept = [place for place, row in enumerate(rows) if tuple(map(_strip, row)) != header]
+        kept = [row_index for row_index, row in enumerate(rows) if tuple(map(_strip, row)) != header]
         self.log.repeated_headers += len(values[0]) - len(kept)
-        return [[column[place] for place in kept] for column in values] if len(kept) < len(values[0]) else values
+        return (
+            [[column[row_index] for row_index in kept] for column in values] if len(kept) < len(values[0]) else values
+        )
 
     def parse_label(self, value: Any) -> Labels:
         """The labels in one cell."""

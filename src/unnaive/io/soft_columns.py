@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from unnaive.io.datafiles import Batch, DataFile
     from unnaive.io.options import ReadLog
 
-PREFIX = "p_*"  # of a column that is named in full: p_good has the probability of good
+PREFIX = "p_*"  # also removed from columns that are named in full: p_good has the probability of good
 
 
 class SoftColumns:
-    """The columns of a table that have the probabilities of labels, found in its first batch.
+    """The columns of a table with the probabilities of labels, found in the first batch.
 
     patterns  names, or patterns such as p_*
     """
@@ -30,7 +30,7 @@ class SoftColumns:
         self._labels: dict[str, str] = {}
 
     def values(self, batch: Batch, source: str) -> dict[str, Sequence[Any]]:
-        """The values by label of a batch that has all columns, as they stand there."""
+        """The unparsed values of a batch by label; the batch must have all columns."""
         if not self._labels:
             names = [name for name in batch.kept if any(fnmatchcase(name, pattern) for pattern in self._patterns)]
             if not names:
@@ -42,16 +42,16 @@ class SoftColumns:
         return {label: batch.kept[name] for name, label in self._labels.items()}
 
     def leave_labels_out(self, log: ReadLog) -> None:
-        """Let a model remember no column of labels: the next file has some, or none."""
+        """Forget the label columns, so that the model does not expect them in the next file."""
         log.columns = log.columns and replace(log.columns, label=None, label_columns=(), flag_labels=())
 
 
 def read_probabilities(source: DataFile, patterns: Sequence[str]) -> tuple[Any, dict[str, list[Any]]]:
-    """(texts, values by label) of all rows: those of the columns that the patterns name, as they stand there."""
-    texts, found, columns = [], dict[str, list[Any]](), SoftColumns(patterns)
+    """(texts, unparsed values by label) of all rows, from the columns that match the patterns."""
+    texts, by_label, columns = [], dict[str, list[Any]](), SoftColumns(patterns)
     for batch in source.batches(labelled=False, keep=True):
         for label, values in columns.values(batch, source.name).items():
-            found.setdefault(label, []).extend(values)
+            by_label.setdefault(label, []).extend(values)
         texts.append(batch.texts)
     columns.leave_labels_out(source.options.log)
-    return concatenate(texts), found
+    return concatenate(texts), by_label

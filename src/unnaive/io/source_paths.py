@@ -19,19 +19,19 @@ def expand_pattern(path: str) -> list[str]:
     plain = path == STDIN or path.startswith(SQLITE) or "://" in path or not glob.has_magic(path)
     if plain or path_mode(path) is not None:
         return [path]
-    found = sorted(glob.glob(path, recursive=True))  # noqa: PTH207  # Path.glob has no patterns from the root
-    if not found:
+    matching = sorted(glob.glob(path, recursive=True))  # noqa: PTH207  # Path.glob has no patterns from the root
+    if not matching:
         raise BadData(f"no file is called like {path}; check the pattern and the folder you are in")
-    return found
+    return matching
 
 
 def expand_mailboxes(path: str) -> list[str]:
     """The files of a folder that contains only mbox files; any other path is returned."""
     if path == STDIN or not stat.S_ISDIR(path_mode(path) or 0):
         return [path]
-    inside = sorted(one for one in Path(path).iterdir() if not one.name.startswith("."))
-    mailboxes = inside and all(one.is_file() and is_mailbox(one) for one in inside)
-    return [str(one) for one in inside] if mailboxes else [path]
+    inside = sorted(file for file in Path(path).iterdir() if not file.name.startswith("."))
+    mailboxes = inside and all(file.is_file() and is_mailbox(file) for file in inside)
+    return [str(file) for file in inside] if mailboxes else [path]
 
 
 def are_documents(files: Sequence[str]) -> bool:

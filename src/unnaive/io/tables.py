@@ -43,13 +43,13 @@ class Table:
         """Allow a column to be named by its number, from 1, if names are repeated; otherwise do nothing."""
         if self.repeated_names is None:
             self.repeated_names = len(set(self.names)) < len(self.names)
-        place = int(name) - 1 if name.isdecimal() and len(name) < 6 and name not in self.names else -1
-        if self.repeated_names and 0 <= place < len(self.names):
-            self.names = (*self.names[:place], name, *self.names[place + 1 :])
+        index = int(name) - 1 if name.isdecimal() and len(name) < 6 and name not in self.names else -1
+        if self.repeated_names and 0 <= index < len(self.names):
+            self.names = (*self.names[:index], name, *self.names[index + 1 :])
 
     def find_places(self, wanted: Sequence[str]) -> list[int]:
         """The index of each wanted column; the first of several with the same name."""
-        places = {name: place for place, name in reversed(list(enumerate(self.names)))}
+        places = {name: index for index, name in reversed(list(enumerate(self.names)))}
         return [places[name] for name in wanted]
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:

@@ -28,13 +28,13 @@ def read_named_vectors(path: str | Path, limit: int | None = None) -> NamedVecto
 
     Gzip and zstd are decompressed. Words that are not UTF-8 or contain a space are left out.
     """
-    place = check_exists(path)
-    if place.is_dir():
+    file_path = check_exists(path)
+    if file_path.is_dir():
         raise BadData(f"{path} is a folder; name a file of word vectors")
-    with place.open("rb") as file:
+    with file_path.open("rb") as file:
         if file.read(4) == b"PK\x03\x04":
-            return _read_npz(place, limit)
-    with open_bytes(place) as stream:
+            return _read_npz(file_path, limit)
+    with open_bytes(file_path) as stream:
         buffered = io.BufferedReader(cast(io.RawIOBase, stream), BLOCK)
         first = _read_line(buffered, path)
         size = _find_header(first)
@@ -63,13 +63,13 @@ def _read_line(stream: IO[bytes], path: str | Path) -> bytes:
 
 
 def _find_header(line: bytes) -> tuple[int, int] | None:
-    """The numbers of words and dimensions in the header of word2vec and fastText; None for any other line.
+    """(number of words, dimensions) from the header of a word2vec or fastText file; None for any other line.
 
     >>> _find_header(b"400000 300\\n"), _find_header(b"the 0.1 0.2\\n")
     ((400000, 300), None)
     """
     parts = line.split()
-    if len(parts) != 2 or not all(one.isdigit() and len(one) < 12 for one in parts):
+    if len(parts) != 2 or not all(part.isdigit() and len(part) < 12 for part in parts):
         return None
     return int(parts[0]), int(parts[1])
 
@@ -85,7 +85,7 @@ def _count_numbers(line: bytes, path: str | Path) -> int:
 
 def _are_numbers(parts: list[bytes]) -> bool:
     try:
-        return bool(np.isfinite([float(one) for one in parts]).all())
+        return bool(np.isfinite([float(part) for part in parts]).all())
     except ValueError:
         return False
 
@@ -101,7 +101,7 @@ def _shown(line: bytes) -> str:
 
 
 def _read_text(stream: IO[bytes], path: str | Path, first: bytes, n_dims: int, limit: int | None) -> NamedVectors:
-    """Lines of a word and its numbers; blocks of lines are parsed by pyarrow, on all cores."""
+    """Read lines of a word and its numbers; pyarrow parses blocks of lines on all cores."""
     words: list[str] = []
     tables: list[Singles] = []
     n_lines, n_read = 0, 0
@@ -138,9 +138,11 @@ def _parse_lines(block: bytes, n_dims: int) -> NamedVectors:
     import pyarrow as pa
     from pyarrow import csv
 
-    spare = ["end"] if block[: block.find(b"\n")].rstrip(b"\r").endswith(b" ") else []  # fastText ends lines so
+    spare = (
+        ["end"] if block[: block.find(b"\n")].rstrip(b"\r").endswith(b" ") else []
+    )  # fastText ends lines with a space
     names = ["word", *map(str, range(n_dims)), *spare]
-    kinds: dict[str, Any] = {"word": pa.binary()} | {str(one): pa.float32() for one in range(n_dims)}
+    kinds: dict[str, Any] = {"word": pa.binary()} | {str(dim): pa.float32() for dim in range(n_dims)}
     delimiter = "\t" if block[: block.find(b"\n")].count(b"\t") >= n_dims else " "
     try:
         table = csv.read_csv(
@@ -155,15 +157,15 @@ def _parse_lines(block: bytes, n_dims: int) -> NamedVectors:
         )
     except pa.ArrowInvalid:
         return _parse_slowly(block, n_dims)
-    columns = [table.column(place).combine_chunks() for place in range(1, n_dims + 1)]
+    columns = [table.column(dim).combine_chunks() for dim in range(1, n_dims + 1)]
     vectors = np.empty((table.num_rows, n_dims), np.float32)
-    for place, column in enumerate(columns):
-        vectors[:, place] = column.to_numpy(zero_copy_only=False)
+    for dim, column in enumerate(columns):
+        vectors[:, dim] = column.to_numpy(zero_copy_only=False)
     return _with_text(table.column(0).to_pylist(), vectors)
 
 
 def _parse_slowly(block: bytes, n_dims: int) -> NamedVectors:
-    """The same line by line, if some line is invalid."""
+    """Like `_parse_lines`, line by line, for blocks with an invalid line."""
     words: list[bytes] = []
     rows: list[NDArray[np.float32]] = []
     for line in block.split(b"\n"):
@@ -181,16 +183,16 @@ def _parse_slowly(block: bytes, n_dims: int) -> NamedVectors:
 def _with_text(words: list[bytes], vectors: Singles) -> NamedVectors:
     """The UTF-8 words with a finite vector."""
     kept = np.asarray(np.isfinite(vectors).all(axis=1))
-    found = []
-    for place, word in enumerate(words):
+    texts = []
+    for row, word in enumerate(words):
         try:
-            found.append(word.decode())
+            texts.append(word.decode())
         except UnicodeDecodeError:
-            kept[place] = False
-            found.append("")
+            kept[row] = False
+            texts.append("")
     if kept.all():
-        return found, vectors
-    return [word for word, is_kept in zip(found, kept, strict=True) if is_kept], vectors[kept]
+        return texts, vectors
+    return [word for word, is_kept in zip(texts, kept, strict=True) if is_kept], vectors[kept]
 
 
 def _read_binary(stream: IO[bytes], path: str | Path, n_dims: int, n_words: int) -> NamedVectors:
@@ -231,8 +233,8 @@ def _read_npz(path: Path, limit: int | None) -> NamedVectors:
             arrays = [archive[name] for name in archive.files]
     except (ValueError, OSError, zipfile.BadZipFile, KeyError, EOFError) as problem:
         raise _no_vectors(path, f"it cannot be read as .npz ({str(problem)[:SHOWN]})") from problem
-    words = [one for one in arrays if one.ndim == 1 and one.dtype.kind in "US"]
-    tables = [one for one in arrays if one.ndim == 2 and one.dtype.kind in "fiu"]
+    words = [array for array in arrays if array.ndim == 1 and array.dtype.kind in "US"]
+    tables = [array for array in arrays if array.ndim == 2 and array.dtype.kind in "fiu"]
     if len(words) != 1 or len(tables) != 1 or len(words[0]) != len(tables[0]) or not len(words[0]):
         raise _no_vectors(path, "it needs one array of words and one matrix with a row for each")
     encoded: Callable[[Any], bytes] = (lambda word: word) if words[0].dtype.kind == "S" else lambda word: word.encode()

@@ -1,4 +1,4 @@
-"""Tables with columns of vectors from .npy files, which have a row for each of theirs."""
+"""Tables with additional columns of vectors from .npy files, which have a row for each row of the table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unnaive.io.tables import Table, TableSample
 
 
 def split_vector_file(given: str) -> tuple[str, str | None]:
-    """The name of a vector field, and the .npy file that holds it; None where a column of the table does.
+    """(name of a vector field, its .npy file); the file is None if the field is a column of the table.
 
     >>> split_vector_file("topic=train.npy"), split_vector_file("a=b")
     (('topic', 'train.npy'), ('a=b', None))
@@ -24,7 +24,7 @@ def split_vector_file(given: str) -> tuple[str, str | None]:
 
 
 def with_vector_files(table: Table, vectors: Sequence[str], source: str, n_files: int) -> Table:
-    """The table with a further column for each of the vectors that a .npy file holds."""
+    """The table with an additional column for each .npy file in `vectors`."""
     files = {name: path for name, path in map(split_vector_file, vectors) if path is not None}
     if not files:
         return table
@@ -36,7 +36,7 @@ def with_vector_files(table: Table, vectors: Sequence[str], source: str, n_files
 
 
 def _read_array(path: str) -> NDArray[Any]:
-    """The rows of a file, which are read as they are needed."""
+    """The rows of a file, memory-mapped."""
     try:
         rows: NDArray[Any] = np.load(Path(path), mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
@@ -49,7 +49,7 @@ def _read_array(path: str) -> NDArray[Any]:
 
 
 class VectorTable(Table):
-    """A table with further columns, whose rows are those of arrays."""
+    """A table with additional columns, whose values are the rows of arrays."""
 
     def __init__(self, table: Table, arrays: dict[str, NDArray[Any]], source: str) -> None:
         self.table, self.arrays, self.source = table, arrays, source
@@ -61,26 +61,26 @@ class VectorTable(Table):
 
     def sample(self) -> TableSample:
         """The first values of every column."""
-        found = self.table.sample()
-        size = max((len(values) for values in found.values()), default=0)
-        return {**found, **{name: rows[:size].tolist() for name, rows in self.arrays.items()}}
+        sample = self.table.sample()
+        size = max((len(values) for values in sample.values()), default=0)
+        return {**sample, **{name: rows[:size].tolist() for name, rows in self.arrays.items()}}
 
     def kept_names(self) -> tuple[str, ...]:
         """The columns of the table itself."""
         return self.table.kept_names()
 
     def accept_name(self, name: str) -> None:
-        """Let a column of the table be called by its number."""
+        """Allow a column of the table to be named by its number."""
         self.table.accept_name(name)
         self.names = (*self.table.names, *self.arrays)
 
     def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
-        """For each wanted column a list of values, a batch at a time; an error where rows are too few."""
-        own = [name for name in wanted if name not in self.arrays] or list(self.table.names[:1])
+        """For each wanted column a list of values, in batches; an error if a file has another number of rows."""
+        table_columns = [name for name in wanted if name not in self.arrays] or list(self.table.names[:1])
         at = 0
-        for values in self.table.batches(own):
+        for values in self.table.batches(table_columns):
             size = len(values[0])
-            held = dict(zip(own, values, strict=True))
+            held = dict(zip(table_columns, values, strict=True))
             for name, rows in self.arrays.items():
                 if len(rows) < at + size:
                     raise BadData(

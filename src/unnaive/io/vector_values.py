@@ -1,4 +1,4 @@
-"""Cells that hold vectors, such as embeddings of whole texts, → numbers, checked: one length, all finite."""
+"""Cells with vectors, such as embeddings of texts, → numbers; all must be finite, and vectors of the same length."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unnaive.base.types import Floats
 from unnaive.text.vector_units import LARGEST_POWER, write_vectors
 
 LARGEST = 2.0**LARGEST_POWER
-LEAST_LENGTH = 4  # of lists that are taken for vectors though nobody says so
+LEAST_LENGTH = 4  # minimum length of lists that are recognised as vectors
 _BETWEEN = re.compile(r"[\s,;]+")
 
 
@@ -37,21 +37,25 @@ def read_vector(value: Any, name: str) -> Floats:
 
 
 def holds_vectors(values: Sequence[Any]) -> bool:
-    """Whether values are evidently vectors: lists or arrays of numbers, of one length from LEAST_LENGTH on.
+    """Whether values are recognised as vectors: lists or arrays of numbers of the same length, at least LEAST_LENGTH.
 
     >>> holds_vectors([[0.1, 0.2, 0.3, 0.5], None]), holds_vectors([[1, 2]]), holds_vectors([["a", "b", "c", "d"]])
     (True, False, False)
     """
     filled = [value for value in values if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) > 0]
-    if not filled or len(filled) < sum(value is not None for value in values) or len({len(one) for one in filled}) > 1:
+    if (
+        not filled
+        or len(filled) < sum(value is not None for value in values)
+        or len({len(vector) for vector in filled}) > 1
+    ):
         return False
-    return len(filled[0]) >= LEAST_LENGTH and all(isinstance(one, (float, np.number)) for one in filled[0])
+    return len(filled[0]) >= LEAST_LENGTH and all(isinstance(number, (float, np.number)) for number in filled[0])
 
 
 def vector_units(
     values: Sequence[Any], name: str, length: int, is_missing: Callable[[Any], bool]
 ) -> list[tuple[int, str] | None]:
-    """(how many numbers, its units) of each vector; None for an empty cell. All must have `length` numbers, 0 for any.
+    """(length, units) of each vector; None for an empty cell. All must have `length` numbers; 0 allows any length.
 
     >>> vector_units([[0.5], None], "v", 1, lambda value: value is None)
     [(1, '(1)\\x1f0+-1'), None]

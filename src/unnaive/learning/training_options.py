@@ -53,7 +53,7 @@ class TrainingOptions(Settings):
         "`optimise` needs probabilities, else no calibration.",
     )
     optimise: Any = setting(
-        "Aim of the decision: accuracy (default), macro-f1, or the lowest cost by a CSV file of costs.",
+        "What the decision optimises: accuracy (default), macro-f1, or the expected cost by a CSV file of costs.",
         default=None,
         metavar="AIM|COST.csv",
         path="read",

@@ -81,7 +81,7 @@ class TokenRule:
         more="The borders of words are marked and count as characters; stop words and short words have n-grams too.",
     )  # fmt: skip
     unspaced: str = option(
-        "Terms of scripts without spaces, such as Chinese: grams (characters and pairs) or whole.",
+        "Terms of scripts without spaces, e.g. Chinese: grams (characters and pairs) or whole (text between spaces).",
         default="grams", choices=("grams", "whole"), noun="treatment of scripts without spaces", metavar="KIND",
         more='Also Lao, Khmer and Burmese. "grams" makes each character (with its marks) and each pair of neighbours a '
         'term, "whole" makes each text between spaces a word.',
@@ -95,7 +95,7 @@ class TokenRule:
     )
     symbols: bool = option("Count symbols such as :-) and <3 as terms.", default=False)
     char_borders: str = option(
-        "Character n-grams lie between spaces, with punctuation, or inside words.", default="spaces",
+        "Borders of character n-grams: spaces (n-grams include punctuation) or words (they do not).", default="spaces",
         choices=tuple(BORDERS), noun="borders of character n-grams", metavar="KIND",
     )  # fmt: skip
 

@@ -46,8 +46,8 @@ def find_block_holdouts(fitted: FittedModel, data: TrainingData, source: DataFil
         return []
     blocks = [("the last fifth of the file", last_block(np.asarray(codes)))]
     blocks += list(_column_blocks(read_other_columns(source, len(codes)), np.asarray(codes)))
-    found = (hold_out_block(fitted, rows, block, by) for by, block in blocks)
-    return [one for one in found if one is not None]
+    holdouts = (hold_out_block(fitted, rows, block, by) for by, block in blocks)
+    return [holdout for holdout in holdouts if holdout is not None]
 
 
 def _column_blocks(columns: dict[str, list[Any]], codes: Ids) -> Iterator[tuple[str, NDArray[np.bool_]]]:
@@ -61,7 +61,10 @@ def _column_blocks(columns: dict[str, list[Any]], codes: Ids) -> Iterator[tuple[
         if dates is not None:
             yield f"the latest fifth by {name}", last_block(codes, np.array(dates))
         elif are_groups(name, values):
-            yield f"a fifth of all values of {name}", group_block(["" if one is None else str(one) for one in values])
+            yield (
+                f"a fifth of all values of {name}",
+                group_block(["" if value is None else str(value) for value in values]),
+            )
 
 
 def as_dates(values: Sequence[Any]) -> list[str] | None:
@@ -71,10 +74,10 @@ def as_dates(values: Sequence[Any]) -> list[str] | None:
     (None, ['2024-01-01', '2024-01-02'])
     """
     words = ["" if value is None else str(value).strip() for value in values]
-    given = [word for word in words if word]
-    if len(set(given)) < FEWEST_VALUES or len(given) < 0.9 * len(words):
+    filled = [word for word in words if word]
+    if len(set(filled)) < FEWEST_VALUES or len(filled) < 0.9 * len(words):
         return None
-    return words if all(ISO_DATE.match(word) for word in given) else None
+    return words if all(ISO_DATE.match(word) for word in filled) else None
 
 
 def are_groups(name: str, values: Sequence[Any]) -> bool:
@@ -103,10 +106,10 @@ def read_other_columns(source: DataFile, n_docs: int) -> dict[str, list[Any]]:
         with warnings.catch_warnings():  # the same warnings came when it was read first
             warnings.simplefilter("ignore")
             for batch in again.batches(labelled=True, keep=True):
-                own = () if log.columns is None else (*log.columns.inputs, log.columns.label, log.columns.id)
+                used = () if log.columns is None else (*log.columns.inputs, log.columns.label, log.columns.id)
                 labelled = [row for row, labels in enumerate(batch.labels) if labels]
                 for name, values in batch.kept.items():
-                    if name not in own and (first or name in columns):
+                    if name not in used and (first or name in columns):
                         columns.setdefault(name, []).extend(values[row] for row in labelled)
                 first = False
     except UnnaiveError:

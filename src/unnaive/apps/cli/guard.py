@@ -18,9 +18,9 @@ def guarded(verb: Callable[..., Any]) -> Callable[..., Any]:
     """The command, refused before it starts if it would overwrite one of its inputs or a model."""
 
     @functools.wraps(verb)
-    def wrapper(**given: Any) -> Any:
-        check_outputs(path_uses(verb), given)
-        return verb(**given)
+    def wrapper(**arguments: Any) -> Any:
+        check_outputs(path_uses(verb), arguments)
+        return verb(**arguments)
 
     return wrapper
 
@@ -55,17 +55,17 @@ def refuse_inputs(outputs: Iterable[Path | None], sources: Iterable[str]) -> Non
 
 
 def _values(value: Any) -> Iterator[str]:
-    for one in value if isinstance(value, (list, tuple)) else [value]:
-        if isinstance(one, (str, Path)) and str(one):
-            yield str(one)
+    for item in value if isinstance(value, (list, tuple)) else [value]:
+        if isinstance(item, (str, Path)) and str(item):
+            yield str(item)
 
 
 def _outputs(value: Any, use: PathUse) -> Iterator[Path]:
     """The files and folders to be written."""
     if not use.written:
         return
-    for one in _values(value):
-        for path in _spellings(one, use):
+    for spelling in _values(value):
+        for path in _spellings(spelling, use):
             if use.files and Path(path).is_dir():
                 yield from (Path(path, name) for name in use.files)
             else:
@@ -76,9 +76,9 @@ def _inputs(value: Any, use: PathUse) -> Iterator[str]:
     """The files and folders to be read; "-" for stdin."""
     if not use.read:
         return
-    for one in _values(value):
-        if not use.inline or one == "-":
-            for path in _spellings(one, use):
+    for spelling in _values(value):
+        if not use.inline or spelling == "-":
+            for path in _spellings(spelling, use):
                 yield from _expand(path)
 
 
@@ -105,7 +105,7 @@ def _resolved(path: Path) -> Path:
 
 
 def _stands_for(source: Path, path: Path) -> bool:
-    """Whether `source` is the file or folder at `path`, by any name, or a folder that contains it."""
+    """Whether `source` is the same file or folder as `path`, or a folder that contains it."""
     try:
         if str(source) == "-":
             return os.path.samestat(os.fstat(0), path.stat())

@@ -93,8 +93,8 @@ def lay_out_options(name: str, parameters: list[Any]) -> list[Any]:
 
     Arguments stay first and in order; options that LAYOUT does not name keep the group of their declaration.
     """
-    arguments = [one for one in parameters if one.param_type_name == "argument"]
-    options = [one for one in parameters if one.param_type_name != "argument"]
+    arguments = [parameter for parameter in parameters if parameter.param_type_name == "argument"]
+    options = [parameter for parameter in parameters if parameter.param_type_name != "argument"]
     groups = LAYOUT.get(name)
     if groups is None:
         return arguments + options

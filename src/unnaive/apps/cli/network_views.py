@@ -62,7 +62,7 @@ class GateView:
         """The gate over these arcs, at most as many as fit in a table."""
         from unnaive.models.or_gate import LARGEST_GATE, Arc, gate_network
 
-        kept = [Arc(place, arc.weight) for place, arc in enumerate(self.arcs[:LARGEST_GATE])]
+        kept = [Arc(index, arc.weight) for index, arc in enumerate(self.arcs[:LARGEST_GATE])]
         return (gate_network(kept, self.class_name, self.terms),)
 
     @property
@@ -125,7 +125,7 @@ class TreeView:
 
     def to_dict(self) -> dict[str, Any]:
         """Nodes with their parents and tables, of all networks."""
-        nodes = [one.to_dict() for one in self.networks]
+        nodes = [network.to_dict() for network in self.networks]
         return {"about": self.about, "nodes": nodes[0], **({"members": nodes} if len(nodes) > 1 else {})}
 
     def figure(self) -> Any:
@@ -159,7 +159,7 @@ class TanView:
         )
         for node, parents in enumerate(self.value.parents):
             if node:
-                yield "  " + " ◂ ".join(self.value.nodes[one] for one in (node, *parents[1:]))
+                yield "  " + " ◂ ".join(self.value.nodes[index] for index in (node, *parents[1:]))
         yield self.about
 
     def to_dict(self) -> dict[str, Any]:
@@ -175,10 +175,11 @@ class TanView:
 
     def _tree(self) -> Network:
         """The arcs to show: for each term the arc from its other parent, or from the class if it has none."""
-        parents = tuple(own[-1:] for own in self.value.parents)
+        parents = tuple(node_parents[-1:] for node_parents in self.value.parents)
         sizes = [len(states) for states in self.value.states]
         tables = (
-            np.full((*(sizes[one] for one in own), size), 1 / size) for own, size in zip(parents, sizes, strict=True)
+            np.full((*(sizes[parent] for parent in node_parents), size), 1 / size)
+            for node_parents, size in zip(parents, sizes, strict=True)
         )
         return Network(self.value.nodes, parents, tuple(tables), self.value.states)
 
@@ -220,9 +221,9 @@ def tree_view(fitted: FittedModel, place: int, k: int, members: str) -> TreeView
         raise BadData(f"--members is {members}; give a number from 1 to {count}, the best being 1, or all")
     mean = "the predictor is the mean of their posteriors"
     if members != ALL:
-        one = _scorer_network(fitted, place, int(members) - 1)
+        network = _scorer_network(fitted, place, int(members) - 1)
         part = f"member {members} of {count} of {name}; {mean}, which --members all writes"
-        return TreeView(one, (one,), f"the predictor of {name}" if count == 1 else part)
+        return TreeView(network, (network,), f"the predictor of {name}" if count == 1 else part)
     every = tuple(_scorer_network(fitted, place, member) for member in range(count))
     if count == 1:
         return TreeView(every[0], every, f"the predictor of {name}")
@@ -247,14 +248,14 @@ def network_view(fitted: FittedModel, class_name: str, k: int = 20, members: str
     `members` is the number of one of the networks that a model averages, the best being 1, or "all".
     """
     names = [str(label) for label in fitted.classes]
-    place = names.index(choose(names, class_name, "class"))
+    index = names.index(choose(names, class_name, "class"))
     if fitted.scorer.kind not in VIEWS:
-        _scorer_network(fitted, place)  # raises the error for models that are not networks
-    return VIEWS[fitted.scorer.kind](fitted, place, k, members)
+        _scorer_network(fitted, index)  # raises the error for models that are not networks
+    return VIEWS[fitted.scorer.kind](fitted, index, k, members)
 
 
-def _scorer_network(fitted: FittedModel, place: int, member: int = 0) -> Network:
-    return fitted.scorer.network(place, fitted.reader.term_names, [str(label) for label in fitted.classes], member)
+def _scorer_network(fitted: FittedModel, index: int, member: int = 0) -> Network:
+    return fitted.scorer.network(index, fitted.reader.term_names, [str(label) for label in fitted.classes], member)
 
 
 def write_network(view: NetworkView, path: Path) -> list[Path]:

@@ -44,7 +44,9 @@ ModelFile = Annotated[Path, READ, typer.Argument(metavar="MODEL", help="A model 
 ChangedModel = Annotated[
     Path,
     CHANGED_MODEL,
-    typer.Argument(metavar="MODEL", help="The model file to change, unless --output is given.", show_default=False),
+    typer.Argument(
+        metavar="MODEL", help="The model file; it is changed in place unless --output is given.", show_default=False
+    ),
 ]
 KeyFile = Annotated[
     Path | None,
@@ -102,20 +104,20 @@ def reading(
         default = ["-"]
 
     def decorate(verb: Callable[..., Any]) -> Callable[..., Any]:
-        own = inspect.signature(verb, eval_str=True, locals={"DataFile": Any}).parameters
+        declared = inspect.signature(verb, eval_str=True, locals={"DataFile": Any}).parameters
 
         @functools.wraps(verb)
-        def wrapper(**given: Any) -> Any:
-            shared = {name: given.pop(name) for name in _SHARED}
-            paths = given.pop("data")
-            if "read_like" in own:
-                given["read_like"] = functools.partial(data_file, **shared)
+        def wrapper(**arguments: Any) -> Any:
+            shared = {name: arguments.pop(name) for name in _SHARED}
+            paths = arguments.pop("data")
+            if "read_like" in declared:
+                arguments["read_like"] = functools.partial(data_file, **shared)
             begun = _read_ahead(paths, shared) if ahead and paths else None
-            return verb(source=data_file(paths, **shared, ahead=begun) if paths else None, **given)
+            return verb(source=data_file(paths, **shared, ahead=begun) if paths else None, **arguments)
 
         keyword = inspect.Parameter.KEYWORD_ONLY
         shown: list[inspect.Parameter] = []
-        for name, parameter in own.items():
+        for name, parameter in declared.items():
             if name == "source":
                 shown.append(inspect.Parameter("data", keyword, default=default, annotation=data))
             elif name != "read_like":
@@ -136,17 +138,17 @@ def _read_ahead(paths: list[str], shared: dict[str, Any]) -> FolderAhead | None:
 
 def with_quiet(verb: Callable[..., Any]) -> Callable[..., Any]:
     """Add --quiet to the command, unless it has it."""
-    own = inspect.signature(verb, eval_str=True, locals={"DataFile": Any})
-    if "quiet" in own.parameters:
+    signature = inspect.signature(verb, eval_str=True, locals={"DataFile": Any})
+    if "quiet" in signature.parameters:
         return verb
 
     @functools.wraps(verb)
-    def wrapper(**given: Any) -> Any:
-        given.pop("quiet")
-        return verb(**given)
+    def wrapper(**arguments: Any) -> Any:
+        arguments.pop("quiet")
+        return verb(**arguments)
 
     quiet = inspect.Parameter("quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet)
-    shown = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
+    shown = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in signature.parameters.values()]
     wrapper.__signature__ = inspect.Signature([*shown, quiet])  # type: ignore[attr-defined]
     wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in (*shown, quiet)}
     return wrapper
@@ -157,20 +159,20 @@ THREADS = "UNNAIVE_THREADS"  # as in text/backend.py, which would be slow to imp
 
 def with_threads(verb: Callable[..., Any]) -> Callable[..., Any]:
     """Add --threads to the command, unless it has it; it limits all its parallel work."""
-    own = inspect.signature(verb, eval_str=True, locals={"DataFile": Any})
-    if "threads" in own.parameters:
+    signature = inspect.signature(verb, eval_str=True, locals={"DataFile": Any})
+    if "threads" in signature.parameters:
         return verb
 
     @functools.wraps(verb)
-    def wrapper(**given: Any) -> Any:
-        threads = given.pop("threads")
+    def wrapper(**arguments: Any) -> Any:
+        threads = arguments.pop("threads")
         if threads is not None:
             os.environ[THREADS] = str(threads)  # also for processes that it starts; `exit_code` restores it
-        return verb(**given)
+        return verb(**arguments)
 
     option = Annotated[int | None, command_option(TrainingOptions.declared()["n_jobs"], min=1)]
     threads = inspect.Parameter("threads", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
-    shown = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
+    shown = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in signature.parameters.values()]
     wrapper.__signature__ = inspect.Signature([*shown, threads])  # type: ignore[attr-defined]
     wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in (*shown, threads)}
     return wrapper
@@ -178,7 +180,7 @@ def with_threads(verb: Callable[..., Any]) -> Callable[..., Any]:
 
 def shared_defaults() -> dict[str, Any]:
     """The defaults of the reading options."""
-    return {name: one.default for name, one in _SHARED.items()}
+    return {name: parameter.default for name, parameter in _SHARED.items()}
 
 
 def data_file(paths: list[str], *, ahead: FolderAhead | None = None, **given: Any) -> DataFile:

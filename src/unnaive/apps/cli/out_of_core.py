@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 CHECKPOINT_EVERY = "256M"
 LARGE = 256 << 20  # bytes of input from which documents models are trained through a matrix on disk
-NUMBER_BYTES, NUMBER_CHARS = 8, 12  # of a number of a vector, in a binary file and in text
-LARGE_IN_CHARACTERS = 32 << 20  # the same of a model that reads character n-grams too: 5 GB of arrays
+NUMBER_BYTES, NUMBER_CHARS = 8, 12  # bytes of a number of a vector, in a binary file and in text
+LARGE_IN_CHARACTERS = 32 << 20  # the same for a model that also reads character n-grams: 5 GB of arrays
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ def open_soft_labels(
     stack: ExitStack, classifier: TextClassifier, source: DataFile, soft: Sequence[str], limits: LargeDataOptions
 ) -> tuple[TrainingData, int] | None:
     """Documents with probabilities as labels in a matrix on disk, and how many; None: they go into memory."""
-    given = {"--checkpoint": limits.checkpoint, "--cache": limits.cache}
-    option = next((name for name, value in given.items() if value is not None), None)
+    options = {"--checkpoint": limits.checkpoint, "--cache": limits.cache}
+    option = next((name for name, value in options.items() if value is not None), None)
     if option is not None:
         raise UnnaiveError(f"--soft-labels does not go with {option}, which keeps no probabilities; leave it out")
     if not _is_large(limits, source, LARGE):
@@ -162,7 +162,7 @@ def is_stdin(source: DataFile) -> bool:
 
 
 def text_size(source: DataFile) -> int:
-    """Bytes of text in all files, of which those of vectors are left out, as the first rows have them."""
+    """Bytes of text in all files, without vectors; their share is estimated from the first rows."""
     size, fields = input_size(source), tuple(f"{name}:vector" for name in source.vector if "=" not in name)
     if not fields or not size:
         return size
@@ -180,11 +180,11 @@ def input_size(source: DataFile) -> int:
     """Bytes of all files; 0 for stdin and for databases."""
     total = 0
     for path in source.files():
-        place = Path(path)
-        if place.is_dir():
-            total += sum(one.stat().st_size for one in place.rglob("*") if one.is_file())
-        elif place.is_file():
-            total += place.stat().st_size
+        file_path = Path(path)
+        if file_path.is_dir():
+            total += sum(file.stat().st_size for file in file_path.rglob("*") if file.is_file())
+        elif file_path.is_file():
+            total += file_path.stat().st_size
     return total
 
 

@@ -92,7 +92,9 @@ def read_as_trained(source: DataFile, fitted: FittedModel) -> DataFile:
     # the model says what its fields are; files of vectors are those of the command
     source = replace(source, fields=None, category=(), number=(), date=(), characters=())
     if fitted.token_rule is not None and fitted.token_rule.message is None and fields is None:
-        source = replace(source, message=PARTS)  # a model of other texts knows nothing of headers and encodings
+        source = replace(
+            source, message=PARTS
+        )  # a model that was not trained on mail has no words of headers and encodings
     if fields is not None and (recorded := recorded_fields(source)) is not None:
         if recorded != fields:
             raise UnnaiveError(f"{source.name} has other fields than the model: {', '.join(recorded)}")

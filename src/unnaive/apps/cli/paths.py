@@ -57,7 +57,7 @@ def path_uses(verb: Callable[..., Any]) -> dict[str, PathUse]:
     """
     uses = {}
     for name, annotation in get_type_hints(verb, localns={"DataFile": Any}, include_extras=True).items():
-        marks = [one for one in get_args(annotation) if isinstance(one, PathUse)]
+        marks = [mark for mark in get_args(annotation) if isinstance(mark, PathUse)]
         if marks:
             uses[name] = marks[0]
         elif Path in _parts(annotation):

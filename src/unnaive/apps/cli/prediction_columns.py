@@ -90,7 +90,9 @@ class Layout:
         row["known_terms"] = record["known_terms"]
         row |= dict(zip(self.classes, record["all"], strict=True)) if self.classes else {}
         if self.explain:
-            row["because"] = "; ".join(f"{one.term} {one.value:+.2f}" for one in record["why"].strongest(1, 5))
+            row["because"] = "; ".join(
+                f"{evidence.term} {evidence.value:+.2f}" for evidence in record["why"].strongest(1, 5)
+            )
         return {self.rename(name): value for name, value in row.items()}
 
     def nested(self, record: RowValues) -> dict[str, Any]:
@@ -151,7 +153,7 @@ def _new_texts(column: Sequence[Any]) -> TextBuffer:
     """A predicted column with few distinct values of one type, such as labels, counts and 1.0."""
     from unnaive.io.csv_writer import encode_cells, join_cells
 
-    if column and isinstance(column[0], float):  # 0.0 and −0.0 would be one key, but are two cells
+    if column and isinstance(column[0], float):  # 0.0 and −0.0 are equal keys but different cells
         return join_cells(encode_cells(["1" if value == 1.0 else spell(value) for value in column]))
     distinct = list(set(column))
     cells = dict(zip(distinct, encode_cells([spell(value) for value in distinct]), strict=True))

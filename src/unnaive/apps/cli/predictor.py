@@ -140,7 +140,7 @@ class Predictor:
             return self._records_of_top(top, ids, texts)
         scores, values, known = self._score(texts)
         self.count_seen(known.tolist())
-        given = self.fitted.label_sets_of(scores)
+        label_sets = self.fitted.label_sets_of(scores)
         shown = min(self.top, len(self.fitted.classes))
         order = self.fitted.best_classes(scores, scores, shown) if self.top > 1 else None
         first = self.fitted.first_labels(scores) if self.explain else ()
@@ -153,7 +153,7 @@ class Predictor:
             )  # fmt: skip
         records = []
         for row, (name, n_known) in enumerate(zip(ids, known.tolist(), strict=True)):
-            record = self._record(scores[row], values[row], list(given[row]), n_known, novel[row])
+            record = self._record(scores[row], values[row], list(label_sets[row]), n_known, novel[row])
             record["id"] = name
             if self.show_text:
                 record["text"] = texts[row]
@@ -176,8 +176,8 @@ class Predictor:
         records = []
         for row, (name, known) in enumerate(zip(ids, top.known.tolist(), strict=True)):
             cells = np.arange(starts[row], starts[row + 1])
-            given = cells[top.given[cells]]
-            labels, shown = [classes[c] for c in top.top.classes[given]], top.values[given].tolist()
+            assigned = cells[top.given[cells]]
+            labels, shown = [classes[c] for c in top.top.classes[assigned]], top.values[assigned].tolist()
             record = self._decided(labels, shown, known, float(top.values[cells].max()))
             record["id"] = name
             if self.show_text:
@@ -191,10 +191,10 @@ class Predictor:
 
     def _record(self, scores: Floats, values: Floats, labels: list[Any], known: int, novel: bool) -> RowValues:
         """Labels, the one with the highest score first, unless rejected."""
-        place = self._places
+        index_of = self._places
         if len(labels) > 1:
-            labels.sort(key=lambda label: -scores[place[label]])
-        shown = [float(values[place[label]]) for label in labels]
+            labels.sort(key=lambda label: -scores[index_of[label]])
+        shown = [float(values[index_of[label]]) for label in labels]
         record = self._decided(labels, shown, known, float(values.max()), novel)
         if self.every:
             record["all"] = values.tolist()

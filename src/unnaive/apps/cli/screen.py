@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 PATIENCE = 1.0  # seconds before a progress bar shows
 LINE_EVERY = 10.0  # seconds between two lines where there is no terminal
-UNIT = 1.0  # seconds by the clock that a processor second takes, before it is known: solvers use two cores, readers one
-OVERRUN = 0.1  # of the time that something has taken: it will go on for so long at least
-TRUST = 0.1  # of a step: what the expected pace counts for beside the pace that is seen
-MANY_CLASSES = 30  # above which the worst come first
-TOO_MANY_CLASSES = 100  # above which only the MANY_CLASSES with most documents are shown
-LEAST_SHARE = 0.03  # of a step that must be done before it is said how long the rest takes
+UNIT = 1.0  # assumed wall-clock seconds of a processor second, until measured: solvers use two cores, readers one
+OVERRUN = 0.1  # pending work continues for at least this share of the time that it has taken
+TRUST = 0.1  # weight of the expected pace against the measured one, as a share of the step
+MANY_CLASSES = 30  # with more classes, the worst come first
+TOO_MANY_CLASSES = 100  # with more classes, only the MANY_CLASSES with most documents are shown
+LEAST_SHARE = 0.03  # share of a step that must be done before the remaining time is estimated
 
 
 def console() -> Console:
@@ -40,7 +40,7 @@ class EscapingHook:
 
     def process_renderables(self, renderables: list[Any]) -> list[Any]:
         """The renderable, wrapped."""
-        return [Escaped(one) for one in renderables]
+        return [Escaped(renderable) for renderable in renderables]
 
 
 class Escaped:
@@ -108,7 +108,7 @@ class Progress:
         self._timer: threading.Timer | None = None
         self._over = False
         self._began = time.monotonic()
-        self._pace = self._began, 0.0  # since when it is known how far the step is, and how far it was
+        self._pace = self._began, 0.0  # the time and the progress of the first report of the step
         self._at, self._pending, self._unit = self._began, 0.0, None  # type: float, float, float | None
 
     def __enter__(self) -> Progress:
@@ -135,7 +135,7 @@ class Progress:
             self._wait(LINE_EVERY, self._print_line)
 
     def estimate_left(self) -> float | None:
-        """Seconds that the step will go on, where that can be told."""
+        """The estimated remaining seconds of the step; None if unknown."""
         now = time.monotonic()
         begun, before = self._pace
         return seconds_left(
@@ -143,7 +143,7 @@ class Progress:
         )
 
     def _share(self, now: float) -> float:
-        """How much of the step is done, of what is going on by the time that it takes."""
+        """The share of the step that is done, including the estimated progress of pending work."""
         if not self._total:
             return 0.0
         left, spent = self.estimate_left(), now - self._pace[0]
@@ -203,7 +203,7 @@ class Progress:
 
     def _put(self, title: str, total: float | None, done: float, pending: float | None = None) -> None:
         now, known = time.monotonic(), (total, done, pending or 0.0)
-        if known != (self._total, self._done, self._pending):  # else what is going on goes on
+        if known != (self._total, self._done, self._pending):  # otherwise the pending work continues
             self._at = now
         self._pending, self._unit = pending or 0.0, None if pending is None else UNIT
         if self._total is None:
@@ -221,7 +221,7 @@ class Progress:
 
 
 def _remaining_column(bar: Progress) -> Any:
-    """The column of a bar that says how long the step will go on."""
+    """The column of a bar with the remaining time of the step."""
     from rich.progress import ProgressColumn
     from rich.text import Text
 
@@ -240,13 +240,13 @@ def seconds_left(
     done: float, total: float | None, seconds: float, before: float = 0.0, *, pending: float = 0.0, since: float = 0.0,
     unit: float | None = None,
 ) -> float | None:  # fmt: skip
-    """Seconds that the rest of a step will take; None where that cannot be told, or nearly nothing was done.
+    """Estimate the remaining seconds of a step; None if the total is unknown or nearly nothing is done.
 
-    done     how much of the `total` was done at the last report, which came `since` seconds ago
-    seconds  since it is known how far the step is, when `before` was done
-    pending  how much of the total is going on: it is taken to be done at the pace of what was done, and at a slower one
-             once it has taken longer than that; it will go on for a tenth of what it has taken, at least
-    unit     seconds that one of the total is expected to take, before any was done; it counts as a tenth of the step
+    done     the part of `total` that was done at the last report, `since` seconds ago
+    seconds  time since the first report, when `before` was done
+    pending  the part of `total` that is in progress: it is assumed to run at the pace so far, or slower once it takes
+             longer than that, and to continue for at least a tenth of the time since the last report
+    unit     expected seconds for one unit of `total`; it weighs as much as a tenth of the step at the measured pace
 
     >>> seconds_left(1, 4, 10.0), seconds_left(2, 4, 10.0, before=1), seconds_left(0, 4, 10.0), seconds_left(1, None, 9)
     (30.0, 20.0, None, None)
@@ -294,9 +294,9 @@ def find_progress(details: dict[str, Any]) -> tuple[str, float, float | None]:
     """
     if "work" in details:
         return f", {details['what']}", details["work"], details["total_work"]
-    for one, all_of_them in (("fold", "folds"), ("class", "classes")):
-        if one in details and details.get(all_of_them) is not None:
-            return f", {one} {details[one] + 1:,} of {details[all_of_them]:,}", details[one], details[all_of_them]
+    for unit, total in (("fold", "folds"), ("class", "classes")):
+        if unit in details and details.get(total) is not None:
+            return f", {unit} {details[unit] + 1:,} of {details[total]:,}", details[unit], details[total]
     if "iteration" not in details:
         return "", 0.0, None
     if "share" in details:
@@ -333,7 +333,7 @@ def plain_table(*columns: str) -> Table:
 
 
 def shown_classes(n_classes: int, elsewhere: str) -> str:
-    """Which of very many classes a table has, and which options give all of them.
+    """A sentence: which of very many classes are in a table, and which options show all.
 
     >>> shown_classes(30_000, "--json")
     '30 of 30,000 classes, those with most documents, worst F1 first; all of them with --json.'

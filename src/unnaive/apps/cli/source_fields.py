@@ -1,4 +1,4 @@
-"""Which columns of a file are fields: as recorded, named by options, or evident, of which a line tells."""
+"""Find the columns of a file that are fields: recorded, named by options, or chosen by --fields auto with a note."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def settle_fields(source: DataFile, *, labelled: bool = True) -> tuple[DataFile, tuple[str, ...] | None]:
-    """The source with its fields named, and the fields as a token rule has them; None where documents are texts."""
+    """(the source with its fields named, the fields for a token rule); the fields are None if documents are texts."""
     recorded = recorded_fields(source)
     if recorded is not None:
         return source, recorded
@@ -39,7 +39,7 @@ def settle_fields(source: DataFile, *, labelled: bool = True) -> tuple[DataFile,
     if not columns.fields:
         return replace(source, fields=None), None
     kinds = field_kinds(columns.fields)
-    files = {split_vector_file(one)[0]: one for one in source.vector}
+    files = {split_vector_file(option)[0]: option for option in source.vector}
     named: dict[str, Any] = {
         kind: tuple(files.get(name, name) for name in kinds if base_kind(kinds[name]) == kind) for kind in FIXED_KINDS
     }
@@ -47,7 +47,7 @@ def settle_fields(source: DataFile, *, labelled: bool = True) -> tuple[DataFile,
 
 
 def recorded_fields(source: DataFile) -> tuple[str, ...] | None:
-    """The fields of a record of labels; None where the source is none, or has texts."""
+    """The fields of a record of labels; None if the source is not such a record, or has texts."""
     path = Path(source.paths[0])
     if len(source.paths) > 1 or source.format not in (None, "sqlite") or not path.is_file():
         return None

@@ -66,8 +66,8 @@ class SparkEngine:
         """
         if choose(list(ENGINES), engine, "engine") == "spark":
             return cls(master, ship)
-        for name, given in (("--master", master is not None), ("--ship", ship)):
-            if given:
+        for name, is_given in (("--master", master is not None), ("--ship", ship)):
+            if is_given:
                 raise UnnaiveError(f"{name} is for Spark; add --engine spark")
         return None
 
@@ -91,9 +91,9 @@ class SparkEngine:
 
     def refuse(self, verb: str, options: dict[str, Any]) -> None:
         """Raise an error if options were given that Spark does not support."""
-        given = [name for name, value in options.items() if value]
-        if given:
-            raise UnnaiveError(f"{verb} --engine spark has no {given[0]}; leave it out, or use --engine local")
+        unsupported = [name for name, value in options.items() if value]
+        if unsupported:
+            raise UnnaiveError(f"{verb} --engine spark has no {unsupported[0]}; leave it out, or use --engine local")
 
 
 def train_on_spark(
@@ -133,8 +133,8 @@ def train_on_spark(
         measured = {"test": _measure(spark, replace(source, paths=tuple(test)), fitted)} if test else {}
         save(fitted, output, frozen=frozen)
     seconds, read = time.perf_counter() - start, f"{source.name} on Spark: {columns.describe()}"
-    found = describe_training(classifier.model, fitted, output, n_docs=data.n_docs, seconds=seconds, read=read)
-    return found | measured
+    summary = describe_training(classifier.model, fitted, output, n_docs=data.n_docs, seconds=seconds, read=read)
+    return summary | measured
 
 
 def predict_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile, output: Path | None) -> None:
@@ -186,18 +186,18 @@ def _measure(spark: Any, source: DataFile, fitted: FittedModel, *, classes: bool
     df, columns = read_source(spark, read_as_trained(source, fitted), labelled=True)
     rows = df.select(text_column(df, columns), label_column(df, columns))
     names, tally = tally_on_spark(rows, fitted, missing="skip")
-    found = describe_tally(tally)
+    measures = describe_tally(tally)
     if classes:
-        found["multilabel"] = fitted.multilabel
+        measures["multilabel"] = fitted.multilabel
         learnt = set(map(str, fitted.classes))
-        found["unknown"] = [name for name in map(str, names) if name not in learnt]
-        found["by class"] = [
+        measures["unknown"] = [name for name in map(str, names) if name not in learnt]
+        measures["by class"] = [
             {"class": str(name), "precision": p, "recall": r, "f1": f, "documents": int(n)}
             for name, p, r, f, n in zip(
                 names, tally.precision.tolist(), tally.recall.tolist(), tally.f1.tolist(), tally.support, strict=True
             )
         ]
-    return found
+    return measures
 
 
 def show_spark_measures(found: dict[str, Any]) -> None:
@@ -220,9 +220,9 @@ def show_spark_measures(found: dict[str, Any]) -> None:
     screen.print(f"{documents}, {classes}", markup=False)
     screen.print(table, "")
     table = plain_table("class", ">precision", ">recall", ">F1", ">documents")
-    rows, n_classes = sorted(found["by class"], key=lambda one: -one["documents"]), len(found["by class"])
+    rows, n_classes = sorted(found["by class"], key=lambda row: -row["documents"]), len(found["by class"])
     if n_classes > TOO_MANY_CLASSES:
-        rows = sorted(rows[:MANY_CLASSES], key=lambda one: one["f1"])
+        rows = sorted(rows[:MANY_CLASSES], key=lambda row: row["f1"])
     for row in rows:
         numbers = (f"{row[name]:.3f}" for name in ("precision", "recall", "f1"))
         table.add_row(escape(row["class"]), *numbers, f"{row['documents']:,}")

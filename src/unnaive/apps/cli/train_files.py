@@ -66,7 +66,7 @@ def train_file(
         source, options=replace(source.options, language=classifier.language or "en", threads=classifier.n_jobs)
     )
     needs = {"--holdout": holdout is not None, "--register": finish is not None, "--max-size": limit is not None}
-    needs_corpus = next((name for name, given in needs.items() if given), None)
+    needs_corpus = next((name for name, requested in needs.items() if requested), None)
     steps = 3 + (holdout is not None) + bool(test)  # reading, learning and writing are always among them
     steps += spec.model.keeps_choice + (0 if limit is None else 2)
     with reading_progress(source, steps=steps) as (watched, bar), ExitStack() as stack:
@@ -94,8 +94,8 @@ def train_file(
         measured |= {"out_of_core": data.report} if data.report else {}
         if corpus is not None and spec.model.keeps_choice:
             bar.rename("holding out other parts")
-            measured["blocks"] = [asdict(one) | {"sentence": one.sentence()}
-                                  for one in find_block_holdouts(fitted, data, source)]  # fmt: skip
+            measured["blocks"] = [asdict(holdout_block) | {"sentence": holdout_block.sentence()}
+                                  for holdout_block in find_block_holdouts(fitted, data, source)]  # fmt: skip
         read = watched.describe()
         if test:
             bar.rename("measuring")
@@ -114,10 +114,10 @@ def train_file(
         save(fitted, output, frozen=frozen)
     seconds = time.perf_counter() - start
     sizes = watched.options.log.label_sizes()
-    found = describe_training(
+    summary = describe_training(
         classifier.model, fitted, output, n_docs=n_docs, seconds=seconds, read=read, sizes=sizes
     )  # fmt: skip
-    return found | measured
+    return summary | measured
 
 
 def recognise_mail(classifier: TextClassifier, source: DataFile) -> None:
@@ -152,14 +152,14 @@ def _count_corpus(classifier: TextClassifier, corpus: Corpus, source: DataFile, 
 
     columns = source.options.log.columns
     columns = columns and replace(columns, separator=source.separator)
-    # by the size of the files, as where documents are counted into a matrix on disk; that of stdin is counted
+    # by the size of the files, as for a matrix on disk; for stdin the text is counted
     data = classifier.count_texts(corpus.texts, as_targets(corpus, multilabel), n_chars=text_size(source) or None)
     return data.with_reading(columns=columns, text_hashes=TextHashes.of(corpus.texts))
 
 
 def check_soft_labels(spec: TrainingSpec, others: dict[str, Any]) -> None:
     """Raise an error if the model, or an option, does not support probabilities as labels."""
-    option = next((name for name, given in others.items() if given is not None), None)
+    option = next((name for name, value in others.items() if value is not None), None)
     if option is not None:
         raise UnnaiveError(
             f"--soft-labels does not go with {option}, which needs one label for each text; leave it out"

@@ -111,8 +111,8 @@ def show_summary(summary: dict[str, Any], memory: str | None = None) -> None:
         say(block["sentence"])
     for name, words in (("holdout", "set aside"), ("test", "of the test file")):
         if name in summary:
-            one = summary[name]
-            say(f"{headline(one, summary['multilabel'])} on {count_noun(one['documents'], 'document')} {words}")
+            values = summary[name]
+            say(f"{headline(values, summary['multilabel'])} on {count_noun(values['documents'], 'document')} {words}")
     if "size" in summary:
         from unnaive.apps.cli.sizes import size_sentences
 

@@ -23,24 +23,24 @@ def token_options(*, page: bool = False) -> Callable[[Callable[..., Any]], Calla
     """
     flags = {"html": {"flags": ("--markup",)}} if page else {}
     options = {
-        name: command_parameter(one, NAMES.get(name, name), WORDS, **flags.get(name, {}))
-        for name, one in OPTIONS.items()
+        name: command_parameter(setting, NAMES.get(name, name), WORDS, **flags.get(name, {}))
+        for name, setting in OPTIONS.items()
         if name not in OF_COLUMNS
     }
 
     def decorate(verb: Callable[..., Any]) -> Callable[..., Any]:
-        own = inspect.signature(verb, eval_str=True, locals={"DataFile": Any}).parameters
+        declared = inspect.signature(verb, eval_str=True, locals={"DataFile": Any}).parameters
 
         @functools.wraps(verb)
-        def wrapper(**given: Any) -> Any:
-            words = {name: given.pop(option.name) for name, option in options.items()}
-            return verb(words=token_settings(**words), **given)
+        def wrapper(**arguments: Any) -> Any:
+            words = {name: arguments.pop(option.name) for name, option in options.items()}
+            return verb(words=token_settings(**words), **arguments)
 
         shown: list[inspect.Parameter] = []
-        for name, one in own.items():
-            shown += options.values() if name == "words" else [one.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
+        for name, parameter in declared.items():
+            shown += options.values() if name == "words" else [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
         wrapper.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-        wrapper.__annotations__ = {one.name: one.annotation for one in shown}
+        wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
         return wrapper
 
     return decorate

@@ -1,4 +1,4 @@
-"""Target c: unnaive.h, which is the same for all models, and model.bin, which it reads where it lies."""
+"""Target c: unnaive.h, which is the same for all models, and model.bin, which it reads in place, without parsing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from unnaive.classifier.export.portable import (
 from unnaive.text.languages import fold_table
 
 RUNTIME = files("unnaive.classifier.export")
-HEADER = ("runtime.h.in", "runtime_text.h.in", "runtime_scores.h.in")  # which are one file of the export
+HEADER = ("runtime.h.in", "runtime_text.h.in", "runtime_scores.h.in")  # concatenated into one file of the export
 MOST_PARTS = 32
 MAGIC, VERSION = 0x414E4E55, 2  # "UNNA"
 # numbers of the header; each list is in the order of its enum
@@ -69,7 +69,7 @@ def model_data(model: PortableModel) -> bytes:
 
 
 def pack_sections(content_of: Iterable[DataSection], magic: int, version: int) -> bytes:
-    """A directory of sections, then each of them at a place divisible by 16."""
+    """A directory of sections, then the sections, each at an offset divisible by 16."""
     sections = list(content_of)
     at = 16 + 24 * len(sections)
     directory, contents = [], []
@@ -82,8 +82,8 @@ def pack_sections(content_of: Iterable[DataSection], magic: int, version: int) -
     out = bytearray(at)
     out[:16] = struct.pack("<IIII", magic, version, len(sections), 0)
     out[16 : 16 + 24 * len(sections)] = b"".join(directory)
-    for place, data in contents:
-        out[place : place + len(data)] = data
+    for start, data in contents:
+        out[start : start + len(data)] = data
     return bytes(out)
 
 
@@ -102,8 +102,8 @@ def _sections(model: PortableModel) -> Iterator[DataSection]:
     if calibration is not None:
         yield "C", 0, calibration
     decision = model.decision
-    given = decision.get("values") or decision.get("weights") or decision.get("costs") or ()
-    yield "D", 0, np.asarray(given, "<f8").ravel()
+    numbers = decision.get("values") or decision.get("weights") or decision.get("costs") or ()
+    yield "D", 0, np.asarray(numbers, "<f8").ravel()
     limits = [[confidence, overall, *by_class] for confidence, (overall, by_class) in model.limits.items()]
     yield "l", 0, np.asarray(limits, "<f8").ravel()
     for number, part in enumerate(model.parts):
@@ -125,7 +125,7 @@ def _rule(model: PortableModel) -> NDArray[Any]:
 
 
 def _kinds(model: PortableModel) -> dict[str, NDArray[Any]]:
-    """The kinds of all characters in two steps: of each 256 characters the page, and the pages that differ."""
+    """The kinds of all characters as a two-level table: the page of each 256 characters, and the distinct pages."""
     kinds = character_kinds()
     if model.rule.lowercase:
         kinds[list(fold_table(model.rule.language == "tr"))] |= FOLDED
@@ -150,7 +150,7 @@ def _folds(model: PortableModel) -> NDArray[Any]:
 
 
 def _cells_of_terms(model: PortableModel) -> NDArray[np.int64]:
-    """How many weights are kept of each term (n_terms,); where tables are sparse, more for frequent terms."""
+    """The number of stored weights of each term (n_terms,); in sparse tables frequent terms have more."""
     cells = np.zeros(len(model.terms), np.int64)
     for part in model.parts:
         if issparse(part.weights):
@@ -159,7 +159,7 @@ def _cells_of_terms(model: PortableModel) -> NDArray[np.int64]:
 
 
 def _terms(terms: Sequence[str], number: int, cells: NDArray[np.int64] | None = None) -> Iterator[DataSection]:
-    """A table of terms by open addressing, and the UTF-8 of those that are too long for its slots."""
+    """A hash table of terms with open addressing, and the UTF-8 of the terms that do not fit in a slot."""
     encoded = [term.encode() for term in terms]
     long = [term for term in encoded if len(term) > SHORT]
     if len(long) >= 1 << 24:
@@ -202,15 +202,15 @@ def hash_bytes(terms: Sequence[bytes]) -> NDArray[np.uint64]:
     padded = b"".join(term.ljust(8 * n, b"\0") for term, n in zip(content, chunks.tolist(), strict=True))
     values = np.frombuffer(padded, "<u8")
     hashes = (sizes.astype(np.uint64) << np.uint64(1) | np.array(grams, np.uint64)) * MIX
-    for place in range(int(chunks.max(initial=0))):
-        which = np.flatnonzero(chunks > place)
-        mixed = (hashes[which] ^ values[starts[which] + place]) * MIX
+    for chunk in range(int(chunks.max(initial=0))):
+        which = np.flatnonzero(chunks > chunk)
+        mixed = (hashes[which] ^ values[starts[which] + chunk]) * MIX
         hashes[which] = mixed ^ mixed >> np.uint64(32)
     return hashes
 
 
 def free_places(first: Sequence[int], n_slots: int) -> list[int]:
-    """Open addressing: for each entry the first free slot from that of its hash on.
+    """Open addressing: the first free slot for each entry, starting at the slot of its hash.
 
     >>> free_places([2, 3, 2], 4)
     [2, 3, 0]
@@ -229,7 +229,7 @@ def _has_surrogate(word: str) -> bool:
 
 
 def _calibration(how: dict[str, Any] | None) -> NDArray[Any] | None:
-    """The numbers of a calibration: T and offset; slopes and offsets; or where curves begin, then their knots and p."""
+    """The numbers of a calibration: T and offset; slopes and offsets; or the starts, knots and p of curves."""
     if how is None:
         return None
     if how["kind"] == "temperature":
@@ -283,9 +283,9 @@ def fill_dense_rows(table: csr_array) -> csr_array:
 
 
 def check_c(folder: Path, lines: list[str], tolerance: float = TOLERANCE) -> list[EngineAgreement]:
-    """Build the header with every compiler there is, and run it on the conformance file; also as WebAssembly."""
+    """Compile the header with every available compiler, also to WebAssembly, and run it on the conformance file."""
     about = json.loads((folder / "export.json").read_text(encoding="utf-8"))
-    found = []
+    agreements = []
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         (work / "check.c").write_bytes((RUNTIME / "check.c.in").read_bytes())
@@ -293,8 +293,8 @@ def check_c(folder: Path, lines: list[str], tolerance: float = TOLERANCE) -> lis
         for engine, command in _builds(folder, work):
             printed = run_program(command, (work / "texts").read_bytes())
             answers = [_named(answer, about["classes"]) for answer in read_answers(printed)]
-            found.append(compare_answers(engine, tolerance, lines, answers))
-    return found
+            agreements.append(compare_answers(engine, tolerance, lines, answers))
+    return agreements
 
 
 def _with_lengths(lines: Sequence[str]) -> bytes:
@@ -303,9 +303,9 @@ def _with_lengths(lines: Sequence[str]) -> bytes:
 
 
 def _named(answer: dict[str, Any], classes: Sequence[Any]) -> dict[str, Any]:
-    answer["labels"] = [classes[place] for place in answer["places"]]
+    answer["labels"] = [classes[index] for index in answer["places"]]
     if "inside" in answer:
-        answer["set"] = [classes[place] for place in answer["inside"]]
+        answer["set"] = [classes[index] for index in answer["inside"]]
     return answer
 
 
@@ -322,7 +322,7 @@ process.exit(wasi.start(instance));
 
 
 def _builds(folder: Path, work: Path) -> Iterator[tuple[str, list[str]]]:
-    """(name of the engine, command that runs it) for every compiler; an error where there is none."""
+    """(name of the engine, command that runs it) for every compiler; an error if there is none."""
     compilers = c_compilers()
     zig = zig_compiler()
     if not compilers and not zig:

@@ -23,9 +23,9 @@ from unnaive.linear.links import relative
 from unnaive.text.sections import FIXED, SECTION, TERMS, UNIT, section_modes
 
 HARD_TEXTS, OWN_TEXTS = 300, 100
-TOLERANCE = 1e-9  # of scores, relative where they are above 1; of targets in float32:
+TOLERANCE = 1e-9  # tolerance of scores, relative if they are above 1; for targets in float32:
 TOLERANCE_OF_SINGLES = 1e-5
-CONFIDENCE = 0.9  # of the sets that are compared, where the model has any
+CONFIDENCE = 0.9  # confidence of the compared sets, if the model has any
 
 
 def conformance_texts(fitted: FittedModel) -> list[str]:
@@ -33,14 +33,14 @@ def conformance_texts(fitted: FittedModel) -> list[str]:
     terms = [] if fitted.vocabulary is None else fitted.vocabulary.terms
     step = max(1, len(terms) // 5000)
     words = [term for term in terms[::step] if term]
-    own = [word for word in words if not word.startswith("#")] or words
-    texts = [*hard_texts(words, HARD_TEXTS, seed=1), *_own_texts(own)]
+    own_words = [word for word in words if not word.startswith("#")] or words
+    texts = [*hard_texts(words, HARD_TEXTS, seed=1), *_own_texts(own_words)]
     fields = None if fitted.token_rule is None else fitted.token_rule.fields
     return texts if fields is None else _as_records(texts, fields, terms)
 
 
 def _as_records(texts: Sequence[str], fields: tuple[str, ...], terms: Sequence[str]) -> list[str]:
-    """As many records: each text in a field of text beside another, and known terms of the other fields."""
+    """A record for each text: the text fields have this and other texts, the other fields known terms."""
     from random import Random
 
     random = Random(3)  # noqa: S311
@@ -50,10 +50,10 @@ def _as_records(texts: Sequence[str], fields: tuple[str, ...], terms: Sequence[s
     records = []
     for row, text in enumerate(texts):
         parts = []
-        for place, (key, mode) in enumerate(section_modes(fields).items()):
-            given = texts[row - place].replace(SECTION, " ").replace(UNIT, " ")
+        for index, (key, mode) in enumerate(section_modes(fields).items()):
+            content = texts[row - index].replace(SECTION, " ").replace(UNIT, " ")
             drawn = random.sample(units[key], min(2, len(units[key])))
-            parts.append(f"{SECTION}{key}{UNIT}" + (UNIT.join(["", *drawn, given]) if mode == TERMS else given))
+            parts.append(f"{SECTION}{key}{UNIT}" + (UNIT.join(["", *drawn, content]) if mode == TERMS else content))
         records.append("".join(parts) if row % 10 else text)
     return records
 
@@ -67,7 +67,7 @@ def _own_texts(words: Sequence[str]) -> Iterator[str]:
 
 
 def conformance_lines(fitted: FittedModel, texts: Sequence[str]) -> list[str]:
-    """What the model says of each text, a line of JSON each."""
+    """The prediction of the model for each text, as a line of JSON."""
     scores = fitted.scores(texts)
     known = fitted.known_terms(texts)
     probabilities = fitted.probabilities(scores) if fitted.probabilistic else None
@@ -119,7 +119,7 @@ def _lead(values: Floats, k: int) -> Floats:
 
 def _finite(values: Floats) -> list[float | None]:
     """For JSON: None stands for −∞, the score of a class without documents."""
-    return [float(one) if np.isfinite(one) else None for one in values]
+    return [float(value) if np.isfinite(value) else None for value in values]
 
 
 @dataclass
@@ -150,11 +150,11 @@ class EngineAgreement:
         return self.texts > 0 and not self.different and not self.off
 
     def add(self, expected: dict[str, Any], answer: dict[str, Any]) -> None:
-        """Compare one answer: labels in any order, scores, probabilities, known terms and set, those that it has."""
+        """Compare one answer: labels in any order and, if present, scores, probabilities, known terms and set."""
         self.texts += 1
         difference = max((self._difference(expected, answer, key) for key in ("scores", "probabilities")), default=0.0)
         self.largest = max(self.largest, difference)
-        tie = expected["margin"] <= self.tolerance * max(1.0, *(abs(one or 0.0) for one in expected["scores"]))
+        tie = expected["margin"] <= self.tolerance * max(1.0, *(abs(score or 0.0) for score in expected["scores"]))
         self.ties += tie
         right = sorted(map(str, expected["labels"])) == sorted(map(str, answer["labels"]))
         self.different += not right and not tie
@@ -174,15 +174,15 @@ class EngineAgreement:
         if answer.get(key) is None or expected[key] is None:
             return 0.0
         largest = 0.0 if len(expected[key]) == len(answer[key]) else float("inf")
-        for right, found in zip(expected[key], answer[key], strict=False):
-            if right is None or found is None:
-                largest = max(largest, 0.0 if right is found else float("inf"))
+        for right, actual in zip(expected[key], answer[key], strict=False):
+            if right is None or actual is None:
+                largest = max(largest, 0.0 if right is actual else float("inf"))
             else:
-                largest = max(largest, abs(right - found) / max(1.0, abs(right)))
+                largest = max(largest, abs(right - actual) / max(1.0, abs(right)))
         return largest
 
     def sentence(self) -> str:
-        """What was found, in a line."""
+        """The agreement in one line."""
         what = (
             f"{self.engine}: {self.texts} texts, {self.different} other decisions, {self.off} scores off by more than "
         )
@@ -194,9 +194,9 @@ def compare_answers(
     engine: str, tolerance: float, lines: Iterable[str], answers: Iterable[dict[str, Any]]
 ) -> EngineAgreement:
     """The agreement of answers with the lines of a conformance file."""
-    found, asked, given = EngineAgreement(engine, tolerance), list(lines), list(answers)
-    if len(given) != len(asked):
-        raise UnnaiveError(f"{engine} gave {len(given)} answers for {len(asked)} texts; export the model again")
-    for line, answer in zip(asked, given, strict=True):
-        found.add(json.loads(line), answer)
-    return found
+    agreement, asked, received = EngineAgreement(engine, tolerance), list(lines), list(answers)
+    if len(received) != len(asked):
+        raise UnnaiveError(f"{engine} gave {len(received)} answers for {len(asked)} texts; export the model again")
+    for line, answer in zip(asked, received, strict=True):
+        agreement.add(json.loads(line), answer)
+    return agreement

@@ -1,4 +1,4 @@
-"""Programs that run an export: found on this machine, started, their answers read as lines of JSON."""
+"""Find and start the programs that run an export, and read their answers as lines of JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unnaive.base.errors import MissingExtra, UnnaiveError
 
 
 def find_program(*names: str, what: str) -> str:
-    """The path of the first program that is there, or an error that says what to install."""
+    """The path of the first installed program, or an error that says what to install."""
     for name in names:
         path = shutil.which(name)
         if path:
@@ -23,20 +23,20 @@ def find_program(*names: str, what: str) -> str:
 
 
 def c_compilers() -> dict[str, str]:
-    """The C compilers of this machine by name: gcc and clang, or whatever is called cc."""
-    found = {name: path for name in ("gcc", "clang") if (path := shutil.which(name))}
-    if not found and (path := shutil.which("cc")):
-        found["cc"] = path
-    return found
+    """The C compilers of this machine by name: gcc and clang, otherwise cc."""
+    compilers = {name: path for name in ("gcc", "clang") if (path := shutil.which(name))}
+    if not compilers and (path := shutil.which("cc")):
+        compilers["cc"] = path
+    return compilers
 
 
 def zig_compiler() -> list[str]:
-    """The command of the C compiler in the package ziglang, which also makes WebAssembly; empty where it is absent."""
+    """The command of the C compiler in the package ziglang, also for WebAssembly; empty if it is not installed."""
     return [sys.executable, "-m", "ziglang", "cc"] if find_spec("ziglang") else []
 
 
 def run_program(command: Sequence[str], text: str | bytes = "") -> str:
-    """What a program prints; an error with its last line if it fails."""
+    """The output of a program; an error with the last line if it fails."""
     data = text.encode() if isinstance(text, str) else text
     done = subprocess.run(list(command), input=data, capture_output=True, check=False)
     if done.returncode:

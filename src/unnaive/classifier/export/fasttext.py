@@ -1,4 +1,4 @@
-"""PortableFastText: what other languages need of an imported fastText model; the targets js and c write it."""
+"""PortableFastText: an imported fastText model as plain values, which the targets js and c write."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class PortableFastText:
 
 
 def portable_fasttext(fitted: FittedModel) -> PortableFastText:
-    """What an imported fastText model is to other languages, or an error of one sentence."""
+    """The imported fastText model as plain values; an error if it cannot be exported."""
     scorer, decision, vocabulary = fitted.scorer, fitted.decision, fitted.vocabulary
     if not isinstance(scorer, FastTextScorer) or vocabulary is None:
         raise CannotExport(f"{fitted.spec.model.title} is no imported fastText model")

@@ -76,18 +76,18 @@ def _rule(model: PortableFastText) -> NDArray[Any]:
 
 
 def _label_order(scorer: FastTextScorer) -> list[int]:
-    """The labels as fastText comes by them: those of hierarchical softmax from the left of its tree."""
+    """The order in which fastText visits the labels: for hierarchical softmax from left to right in its tree."""
     n = scorer.n_classes
     if scorer.loss != "hs":
         return list(range(n))
-    children, found, open_nodes = scorer.outputs.children.tolist(), [], [2 * n - 2]
+    children, order, open_nodes = scorer.outputs.children.tolist(), [], [2 * n - 2]
     while open_nodes:
         node = open_nodes.pop()
         if node < n:
-            found.append(node)
+            order.append(node)
         else:
             open_nodes += reversed(children[node - n])
-    return found
+    return order
 
 
 def hash_tokens(tokens: list[bytes]) -> NDArray[np.uint32]:
@@ -100,9 +100,9 @@ def hash_tokens(tokens: list[bytes]) -> NDArray[np.uint32]:
     sizes = np.array([len(token) for token in tokens], np.int64)
     starts = np.cumsum(sizes) - sizes
     hashes = np.full(len(sizes), 0x811C9DC5, np.uint32)
-    for place in range(int(sizes.max(initial=0))):
-        which = np.flatnonzero(sizes > place)
-        hashes[which] = (hashes[which] ^ content[starts[which] + place]) * np.uint32(0x01000193)
+    for index in range(int(sizes.max(initial=0))):
+        which = np.flatnonzero(sizes > index)
+        hashes[which] = (hashes[which] ^ content[starts[which] + index]) * np.uint32(0x01000193)
     return hashes
 
 
@@ -117,5 +117,5 @@ def _slots(hashes: NDArray[np.uint32], which: NDArray[np.int64]) -> NDArray[Any]
 
 
 def check_fasttext_c(folder: Path, lines: list[str]) -> list[EngineAgreement]:
-    """Build the header with every compiler there is, and run it on the conformance file."""
+    """Compile the header with every available compiler, and run it on the conformance file."""
     return check_c(folder, lines, TOLERANCE_OF_SINGLES)

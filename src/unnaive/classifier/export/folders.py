@@ -64,7 +64,7 @@ def export_model(
     more  other files that go along, by name
     """
     chosen = TARGETS[choose(list(TARGETS), target, "export target")]
-    place = check_folder_writable(folder)
+    target_folder = check_folder_writable(folder)
     model: PortableModel | PortableFastText
     if isinstance(fitted.scorer, FastTextScorer):
         if target not in FASTTEXT_TARGETS:
@@ -80,43 +80,45 @@ def export_model(
         "classes": list(model.classes), "files": sorted(contents),
     }  # fmt: skip
     contents[MANIFEST] = (json.dumps(about, indent=2, ensure_ascii=False) + "\n").encode()
-    place.mkdir(exist_ok=True)
+    target_folder.mkdir(exist_ok=True)
     for name, content in contents.items():
-        with replacing(place / name) as file:
+        with replacing(target_folder / name) as file:
             file.write(content)
-    return [place / name for name in contents]
+    return [target_folder / name for name in contents]
 
 
 def check_folder_writable(folder: str | Path) -> Path:
     """The folder of an export: a new one, an empty one, or an existing export."""
-    place = Path(folder)
-    if place.exists() and not place.is_dir():
+    path = Path(folder)
+    if path.exists() and not path.is_dir():
         raise UnnaiveError(f"{folder} is a file; an export is a folder, so name a new one")
-    if not place.exists() and not place.parent.is_dir():
-        raise UnnaiveError(f"{folder} cannot be written: there is no folder {place.parent}; make it first")
-    if place.is_dir() and any(place.iterdir()) and not (place / MANIFEST).is_file():
+    if not path.exists() and not path.parent.is_dir():
+        raise UnnaiveError(f"{folder} cannot be written: there is no folder {path.parent}; make it first")
+    if path.is_dir() and any(path.iterdir()) and not (path / MANIFEST).is_file():
         raise UnnaiveError(f"{folder} holds other files and is no export; name a new folder")
-    return place
+    return path
 
 
 def check_export(folder: str | Path) -> list[EngineAgreement]:
     """Run an export on its conformance file, with every engine on this machine."""
-    place = Path(folder)
-    about = _read_manifest(place)
+    export_folder = Path(folder)
+    about = _read_manifest(export_folder)
     try:
-        lines = (place / CONFORMANCE).read_text(encoding="utf-8").split("\n")
+        lines = (export_folder / CONFORMANCE).read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as problem:
-        raise UnnaiveError(f"{place / CONFORMANCE} cannot be read ({problem}); export the model again") from problem
+        raise UnnaiveError(
+            f"{export_folder / CONFORMANCE} cannot be read ({problem}); export the model again"
+        ) from problem
     targets = FASTTEXT_TARGETS if about.get("model") == "fasttext" else TARGETS
     chosen = targets[choose(list(targets), about["target"], "export target")]
-    return chosen.check(place, [line for line in lines if line])
+    return chosen.check(export_folder, [line for line in lines if line])
 
 
-def _read_manifest(place: Path) -> dict[str, Any]:
-    path = place / MANIFEST
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    path = folder / MANIFEST
     if not path.is_file():
         raise UnnaiveError(
-            f"{place} is no export: it has no {MANIFEST}; `unnaive export MODEL --to js -o FOLDER` makes one"
+            f"{folder} is no export: it has no {MANIFEST}; `unnaive export MODEL --to js -o FOLDER` makes one"
         )
     try:
         about = json.loads(path.read_text(encoding="utf-8"))

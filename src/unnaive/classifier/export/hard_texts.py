@@ -69,13 +69,13 @@ def _pieces(random: Random, words: Sequence[str], tables: Sequence[Sequence[int]
 
 
 def _codes(table: str) -> list[int]:
-    """The first and last code of each range, and one between."""
-    found = []
+    """The first, middle and last code of each range."""
+    codes = []
     for run in table.split():
         first, _, last = run.partition("-")
         low, high = int(first, 16), int(last or first, 16)
-        found += [low, (low + high) // 2, high]
-    return found
+        codes += [low, (low + high) // 2, high]
+    return codes
 
 
 def _folded() -> str:

@@ -48,7 +48,7 @@ def package_files(module: str, types: bytes) -> dict[str, bytes]:
 
 
 def javascript_module(model: PortableModel) -> str:
-    """The text of the module; it has no "<" in its data, so that it can stand in a page."""
+    """The text of the module; its data has no "<", so that it can be embedded in a page."""
     data = json.dumps(_values(model), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     runtime = (RUNTIME / "runtime.js").read_text(encoding="utf-8")
     records = TEXTS_ONLY if model.rule.fields is None else (RUNTIME / "records.js").read_text(encoding="utf-8").rstrip()
@@ -73,7 +73,7 @@ def _values(model: PortableModel) -> dict[str, Any]:
         "calibration": model.calibration,
         "decision": model.decision,
         "limits": {
-            f"{confidence:g}": [_finite(overall), [_finite(one) for one in by_class]]
+            f"{confidence:g}": [_finite(overall), [_finite(value) for value in by_class]]
             for confidence, (overall, by_class) in model.limits.items()
         },
         "rule": {
@@ -93,7 +93,7 @@ def _values(model: PortableModel) -> dict[str, Any]:
         "mixedTerms": model.gram is not None,
         "stopWords": "\n".join(word for word in model.stop_words if "\n" not in word),
         "logCounts": encode_numbers("f64", np.array(log_counts())),
-        "bias": [_finite(one) for one in model.bias.tolist()],
+        "bias": [_finite(value) for value in model.bias.tolist()],
         "parts": [_part(part) for part in model.parts],
         "terms": "\n".join(model.terms.terms),
     } | ({} if rule.fields is None else {"fields": _fields(rule.fields), "missing": sorted(MISSING)})
@@ -121,7 +121,7 @@ def _part(part: PortablePart) -> dict[str, Any]:
         "step": _floats(part.step) if kind in ("i8", "i16") else None,
         "ends": encode_numbers("i32", table.indptr) if sparse else None,
         "classes": encode_numbers("i32", table.indices) if sparse else None,
-        "bias": [_finite(one) for one in part.bias.tolist()],
+        "bias": [_finite(value) for value in part.bias.tolist()],
         "classOffset": _floats(part.class_offset),
         "termOffset": _floats(part.term_offset),
     }
@@ -131,7 +131,7 @@ DTYPES = {"f64": "<f8", "f32": "<f4", "i8": "<i1", "u8": "<u1", "i16": "<i2", "i
 
 
 def encode_numbers(kind: str, values: NDArray[Any]) -> list[str]:
-    """The name of their kind, and their bytes in base 64."""
+    """The name of the number type, and the bytes in base 64."""
     return [kind, base64.b64encode(np.ascontiguousarray(values).astype(DTYPES[kind]).tobytes()).decode()]
 
 

@@ -31,7 +31,7 @@ FIXED = {FIRST_OF_TWO: LAST, FIRST_OF_THREE: MIDDLE, MIDDLE: LAST}
 
 
 def next_state(state: int, role: int, letter: int) -> int:
-    """Where the automaton goes with a character of this role in signs and in words."""
+    """The next state after a character with this role in signs and in words."""
     if state in FIXED:
         return FIXED[state]
     if state == AFTER_JOINER:
@@ -48,4 +48,4 @@ def next_state(state: int, role: int, letter: int) -> int:
 def transitions() -> NDArray[np.int64]:
     """The next state (9 roles × 4 kinds of letters, 13 states)."""
     classes = [(role, letter) for role in range(JOINED + 1) for letter in range(IN_RUN + 1)]
-    return np.array([[next_state(state, *one) for state in range(LAST + 1)] for one in classes])
+    return np.array([[next_state(state, *pair) for state in range(LAST + 1)] for pair in classes])

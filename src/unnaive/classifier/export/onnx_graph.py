@@ -1,4 +1,4 @@
-"""An ONNX graph as it is built, and its bytes: the few messages of the format are written here, so nothing is needed.
+"""Build an ONNX graph and write its bytes; the few messages of the format are written here, without the onnx package.
 
 Numbers of fields are those of onnx.proto.
 """
@@ -15,18 +15,18 @@ IR_VERSION = 8
 OPSETS = {"": 18, "ai.onnx.ml": 3, "com.microsoft": 1}
 FLOAT, INT8, INT16, INT64, STRING, BOOL, DOUBLE = 1, 3, 5, 7, 8, 9, 11
 ELEMENTS = {"f4": FLOAT, "i1": INT8, "i2": INT16, "i8": INT64, "b1": BOOL, "f8": DOUBLE}
-END = np.iinfo(np.int64).max  # of a slice that goes to the end
+END = np.iinfo(np.int64).max  # end of a slice without an end
 Dimensions = Sequence[int | str]
 
 
 def varints(numbers: NDArray[np.int64]) -> bytes:
-    """Numbers from 0 on, seven bits a byte, the lowest first.
+    """Nonnegative numbers as varints: seven bits in a byte, the lowest first.
 
     >>> varints(np.array([1, 300])).hex()
     '01ac02'
     """
     rest = numbers.astype(np.uint64)
-    digits = [rest >> np.uint64(7 * place) for place in range(10)]
+    digits = [rest >> np.uint64(7 * digit_index) for digit_index in range(10)]
     used = np.stack([digit > 0 for digit in digits], axis=1)
     used[:, 0] = True
     low = np.stack([digit & np.uint64(127) for digit in digits], axis=1).astype(np.uint8)
@@ -80,13 +80,13 @@ def _attribute(name: str, value: Any) -> bytes:
 def _value_info(name: str, kind: int, dims: Dimensions | None) -> bytes:
     shape = b""
     if dims is not None:
-        each = (_bytes(2, one) if isinstance(one, str) else _number(1, one) for one in dims)
-        shape = _bytes(2, b"".join(_bytes(1, one) for one in each))
+        each = (_bytes(2, dim) if isinstance(dim, str) else _number(1, dim) for dim in dims)
+        shape = _bytes(2, b"".join(_bytes(1, dim) for dim in each))
     return _bytes(1, name) + _bytes(2, _bytes(1, _number(1, kind) + shape))
 
 
 class Graph:
-    """Nodes in the order in which they are added; every call names its results and hands the names back."""
+    """Nodes in the order in which they are added; each call adds a node and returns the names of its results."""
 
     def __init__(self, prefix: str = "") -> None:
         self.prefix = prefix
@@ -107,7 +107,7 @@ class Graph:
         return name
 
     def rename(self, value: str, name: str) -> None:
-        """Give a value this name too."""
+        """Give a value a second name."""
         self._node("Identity", [value], [name], "", {})
 
     def output(self, value: str, name: str, kind: int, dims: Dimensions | None) -> None:
@@ -116,7 +116,7 @@ class Graph:
         self._outputs.append(_value_info(name, kind, dims))
 
     def constant(self, value: Any) -> str:
-        """An array of the graph; small ones that are alike are kept once."""
+        """Add an array to the graph; equal small arrays are stored once."""
         array = np.asarray(value)
         array = array.astype(np.int64) if array.dtype.kind == "i" and array.dtype.itemsize > 2 else array
         key = (array.dtype.str, array.shape, array.tobytes()) if array.size < 16 and array.dtype != object else None
@@ -129,7 +129,7 @@ class Graph:
         return name
 
     def __call__(self, op: str, *values: Any, domain: str = "", outputs: int = 1, **attributes: Any) -> Any:
-        """Add a node; what is no name of a value becomes a constant. The name of its result, or a list of several."""
+        """Add a node; return the name or names of its results. Arguments that are no names become constants."""
         names = [value if isinstance(value, str) else self.constant(value) for value in values]
         results = [self._name() for _ in range(outputs)]
         self._node(op, names, results, domain, attributes)
@@ -138,12 +138,12 @@ class Graph:
     def _node(
         self, op: str, inputs: Sequence[str], outputs: Sequence[str], domain: str, attributes: Mapping[str, Any]
     ) -> None:
-        fields = [*(_bytes(1, one) for one in inputs), *(_bytes(2, one) for one in outputs), _bytes(4, op)]
+        fields = [*(_bytes(1, tensor) for tensor in inputs), *(_bytes(2, tensor) for tensor in outputs), _bytes(4, op)]
         fields += [_bytes(5, _attribute(name, value)) for name, value in attributes.items()]
         self._nodes.append(b"".join(fields) + (_bytes(7, domain) if domain else b""))
 
     def subgraph(self) -> Graph:
-        """The body of a loop, whose names are no others'."""
+        """The body of a loop; its names are unique."""
         return Graph(f"{self._name()}_")
 
     def any_of(self, *flags: str) -> str:
@@ -161,11 +161,11 @@ class Graph:
         return result
 
     def cast(self, value: str, kind: int) -> str:
-        """The value as numbers of another kind."""
+        """Convert the value to another type of number."""
         return str(self("Cast", value, to=kind))
 
     def shifted(self, value: str, by: int) -> str:
-        """Of each place of a row what stands `by` places later, 0 or false behind the end; before it where negative."""
+        """Each row shifted to the left by `by`, to the right if negative; filled with 0 or false."""
         if by > 0:
             return str(self("Pad", self("Slice", value, [by], [END], [1]), [0, 0, 0, by]))
         return str(self("Pad", self("Slice", value, [0], [by], [1]), [0, -by, 0, 0]))
@@ -173,7 +173,7 @@ class Graph:
     def to_bytes(self) -> bytes:
         """The message GraphProto."""
         parts = [(1, self._nodes), (5, self._tensors), (11, self._inputs), (12, self._outputs)]
-        content = [_bytes(field, one) for field, several in parts for one in several]
+        content = [_bytes(field, message) for field, several in parts for message in several]
         return b"".join([*content, _bytes(2, self.prefix or "unnaive")])
 
 

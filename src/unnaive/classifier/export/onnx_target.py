@@ -24,7 +24,7 @@ from unnaive.classifier.export.portable import CannotExport, PortableModel, Port
 from unnaive.linear.links import LINKS
 
 FILE = "model.onnx"
-LARGEST = 1_900_000_000  # bytes of a file: the format ends at 2 GB
+LARGEST = 1_900_000_000  # maximum bytes of a file: the format is limited to 2 GB
 CHECKED_AT_ONCE = 50  # texts of the conformance file
 ZERO, ONE, LOWEST = np.zeros(1), np.ones(1), np.array([-np.inf])
 
@@ -43,24 +43,26 @@ def write_onnx(model: PortableModel) -> dict[str, bytes]:
 def onnx_model(model: PortableModel) -> bytes:
     """The content of the .onnx file."""
     graph = Graph()
-    found = prediction_nodes(graph, model, *TextReader(graph, model, graph.input("text", STRING, ["texts"])).count())
+    nodes = prediction_nodes(graph, model, *TextReader(graph, model, graph.input("text", STRING, ["texts"])).count())
     n_classes = len(model.classes)
     names = np.array([*map(str, model.classes), ""], object)
-    place = graph("Where", graph("Less", found.first, [0]), [n_classes], found.first)
-    graph.output(graph("Gather", names, place), "label", STRING, ["texts"])
-    graph.output(found.decided, "decided", BOOL, ["texts", n_classes])
-    graph.output(graph.cast(found.scores, FLOAT), "scores", FLOAT, ["texts", n_classes])
-    if found.probabilities is not None:
-        graph.output(graph.cast(found.probabilities, FLOAT), "probabilities", FLOAT, ["texts", n_classes])
-    graph.output(found.known, "known", INT64, ["texts"])
+    label_index = graph("Where", graph("Less", nodes.first, [0]), [n_classes], nodes.first)
+    graph.output(graph("Gather", names, label_index), "label", STRING, ["texts"])
+    graph.output(nodes.decided, "decided", BOOL, ["texts", n_classes])
+    graph.output(graph.cast(nodes.scores, FLOAT), "scores", FLOAT, ["texts", n_classes])
+    if nodes.probabilities is not None:
+        graph.output(graph.cast(nodes.probabilities, FLOAT), "probabilities", FLOAT, ["texts", n_classes])
+    graph.output(nodes.known, "known", INT64, ["texts"])
     about = {"classes": json.dumps(model.classes, ensure_ascii=False), "model": model.name}
     return onnx_bytes(graph, __version__, about)
 
 
 @dataclass(frozen=True)
 class PredictionNodes:
-    """Names of values in a graph: scores, probabilities and whether each class is decided (n_texts, n_classes);
-    the place of the first label, −1 where there is none, and the number of known terms (n_texts,).
+    """Names of values in a graph.
+
+    scores, probabilities, decided  (n_texts, n_classes); `decided` says whether a class is predicted
+    first, known                    (n_texts,); index of the first label, −1 if there is none; number of known terms
     """
 
     scores: str
@@ -71,7 +73,7 @@ class PredictionNodes:
 
 
 def prediction_nodes(graph: Graph, model: PortableModel, counts: str, columns: Any) -> PredictionNodes:
-    """What follows counts (n_texts, n_columns) of the terms `columns`."""
+    """Add the nodes from counts (n_texts, n_columns) of the terms `columns` to predictions."""
     writer = ScoreWriter(graph, model, counts, columns)
     scores = writer.scores()
     probabilities = probability_nodes(graph, model, scores) if model.probabilistic else None
@@ -84,7 +86,7 @@ def prediction_nodes(graph: Graph, model: PortableModel, counts: str, columns: A
 class ScoreWriter:
     """Adds the nodes that turn counts (n_texts, n_columns) into scores (n_texts, n_classes).
 
-    Only terms that a text has are looked at: cells (text, term, count) of the counts, those of a text together.
+    Only nonzero cells (text, term, count) of the counts are used, ordered by text.
     """
 
     def __init__(self, graph: Graph, model: PortableModel, counts: str, columns: Any) -> None:
@@ -92,8 +94,8 @@ class ScoreWriter:
         places = graph("NonZero", counts)
         self.texts: str = graph("Gather", places, np.array(0))
         self.terms: str = graph("Gather", places, np.array(1))
-        found = graph("GatherND", counts, graph("Transpose", places))
-        self.counts = graph.cast(found, DOUBLE)
+        cells = graph("GatherND", counts, graph("Transpose", places))
+        self.counts = graph.cast(cells, DOUBLE)
         self.n_texts: str = graph("Slice", graph("Shape", counts), [0], [1])
 
     def _sum(self, texts: str, values: str, n_values: int = 0) -> str:
@@ -104,7 +106,7 @@ class ScoreWriter:
         return str(self.graph("ScatterND", zeros, places, values, reduction="add"))
 
     def known(self) -> str:
-        """How many terms of each text the model knows; character n-grams do not count beside words."""
+        """The number of known terms of each text; if the model has words, character n-grams are not counted."""
         counted = np.ones(len(self.columns)) if self.model.gram is None else 1.0 - self.model.gram[self.columns]
         values = self.graph("Mul", self.counts, self.graph("Gather", counted, self.terms)) if counted.size else ""
         return self.graph.cast(self._sum(self.texts, values or self.counts), INT64)
@@ -192,7 +194,7 @@ def _log_sigmoid(graph: Graph, x: str) -> str:
 
 
 def _logits(graph: Graph, model: PortableModel, scores: str) -> str:
-    """Log-odds of scores, as the link has them."""
+    """The log-odds of scores by the link of the model."""
     if model.link == "one-of-all":
         return _log_sigmoid(graph, scores)
     if model.link == "noisy-or":
@@ -202,7 +204,7 @@ def _logits(graph: Graph, model: PortableModel, scores: str) -> str:
 
 
 def _log_softmax(graph: Graph, odds: str, n_classes: int) -> str:
-    """log p of exclusive classes; all alike where no class has any evidence."""
+    """log p of exclusive classes; equal for all if no class has any evidence."""
     top = graph("ReduceMax", odds, [1], keepdims=1)
     possible = graph("Greater", top, LOWEST)
     lead = graph("Sub", odds, graph("Where", possible, top, ZERO))
@@ -219,8 +221,8 @@ def _class_log_odds(graph: Graph, model: PortableModel, scores: str) -> str:
     if n_classes < 2:
         return scores
     log_p = _log_softmax(graph, odds, n_classes)
-    place = graph("ArgMax", odds, axis=1, keepdims=1)
-    is_best = graph("Equal", place, np.arange(n_classes).reshape(1, -1))
+    best = graph("ArgMax", odds, axis=1, keepdims=1)
+    is_best = graph("Equal", best, np.arange(n_classes).reshape(1, -1))
     others = graph("Where", is_best, LOWEST, log_p)
     top = graph("ReduceMax", others, [1], keepdims=1)
     shift = graph("Where", graph("Greater", top, LOWEST), top, ZERO)
@@ -236,14 +238,14 @@ def _platt(graph: Graph, how: dict[str, Any], odds: str) -> str:
 
 
 def _isotonic(graph: Graph, how: dict[str, Any], odds: str) -> str:
-    """p at the first knot, and of every stretch between two knots the share that lies below the log-odds."""
+    """Piecewise linear interpolation: p at the first knot, plus the rise of each segment up to the log-odds."""
     curves = [(np.array(knots, float), np.array(values, float)) for knots, values in how["curves"]]
     longest = max(max(len(knots) for knots, _ in curves) - 1, 1)
     start, width, rise = (np.zeros((1, len(curves), longest)) for _ in range(3))
-    for place, (knots, values) in enumerate(curves):
-        start[0, place, : len(knots) - 1] = knots[:-1]
-        width[0, place, : len(knots) - 1] = np.diff(knots)
-        rise[0, place, : len(knots) - 1] = np.diff(values)
+    for curve, (knots, values) in enumerate(curves):
+        start[0, curve, : len(knots) - 1] = knots[:-1]
+        width[0, curve, : len(knots) - 1] = np.diff(knots)
+        rise[0, curve, : len(knots) - 1] = np.diff(values)
     lowest = np.array([[values[0] for _, values in curves]])
     beyond = graph("Sub", graph("Unsqueeze", odds, [2]), start)
     share = graph("Min", graph("Max", graph("Div", beyond, np.where(width > 0, width, 1.0)), ZERO), ONE)
@@ -298,7 +300,7 @@ def _thresholds(graph: Graph, how: dict[str, Any], scores: str, probabilities: s
 
 
 def check_onnx(folder: Path, lines: list[str]) -> list[EngineAgreement]:
-    """Run the model in onnxruntime on the conformance file, some texts at once."""
+    """Run the model in onnxruntime on the conformance file, in batches."""
     about = json.loads((folder / "export.json").read_text(encoding="utf-8"))
     session = open_session((folder / FILE).read_bytes())
     texts = [json.loads(line)["text"] for line in lines]
@@ -323,16 +325,16 @@ def open_session(data: bytes) -> Any:
 
 
 def run_texts(session: Any, texts: list[str], classes: list[Any]) -> list[dict[str, Any]]:
-    """What the model in a session says of texts; lone surrogates, which UTF-8 has not, become U+FFFD."""
+    """The predictions of the model in a session; lone surrogates, which UTF-8 cannot encode, become U+FFFD."""
     clean = [text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in texts]
-    names = [one.name for one in session.get_outputs()]
-    found = dict(zip(names, session.run(None, {"text": np.array(clean, dtype=object)}), strict=True))
+    names = [output.name for output in session.get_outputs()]
+    outputs = dict(zip(names, session.run(None, {"text": np.array(clean, dtype=object)}), strict=True))
     answers = []
     for row in range(len(texts)):
         answers.append({
-            "labels": [classes[place] for place in np.flatnonzero(found["decided"][row])],
-            "known": int(found["known"][row]),
-            **{name: [float(one) if np.isfinite(one) else None for one in found[name][row]]
-               for name in ("scores", "probabilities") if name in found},
+            "labels": [classes[index] for index in np.flatnonzero(outputs["decided"][row])],
+            "known": int(outputs["known"][row]),
+            **{name: [float(value) if np.isfinite(value) else None for value in outputs[name][row]]
+               for name in ("scores", "probabilities") if name in outputs},
         })  # fmt: skip
     return answers

@@ -1,10 +1,10 @@
 """Text → counts of terms as an ONNX graph, exactly as tokens.py reads texts.
 
-onnxruntime's Tokenizer cuts texts into characters, and a LabelEncoder folds their case and numbers them: characters
-that no term has share a number with all that are read alike (onnx_alphabet.py). Where words, runs and emoji begin and
-end is told by a finite automaton (onnx_automaton.py), whose transitions are composed in log2(length) steps. Kept
-characters are written in a row, borders between them, and a TfIdfVectorizer finds the terms in that row: a term is an
-n-gram of characters and borders.
+onnxruntime's Tokenizer cuts texts into characters, and a LabelEncoder folds their case and numbers them. Characters
+that occur in no term share a number with others of the same kind (onnx_alphabet.py). A finite automaton finds where
+words, runs and emoji begin and end (onnx_automaton.py); its transitions are composed in log2(length) steps. Kept
+characters are written in a row with borders between them, and a TfIdfVectorizer counts the terms in that row: a term is
+an n-gram of characters and borders.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ from unnaive.classifier.export.onnx_graph import BOOL, END, INT64, Graph
 from unnaive.classifier.export.portable import PortableModel
 from unnaive.text.tokens import BORDERS, GRAM
 
-LONGEST_SIGN = 4  # characters that are looked ahead
+LONGEST_SIGN = 4  # characters of lookahead
 
 
 class TextReader:
     """Adds the nodes that count the terms of `texts` (n_texts,) to a graph.
 
-    columns  of each column of the counts the term's id
+    columns  the term id of each column of the counts
     """
 
     def __init__(self, graph: Graph, model: PortableModel, texts: str) -> None:
@@ -92,14 +92,14 @@ class TextReader:
             if self.rule.analyzer == ("word" if is_gram else "char"):
                 continue
             spelt = [
-                (spell(term), place)
-                for place, term in enumerate(terms)
+                (spell(term), term_id)
+                for term_id, term in enumerate(terms)
                 if (term.startswith(GRAM) and self.rule.analyzer != "word") == is_gram
             ]
-            known = [(spelling, place) for spelling, place in spelt if spelling is not None]
+            known = [(spelling, term_id) for spelling, term_id in spelt if spelling is not None]
             if known:
                 rows.append(self._find(write(), known))
-                columns += [place for _, place in known]
+                columns += [term_id for _, term_id in known]
         if not rows:  # a model without terms
             none = self.graph("Mul", self.graph("Slice", self.numbers, [0], [1], [1]), [0])
             return self.graph.cast(none, 1), np.zeros(0, np.int64)
@@ -107,11 +107,11 @@ class TextReader:
         return counts, np.array(columns, np.int64)
 
     def _find(self, row: str, terms: Sequence[tuple[list[int], int]]) -> str:
-        """How often each term is in the row of characters and borders."""
-        order = sorted(range(len(terms)), key=lambda place: len(terms[place][0]))
-        sizes = np.array([len(terms[place][0]) for place in order])
+        """The count of each term in the row of characters and borders."""
+        order = sorted(range(len(terms)), key=lambda index: len(terms[index][0]))
+        sizes = np.array([len(terms[index][0]) for index in order])
         longest = int(sizes.max())
-        pool = np.array([code for place in order for code in terms[place][0]], np.int64)
+        pool = np.array([code for index in order for code in terms[index][0]], np.int64)
         per_size = np.bincount(sizes, weights=sizes, minlength=longest + 1).astype(np.int64)
         return str(self.graph(
             "TfIdfVectorizer", row, mode="TF", min_gram_length=int(sizes.min()), max_gram_length=longest,
@@ -120,13 +120,13 @@ class TextReader:
         ))  # fmt: skip
 
     def _codes(self, text: str) -> list[int]:
-        return [self.alphabet.number_of.get(ord(one), self.alphabet.other) for one in text]
+        return [self.alphabet.number_of.get(ord(character), self.alphabet.other) for character in text]
 
     def _spell_word(self, term: str) -> list[int] | None:
-        """A term as it stands in the row: borders around words, or around the characters of a run."""
+        """A term as it is written in the row: borders around words, or around the characters of a run."""
         kinds = [int(self.alphabet.kinds[code]) for code in self._codes(term)]
         if term and self.rule.unspaced == "grams" and kinds[0] & UNSPACED:
-            starts = [place for place, kind in enumerate(kinds) if not kind & MARK]
+            starts = [index for index, kind in enumerate(kinds) if not kind & MARK]
             parts = [term[a:b] for a, b in zip(starts, [*starts[1:], len(term)], strict=True)]
             border = self.character_border
         else:
@@ -136,16 +136,19 @@ class TextReader:
         return [code for part in parts for code in (border, *self._codes(part), border)]
 
     def _spell_gram(self, term: str) -> list[int] | None:
-        """A character n-gram as it stands in the row; its first and last character may be the border."""
+        """A character n-gram as it is written in the row; its first and last character may be the border."""
         text, border = term.removeprefix(GRAM), BORDERS[self.rule.char_borders]
         if not text:
             return None
-        return [self.gram_border if one == border else code for one, code in zip(text, self._codes(text), strict=True)]
+        return [
+            self.gram_border if character == border else code
+            for character, code in zip(text, self._codes(text), strict=True)
+        ]
 
     # Flags of characters.
 
     def _is(self, kinds: int = 0, codes: Iterable[int] = (), ahead: int = 0) -> str:
-        """Whether the character so many places ahead is of these kinds or one of these."""
+        """Whether the character `ahead` positions later has one of these kinds or is in `codes`."""
         flags = self.graph("Gather", self.alphabet.table(kinds, codes), self.numbers)
         return self.graph.shifted(flags, ahead) if ahead else str(flags)
 
@@ -165,7 +168,7 @@ class TextReader:
         return self._run(table)
 
     def _run(self, maps: str) -> str:
-        """The state after each character: maps are composed with those 1, 2, 4, … places before them."""
+        """The state after each character; transitions are composed with those 1, 2, 4, … positions before."""
         graph, body = self.graph, self.graph.subgraph()
         length = graph("Gather", graph("Shape", maps), [1])
         at = body.prefix
@@ -184,7 +187,7 @@ class TextReader:
         return str(graph("Squeeze", graph("Slice", done, [0], [1], [2]), [2]))
 
     def _roles(self) -> list[tuple[int, str]]:
-        """(role in signs, where characters have it); no character has two of them."""
+        """(role in signs, flags of the characters with it); no character has two roles."""
         graph, roles = self.graph, []
         two: list[str] = []
         three: list[str] = []
@@ -220,7 +223,7 @@ class TextReader:
         begins_free = graph.any_of(eyes, self._is(codes=[ord("=")]))
         letter = self._is(LETTER | NUMBER)
         before = graph("Not", graph.shifted(letter, -1))
-        found = []
+        starts = []
         for size, middle in ((2, None), (3, self._is(codes=NOSES, ahead=1))):
             last = size - 1
             anywhere = graph.all_of(eyes, self._is(codes=BRACKETS, ahead=last))
@@ -230,22 +233,22 @@ class TextReader:
                 anywhere, face = graph.all_of(anywhere, middle), graph.all_of(face, middle)
                 three = graph.all_of(three, self._is(codes=[ord("/")], ahead=1))
             after = graph("Not", graph.shifted(letter, size))
-            found.append(graph.any_of(anywhere, graph.all_of(graph.any_of(face, three), before, after)))
-        return found[0], found[1]
+            starts.append(graph.any_of(anywhere, graph.all_of(graph.any_of(face, three), before, after)))
+        return starts[0], starts[1]
 
     # Rows of characters and borders.
 
     def _write(self, slots: Sequence[tuple[str, Any]]) -> str:
-        """A row for each text: of every character the slots that are valid, (flag, what to write), without gaps."""
+        """A row for each text: the valid slots of every character without gaps; a slot is (flag, value to write)."""
         graph = self.graph
         zero = graph("Mul", self.numbers, [0])
         written = [graph("Add", zero, value) for _, value in slots]
         values = self._interleaved(written)
         valid = self._interleaved([graph.cast(flag, INT64) for flag, _ in slots])
-        place = graph("Sub", graph("CumSum", valid, np.array(1)), [1])
+        column = graph("Sub", graph("CumSum", valid, np.array(1)), [1])
         width = graph("Gather", graph("Shape", values), [1])
         is_valid = graph.cast(valid, BOOL)
-        where = graph("Where", is_valid, place, width)  # the others into a last column, which is cut off
+        where = graph("Where", is_valid, column, width)  # the others into a last column, which is cut off
         room = graph("Pad", graph("Mul", values, [0]), [0, 0, 0, 1])
         filled = graph("ScatterElements", room, where, graph("Mul", values, valid), axis=1)
         return str(graph("Slice", filled, [0], width, [1]))
@@ -279,7 +282,7 @@ class TextReader:
         ])  # fmt: skip
 
     def _edges(self, flags: str) -> tuple[str, str]:
-        """Where stretches begin and end."""
+        """Where runs of true values begin and end."""
         graph = self.graph
         before, after = graph("Not", graph.shifted(flags, -1)), graph("Not", graph.shifted(flags, 1))
         return graph.all_of(flags, before), graph.all_of(flags, after)
@@ -294,26 +297,27 @@ class TextReader:
         return first, last, sign
 
     def _kept_words(self, word: str, begins: str) -> str:
-        """Where characters are of words that are long enough and no stop words."""
+        """Whether each character is in a word that is long enough and not a stop word."""
         graph = self.graph
         number = graph("CumSum", graph.cast(begins, INT64), np.array(1))
-        one = graph.cast(word, INT64)
-        kept = graph("GreaterOrEqual", self._sum_by(number, one), [self.rule.min_length])
+        in_word = graph.cast(word, INT64)
+        kept = graph("GreaterOrEqual", self._sum_by(number, in_word), [self.rule.min_length])
         spelt = [self._codes(stop) for stop in self.model.stop_words if stop]
         if not spelt or self.rule.ngrams == (1, 1):  # a stop word is no term, so it need not be left out
             return str(kept)
-        return graph.all_of(kept, graph("Not", self._is_stop_word(number, one, spelt)))
+        return graph.all_of(kept, graph("Not", self._is_stop_word(number, in_word, spelt)))
 
     def _sum_by(self, number: str, values: str) -> str:
-        """At each character the sum of values over the word with its number."""
+        """For each character, the sum of values over its word."""
         zeros = self.graph("Pad", self.graph("Mul", values, [0]), [0, 0, 0, 1])
         sums = self.graph("ScatterElements", zeros, number, values, axis=1, reduction="add")
         return str(self.graph("GatherElements", sums, number, axis=1))
 
-    def _is_stop_word(self, number: str, one: str, stops: Sequence[Sequence[int]]) -> str:
-        """Whether the word at each character is a stop word: its letters as digits of numbers, which are looked up.
+    def _is_stop_word(self, number: str, in_word: str, stops: Sequence[Sequence[int]]) -> str:
+        """Whether the word at each character is a stop word.
 
-        Letters of stop words are digits from 1 on, so that a number tells a word; long words take several numbers.
+        Words are written as numbers, with the letters of stop words as digits from 1, and the numbers are looked up;
+        long words take several numbers.
         """
         graph = self.graph
         letters = sorted({letter for stop in stops for letter in stop})
@@ -322,21 +326,23 @@ class TextReader:
         per_block = next(size for size in range(62, 0, -1) if radix**size < 1 << 62)
         table = np.zeros(self.alphabet.size, np.int64)
         table[letters] = np.arange(1, radix)
-        digits = graph("Mul", graph("Gather", table, self.numbers), one)
-        along = graph("CumSum", one, np.array(1))
-        start = self._sum_by(number, graph("Mul", graph("Sub", along, one), graph.cast(self._begins(one), INT64)))
-        place = graph("Sub", graph("Sub", along, one), start)  # of the character in its word, from 0
+        digits = graph("Mul", graph("Gather", table, self.numbers), in_word)
+        along = graph("CumSum", in_word, np.array(1))
+        start = self._sum_by(
+            number, graph("Mul", graph("Sub", along, in_word), graph.cast(self._begins(in_word), INT64))
+        )
+        position = graph("Sub", graph("Sub", along, in_word), start)  # of the character in its word, from 0
         foreign = graph.any_of(
-            graph.all_of(graph.cast(one, BOOL), graph("Equal", digits, [0])),
-            graph("GreaterOrEqual", place, [longest]),
+            graph.all_of(graph.cast(in_word, BOOL), graph("Equal", digits, [0])),
+            graph("GreaterOrEqual", position, [longest]),
         )
         clean = graph("Equal", self._sum_by(number, graph.cast(foreign, INT64)), [0])
-        found = None
+        matched = None
         prefixes: dict[tuple[int, ...], int] = {(): 0}
         for begin in range(0, longest, per_block):
             powers = np.zeros(longest, np.int64)
             powers[begin : begin + per_block] = [radix**k for k in range(min(per_block, longest - begin))]
-            bounded = graph("Min", graph("Max", place, [0]), [longest - 1])
+            bounded = graph("Min", graph("Max", position, [0]), [longest - 1])
             block = self._sum_by(number, graph("Mul", digits, graph("Gather", powers, bounded)))
             values = {
                 tuple(stop[begin : begin + per_block]): sum(
@@ -353,25 +359,25 @@ class TextReader:
                 for head, rest in heads.items()
             ]
             code = graph("Where", graph("Less", code, [0]), [len(blocks)], code)
-            before = graph("Mul", one, [0]) if found is None else found
+            before = graph("Mul", in_word, [0]) if matched is None else matched
             joint = graph("Add", graph("Mul", before, [len(blocks) + 1]), code)
-            joint = joint if found is None else graph("Where", graph("Less", found, [0]), [-1], joint)
-            found = self._look_up(joint, pairs)
+            joint = joint if matched is None else graph("Where", graph("Less", matched, [0]), [-1], joint)
+            matched = self._look_up(joint, pairs)
             prefixes = longer
-        return graph.all_of(clean, graph("GreaterOrEqual", found, [0]), graph.cast(one, BOOL))
+        return graph.all_of(clean, graph("GreaterOrEqual", matched, [0]), graph.cast(in_word, BOOL))
 
-    def _begins(self, one: str) -> str:
-        return self._edges(self.graph.cast(one, BOOL))[0]
+    def _begins(self, in_word: str) -> str:
+        return self._edges(self.graph.cast(in_word, BOOL))[0]
 
     def _look_up(self, values: str, pairs: Sequence[tuple[int, int]]) -> str:
-        """The number that is beside each value, −1 where it is not in the table."""
+        """The entry of each value in the table, −1 if it has none."""
         keys, numbers = np.array(sorted(pairs), np.int64).T
         return str(self.graph(
             "LabelEncoder", values, domain="ai.onnx.ml", keys_int64s=keys, values_int64s=numbers, default_int64=-1
         ))  # fmt: skip
 
     def _write_grams(self) -> str:
-        """What character n-grams are cut from, a border before and behind each chunk or word."""
+        """The row from which character n-grams are cut, with a border before and after each chunk or word."""
         graph = self.graph
         if self.rule.char_borders == "spaces":
             cut = self._is(SPACE if self.rule.digits else SPACE | NUMBER)

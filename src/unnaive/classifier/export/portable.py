@@ -2,7 +2,7 @@
 
 score[c] = bias[c] + Σ_parts bias_part[c] + Σ_t z_t·(weights[t, c] + class_offset[c] + term_offset[t]) / length
 
-z_t = tf(n_t)·idf_t over the terms of the part, in ascending order of ids: so sums come out as the kernel has them.
+z_t = tf(n_t)·idf_t over the terms of the part, added in ascending order of ids, as in the kernel.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from unnaive.text.sections import TEXT_KINDS
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
-PORTABLE_KINDS = (*TEXT_KINDS, "category", "number", "date")  # of fields that a target can read
-CONFIDENCES = (0.8, 0.9, 0.95, 0.99)  # for which the limits of sets are written
-LOG_COUNTS = 256  # 1 + log n of counts below it go along, so that no other library's logarithm rounds otherwise
+PORTABLE_KINDS = (*TEXT_KINDS, "category", "number", "date")  # kinds of fields that a target can read
+CONFIDENCES = (0.8, 0.9, 0.95, 0.99)  # confidences for which the limits of sets are written
+LOG_COUNTS = 256  # 1 + log n is exported for counts below it, because other libraries round logarithms differently
 
 
 class CannotExport(UnnaiveError):
-    """A model or a token rule that a target cannot express; the sentence says which."""
+    """A target cannot express the model or the token rule; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class PortablePart:
 
     columns       the ids of its terms, ascending; None for all of them
     tf, norm      "raw", "binary" or "log"; None, "l1" or "l2"
-    idf           of each of its terms, or None
+    idf           idf of each of its terms, or None
     weights       (n_terms_of_part, n_classes), dense or csr_array
     step          (n_classes,) where the weights of a class are whole multiples of a step
     bias          (n_classes,); class_offset (n_classes,) and term_offset (n_terms_of_part,) or None
@@ -64,7 +64,7 @@ class PortablePart:
 
     @property
     def n_rows(self) -> int:
-        """How many terms it has."""
+        """The number of terms."""
         return int(self.weights.shape[0])
 
 
@@ -77,8 +77,8 @@ class PortableModel:
     multilabel     whether a text may have any number of labels
     rule           how texts become terms
     terms          the vocabulary, by id
-    gram           whether each term is a character n-gram; None where none or all of them are
-    link           what a score says (linear/links.py); calibration and decision as their `to_dict` has them
+    gram           whether each term is a character n-gram; None if none or all are
+    link           what a score means (linear/links.py); calibration and decision are results of `to_dict`
     probabilistic  whether there are probabilities
     limits         by confidence: the largest −log p in a set, and the same by class; empty without held-out scores
     """
@@ -110,7 +110,7 @@ class PortableModel:
 
 
 def portable_model(fitted: FittedModel, *, counts: bool = False, records: bool = False) -> PortableModel:
-    """What a model is to other languages, or an error of one sentence if it cannot leave Python.
+    """The model as plain values; an error if it cannot be exported.
 
     counts   whether models of rows of counts are taken too; such a one has no terms
     records  whether models of records with fields are taken too
@@ -154,7 +154,7 @@ def portable_model(fitted: FittedModel, *, counts: bool = False, records: bool =
 
 
 def _check_rule(rule: TokenRule, records: bool) -> None:
-    """An error for options of the token rule that only Python has, and for fields that the target does not read."""
+    """Raise an error for token options that only Python supports, and for fields that the target does not read."""
     kinds = rule.field_kinds or {}
     if kinds and not records:
         raise CannotExport(f"the model reads records with fields ({', '.join(kinds)}), which only the target js does")
@@ -182,7 +182,7 @@ def _part(columns: Ids | None, linear: Linear) -> PortablePart:
         raise CannotExport(f"the document norm {weighting.norm!r} cannot be exported")
     by_term: Any = csr_array(weights.T) if issparse(weights) else np.ascontiguousarray(np.asarray(weights).T)
     if issparse(by_term) and 3 * by_term.nnz > by_term.shape[0] * by_term.shape[1]:
-        by_term = by_term.toarray()  # a place for each weight would take as much as the zeros
+        by_term = by_term.toarray()  # an index for each weight would take as much space as the zeros
     if issparse(by_term):
         by_term.sort_indices()
     return PortablePart(
@@ -192,7 +192,7 @@ def _part(columns: Ids | None, linear: Linear) -> PortablePart:
 
 
 def _set_limits(fitted: FittedModel) -> dict[float, tuple[float, list[float]]]:
-    """The largest nonconformity in sets of some confidences: of all classes, and by class."""
+    """The largest nonconformity in sets with some confidences: for all classes, and by class."""
     if fitted.conformal is None or not fitted.probabilistic:
         return {}
     return {
@@ -205,7 +205,7 @@ def _set_limits(fitted: FittedModel) -> dict[float, tuple[float, list[float]]]:
 
 
 def log_counts() -> list[float]:
-    """1 + log n for n below LOG_COUNTS, as the kernel has them; 0 for 0."""
+    """1 + log n for n below LOG_COUNTS, as the kernel computes them; 0 for 0."""
     return [0.0, *(1.0 + math.log(n) for n in range(1, LOG_COUNTS))]
 
 

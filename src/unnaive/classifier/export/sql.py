@@ -1,7 +1,7 @@
 """Target sql: tables and one query that labels a column of texts, for SQLite, DuckDB and PostgreSQL; word n-grams only.
 
-The query reads characters one by one, since no two databases agree about letters and case: a table of the package's own
-characters goes along. Its result has a row for each text and class.
+The query reads characters one by one with the package's own table of characters, because databases disagree about
+letters and case. Its result has a row for each text and class.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from unnaive.classifier.export.portable import CannotExport, PortableModel, Port
 from unnaive.text.gram_units import which_are_grams
 from unnaive.text.languages import fold_table
 
-ROWS = 500  # of one INSERT
+ROWS = 500  # rows of one INSERT
 LETTER, NUMBER, MARK, UNSPACED, PICTURE, TEXT_PICTURE = 1, 2, 4, 8, 16, 32
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """What the databases call things.
+    """The syntax that differs between databases.
 
-    positions  rows (id, i, text) of the places of characters, from 1
-    code, char the code point of a character, and the character of one
+    positions  rows (id, i, text) of the positions of characters, from 1
+    code, char the code point of a character, and the character of a code point
     infinity   −∞
     series     rows (code, folded, kind) of all characters of the ranges
     real       the type of numbers of eight bytes
@@ -141,10 +141,10 @@ def _characters(model: PortableModel) -> tuple[list[list[int]], list[list[int]]]
     """(ranges of characters that are their own lower case, with their kind; those that are folded)."""
     kinds = character_kinds()
     folds = fold_table(model.rule.language == "tr") if model.rule.lowercase else {}
-    own = kinds.copy()
-    own[list(folds)] = 0
-    changes = np.flatnonzero(np.diff(own.astype(np.int16), prepend=0, append=0))
-    runs = [[int(a), int(b) - 1, int(own[a])] for a, b in pairwise(changes) if own[a]]
+    unfolded = kinds.copy()
+    unfolded[list(folds)] = 0
+    changes = np.flatnonzero(np.diff(unfolded.astype(np.int16), prepend=0, append=0))
+    runs = [[int(a), int(b) - 1, int(unfolded[a])] for a, b in pairwise(changes) if unfolded[a]]
     return runs, [[code, lower, int(kinds[lower])] for code, lower in sorted(folds.items())]
 
 
@@ -152,7 +152,7 @@ def _part_terms(model: PortableModel, number: int, part: PortablePart) -> Iterab
     ids = np.arange(len(model.terms)) if part.columns is None else part.columns
     idf = np.ones(len(ids)) if part.idf is None else part.idf
     shift = np.zeros(len(ids)) if part.term_offset is None else part.term_offset
-    return ([number, int(one), idf[row], shift[row]] for row, one in enumerate(ids))
+    return ([number, int(term_id), idf[row], shift[row]] for row, term_id in enumerate(ids))
 
 
 def _weights(number: int, part: PortablePart) -> Iterable[Sequence[Any]]:
@@ -189,7 +189,8 @@ def _literal(value: Any, dialect: Dialect) -> str:
 
 # The modes of a character: 1 a picture, 2 its selector, 3 its tone or tags, 4 what joins the next picture, 5 the first
 # half of a flag, 6 and 7 a digit and its selector before a keycap, 8 the last character of a flag or keycap, 9 a
-# word, 10 a run of a script without spaces, 0 nothing. An emoji goes on by the mode before and the characters behind.
+# word, 10 a run of a script without spaces, 0 nothing. Whether an emoji continues depends on the mode before it and the
+# characters after it.
 GOES_ON = """CASE WHEN s.mode = 4 THEN 1 WHEN s.mode = 5 THEN 8
     WHEN s.mode = 6 THEN CASE WHEN c.code = 65039 THEN 7 ELSE 8 END WHEN s.mode = 7 THEN 8
     WHEN s.mode = 1 AND c.code IN (65038, 65039) THEN 2
@@ -266,7 +267,7 @@ SELECT id, label, class, score, probability, ({decided}) AS decided, known FROM 
 
 
 def label_query(model: PortableModel, dialect: Dialect) -> str:
-    """The query of a model in the words of a database."""
+    """The query of a model in the dialect of a database."""
     rule = model.rule
     shortest, longest = rule.ngrams
     lags = "".join(f", lag(term, {n - 1}) OVER w AS term{n}" for n in range(2, longest + 1))
@@ -289,7 +290,7 @@ def label_query(model: PortableModel, dialect: Dialect) -> str:
 
 
 def _one(model: PortableModel, name: str) -> Any:
-    """What all parts have in common; parts that differ in it cannot be exported."""
+    """The value that all parts share; a model whose parts differ cannot be exported."""
     values = {getattr(part, name) for part in model.parts}
     if len(values) != 1:
         raise CannotExport(
@@ -307,12 +308,12 @@ def _norm(model: PortableModel) -> str:
 
 
 def _exp(inner: str) -> str:
-    """e^x that does not complain where it is too small for a number."""
+    """e^x without an error on underflow."""
     return f"CASE WHEN {inner} < -700 THEN 0 WHEN {inner} > 700 THEN exp(700e0) ELSE exp({inner}) END"
 
 
 def _probabilities(model: PortableModel) -> dict[str, str]:
-    """Expressions of the log-odds of a score and of the probability."""
+    """SQL expressions for the log-odds of a score and for the probability."""
     how = model.calibration
     sigmoid = "CASE WHEN {x} < -700 THEN {x} ELSE -ln(1 + exp(-({x}))) END"
     logits = {"one-of-all": sigmoid.format(x="score"), "noisy-or":
@@ -333,7 +334,7 @@ def _probabilities(model: PortableModel) -> dict[str, str]:
 
 
 def _decision(model: PortableModel) -> dict[str, str]:
-    """Expressions of what classes are ranked by, and of whether one is decided."""
+    """SQL expressions for the rank of classes, and for whether a class is predicted."""
     decision = model.decision
     if decision["kind"] == "thresholds":
         scale = {"scores": "score", "probabilities": "probability",

@@ -1,4 +1,4 @@
-"""Databases that run an SQL export: SQLite, DuckDB where it is installed, and a PostgreSQL server started for it."""
+"""Run an SQL export in databases: SQLite, DuckDB if installed, and a temporary PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Row = Sequence[Any]  # id, label, class, score, probability, decided, known
 
 
 def check_sql(folder: Path, lines: list[str]) -> list[EngineAgreement]:
-    """Run the query on the conformance file in every database that is there."""
+    """Run the query on the conformance file in every available database."""
     texts = [_storable(json.loads(line)["text"]) for line in lines]
     n_classes = len(json.loads((folder / "export.json").read_text(encoding="utf-8"))["classes"])
     return [
@@ -35,26 +35,28 @@ def check_sql(folder: Path, lines: list[str]) -> list[EngineAgreement]:
 
 
 def databases() -> dict[str, Callable[[Path, Sequence[str]], Iterable[Row]]]:
-    """What runs an export in each database of this machine."""
-    found: dict[str, Callable[[Path, Sequence[str]], Iterable[Row]]] = {"SQLite": run_sqlite}
+    """The function that runs an export in each database of this machine."""
+    engines: dict[str, Callable[[Path, Sequence[str]], Iterable[Row]]] = {"SQLite": run_sqlite}
     if find_spec("duckdb"):
-        found["DuckDB"] = run_duckdb
+        engines["DuckDB"] = run_duckdb
     if postgresql_programs() is not None:
-        found["PostgreSQL"] = run_postgresql
-    return found
+        engines["PostgreSQL"] = run_postgresql
+    return engines
 
 
 def _storable(text: str) -> str:
-    """NUL and lone surrogates, which databases do not take, as U+FFFD: all of them only separate words."""
-    return "".join("\ufffd" if one == "\0" or "\ud800" <= one <= "\udfff" else one for one in text)
+    """Replace NUL and lone surrogates, which databases refuse, by U+FFFD, which also only separates words."""
+    return "".join(
+        "\ufffd" if character == "\0" or "\ud800" <= character <= "\udfff" else character for character in text
+    )
 
 
 def _answers(rows: Iterable[Row], n_texts: int, n_classes: int) -> list[dict[str, Any]]:
     answers: list[dict[str, Any]] = [
         {"labels": [], "scores": [None] * n_classes, "probabilities": [None] * n_classes} for _ in range(n_texts)
     ]
-    for place, label, c, score, probability, decided, known in rows:
-        answer = answers[int(place)]
+    for row, label, c, score, probability, decided, known in rows:
+        answer = answers[int(row)]
         answer["scores"][int(c)] = None if float(score) == float("-inf") else float(score)
         answer["probabilities"][int(c)] = None if probability in (None, "") else float(probability)
         answer["known"] = int(known)
@@ -67,7 +69,7 @@ def _answers(rows: Iterable[Row], n_texts: int, n_classes: int) -> list[dict[str
 
 
 def run_sqlite(folder: Path, texts: Sequence[str]) -> list[Row]:
-    """By the SQLite that Python has; it needs the functions ln, exp and sqrt, as from 3.35 on."""
+    """Run in Python's SQLite; it needs the functions ln, exp and sqrt (SQLite 3.35 or later)."""
     with sqlite3.connect(":memory:") as connection:
         connection.executescript((folder / "sqlite-tables.sql").read_text(encoding="utf-8"))
         connection.execute("CREATE TABLE documents (id INTEGER PRIMARY KEY, text TEXT)")
@@ -76,7 +78,7 @@ def run_sqlite(folder: Path, texts: Sequence[str]) -> list[Row]:
 
 
 def run_duckdb(folder: Path, texts: Sequence[str]) -> list[Row]:
-    """By the package duckdb."""
+    """Run in the package duckdb."""
     duckdb: Any = import_module("duckdb")
     with duckdb.connect() as connection:
         connection.execute((folder / "duckdb-tables.sql").read_text(encoding="utf-8"))
@@ -91,13 +93,15 @@ def postgresql_programs() -> Path | None:
     on_path = shutil.which("initdb")
     if on_path:
         return Path(on_path).parent
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[4].split(".")[0]))
-    return found[-1].parent if found else None
+    programs = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[4].split(".")[0])
+    )
+    return programs[-1].parent if programs else None
 
 
 @contextmanager
 def postgresql_server() -> Iterator[list[str]]:
-    """The psql command of a server of its own, in a temporary folder, that listens on no port; then it is stopped."""
+    """Start a server in a temporary folder without a port, yield its psql command, and stop it afterwards."""
     programs = postgresql_programs()
     if programs is None:
         raise UnnaiveError("there is no PostgreSQL on this machine")
@@ -124,13 +128,13 @@ def postgresql_server() -> Iterator[list[str]]:
 
 
 def run_postgresql(folder: Path, texts: Sequence[str]) -> list[Row]:
-    """By a server that is started for it and stopped again."""
+    """Run in a temporary server."""
     with postgresql_server() as psql:
         return query_postgresql(psql, folder, texts)
 
 
 def query_postgresql(psql: Sequence[str], folder: Path, texts: Sequence[str]) -> list[Row]:
-    """By a server that runs: `psql` is the command that reaches it."""
+    """Run in a server that is already running; `psql` is the command that connects to it."""
     quoted = [f"({number}, '{text.replace(chr(39), 2 * chr(39))}')" for number, text in enumerate(texts)]
     documents = "DROP TABLE IF EXISTS documents;\nCREATE TABLE documents (id INTEGER PRIMARY KEY, text TEXT);\n"
     documents += f"INSERT INTO documents VALUES {', '.join(quoted)};\n" if quoted else ""

@@ -1,1 +1,1 @@
-"""fastText's Python interface over our models: `from unnaive import fasttext` (unnaive/fasttext.py is the door)."""
+"""fastText's Python interface over our models: `from unnaive import fasttext` (unnaive/fasttext.py exports it)."""

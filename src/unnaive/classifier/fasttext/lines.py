@@ -1,4 +1,4 @@
-"""fastText's text files: a document a line, its labels among its words, each with a prefix."""
+"""fastText's text files: each line is a document; its labels are words with a prefix."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def tokenize(text: str) -> list[str]:
     >>> tokenize("a  b\\nc")
     ['a', 'b', '</s>', 'c']
     """
-    found: list[str] = []
-    for place, line in enumerate(text.split("\n")):
-        found += [END] if place else []
-        found += TOKENS.findall(line)
-    return found
+    tokens: list[str] = []
+    for number, line in enumerate(text.split("\n")):
+        tokens += [END] if number else []
+        tokens += TOKENS.findall(line)
+    return tokens
 
 
 def split_line(line: str, prefix: str) -> LabelledLine:

@@ -34,10 +34,10 @@ def load_model(path: str | Path) -> FastTextModel:
 
     A classifier of fastText gives its probabilities to the last bit.
     """
-    place = check_exists(path)
-    if not place.is_file() or not is_fasttext_file(place):
-        return FastTextModel(load_fitted(place))
-    file = read_fasttext_file(place)
+    file_path = check_exists(path)
+    if not file_path.is_file() or not is_fasttext_file(file_path):
+        return FastTextModel(load_fitted(file_path))
+    file = read_fasttext_file(file_path)
     try:
         return FastTextModel(fasttext_model(file, fold=False) if file.supervised else None, file)
     except BadModel as problem:
@@ -78,24 +78,24 @@ class FastTextModel:
 
     def test(self, path: str | Path, k: int = 1, threshold: float = 0.0) -> tuple[int, float, float]:
         """(documents, precision, recall) of the k best labels on a file of labelled lines."""
-        found = self._counts(path, k, threshold)
-        right, given, true = (sum(counts.values()) for counts in (found.right, found.given, found.true))
-        return found.n_docs, _ratio(right, given), _ratio(right, true)
+        counts = self._counts(path, k, threshold)
+        right, predicted, true = (sum(by_label.values()) for by_label in (counts.right, counts.given, counts.true))
+        return counts.n_docs, _ratio(right, predicted), _ratio(right, true)
 
     def test_label(self, path: str | Path, k: int = 1, threshold: float = 0.0) -> dict[str, dict[str, float]]:
-        """Precision, recall and F1 of each label; NaN where there is nothing to divide by."""
-        found = self._counts(path, k, threshold)
+        """Precision, recall and F1 of each label; NaN if the denominator is 0."""
+        counts = self._counts(path, k, threshold)
         return {
             label: {
-                "precision": _ratio(found.right[label], found.given[label]),
-                "recall": _ratio(found.right[label], found.true[label]),
-                "f1score": _ratio(2 * found.right[label], found.given[label] + found.true[label]),
+                "precision": _ratio(counts.right[label], counts.given[label]),
+                "recall": _ratio(counts.right[label], counts.true[label]),
+                "f1score": _ratio(2 * counts.right[label], counts.given[label] + counts.true[label]),
             }
             for label in self.labels
         }
 
     def _best(self, texts: list[str], k: int, threshold: float) -> tuple[list[list[str]], Singles]:
-        """The best labels of each text, and their probabilities, one text behind another."""
+        """The best labels of each text, and their probabilities, concatenated over texts."""
         fitted = self.fitted
         if isinstance(fitted.reader, FastTextDocuments):
             return fitted.reader.top_labels(texts, k, threshold)
@@ -119,22 +119,22 @@ class FastTextModel:
             line for line in read_labelled_lines(path, self._prefix or PREFIX, "testing") if known & set(line.labels)
         ]
         labels, _ = self._best([line.text for line in lines], k, threshold)
-        found = _Counts(len(lines))
-        for line, given in zip(lines, labels, strict=True):
+        counts = _Counts(len(lines))
+        for line, predicted in zip(lines, labels, strict=True):
             true = [label for label in line.labels if label in known]
-            found.true.update(true)
-            found.given.update(given)
-            found.right.update(label for label in given if label in true)
-        return found
+            counts.true.update(true)
+            counts.given.update(predicted)
+            counts.right.update(label for label in predicted if label in true)
+        return counts
 
     # Changing and writing.
 
     def quantize(
         self, input: Any = None, qout: bool = False, cutoff: int = 0, retrain: bool = False, **more: Any
     ) -> None:
-        """Make the model smaller: weights of 8 bits and, with `cutoff`, only so many rows, the longest.
+        """Compress the model: weights of 8 bits and, with `cutoff`, only that many rows, those with the largest norms.
 
-        `input`, `qout`, `retrain`, `dsub`, `qnorm` and the rest are taken and mean nothing: nothing is trained again.
+        `input`, `qout`, `retrain`, `dsub`, `qnorm` and the rest are accepted and ignored: nothing is trained again.
         """
         fitted, scorer = self.fitted, self.fitted.scorer
         if not isinstance(fitted.reader, FastTextDocuments):
@@ -196,7 +196,9 @@ class FastTextModel:
             return [words for words, _ in both], [labels for _, labels in both]
         tokens = tokenize(self._line(text))
         prefix, known = self._prefix or PREFIX, set() if self._fitted is None else set(self.labels)
-        return [one for one in tokens if not one.startswith(prefix)] + [END], [one for one in tokens if one in known]
+        return [token for token in tokens if not token.startswith(prefix)] + [END], [
+            token for token in tokens if token in known
+        ]
 
     def get_dimension(self) -> int:
         """The length of its vectors."""
@@ -207,7 +209,7 @@ class FastTextModel:
         return self._vectors.ids.get(word, -1)
 
     def get_label_id(self, label: str) -> int:
-        """The place of a label, −1 for an unknown one."""
+        """The index of a label, −1 for an unknown one."""
         return self.labels.index(label) if label in self.labels else -1
 
     def get_subword_id(self, subword: str) -> int:
@@ -281,7 +283,7 @@ class FastTextModel:
 
 
 class _Counts:
-    """Labels that are true, that were given, and that were given rightly."""
+    """Counts of true labels, predicted labels, and correctly predicted labels."""
 
     def __init__(self, n_docs: int) -> None:
         self.n_docs = n_docs
@@ -294,7 +296,7 @@ def _ratio(part: float, whole: float) -> float:
 
 def _split(values: Singles, labels: list[list[str]]) -> list[Singles]:
     """The values of each text."""
-    sizes = {len(one) for one in labels}
+    sizes = {len(names) for names in labels}
     if len(sizes) == 1:
         return list(values.reshape(len(labels), -1))
-    return np.split(values, np.cumsum([len(one) for one in labels])[:-1]) if labels else []
+    return np.split(values, np.cumsum([len(names) for names in labels])[:-1]) if labels else []

@@ -1,4 +1,4 @@
-"""train_supervised: fastText's call, and a model of ours behind it."""
+"""train_supervised: the function of fastText, which trains a model of this package."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unnaive.classifier.fasttext.model import FastTextModel
 from unnaive.classifier.text_classifier import TextClassifier
 
 LOSSES = ("softmax", "ova", "hs", "ns")
-# parameters of stochastic gradient descent over vectors, which nothing here has; fastText's defaults
+# parameters of fastText's gradient descent, which are ignored; with fastText's defaults
 WITHOUT_MEANING: dict[str, Any] = {
     "lr": 0.1, "dim": 100, "ws": 5, "epoch": 5, "neg": 5, "bucket": 2_000_000, "lrUpdateRate": 100, "t": 1e-4,
     "pretrainedVectors": "", "autotuneValidationFile": "", "autotunePredictions": 1,
@@ -32,10 +32,10 @@ def train_supervised(
 ) -> FastTextModel:  # fmt: skip
     """Train a classifier on a file of labelled lines.
 
-    It is a softmax regression on words and n-grams (`maxent`), fastText's model without the vectors between, fitted to
-    its optimum; for the loss "ova", and for multilabel files, it fits one regression for each label. With
-    `autotuneValidationFile`, `autotuneDuration` or `autotuneModelSize` it is `auto`, which chooses on documents that it
-    holds out itself.
+    The model is a softmax regression on words and n-grams (`maxent`): fastText's model without the hidden layer, fitted
+    to its optimum. For the loss "ova", and for multilabel files, it is one regression for each label. With
+    `autotuneValidationFile`, `autotuneDuration` or `autotuneModelSize` it is `auto`, which holds out its own validation
+    documents.
 
     wordNgrams, minn, maxn  longest word n-grams; shortest and longest character n-grams, 0 for none
     minCount                leave out terms of fewer documents
@@ -43,16 +43,16 @@ def train_supervised(
     thread, seed            threads, for None all cores; random seed
     label                   prefix of labels in the file
     autotuneMetric          "f1", or "f1:__label__x"
-    autotuneModelSize       bytes that the model file may have, such as "2M"
+    autotuneModelSize       maximum size of the model file, such as "2M"
 
-    The others (lr, dim, ws, epoch, neg, bucket, loss "hs" and "ns", …) mean nothing to such a model; they are taken,
-    and a warning names those that were changed.
+    The others (lr, dim, ws, epoch, neg, bucket, loss "hs" and "ns", …) are accepted and ignored; a warning names those
+    that were changed.
     """
-    given = dict(locals())
+    arguments = dict(locals())
     if loss not in LOSSES:
         raise UnnaiveError(f"loss is {loss!r}; there are {', '.join(LOSSES)}")
     tunes = bool(autotuneValidationFile or autotuneModelSize) or autotuneDuration != 300
-    _note_unused(given, tunes)
+    _note_unused(arguments, tunes)
     texts, labels, multilabel = _read(input, label, minCountLabel)
     multilabel = multilabel or loss == "ova"
     reading: dict[str, Any] = {"language": None, "lowercase": False, "min_length": 1}
@@ -64,7 +64,7 @@ def train_supervised(
         "auto" if tunes else "maxent", min_df=minCount, n_jobs=thread, random_state=seed,
         multilabel=True if multilabel else None, **reading,
     )  # fmt: skip
-    classifier.fit(texts, labels if multilabel else [one[0] for one in labels])
+    classifier.fit(texts, labels if multilabel else [names[0] for names in labels])
     fitted = classifier.fitted_
     if autotuneModelSize:
         fitted = compress_model(fitted, parse_size(_bytes(autotuneModelSize))).fitted
@@ -79,9 +79,9 @@ def train_unsupervised(*arguments: Any, **more: Any) -> NoReturn:
     )
 
 
-def _note_unused(given: dict[str, Any], tunes: bool) -> None:
-    changed = [name for name, usual in WITHOUT_MEANING.items() if given[name] != usual]
-    changed += ["loss"] if given["loss"] in ("hs", "ns") else []
+def _note_unused(arguments: dict[str, Any], tunes: bool) -> None:
+    changed = [name for name, usual in WITHOUT_MEANING.items() if arguments[name] != usual]
+    changed += ["loss"] if arguments["loss"] in ("hs", "ns") else []
     if tunes:
         changed = [name for name in changed if name != "autotuneValidationFile"]
     if changed:
@@ -98,15 +98,15 @@ def _read(path: str | Path, prefix: str, least: int) -> tuple[list[str], list[tu
     counts = Counter(label for line in lines for label in dict.fromkeys(line.labels))
     texts, labels = [], []
     for line in lines:
-        kept = tuple(dict.fromkeys(one.removeprefix(prefix) for one in line.labels if counts[one] >= least))
+        kept = tuple(dict.fromkeys(label.removeprefix(prefix) for label in line.labels if counts[label] >= least))
         if kept:
             texts.append(line.text)
             labels.append(kept)
     if not texts:
         raise BadData(f"{path} has no line with a label; labels begin with {prefix!r}")
-    return texts, labels, any(len(one) > 1 for one in labels)
+    return texts, labels, any(len(names) > 1 for names in labels)
 
 
 def _bytes(size: str) -> str:
-    """fastText's sizes, such as 2M, as ours."""
+    """A size of fastText, such as 2M, in our notation."""
     return f"{size}B" if size[-1:] in "kKMG" else size

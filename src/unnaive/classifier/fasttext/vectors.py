@@ -1,4 +1,4 @@
-"""Word vectors of a fastText file: what get_word_vector, get_nearest_neighbors and the like give."""
+"""Word vectors of a fastText file, for get_word_vector, get_nearest_neighbors and similar methods."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unnaive.models.fasttext.features import END, PREFIX, FeatureRule, encoded, 
 
 
 class FastTextVectors:
-    """The rows of the input matrix, by word; read from the file when they are first asked for."""
+    """The rows of the input matrix by word; they are read from the file on first use."""
 
     def __init__(self, file: FastTextFile) -> None:
         self.file = file
@@ -40,9 +40,9 @@ class FastTextVectors:
         return self._mean(self.subwords(word)[1])
 
     def sentence(self, text: str) -> Singles:
-        """Of a classifier the mean of the text's features; else the mean of its words' vectors of length 1 (dim,)."""
+        """For a classifier the mean of the text's features; else the mean of its normalised word vectors (dim,)."""
         if self.file.supervised:
-            return self._mean([one.row for one in self.rule.features(text)])
+            return self._mean([feature.row for feature in self.rule.features(text)])
         tokens = [token for _, _, token in self.rule.tokens(text)]
         vectors = [self.word(token) for token in tokens if token in self.ids or not token.startswith(PREFIX)]
         lengths = [float(np.linalg.norm(vector)) for vector in vectors]
@@ -71,7 +71,7 @@ class FastTextVectors:
         return [(float(cosines[row]), self.rule.words[row]) for row, _ in zip(order, range(k), strict=False)]
 
     def analogy(self, a: str, b: str, c: str) -> Singles:
-        """a − b + c of vectors of length 1 (dim,)."""
+        """a − b + c of normalised vectors (dim,)."""
         total: Any = 0.0
         for word, sign in ((a, 1.0), (b, -1.0), (c, 1.0)):
             vector = self.word(word)
@@ -80,7 +80,7 @@ class FastTextVectors:
 
     @lazy_property
     def _units(self) -> Singles:
-        """The vectors of all words, of length 1 (n_words, dim)."""
+        """The normalised vectors of all words (n_words, dim)."""
         if self.rule.maxn:
             vectors = np.array([self.word(word) for word in self.rule.words], np.float32)
         else:

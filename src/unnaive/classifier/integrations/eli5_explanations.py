@@ -9,7 +9,7 @@ from typing import Any
 from unnaive.base.types import Label
 from unnaive.classifier.text_classifier import TextClassifier
 
-TOP = 20  # terms of a class that are shown, as eli5 has it
+TOP = 20  # shown terms of a class, as in eli5
 
 
 def join(package: ModuleType) -> None:
@@ -39,21 +39,21 @@ def _explain_prediction(
     classifier: TextClassifier, doc: str, vec: Any = None, top: Any = None, targets: Sequence[Label] | None = None,
     top_targets: int | None = None, **_: Any,
 ) -> Any:  # fmt: skip
-    """What each term of a text adds to the score of each class; <BIAS> is what no term does."""
+    """What each term of a text adds to the score of each class; <BIAS> is the part of the score that no term adds."""
     from eli5.base import Explanation, TargetExplanation
 
     parts = [classifier.explain(doc, label) for label in _labels(classifier, targets)]
     shown = [
         TargetExplanation(
             part.label,
-            _weights([("<BIAS>", part.base), *((one.term, one.value) for one in part.evidence)], top),
+            _weights([("<BIAS>", part.base), *((evidence.term, evidence.value) for evidence in part.evidence)], top),
             part.probability,
             part.score,
         )
         for part in parts
     ]
     if targets is None and top_targets is not None:
-        shown = sorted(shown, key=lambda one: -one.score)[:top_targets]
+        shown = sorted(shown, key=lambda target: -target.score)[:top_targets]
     about = "What each term adds to the score of a class; the sum is the score."
     return Explanation(repr(classifier), description=about, method="term contributions", targets=shown)
 
@@ -66,12 +66,12 @@ def _weights(terms: Iterable[tuple[str, float]], top: int | tuple[int, int] | No
     """The strongest `top` terms, or (for, against), with how many others there are."""
     from eli5.base import FeatureWeight, FeatureWeights
 
-    ordered = sorted(terms, key=lambda one: -abs(one[1]))
-    signs = [[one for one in ordered if one[1] > 0], [one for one in ordered if one[1] < 0]]
+    ordered = sorted(terms, key=lambda pair: -abs(pair[1]))
+    signs = [[pair for pair in ordered if pair[1] > 0], [pair for pair in ordered if pair[1] < 0]]
     if isinstance(top, tuple):
         kept = [side[:limit] for side, limit in zip(signs, top, strict=True)]
     else:
         first = ordered[:top]
-        kept = [[one for one in first if one[1] > 0], [one for one in first if one[1] < 0]]
+        kept = [[pair for pair in first if pair[1] > 0], [pair for pair in first if pair[1] < 0]]
     weights = [[FeatureWeight(term, value) for term, value in side] for side in kept]
     return FeatureWeights(*weights, *(len(side) - len(some) for side, some in zip(signs, kept, strict=True)))

@@ -1,6 +1,6 @@
 """The MLflow flavor: a TextClassifier as its own model file in an MLflow model, and as a Python function of texts.
 
-`unnaive.mlflow` is the door. Nothing is pickled, and a loaded model can be updated as before.
+`unnaive.mlflow` exports it. Nothing is pickled, and a loaded model can be updated as before.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FLAVOR = "unnaive"
 DOOR = "unnaive.mlflow"  # where MLflow finds the loader
 FILE = "model.unnaive"
-METHODS = ["predict", "predict_proba", "scores"]  # what the Python function can be asked for
+METHODS = ["predict", "predict_proba", "scores"]  # methods that the Python function can call
 
 
 def save_model(
@@ -78,13 +78,13 @@ def load_model(model_uri: str | Path, dst_path: str | None = None) -> TextClassi
 
 
 class PyfuncModel:
-    """What MLflow calls: texts in, labels out, or what `params={"predict_method": "predict_proba"}` asks for."""
+    """The Python function of the model: texts in, labels out, or the result of another method named in `params`."""
 
     def __init__(self, classifier: TextClassifier) -> None:
         self.classifier = classifier
 
     def predict(self, model_input: Any, params: dict[str, Any] | None = None) -> Any:
-        """Labels as `TextClassifier.predict` gives them; probabilities and scores as a table with a column a class."""
+        """Labels as from `TextClassifier.predict`; probabilities and scores as a table with a column for each class."""
         import pandas
 
         method = choose(METHODS, (params or {}).get("predict_method", METHODS[0]), "predict_method")
@@ -96,12 +96,12 @@ class PyfuncModel:
 
 
 def _load_pyfunc(path: str) -> PyfuncModel:
-    """What MLflow calls to load the Python function; `path` is that of the model file."""
+    """Called by MLflow to load the Python function from the model file at `path`."""
     return PyfuncModel(TextClassifier.load(path))
 
 
 def _texts(model_input: Any) -> Any:
-    """The texts of what MLflow hands over: a list, an array, a series, or a table with one column or one named text."""
+    """The texts in the input: a list, an array, a series, or a table with one column or with a column named text."""
     columns = getattr(model_input, "columns", None)
     if columns is None:
         return [model_input] if isinstance(model_input, str) else model_input

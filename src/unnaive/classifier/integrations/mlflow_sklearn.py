@@ -1,7 +1,7 @@
 """`mlflow.sklearn` with our estimators: autolog records their fits, and save_model trusts a TextClassifier.
 
-MLflow patches the estimators that scikit-learn lists, which are only its own; and it saves with skops, which loads no
-type that it was not told to trust.
+MLflow patches only the estimators that scikit-learn lists, which are its own, and it saves with skops, which loads only
+trusted types.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from unnaive.models.catalogue import MODELS, find_model
 
 
 def join(flavor: Any) -> None:
-    """Tell `mlflow.sklearn` about our estimators; where autologging is on already, it is started again with them."""
+    """Register our estimators with `mlflow.sklearn`; autologging is restarted with them if it is already on."""
     from mlflow.utils.autologging_utils import AUTOLOGGING_INTEGRATIONS
 
     flavor._gen_estimators_to_patch = _with_ours(flavor._gen_estimators_to_patch)
@@ -49,7 +49,7 @@ def _trusting(save_model: Any) -> Any:
 
 
 def _has_classifier(model: Any) -> bool:
-    """Whether it is a TextClassifier, or holds one, as pipelines and searches do."""
+    """Whether it is a TextClassifier, or contains one, as pipelines and searches do."""
     if isinstance(model, Protocol):
         return isinstance(model, TextClassifier)
     parts = model.get_params(deep=True).values() if hasattr(model, "get_params") else ()

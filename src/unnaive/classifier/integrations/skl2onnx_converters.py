@@ -1,7 +1,7 @@
 """skl2onnx: converters for TextClassifier and for the linear estimators on counts, alone or in a pipeline.
 
 The nodes are those of `unnaive export --to onnx`. A TextClassifier takes a column of texts, an estimator on counts
-the matrix of its pipeline. Labels and probabilities come out as of the classifiers of scikit-learn.
+the matrix of its pipeline. The outputs are labels and probabilities, as for classifiers of scikit-learn.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
         raise UnnaiveError("skl2onnx is given classifiers of one label each; use `unnaive export --to onnx`")
     graph = Graph(scope.get_unique_variable_name("unnaive") + "_")
     portable = portable_model(model.fitted_, counts=True)
-    given = operator.inputs[0].full_name
+    input_name = operator.inputs[0].full_name
     if isinstance(model, TextClassifier):
-        counts, columns = TextReader(graph, portable, graph("Reshape", given, [-1])).count()
+        counts, columns = TextReader(graph, portable, graph("Reshape", input_name, [-1])).count()
     else:
-        counts, columns = graph.cast(given, FLOAT), np.arange(model.n_features_in_)
-    found = prediction_nodes(graph, portable, counts, columns)
-    values = found.scores if found.probabilities is None else found.probabilities
+        counts, columns = graph.cast(input_name, FLOAT), np.arange(model.n_features_in_)
+    nodes = prediction_nodes(graph, portable, counts, columns)
+    values = nodes.scores if nodes.probabilities is None else nodes.probabilities
     kind = np.int64 if model.classes_.dtype.kind in "iu" else object
     classes = np.array([label if kind is np.int64 else str(label) for label in model.classes_], kind)
-    graph.rename(graph("Gather", classes, found.first), operator.outputs[0].full_name)
+    graph.rename(graph("Gather", classes, nodes.first), operator.outputs[0].full_name)
     graph.rename(graph.cast(values, FLOAT), operator.outputs[1].full_name)
     made = onnx.load_from_string(onnx_bytes(graph, "", {}))
     container.nodes.extend(made.graph.node)

@@ -1,7 +1,7 @@
-"""skops: a TextClassifier in a skops file is its parameters and the bytes of its model file, with all of that's checks.
+"""skops: a TextClassifier is stored as its parameters and the bytes of its model file, which are checked on loading.
 
-So one type is to be trusted, `TRUSTED`, whatever the model; without this a file would hold a dozen of our types, whose
-arrays nobody had looked at.
+Therefore only one type, `TRUSTED`, must be trusted for any model. Otherwise a file would contain a dozen of our types
+with unchecked arrays.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ TRUSTED = [f"{TextClassifier.__module__}.{TextClassifier.__qualname__}"]  # for 
 
 
 def join(package: ModuleType) -> None:
-    """Have skops write a TextClassifier in this way; reading needs no help."""
+    """Register this form with skops; reading needs no registration."""
     from skops.io._utils import _get_state
 
     _get_state.register(TextClassifier)(_state)

@@ -4,7 +4,7 @@
     corpus = load("reuters", view="modapte-90")        # found in UNNAIVE_DATA or the user's cache
     corpus = load("20newsgroups", data="downloads")    # or in a folder, or in an archive, named here
 
-catalogue.py holds what is known of each collection, fetching.py downloads them.
+catalogue.py describes the collections, fetching.py downloads them.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ CollectionSource = str | Path | None
 
 
 def cache_folder() -> Path:
-    """The user's cache, where `unnaive collections fetch` puts what it downloads."""
+    """The user's cache folder, where `unnaive collections fetch` stores downloads."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "unnaive"
 
 
 def data_folders(data: CollectionSource = None) -> list[Path]:
-    """Where collections are looked for, first to last; `data`, if given, is the only place."""
+    """The folders in which collections are searched, in order; only `data` if it is given."""
     if data is not None:
         return [Path(data)]
     named = os.environ.get("UNNAIVE_DATA")
@@ -51,18 +51,18 @@ def data_folders(data: CollectionSource = None) -> list[Path]:
 
 
 def data_folder(data: CollectionSource = None) -> Path | None:
-    """The first place that exists, or None."""
+    """The first of these folders that exists; None if there is none."""
     return next((folder for folder in data_folders(data) if folder.exists()), None)
 
 
 def collection_path(name: str, data: CollectionSource = None) -> Path:
-    """The archive or unpacked folder of a collection; an error that says where to get it if it is nowhere."""
+    """The archive or unpacked folder of a collection; if it is missing, an error says where to get it."""
     collection = COLLECTIONS[choose(list(COLLECTIONS), name, "collection")]
     folders = data_folders(data)
     for folder in folders:
-        found = find_in_folder(folder, collection)
-        if found is not None:
-            return found
+        path = find_in_folder(folder, collection)
+        if path is not None:
+            return path
     places = " nor ".join(str(folder) for folder in folders)
     if data is not None and not Path(data).exists():
         places += ", which does not exist"
@@ -73,7 +73,7 @@ def collection_path(name: str, data: CollectionSource = None) -> Path:
 
 
 def find_in_folder(place: Path, collection: Collection) -> Path | None:
-    """Where a collection lies in a place: the place itself if a file, its archive, its folder, or its files."""
+    """The path of a collection in a folder: its archive, its unpacked folder, or the folder; a file is returned."""
     if place.is_file():
         return place
     archive, unpacked = place / collection.file, place / collection.file.removesuffix(".tar.gz")
@@ -85,7 +85,7 @@ def find_in_folder(place: Path, collection: Collection) -> Path | None:
 
 
 def load(name: str, *, view: str | None = None, data: CollectionSource = None) -> Corpus:
-    """A collection as a Corpus; `view` is one of the collection's views, the first of them by default.
+    """A collection as a Corpus; `view` is one of its views, by default the first.
 
     >>> load("reuters-21578")
     Traceback (most recent call last):
@@ -99,7 +99,7 @@ def load(name: str, *, view: str | None = None, data: CollectionSource = None) -
 
 @dataclass(frozen=True)
 class CollectionCheck:
-    """What a check of one collection found; `verified` names the checksum that fits, nothing if none does."""
+    """The result of a check of a collection; `verified` names the matching checksum, empty if there is none."""
 
     name: str
     path: Path
@@ -110,18 +110,18 @@ class CollectionCheck:
 
     @property
     def good(self) -> bool:
-        """Whether checksum and counts are what they should be."""
+        """Whether checksum and counts are right."""
         return not self.problem
 
 
 def check(name: str, data: CollectionSource = None) -> CollectionCheck:
-    """The collection read whole and compared with its known checksums and document counts."""
+    """Read the whole collection and compare it with its known checksums and document counts."""
     path = collection_path(name, data)
     return check_archive(COLLECTIONS[name], path)
 
 
 def check_archive(collection: Collection, path: Path) -> CollectionCheck:
-    """The comparison itself, for a collection that lies at `path`."""
+    """Check the collection at `path`."""
     files = read_members(path, collection.pattern)
     corpus = collection.read(files, collection.views[0])
     whole = collection.read(files, collection.widest)
@@ -133,7 +133,7 @@ def check_archive(collection: Collection, path: Path) -> CollectionCheck:
 
 
 def describe_problem(collection: Collection, verified: str, documents: int, parts: dict[str, int]) -> str:
-    """What is wrong, in words; nothing if all is well."""
+    """The problem in words; empty if there is none."""
     if documents != collection.documents or parts != collection.parts:
         return (
             f"read {count_noun(documents, 'document')} {parts or ''} where {collection.documents} "
@@ -144,14 +144,14 @@ def describe_problem(collection: Collection, verified: str, documents: int, part
 
 
 def match_checksum(collection: Collection, path: Path, files: Sequence[ArchiveMember]) -> str:
-    """ "archive" if the file's sha256 is a known one, else "contents" if its documents' digest is, else nothing."""
+    """ "archive" if the SHA-256 of the file is known, "contents" if that of its documents is, otherwise empty."""
     if path.is_file() and hash_file(path) in collection.sha256:
         return "archive"
     return "contents" if hash_contents(files) == collection.contents else ""
 
 
 def hash_contents(files: Sequence[ArchiveMember]) -> str:
-    """The sha256 of the files' names and contents, the same for every way in which they are packed."""
+    """The SHA-256 of the names and contents of the files, independent of how they are packed."""
     digest = hashlib.sha256()
     for parts, content in files:
         digest.update("/".join(parts).encode() + b"\0" + str(len(content)).encode() + b"\0" + content)

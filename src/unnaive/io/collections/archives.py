@@ -39,10 +39,10 @@ def read_members(path: Path, pattern: str) -> list[ArchiveMember]:
     """
     wanted = re.compile("(?:^|/)" + pattern)
     files = walk_folder(path, wanted) if path.is_dir() else walk_archive(path, wanted)
-    found = sorted(ArchiveMember(match.groups(), content) for match, content in files)
-    if not found:
+    members = sorted(ArchiveMember(match.groups(), content) for match, content in files)
+    if not members:
         raise BadData(f"{path} holds no file named like {pattern}; expected the collection's original layout")
-    return found
+    return members
 
 
 def walk_archive(path: Path, wanted: re.Pattern[str]) -> Iterator[tuple[re.Match[str], bytes]]:
@@ -71,7 +71,7 @@ def decompress(path: Path) -> bytes:
 
 
 def check_member(info: tarfile.TarInfo, path: Path) -> str:
-    """The member's name if it stays inside the archive and is a plain file or folder."""
+    """The name of a member; an error unless it is a plain file or folder inside the archive."""
     name = PurePosixPath(info.name)
     if name.is_absolute() or ".." in name.parts:
         raise BadData(f"{path} has a member named {info.name!r} that points outside the archive; it was refused")

@@ -31,7 +31,7 @@ def split_message(message: str) -> tuple[str, str]:
 
 
 def get_header(headers: str, name: str) -> str:
-    """The value of a header, its folded lines joined; nothing where it is absent.
+    """The value of a header, its folded lines joined; empty if it is missing.
 
     >>> get_header("From: ann\\nSubject: a long\\n one\\nLines: 3", "Subject")
     'a long one'
@@ -78,7 +78,7 @@ def normalize_newlines(text: str) -> str:
 
 
 def read_ohsumed(files: Sequence[ArchiveMember], view: str) -> Corpus:
-    """Ohsumed; files are (part, category, document), and one document may lie under several categories."""
+    """Ohsumed; files are (part, category, document), and a document may be in several categories."""
     texts: dict[tuple[str, str], str] = {}
     labels: dict[tuple[str, str], Labels] = {}
     for (part, category, document), content in files:
@@ -115,7 +115,7 @@ def read_webkb(files: Sequence[ArchiveMember], view: str) -> Corpus:
 
 
 def read_haber(files: Sequence[ArchiveMember], view: str) -> Corpus:
-    """1150haber, Turkish news in Windows cp1254; files are (class, number); it has no split of its own."""
+    """1150haber, Turkish news in Windows cp1254; files are (class, number); it has no split."""
     return Corpus(
         [normalize_newlines(file.content.decode("cp1254", errors="replace")) for file in files],
         [(file.parts[0],) for file in files],

@@ -86,7 +86,7 @@ def literal_text(content: str) -> str:
 
 
 def find_first(pattern: re.Pattern[str], text: str) -> str:
-    """What the pattern's group matches first, or nothing."""
+    """The first match of the pattern's group; empty if there is none."""
     match = pattern.search(text)
     return match[1] if match else ""
 
@@ -111,12 +111,12 @@ def modlewis_part(one: Story) -> str:
 
 def build_corpus(found: Sequence[Story], part: Callable[[Story], str], *, unused: bool = False) -> Corpus:
     """The stories of a split, without the unused ones unless requested."""
-    kept = [one for one in found if unused or part(one) != "unused"]
+    kept = [story for story in found if unused or part(story) != "unused"]
     return Corpus(
-        [one.text for one in kept],
-        [one.topics for one in kept],
-        [part(one) for one in kept],
-        [one.id for one in kept],
+        [story.text for story in kept],
+        [story.topics for story in kept],
+        [part(story) for story in kept],
+        [story.id for story in kept],
         "reuters",
     )
 
@@ -130,18 +130,18 @@ def shared_topics(corpus: Corpus, *parts: str) -> set[str]:
 def count_topics(corpus: Corpus, part: str) -> Counter[str]:
     """Documents of each topic in one part."""
     labels = zip(corpus.labels, corpus.split or (), strict=True)
-    return Counter(topic for one, name in labels if name == part for topic in one)
+    return Counter(topic for topics, name in labels if name == part for topic in topics)
 
 
 def keep_topics(corpus: Corpus, topics: set[str]) -> Corpus:
     """The same documents with only these topics; documents may end up with none."""
-    labels = [tuple(topic for topic in one if topic in topics) for one in corpus.labels]
+    labels = [tuple(topic for topic in labels if topic in topics) for labels in corpus.labels]
     return Corpus(corpus.texts, labels, corpus.split, corpus.ids, corpus.name)
 
 
 def drop_unlabelled(corpus: Corpus) -> Corpus:
     """The documents that have a label."""
-    return corpus.take([row for row, one in enumerate(corpus.labels) if one])
+    return corpus.take([row for row, labels in enumerate(corpus.labels) if labels])
 
 
 def modapte_90_all(found: Sequence[Story]) -> Corpus:
@@ -152,7 +152,7 @@ def modapte_90_all(found: Sequence[Story]) -> Corpus:
 
 def modapte_90(found: Sequence[Story]) -> Corpus:
     """The 7,769 / 3,019 documents with one of the 90 topics on which results are published (see LOST)."""
-    return drop_unlabelled(modapte_90_all([one for one in found if one.id != LOST]))
+    return drop_unlabelled(modapte_90_all([story for story in found if story.id != LOST]))
 
 
 def modapte_115(found: Sequence[Story]) -> Corpus:
@@ -164,7 +164,7 @@ def modapte_115(found: Sequence[Story]) -> Corpus:
 def keep_single_topic(found: Sequence[Story], topics: set[str]) -> Corpus:
     """ModApte documents whose only topic is one of `topics` and has a document in both parts (R8, R52)."""
     split = build_corpus(found, modapte_part)
-    rows = [row for row, one in enumerate(split.labels) if len(one) == 1 and one[0] in topics]
+    rows = [row for row, labels in enumerate(split.labels) if len(labels) == 1 and labels[0] in topics]
     alone = split.take(rows)
     both = shared_topics(alone, "train", "test")
     return drop_unlabelled(keep_topics(alone, both))
@@ -194,6 +194,6 @@ VIEWS |= {name: VIEWS[view] for name, view in LITERAL.items()}
 
 
 def read_reuters(files: Sequence[ArchiveMember], view: str) -> Corpus:
-    """The collection as one of VIEWS shows it."""
+    """One of VIEWS of the collection."""
     build, literal = VIEWS[choose(list(VIEWS), view, "view of reuters")], view in LITERAL
-    return build([one for file in files for one in parse_stories(file.content.decode("latin-1"), literal=literal)])
+    return build([story for file in files for story in parse_stories(file.content.decode("latin-1"), literal=literal)])

@@ -54,12 +54,14 @@ def audit(
     against: Annotated[
         Path | None,
         READ,
-        typer.Option(metavar="DATA", help="New texts to compare with DATA (drift).", show_default=False),
+        typer.Option(metavar="DATA", help="New texts, to find how they differ from DATA (drift).", show_default=False),
     ] = None,
     test: Annotated[
         Path | None,
         READ,
-        typer.Option(metavar="DATA", help="Test data to compare with DATA (leaks).", show_default=False),
+        typer.Option(
+            metavar="DATA", help="Test data, to find its documents that are also in DATA (leaks).", show_default=False
+        ),
     ] = None,
     fast: Annotated[
         bool,
@@ -68,7 +70,10 @@ def audit(
         ),
     ] = False,
     similarity: Annotated[
-        float, typer.Option(min=0.5, max=1.0, help="Minimum share of common terms of near duplicates, from 0.5 to 1.")
+        float,
+        typer.Option(
+            min=0.5, max=1.0, help="Minimum share of terms that near duplicates have in common, from 0.5 to 1."
+        ),
     ] = 0.8,
     most: Annotated[int, typer.Option(min=1, help="Maximum number of suspected label errors to list.")] = 1000,
     output: Annotated[
@@ -126,7 +131,7 @@ def audit(
     refuse_overwriting(findings, force)
     source, fields = settle_fields(source)
     rule = replace(rule, fields=fields).without_vectors()
-    # of mail, what people read: hosts and boundaries are no copies, and bytes of attachments no words
+    # for mail, the parts that people read: headers are not duplicates, and attachments have no words
     source = replace(
         source,
         options=replace(source.options, language=rule.language or "en"),
@@ -139,7 +144,7 @@ def audit(
         options = AuditOptions(fast, similarity, most, seed)
         kept = unfinished_work(findings or page)
         try:
-            found = look(data, rule, options, test=tested, new=new, tell=teller(bar), kept=kept)
+            result = look(data, rule, options, test=tested, new=new, tell=teller(bar), kept=kept)
         except KeyboardInterrupt:
             if kept is None or not kept.number:
                 raise
@@ -148,14 +153,14 @@ def audit(
                 "run the same command to go on"
             ) from None
     if as_json:
-        echo(visible_json(audit_to_dict(found)))
+        echo(visible_json(audit_to_dict(result)))
     else:
-        show_audit(found)
+        show_audit(result)
     make_output_folders([page, findings])
     if page is not None:
-        write_text(page, audit_page(found))
+        write_text(page, audit_page(result))
     if findings is not None:
-        rows = [one.to_dict() for one in found.findings]
+        rows = [finding.to_dict() for finding in result.findings]
         write_whole_table(findings, rows, COLUMNS, excel_safe=True)  # people open it in spreadsheets
     if kept is not None:
         kept.remove()
@@ -217,9 +222,9 @@ def read_audit_data(source: DataFile, archives: Path | None) -> AuditData:
     from unnaive.curation.audit.material import AuditData
     from unnaive.io.formats import find_format
 
-    one = len(source.paths) == 1 and source.path != "-" and "://" not in source.path
-    collection = one and is_collection_name(source.path.partition(":")[0])
-    folder = one and source.format in (None, "folder") and Path(source.path).is_dir()
+    single_path = len(source.paths) == 1 and source.path != "-" and "://" not in source.path
+    collection = single_path and is_collection_name(source.path.partition(":")[0])
+    folder = single_path and source.format in (None, "folder") and Path(source.path).is_dir()
     if collection or (folder and find_format(source.path) == "folder"):
         return AuditData.of(read_corpus(source, archives))
     texts: list[str] = []
@@ -228,9 +233,9 @@ def read_audit_data(source: DataFile, archives: Path | None) -> AuditData:
     columns: dict[str, list[Any]] = {}
     for batch in source.batches(labelled=True, keep=True):
         taken = source.options.log.columns
-        own = () if taken is None else (*taken.inputs, taken.label, *taken.label_columns)
+        used = () if taken is None else (*taken.inputs, taken.label, *taken.label_columns)
         for name, values in batch.kept.items():
-            if name not in own and (name in columns or not texts):
+            if name not in used and (name in columns or not texts):
                 columns.setdefault(name, []).extend(values)
         texts.extend(batch.texts)
         labels.extend(batch.labels)
@@ -305,7 +310,7 @@ def audit_to_dict(found: Audit) -> dict[str, Any]:
         "label_errors": None if found.errors is None else asdict(found.errors),
         "drift": None if found.drift is None else asdict(found.drift),
         "notes": list(found.notes),
-        "findings": [asdict(one) | {"what_to_do": one.advice} for one in found.findings],
+        "findings": [asdict(finding) | {"what_to_do": finding.advice} for finding in found.findings],
     }
 
 
@@ -327,12 +332,14 @@ def show_audit(found: Audit) -> None:
     screen.print(table if kinds else "nothing was found")
     if found.errors is not None:
         screen.print(f"\n{error_sentence(found)}", markup=False)
-    suspects = [one for one in found.findings if one.kind == "label-error"][:SHOWN]
+    suspects = [finding for finding in found.findings if finding.kind == "label-error"][:SHOWN]
     if suspects:
         table = plain_table(">row", "label", "proposed", ">score", "text")
-        for one in suspects:
-            text = escape(shorten_text(one.text, 60))
-            table.add_row(str(one.row), escape(one.label), escape(one.proposed), f"{one.score:.2f}", text)
+        for finding in suspects:
+            text = escape(shorten_text(finding.text, 60))
+            table.add_row(
+                str(finding.row), escape(finding.label), escape(finding.proposed), f"{finding.score:.2f}", text
+            )
         screen.print(table)
     if found.drift is not None:
         screen.print(f"\n{drift_sentence(found.drift)}", markup=False)
@@ -342,7 +349,7 @@ def show_audit(found: Audit) -> None:
             line = f"  {share.name}: {100 * share.old:.1f} % → {100 * share.new:.1f} % ({interval})"
             screen.print(line, markup=False)
         if found.drift.terms:
-            terms = ", ".join(one.term for one in found.drift.terms[:10])
+            terms = ", ".join(change.term for change in found.drift.terms[:10])
             screen.print(f"  terms that changed: {terms}", markup=False)
     for sentence in found.notes:
         screen.print(f"note: {sentence}", markup=False, style="yellow")

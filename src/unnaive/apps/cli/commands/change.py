@@ -32,7 +32,7 @@ KeepChoice = Annotated[
     bool,
     typer.Option(
         "--keep-choice",
-        help="For auto: keep the selected models; faster, but the selection may depend on removed documents.",
+        help="For auto: keep the selected models, which is faster; the selection may depend on forgotten documents.",
     ),
 ]
 
@@ -40,7 +40,7 @@ Approximate = Annotated[
     bool,
     typer.Option(
         "--approximate",
-        help="For auto: adjust the weights for these documents only; fast; the next exact change trains again.",
+        help="For auto: only adjust the weights, which is fast but not exact; the next exact change trains again.",
     ),
 ]
 
@@ -76,7 +76,7 @@ def update(
         bool,
         typer.Option(
             "--rechoose",
-            help="For auto: search again (the default); without DATA, on the documents that it has.",
+            help="For auto: search again (the default); without DATA, search on the documents in the model file.",
         ),
     ] = False,
     key: KeyFile = None,
@@ -87,16 +87,16 @@ def update(
 
     The result equals a model trained on all documents at once: thresholds and calibration are tuned again, and auto
     searches again unless --keep-choice is given. With --follow, auto always keeps its selection. With --approximate,
-    the weights of auto only move for the new documents, which the file keeps all the same. If the command fails, the
-    model file stays as it was.
+    the weights of auto are adjusted and not trained again; the file still keeps the new documents for the next exact
+    update. If the command fails, the model file stays as it was.
 
     unnaive update tickets/tickets.model tickets/test.csv --label queue -o larger.model
     """
     from unnaive.base.errors import UnnaiveError
 
     if rechoose and (keep_choice or approximate or follow):
-        given = "--keep-choice" if keep_choice else "--approximate"
-        other = given if keep_choice or approximate else "--follow, which keeps the choice,"
+        option = "--keep-choice" if keep_choice else "--approximate"
+        other = option if keep_choice or approximate else "--follow, which keeps the choice,"
         raise UnnaiveError(f"--rechoose and {other} contradict each other; leave one of the two out")
     if follow and approximate:
         raise UnnaiveError("--follow keeps the choice and trains it; leave --approximate out")
@@ -127,7 +127,7 @@ def update(
 
 
 def choose_anew(model: Path, output: Path | None, as_json: bool) -> None:
-    """Search again with a model that selects, on the documents that it has."""
+    """Let a model that selects among candidates search again, on its own documents."""
     from unnaive.base.errors import UnnaiveError
     from unnaive.classifier.text_classifier import TextClassifier
 
@@ -168,13 +168,13 @@ def follow_source(
         every=every,
         grow=grow,
     )
-    found = follow(model, source.path, options, lambda line: None if is_quiet() else echo(line, err=True))
+    summary = follow(model, source.path, options, lambda line: None if is_quiet() else echo(line, err=True))
     if as_json:
-        echo(visible_json(found))
+        echo(visible_json(summary))
     else:
-        extra = f", {count_noun(found['left_out'], 'line')} left out" if found["left_out"] else ""
-        extra += f", {found['again']:,} of batches that it had learnt already" if found["again"] else ""
-        learnt, writes = count_noun(found["documents"], "document"), count_noun(found["writes"], "write")
+        extra = f", {count_noun(summary['left_out'], 'line')} left out" if summary["left_out"] else ""
+        extra += f", {summary['again']:,} of batches that it had learnt already" if summary["again"] else ""
+        learnt, writes = count_noun(summary["documents"], "document"), count_noun(summary["writes"], "write")
         say(f"{model} learnt {learnt} in {writes}{extra}")
         changed = load_model(model)
         if changed.choice_kept:
@@ -197,7 +197,7 @@ def forget(
         READ,
         typer.Option(
             metavar="FILE",
-            help="Sign the receipt with this Ed25519 private key (PEM); without it, --key signs.",
+            help="Ed25519 private key (PEM) that signs the receipt; by default the key of --key signs it.",
             show_default=False,
         ),
     ] = None,
@@ -208,10 +208,10 @@ def forget(
     """Remove documents from a model exactly (unlearning).
 
     The result equals a model that never saw the documents: weights, terms, classes, calibration, thresholds and the
-    selection of auto no longer depend on them. A new search of auto takes as long as training; --keep-choice is faster,
-    and the receipt then says what remains. With --approximate, the weights are only close to those of a model that
-    never saw the documents, which the receipt says. Documents that the model has not learnt are refused; a model that
-    keeps only counts cannot always recognise them unless it was trained with --register.
+    selection of auto no longer depend on them. A new search of auto takes as long as training. --keep-choice is faster;
+    the receipt then names what still depends on the documents. With --approximate, the weights are only close to those
+    of a model that never saw the documents, and the receipt says so. Documents that the model has not learnt are
+    refused. A model that keeps only counts needs --register at training to recognise them reliably.
 
     unnaive update tickets/tickets.model tickets/test.csv --label queue -o larger.model
     unnaive forget larger.model tickets/test.csv --label queue -o smaller.model --receipt forgotten.json
@@ -302,8 +302,8 @@ def remake(
 ) -> None:
     """Change the model type or its settings without the training data.
 
-    The new model is computed from the counts or the counted documents in the file. Counts alone are not enough for
-    models that learn from documents.
+    The new model is computed from the counts or the counted documents in the file. Models that learn from documents,
+    such as svm, need the counted documents.
 
     unnaive train tickets/train.csv --label queue --model multinomial -o tickets.model
     unnaive remake tickets.model --set alpha=0.01 -o smoothed.model
@@ -314,8 +314,8 @@ def remake(
 
     if name is None and not settings and min_df is None and select is None:
         raise UnnaiveError(f"nothing to change about {model} was named; give --model, --set, --min-df or --select")
-    given = {"model": name, "min_df": min_df, "select": parse_select(select)}
-    parameters = {key: value for key, value in given.items() if value is not None} | parse_settings(settings or [])
+    changes = {"model": name, "min_df": min_df, "select": parse_select(select)}
+    parameters = {key: value for key, value in changes.items() if value is not None} | parse_settings(settings or [])
 
     def remake_weights(fitted: FittedModel) -> FittedModel:
         return TextClassifier.from_fitted(fitted).remake(**parameters).fitted_
@@ -327,7 +327,7 @@ def remake(
 def training_progress(
     title: str, fitted: FittedModel, keep_choice: bool, approximate: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """The options of a change that trains: whether a choice is kept, and who is told of the progress.
+    """The options of a change that trains: whether the selection is kept, and the progress callback.
 
     A note says that a search takes as long as training; --keep-choice is refused for other models.
     """
@@ -410,8 +410,8 @@ def show_change(what: str, summary: dict[str, Any], as_json: bool) -> None:
         say(f"read {summary['read']}")
     before, after = summary["before"], summary["after"]
     steps = [
-        count_noun(after[name], one, name) + (f" (was {before[name]:,})" if after[name] != before[name] else "")
-        for one, name in (("document", "documents"), ("class", "classes"), ("term", "terms"))
+        count_noun(after[name], singular, name) + (f" (was {before[name]:,})" if after[name] != before[name] else "")
+        for singular, name in (("document", "documents"), ("class", "classes"), ("term", "terms"))
     ]
     say(f"{what}: {summary['file']} now has {', '.join(steps)}")
     if summary.get("approximate"):

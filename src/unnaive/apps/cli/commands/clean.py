@@ -50,7 +50,7 @@ def clean(
 ) -> None:
     """Apply the accepted findings of an audit: write the data without dropped rows and with corrected labels.
 
-    A finding is accepted if its column accept says yes, or if its kind is named with --accept.
+    A finding is accepted if its cell in the column accept is yes, or if its kind is named with --accept.
 
     unnaive audit tickets/train.csv --label queue -o audit
     unnaive clean tickets/train.csv audit/findings.csv --label queue -o fixed.csv --accept label-error --min-score 0.9
@@ -95,10 +95,10 @@ def cleaned_rows(source: DataFile, changes: Changes, types: dict[str, Any]) -> I
         if columns is None or not batch.kept:
             raise BadData(f"{source.name} is no table; findings on folders are applied by moving the files they name")
         types.update(types or batch.types)
-        for place, labels in enumerate(batch.labels):
+        for index, labels in enumerate(batch.labels):
             number += 1
             check_expected(changes, number, labels, source.name)
-            row = {name: values[place] for name, values in batch.kept.items()}
+            row = {name: values[index] for name, values in batch.kept.items()}
             cell = None if columns.label is None else row[columns.label]
             changed = changes.labels(number, labels, several=holds_several(cell, source))
             if changed is None:

@@ -45,7 +45,7 @@ def list_collections(context: typer.Context, data: Data = None, as_json: AsJson 
         return
     from unnaive.io.collections import COLLECTIONS
 
-    rows = [describe_collection(one, data) for one in COLLECTIONS.values()]
+    rows = [describe_collection(collection, data) for collection in COLLECTIONS.values()]
     if as_json:
         echo(visible_json(rows, indent=2))
     else:
@@ -84,16 +84,16 @@ def show_table(rows: list[dict[str, Any]]) -> None:
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 1, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for one in rows:
-        size = f", {one['bytes'] / 1e6:.1f} MB" if one["bytes"] else ""
+    for row in rows:
+        size = f", {row['bytes'] / 1e6:.1f} MB" if row["bytes"] else ""
         lines = [
-            f"[bold]{escape(one['title'])}[/bold] ({count_noun(one['documents'], 'document')}{size})",
-            f"{escape(one['about'])}; {escape(one['terms'])}",
-            f"views: {', '.join(one['views'])}",
-            f"from {escape((one['urls'] or [one['home']])[0])}",
-            f"[green]here: {escape(one['path'])}[/green]" if one["path"] else "[yellow]not here[/yellow]",
+            f"[bold]{escape(row['title'])}[/bold] ({count_noun(row['documents'], 'document')}{size})",
+            f"{escape(row['about'])}; {escape(row['terms'])}",
+            f"views: {', '.join(row['views'])}",
+            f"from {escape((row['urls'] or [row['home']])[0])}",
+            f"[green]here: {escape(row['path'])}[/green]" if row["path"] else "[yellow]not here[/yellow]",
         ]
-        table.add_row(f"[bold cyan]{one['name']}[/bold cyan]", "\n".join(lines))
+        table.add_row(f"[bold cyan]{row['name']}[/bold cyan]", "\n".join(lines))
     console().print(table)
 
 
@@ -106,13 +106,13 @@ def check(names: CollectionNames = None, data: Data = None, as_json: AsJson = Fa
     from unnaive.base.errors import BadData
     from unnaive.io.collections import check as check_one
 
-    found = [check_one(name, data) for name in names or find_collections(data)]
+    checks = [check_one(name, data) for name in names or find_collections(data)]
     if as_json:
-        echo(visible_json([check_to_dict(one) for one in found], indent=2))
+        echo(visible_json([check_to_dict(result) for result in checks], indent=2))
     else:
-        for one in found:
-            echo(check_sentence(one))
-    bad = [one.name for one in found if not one.good]
+        for result in checks:
+            echo(check_sentence(result))
+    bad = [result.name for result in checks if not result.good]
     if bad:
         raise BadData(f"{', '.join(bad)} failed the check; fetch again with `unnaive collections fetch {bad[0]}`")
 
@@ -122,7 +122,7 @@ def find_collections(data: Path | None) -> list[str]:
     from unnaive.base.errors import BadData
     from unnaive.io.collections import COLLECTIONS, data_folders
 
-    names = [name for name, one in COLLECTIONS.items() if describe_collection(one, data)["path"]]
+    names = [name for name, collection in COLLECTIONS.items() if describe_collection(collection, data)["path"]]
     if not names:
         places = ", ".join(str(folder) for folder in data_folders(data))
         raise BadData(f"no collection is in {places}; get one with `unnaive collections fetch NAME` or pass --data DIR")
@@ -158,10 +158,10 @@ def find_verified_copy(name: str) -> Path | None:
     from unnaive.io.collections import check as check_one
 
     try:
-        found = check_one(name)
+        result = check_one(name)
     except UnnaiveError:  # missing, or not a collection: fetching says which
         return None
-    return found.path if found.good else None
+    return result.path if result.good else None
 
 
 @collections.command()

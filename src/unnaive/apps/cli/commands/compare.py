@@ -63,10 +63,11 @@ def compare(
     splits: Annotated[int, typer.Option(help="Number of random splits.")] = 10,
     train_sizes: Annotated[
         str | None,
-        typer.Option(help="Training sizes in % of the data, e.g. 10,50,80; by default the split of the data, else 80."),
+        typer.Option(help="Training sizes in % of the data, e.g. 10,50,80; by default 80, or the split of the data."),
     ] = None,
     vocabulary: Annotated[
-        str, typer.Option(help="Numbers of terms, selected by information gain, e.g. 100,1000,all.")
+        str,
+        typer.Option(help="Vocabulary sizes to compare, e.g. 100,1000,all; terms are selected by information gain."),
     ] = "all",
     folds: Annotated[
         int | None, typer.Option(help="Number of cross-validation folds, instead of random splits.")
@@ -164,10 +165,10 @@ def compare(
     if train_sizes is None and folds is None and not has_own_split(corpus):
         plan = replace(plan, train_sizes=(80.0,))
     file = records if records is not None else records_path(source, material)
-    found = run_plan(plan, material, file, jobs)
-    write_comparison(found, rival, html=html, json_file=json_file, markdown=markdown)
+    results = run_plan(plan, material, file, jobs)
+    write_comparison(results, rival, html=html, json_file=json_file, markdown=markdown)
     if json_file != STDOUT:
-        show_comparison(found, rival, file)
+        show_comparison(results, rival, file)
     else:
         say_what_was_written(file)
 
@@ -244,7 +245,7 @@ def warn_about_small_classes(corpus: Corpus) -> None:
 def write_comparison(
     records: list[Record], rival: str, *, html: Path | None, json_file: Path | None, markdown: Path | None
 ) -> None:
-    """The files that were asked for."""
+    """Write the requested files."""
     from unnaive.evaluation.grids import grids_as_markdown
     from unnaive.evaluation.summaries import records_as_json
 
@@ -308,11 +309,11 @@ def show_grid(grid: Grid) -> None:
     widths = [max(map(len, (words, *(grid.text(who, at) for who in grid.names)))) for at, words in grid.places.items()]
     for group in fitting(list(grid.places), widths, room):
         table = plain_table(
-            grid.measure, *(f">{grid.places[place]}" for place in group), ">seconds", *[">file size"][:sized]
+            grid.measure, *(f">{grid.places[point]}" for point in group), ">seconds", *[">file size"][:sized]
         )
         for name in grid.names:
             costs = [format_seconds(grid.seconds(name, group)), *[format_size(grid.size(name, group))][:sized]]
-            table.add_row(name, *(grid.text(name, place) for place in group), *costs)
+            table.add_row(name, *(grid.text(name, point) for point in group), *costs)
         out.print(table, "")
 
 
@@ -322,12 +323,12 @@ def printed_difference_table(tests: list[PairwiseTest]) -> Any:
     from unnaive.evaluation.grids import place_names
     from unnaive.evaluation.summaries import FEWEST_SPLITS
 
-    where = place_names(one.place for one in tests)
+    where = place_names(pair.place for pair in tests)
     places = ["where"] if len(where) > 1 else []
     table = plain_table("model", *places, "win/tie/loss", ">p", ">McNemar", "verdict")
-    for one in tests:
-        test = (one.corrected or one.paired) if one.splits >= FEWEST_SPLITS else None
-        p, exact = ("–" if found is None else f"{found.p:.2g}" for found in (test, one.documents))
-        place = [where[one.place]] if places else []
-        table.add_row(one.first, *place, str(one.outcome), p, exact, one.verdict)
+    for pair in tests:
+        test = (pair.corrected or pair.paired) if pair.splits >= FEWEST_SPLITS else None
+        p, exact = ("–" if result is None else f"{result.p:.2g}" for result in (test, pair.documents))
+        point = [where[pair.place]] if places else []
+        table.add_row(pair.first, *point, str(pair.outcome), p, exact, pair.verdict)
     return table

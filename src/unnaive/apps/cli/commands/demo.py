@@ -63,10 +63,10 @@ def demo(
     start = time.perf_counter()
     model = TextClassifier(random_state=0).fit(train.texts, [names[0] for names in train.labels])
     show_training(screen, model, train, time.perf_counter() - start)
-    found = evaluate(model, test.texts, test.labels, name=test.name)
-    show_demo_measures(screen, found)
+    evaluation = evaluate(model, test.texts, test.labels, name=test.name)
+    show_demo_measures(screen, evaluation)
     show_terms(screen, model)
-    show_explanations(screen, model, test, found)
+    show_explanations(screen, model, test, evaluation)
     show_tags(screen)
     counting = TextClassifier("multinomial", alpha=0.1).fit(train.texts, [names[0] for names in train.labels])
     show_update(screen, counting)
@@ -144,7 +144,7 @@ def pick_cases(found: Evaluation, test: Corpus) -> list[tuple[str, int, str, str
     import numpy as np
 
     p = np.asarray(found.probabilities)
-    given, truth = p.argmax(axis=1), np.asarray(found.Y.argmax(axis=1)).ravel()
+    predicted, truth = p.argmax(axis=1), np.asarray(found.Y.argmax(axis=1)).ravel()
     sure = p.max(axis=1)
     short = np.array([120 <= len(text) <= 330 for text in test.texts])
 
@@ -152,14 +152,14 @@ def pick_cases(found: Evaluation, test: Corpus) -> list[tuple[str, int, str, str
         candidates = np.flatnonzero(rows & short)
         return int(candidates[np.argsort(order[candidates], kind="stable")[0]])
 
-    right = given == truth
+    right = predicted == truth
     cases = [
         ("Right and sure:", pick(right, -sure), None),
         ("Right, but it hesitated:", pick(right & (sure > 0.5), sure), None),
         ("Wrong: why this queue, and not the true one?", pick(~right & (sure < 0.95), -sure), truth),
     ]
     return [
-        (title, row, found.classes[given[row]], None if rival is None else found.classes[rival[row]])
+        (title, row, found.classes[predicted[row]], None if rival is None else found.classes[rival[row]])
         for title, row, rival in cases
     ]
 
@@ -174,10 +174,10 @@ def show_tags(screen: Console) -> None:
     corpus = load_tickets("tags")
     train, test = corpus.part("train"), corpus.part("test")
     model = TextClassifier("multinomial", alpha=0.1, decision="scut").fit(train.texts, train.labels)
-    found = evaluate(model, test.texts, test.labels, name=test.name)
+    evaluation = evaluate(model, test.texts, test.labels, name=test.name)
     screen.print(
         f"Tickets also carry up to three of {len(model.classes_)} tags. Each tag is decided by itself, with a "
-        f"threshold tuned on held-out scores: micro F1 [bold]{found.measures['micro-f1']:.3f}[/]."
+        f"threshold tuned on held-out scores: micro F1 [bold]{evaluation.measures['micro-f1']:.3f}[/]."
     )
     from unnaive.apps.cli.screen import shorten_text
 

@@ -36,11 +36,11 @@ def doctor(archives: Archives = None, as_json: AsJson = False) -> None:
 
     unnaive doctor
     """
-    found = examine(archives)
+    installation = examine(archives)
     if as_json:
-        echo(visible_json(found))
+        echo(visible_json(installation))
         return
-    for line in describe_installation(found):
+    for line in describe_installation(installation):
         echo(line)
 
 
@@ -54,7 +54,7 @@ def examine(archives: Any = None) -> dict[str, Any]:
     from unnaive.base.system import count_cores
     from unnaive.io.collections import COLLECTIONS, data_folders
 
-    there = {name: describe_collection(one, archives)["path"] for name, one in COLLECTIONS.items()}
+    there = {name: describe_collection(collection, archives)["path"] for name, collection in COLLECTIONS.items()}
     return {
         "unnaive": unnaive.__version__,
         "python": platform.python_version(),

@@ -41,7 +41,7 @@ def evaluate(
     records: Annotated[
         Path | None,
         READ,
-        typer.Option(help="File of records from unnaive compare, whose curves the HTML report shows."),
+        typer.Option(help="Records of unnaive compare; the HTML report shows their curves."),
     ] = None,
     measure: Annotated[
         list[str] | None, typer.Option(help="Name of a measure to print, instead of the usual ones; may be repeated.")
@@ -50,7 +50,7 @@ def evaluate(
         float | None,
         typer.Option(
             metavar="ACCURACY",
-            help="Find the --reject-below with which accepted documents have this accuracy, e.g. 0.95.",
+            help="Accuracy that accepted documents should have, e.g. 0.95; prints the --reject-below that reaches it.",
         ),
     ] = None,
     abstain_confidence: Annotated[
@@ -100,17 +100,17 @@ def evaluate(
         corpus = respell_labels(fitted, watched.corpus())
         warn_about_learnt(fitted, corpus)
         bar.rename("measuring")
-        found = evaluate_model(fitted, corpus.texts, corpus.labels, name=corpus.name, ids=corpus.ids)
-        values = {name: found.measure(name) for name in measure} if measure else found.measures
-    asked = None if abstain_for is None else find_choice(found, abstain_for, abstain_confidence)
+        evaluation = evaluate_model(fitted, corpus.texts, corpus.labels, name=corpus.name, ids=corpus.ids)
+        values = {name: evaluation.measure(name) for name in measure} if measure else evaluation.measures
+    asked = None if abstain_for is None else find_choice(evaluation, abstain_for, abstain_confidence)
     novel = None if out_of_scope is None else find_out_of_scope(fitted, corpus.texts, source, out_of_scope)
     if as_json:
         more = {} if asked is None else {"abstain_for": abstain_for, "abstain": asdict(asked)}
         more |= {} if novel is None else {"out_of_scope": asdict(novel)}
-        echo(visible_json(as_dict(found) | {"measures": values} | more))
+        echo(visible_json(as_dict(evaluation) | {"measures": values} | more))
     else:
         say_summary(f"read {watched.describe()}")
-        show_evaluation(found, values)
+        show_evaluation(evaluation, values)
         if asked is not None:
             show_choice(asked, model)
         if novel is not None:
@@ -118,9 +118,9 @@ def evaluate(
     if html is not None:
         from unnaive.evaluation.evaluation_page import evaluation_page
 
-        write_text(html, evaluation_page(found, records=compared))
+        write_text(html, evaluation_page(evaluation, records=compared))
     if markdown is not None:
-        write_text(markdown, as_markdown(found))
+        write_text(markdown, as_markdown(evaluation))
 
 
 def find_out_of_scope(fitted: FittedModel, texts: Sequence[str], source: DataFile, path: Path) -> OutOfScope:
@@ -163,10 +163,10 @@ def last_comparison(path: Path) -> list[Record]:
     from unnaive.evaluation.summaries import group_comparisons
     from unnaive.io.sources import check_exists
 
-    found = list(group_comparisons(RecordFile(check_exists(path)).read()).values())
-    if not found:
+    comparisons = list(group_comparisons(RecordFile(check_exists(path)).read()).values())
+    if not comparisons:
         raise BadData(f"{path} has no records; make some with unnaive compare")
-    return found[-1]
+    return comparisons[-1]
 
 
 def show_evaluation(found: Evaluation, values: dict[str, float]) -> None:
@@ -288,9 +288,9 @@ def printed_measure_table(values: dict[str, float]) -> Any:
 
 
 def printed_class_table(found: Evaluation) -> Any:
-    """Precision, recall and F1 of each class, the largest first; of many classes those of worst F1 first.
+    """Precision, recall and F1 of each class, the largest first; with many classes, the lowest F1 first.
 
-    Of more than TOO_MANY_CLASSES classes, the largest MANY_CLASSES alone.
+    With more than TOO_MANY_CLASSES classes, only the largest MANY_CLASSES.
     """
     from rich.markup import escape
 
@@ -317,6 +317,6 @@ def printed_confusion_table(pairs: list[tuple[str, str, int]]) -> Any:
     from unnaive.apps.cli.screen import console, plain_table
 
     table = plain_table("true class", "was taken for", ">n" if console().width < NARROW else ">documents")
-    for true, given, n in pairs:
-        table.add_row(escape(true), escape(given), f"{n:,}")
+    for true, predicted, n in pairs:
+        table.add_row(escape(true), escape(predicted), f"{n:,}")
     return table

@@ -51,17 +51,17 @@ def explain(
 
     fitted = load_model(model)
     document = sys.stdin.read() if text == "-" else text
-    found = fitted.explain(
+    explanation = fitted.explain(
         read_record(document, fitted), find_class(fitted, label), against=find_class(fitted, against)
     )
     if html is not None:
         from unnaive.evaluation.explanation_page import explanation_page
 
-        write_text(html, explanation_page(found))
+        write_text(html, explanation_page(explanation))
     if as_json:
-        echo(visible_json(found.to_dict()))
+        echo(visible_json(explanation.to_dict()))
     else:
-        console().print(found)
+        console().print(explanation)
 
 
 def read_record(document: str, fitted: FittedModel) -> Any:

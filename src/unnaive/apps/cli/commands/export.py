@@ -85,8 +85,8 @@ def write_export(path: Path, to: str, output: Path, *, page: bool, as_json: bool
     if as_json:
         echo(visible_json({"folder": str(output), "target": to, "files": {p.name: p.stat().st_size for p in written}}))
         return
-    for one in written:
-        say_summary(f"wrote {one} ({format_size(one.stat().st_size)})")
+    for path_written in written:
+        say_summary(f"wrote {path_written} ({format_size(path_written.stat().st_size)})")
     say_summary(f"to check it: unnaive export --check {output}")
 
 
@@ -105,13 +105,13 @@ def show_check(folder: Path, *, as_json: bool) -> None:
     from unnaive.base.errors import UnnaiveError
     from unnaive.classifier.export.folders import check_export
 
-    found = check_export(folder)
+    agreements = check_export(folder)
     if as_json:
-        echo(visible_json([describe(one) for one in found]))
+        echo(visible_json([describe(agreement) for agreement in agreements]))
     else:
-        for one in found:
-            echo(one.sentence())
-    wrong = [one for one in found if not one.good]
+        for agreement in agreements:
+            echo(agreement.sentence())
+    wrong = [agreement for agreement in agreements if not agreement.good]
     if wrong:
         raise UnnaiveError(
             f"{folder} does not agree with the model that it was made from, e.g. on {wrong[0].example!r}"

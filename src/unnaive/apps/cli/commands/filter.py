@@ -56,14 +56,14 @@ def filter_command(
     recall: Annotated[
         float | None,
         typer.Option(
-            metavar="SHARE", help="Share of the good texts to keep at least; sets the threshold on --held-out."
+            metavar="SHARE", help="Minimum share of the wanted texts to keep; the threshold is chosen on --held-out."
         ),
     ] = None,
     held_out: Annotated[
         Path | None, READ, typer.Option(help="Labelled texts that the model was not trained on, for --recall.")
     ] = None,
     confidence: Annotated[
-        float, typer.Option(metavar="SHARE", help="Probability that new texts reach --recall.")
+        float, typer.Option(metavar="SHARE", help="Probability that new texts reach the recall of --recall.")
     ] = 0.9,
     html: Html = None,
     as_json: AsJson = False,

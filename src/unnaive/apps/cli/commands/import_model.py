@@ -28,7 +28,8 @@ def import_model(
     multilabel: Annotated[
         bool,
         typer.Option(
-            "--multilabel", help="Predict every label with a probability of at least 0.5 (losses ova and ns)."
+            "--multilabel",
+            help="Predict every label with a probability of at least 0.5 (for models with loss ova or ns).",
         ),
     ] = False,
     as_json: AsJson = False,

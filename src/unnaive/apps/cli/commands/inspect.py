@@ -56,11 +56,11 @@ def inspect(
     if output is not None:
         raise UnnaiveError(f"{output} is for the network of a class; name the class with --network")
     labels = [find_class(fitted, name) for name in label] if label else list(fitted.classes)
-    found = describe_file(fitted, model, labels, terms)
+    description = describe_file(fitted, model, labels, terms)
     if as_json:
-        echo(visible_json(found))
+        echo(visible_json(description))
     else:
-        show_description(found)
+        show_description(description)
 
 
 def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int) -> dict[str, Any]:
@@ -167,10 +167,10 @@ def show_description(found: dict[str, Any]) -> None:
         screen.print(escape(line))
     thresholds = [">threshold"] if found["thresholds"] else []
     table = plain_table("class", ">documents", *thresholds, "strongest terms")
-    for one in found["classes"]:
-        count = "" if one["documents"] is None else f"{one['documents']:,}"
-        threshold = [f"{one['threshold']:.3g}"] if found["thresholds"] else []
-        table.add_row(escape(str(one["class"])), count, *threshold, escape(", ".join(term for term, _ in one["terms"])))
+    for row in found["classes"]:
+        count = "" if row["documents"] is None else f"{row['documents']:,}"
+        threshold = [f"{row['threshold']:.3g}"] if found["thresholds"] else []
+        table.add_row(escape(str(row["class"])), count, *threshold, escape(", ".join(term for term, _ in row["terms"])))
     screen.print()
     screen.print(table)
 

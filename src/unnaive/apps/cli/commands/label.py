@@ -31,17 +31,22 @@ def register(app: typer.Typer) -> None:
     app.command()(label)
 
 
-@reading("Texts in any file that train reads, or a record of labels to continue.", default=None)
+@reading("Texts, in any format of unnaive train, or a file of labels to continue.", default=None)
 def label(
     source: DataFile | None,
     output: Annotated[
         Path | None,
         EXTENDED,
-        typer.Option("-o", "--output", help="File for the labels, a new one or one to continue.", show_default=False),
+        typer.Option(
+            "-o", "--output", help="File of labels to write; an existing one is continued.", show_default=False
+        ),
     ] = None,
     terminal: Annotated[bool, typer.Option("--terminal", help="Label in this terminal instead of a browser.")] = False,
     classes: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="Classes in the order of their keys; more can be added later.")
+        str | None,
+        typer.Option(
+            metavar="A,B,…", help="Classes, in the order of their keys on the keyboard; more can be added later."
+        ),
     ] = None,
     multilabel: Annotated[bool, typer.Option("--multilabel", help="Allow any number of labels for a text.")] = False,
     who: Annotated[
@@ -76,26 +81,25 @@ def label(
         typer.Option(
             min=0,
             max=1,
-            help="Share of texts that two annotators label, if there are several.",
+            help="Share of texts that two annotators label, if there is more than one annotator.",
             rich_help_panel=ASKING,
         ),
     ] = 0.1,
-    again: Annotated[
-        bool, typer.Option("--again", help="Also show texts again that were skipped.", rich_help_panel=ASKING)
-    ] = False,
+    again: Annotated[bool, typer.Option("--again", help="Show skipped texts again.", rich_help_panel=ASKING)] = False,
     queue: Annotated[
         Path | None,
         READ,
         typer.Option(
-            help="Findings of unnaive audit; their texts are shown first, in that order.", rich_help_panel=ASKING
+            help="Findings of unnaive audit; their texts are shown first, in the order of the file.",
+            rich_help_panel=ASKING,
         ),
     ] = None,
     seed: Seed = 0,
-    host: Annotated[str, typer.Option(help="Address that the page listens on.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[
         int | None,
         typer.Option(
-            help="Port of the page; 0 for any free port; by default a fixed port for each record.",
+            help="Port to listen on; 0 for any free port; by default always the same for a file of labels.",
             min=0,
             max=65535,
             show_default=False,
@@ -113,7 +117,7 @@ def label(
         typer.Option(
             "--import",
             metavar="FILE",
-            help="Add the labels of this file to the record, and exit.",
+            help="Add the labels of this file to the file of labels, and exit.",
             rich_help_panel=MOVING,
         ),
     ] = None,
@@ -122,7 +126,7 @@ def label(
         typer.Option(
             "--as",
             metavar="FORMAT",
-            help=f"Format of that file: {', '.join(MIGRATED)}; by default by its ending.",
+            help=f"Format of --export or --import: {', '.join(MIGRATED)}; by default by the file's ending.",
             rich_help_panel=MOVING,
         ),
     ] = None,
@@ -182,12 +186,12 @@ def label(
             f"stopped; all answers are in {record.path}, go on with: unnaive label {record.path}"
         ) from None
     finally:
-        found = describe_session(labelling)
+        state = describe_session(labelling)
         record.close()
     if as_json:
-        echo(visible_json(found))
+        echo(visible_json(state))
     else:
-        say_summary("\n".join(sentences(found)))
+        say_summary("\n".join(sentences(state)))
 
 
 def open_record(source: DataFile | None, output: Path | None, classes: list[str], *, multilabel: bool) -> LabelRecord:
@@ -198,11 +202,11 @@ def open_record(source: DataFile | None, output: Path | None, classes: list[str]
     fields = None
     if source is not None:
         source, fields = settle_fields(source, labelled=source.label is not None or bool(source.label_columns))
-    given = None if source is None or len(source.paths) > 1 else Path(source.path)
-    if given is not None and given.is_file() and is_label_record(given):
-        if output is not None and output != given:
-            raise UnnaiveError(f"{given} is a record of labels itself; leave out -o to go on with it")
-        return _reopened(LabelRecord(given), classes)
+    record_path = None if source is None or len(source.paths) > 1 else Path(source.path)
+    if record_path is not None and record_path.is_file() and is_label_record(record_path):
+        if output is not None and output != record_path:
+            raise UnnaiveError(f"{record_path} is a record of labels itself; leave out -o to go on with it")
+        return _reopened(LabelRecord(record_path), classes)
     if output is None:
         raise UnnaiveError("name the record to write with -o, such as: unnaive label texts.csv -o labels.db")
     if output.exists():
@@ -217,8 +221,8 @@ def open_record(source: DataFile | None, output: Path | None, classes: list[str]
     if source is None:
         raise BadData(f"no record of labels called {output}; name the texts too: unnaive label TEXTS -o {output}")
     texts, names, given_labels = read_unlabelled_texts(source)
-    classes = list(dict.fromkeys([*classes, *sorted({one for labels in given_labels.values() for one in labels})]))
-    multilabel = multilabel or bool(source.multilabel) or any(len(one) > 1 for one in given_labels.values())
+    classes = list(dict.fromkeys([*classes, *sorted({name for labels in given_labels.values() for name in labels})]))
+    multilabel = multilabel or bool(source.multilabel) or any(len(name) > 1 for name in given_labels.values())
     record = LabelRecord.create(output, texts, names, classes=classes, multilabel=multilabel, fields=fields)
     if given_labels:
         record.add_many(IMPORTED, list(given_labels.items()), f"import {source.name}")
@@ -226,9 +230,9 @@ def open_record(source: DataFile | None, output: Path | None, classes: list[str]
 
 
 def _reopened(record: LabelRecord, classes: list[str]) -> LabelRecord:
-    for one in classes:
-        if one not in record.classes():
-            record.add(who_labels(None), "class", None, [one])
+    for name in classes:
+        if name not in record.classes():
+            record.add(who_labels(None), "class", None, [name])
     return record
 
 
@@ -242,13 +246,13 @@ def read_unlabelled_texts(source: DataFile) -> tuple[list[str], list[str], dict[
     source = replace(source, message=PARTS)  # for mail, the parts that people read
     texts: list[str] = []
     names: list[str] = []
-    found: dict[int, tuple[str, ...]] = {}
+    labels_by_row: dict[int, tuple[str, ...]] = {}
     for batch in source.batches(labelled=labelled):
-        found |= {len(texts) + row: labels for row, labels in enumerate(batch.labels) if labels}
+        labels_by_row |= {len(texts) + row: labels for row, labels in enumerate(batch.labels) if labels}
         texts += list(batch.texts)
         names += list(batch.ids)
     say_what_was_read(source)
-    return texts, names, found
+    return texts, names, labels_by_row
 
 
 def who_labels(name: str | None) -> str:
@@ -275,18 +279,20 @@ def start_from(labelling: Labelling, path: Path) -> None:
     if fitted.token_rule is None or not fitted.probabilistic:
         raise UnnaiveError(f"{path} gives no probabilities of texts, so that labelling cannot start from it")
     pool = labelling.pool
-    found = np.asarray(fitted.predict_log_proba(pool.texts), np.float32)
-    found = np.maximum(found, np.float32(-30))  # never certain
-    pool.prior_scores = {str(one): np.ascontiguousarray(found[:, place]) for place, one in enumerate(fitted.classes)}
-    for one in pool.prior_scores:
-        pool.add_class(one)
+    scores = np.asarray(fitted.predict_log_proba(pool.texts), np.float32)
+    scores = np.maximum(scores, np.float32(-30))  # never certain
+    pool.prior_scores = {
+        str(name): np.ascontiguousarray(scores[:, column]) for column, name in enumerate(fitted.classes)
+    }
+    for name in pool.prior_scores:
+        pool.add_class(name)
     if fitted.tells_novelty:
         pool.novelty = fitted.novelty(pool.texts)
     labelling.start_classes(list(pool.prior_scores))
 
 
 def _queue(labelling: Labelling, path: Path, who: str) -> None:
-    """Show only the texts that a list of findings names, in its order."""
+    """Show only the texts in a list of findings, in its order."""
 
     from unnaive.curation.labelling.moving import find_queue
     from unnaive.io.formats import read_rows
@@ -332,18 +338,18 @@ def describe_session(labelling: Labelling) -> dict[str, Any]:
     from unnaive.curation.labelling.record import describe_record
 
     labelling.sync()
-    found = describe_record(labelling.record)
-    return found | Standing().look(labelling) | {"agreement": describe_agreement(labelling)}
+    state = describe_record(labelling.record)
+    return state | Standing().look(labelling) | {"agreement": describe_agreement(labelling)}
 
 
 def sentences(found: dict[str, Any]) -> list[str]:
     """The state of labelling, in lines."""
     sizes = ", ".join(f"{name} {size:,}" for name, size in found["classes"].items())
     lines = [f"{found['file']}: {found['words']}{f' ({sizes})' if sizes else ''}", *found["sentences"]]
-    for one in found["agreement"]:
-        kappa = "" if one["kappa"] is None else f", kappa {one['kappa']:.2f}"
+    for pair in found["agreement"]:
+        kappa = "" if pair["kappa"] is None else f", kappa {pair['kappa']:.2f}"
         lines.append(
-            f"{' and '.join(one['people'])} agree on {one['same']} of {count_noun(one['texts'], 'text')}{kappa}"
+            f"{' and '.join(pair['people'])} agree on {pair['same']} of {count_noun(pair['texts'], 'text')}{kappa}"
         )
     if sum(size > 0 for size in found["classes"].values()) > 1:
         lines.append(f"next: unnaive train {found['file']} -o my.model")

@@ -100,15 +100,15 @@ def curve_figure(path: Path, name: str, measure: str | None, title: str | None) 
     by_terms = name == "vocabulary-curve"
     curves = vocabulary_curves if by_terms else learning_curves
     for records in reversed(comparisons):
-        found = curves(records, chosen)
-        if found:
+        points = curves(records, chosen)
+        if points:
             break
     else:
         option = "--vocabulary 100,1000,all" if by_terms else "--train-sizes 10,50,80"
         raise BadData(f"{path} has no two points along that axis; compare with {option} first")
     axis = "terms, best by information gain (log scale)" if by_terms else "training documents, % of all"
     heading = title or f"{short_name(records[0].data)}: {chosen} by {'vocabulary' if by_terms else 'training size'}"
-    return curves_figure(found, title=heading, x=axis, y=chosen, logarithmic=by_terms)
+    return curves_figure(points, title=heading, x=axis, y=chosen, logarithmic=by_terms)
 
 
 def model_figure(path: Path, source: DataFile | None, archives: Path | None, name: str, title: str | None) -> Any:
@@ -127,21 +127,21 @@ def model_figure(path: Path, source: DataFile | None, archives: Path | None, nam
     tested = has_own_split(corpus)  # a model is evaluated on documents that it has not learnt
     shown = respell_labels(fitted, corpus.part("test") if tested else corpus)
     warn_about_learnt(fitted, shown)
-    found = evaluate(fitted, shown.texts, shown.labels, name=shown.name)
-    heading = title or f"{short_name(found.name)}{', test documents' if tested else ''}: {OF_A_MODEL[name]}"
+    evaluation = evaluate(fitted, shown.texts, shown.labels, name=shown.name)
+    heading = title or f"{short_name(evaluation.name)}{', test documents' if tested else ''}: {OF_A_MODEL[name]}"
     if name == "precision-recall":
-        return plots.precision_recall_figure(found.rankings(), title=heading)
+        return plots.precision_recall_figure(evaluation.rankings(), title=heading)
     if name == "calibration":
-        if not found.calibration():
+        if not evaluation.calibration():
             raise BadData(f"{path} gives no probabilities to draw; train it with --calibrate temperature")
-        return plots.calibration_figure(found.calibration(), title=heading)
+        return plots.calibration_figure(evaluation.calibration(), title=heading)
     if name == "abstention":
-        if found.abstention is None:
+        if evaluation.abstention is None:
             raise BadData(f"{path} gives no probabilities to draw; train it with --calibrate temperature")
-        return plots.risk_coverage_figure(found.abstention, title=heading)
+        return plots.risk_coverage_figure(evaluation.abstention, title=heading)
     if name == "confusion":
-        return plots.confusion_figure(found.confusion, found.classes, title=heading)
-    order = classes_by_size(found)
-    tally = found.tally
+        return plots.confusion_figure(evaluation.confusion, evaluation.classes, title=heading)
+    order = classes_by_size(evaluation)
+    tally = evaluation.tally
     values = {"precision": tally.precision[order], "recall": tally.recall[order], "F1": tally.f1[order]}
-    return plots.classes_figure(values, [found.classes[c] for c in order], title=heading)
+    return plots.classes_figure(values, [evaluation.classes[c] for c in order], title=heading)

@@ -29,7 +29,9 @@ def register(app: typer.Typer) -> None:
     app.command()(predict)
 
 
-@reading("Documents: files, a folder, or - for stdin (the default); each line of plain text is one.", optional=True)
+@reading(
+    "Documents: files, a folder, or - for stdin (the default); in plain text, each line is a document.", optional=True
+)
 def predict(
     model: ModelFile,
     source: DataFile,
@@ -70,7 +72,7 @@ def predict(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="Label novel documents unknown, at this rate of false alarms among known classes, e.g. 0.05.",
+            help="Label novel documents unknown, with this false alarm rate for known classes, e.g. 0.05.",
         ),
     ] = None,
     confidence: Annotated[
@@ -102,7 +104,7 @@ def predict(
     """Predict the labels of new documents.
 
     The output is a table, or one JSON object per line with --json. Documents are streamed in constant memory. The
-    column known_terms is the number of terms that the model knows; the label of a row with 0 is only a guess.
+    column known_terms counts the terms of a document that the model knows; if it is 0, the label is only a guess.
 
     unnaive predict tickets/tickets.model tickets/test.csv -o predicted.csv
     """

@@ -1,4 +1,4 @@
-"""`unnaive rebase`: apply what a served model was taught to a retrained one."""
+"""`unnaive rebase`: teach a retrained model the documents that a served model was taught."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def rebase(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Apply what a served model was taught to a retrained model.
+    """Teach a retrained model the documents that a served model was taught.
 
     Documents that the retrained model has learnt already are skipped. Documents that cannot be applied are listed with
-    the reason. The record then also belongs to the new file. A running service does this when its model file is
+    the reason. The record then also goes with the new file. A running service does this when its model file is
     replaced.
 
     unnaive train tickets/train.csv --label queue --model nbsvm -o retrained.model
@@ -64,13 +64,13 @@ def rebase(
     try:
         if book.fold_of(hash_file(model)) is not None:
             raise UnnaiveError(f"{model} goes with {record} already; serve it, or name a model that was trained anew")
-        found = carry_over(fitted, book, grow=grow)
-        event = book.add(REBASE, found.to_change(), found.to_answer() | {"base": book.versions().next_base})
-        write_fold(target, found.fitted, book, event)
+        result = carry_over(fitted, book, grow=grow)
+        event = book.add(REBASE, result.to_change(), result.to_answer() | {"base": book.versions().next_base})
+        write_fold(target, result.fitted, book, event)
     finally:
         book.close()
-    left = [one.to_dict() for one in found.left]
-    show_rebase({"file": str(output or model), **found.to_answer(), "left": left}, found.describe(), as_json)
+    left = [change.to_dict() for change in result.left]
+    show_rebase({"file": str(output or model), **result.to_answer(), "left": left}, result.describe(), as_json)
 
 
 def show_rebase(summary: dict[str, Any], described: str, as_json: bool) -> None:
@@ -81,7 +81,9 @@ def show_rebase(summary: dict[str, Any], described: str, as_json: bool) -> None:
     from unnaive.apps.cli.screen import say_summary as say
 
     say(f"{summary['file']}: {described}")
-    for one in summary["left"][:SHOWN]:
-        say(f"  not carried over: {', '.join(map(str, one['labels']))}: {one['text'][:80]!r} ({one['reason']})")
+    for change in summary["left"][:SHOWN]:
+        say(
+            f"  not carried over: {', '.join(map(str, change['labels']))}: {change['text'][:80]!r} ({change['reason']})"
+        )
     if len(summary["left"]) > SHOWN:
         say(f"  and {len(summary['left']) - SHOWN:,} more; --json lists them all")

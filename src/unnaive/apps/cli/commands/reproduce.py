@@ -89,9 +89,9 @@ def reproduce(
         run = replace(run, progress=bar.rename)
         done = show_comparisons(paper, table, run, quiet=json_file == STDOUT)
     write_files(paper, done, run, html=html, markdown=markdown, json_file=json_file)
-    if all(cell.ours is None for one in done for cell in one.cells):
+    if all(cell.ours is None for comparison in done for cell in comparison.cells):
         raise UnnaiveError("no figure could be measured; the tables say why, and where the data can be had")
-    if strict and any(one.outside or one.marked(UNEXPLAINED) for one in done):
+    if strict and any(comparison.outside or comparison.marked(UNEXPLAINED) for comparison in done):
         raise typer.Exit(1)
 
 
@@ -122,10 +122,10 @@ def show_comparisons(paper: str, table: str | None, run: PaperRun, *, quiet: boo
         missing = [f"Not to be had: {text}" for text in about.missing]
         notes = [*about.notes, *about.data, *missing, *([QUICK] if run.quick else [])]
         echo("\n".join([f"{about.title} ({about.source})", *(f"  {note}" for note in notes), LEGEND, ""]))
-    for one in run_tables(paper, run, table=table):
-        done.append(one)
+    for comparison in run_tables(paper, run, table=table):
+        done.append(comparison)
         if not quiet:
-            echo(tables_as_text(one, width=shutil.get_terminal_size((110, 24)).columns) + "\n")
+            echo(tables_as_text(comparison, width=shutil.get_terminal_size((110, 24)).columns) + "\n")
     if not quiet:
         echo(summary_line(done))
     return done

@@ -39,7 +39,8 @@ def serve(
         Path | None,
         READ,
         typer.Option(
-            metavar="FILE", help=f"File with the token for teaching and for access from other computers; or ${TOKEN}."
+            metavar="FILE",
+            help=f"File with the token for teaching and for access from other computers; by default ${TOKEN}.",
         ),
     ] = None,
     allow_host: Annotated[
@@ -92,7 +93,7 @@ def serve(
         float,
         typer.Option(
             metavar="SECONDS",
-            help="Maximum seconds until a request, or the next line of a stream, has arrived.",
+            help="Maximum seconds to wait for a whole request, or for the next line of a stream.",
             min=0.1,
         ),
     ] = 30.0,
@@ -120,17 +121,19 @@ def serve(
     except ImportError as problem:
         raise MissingExtra(f"serve needs {problem.name}; install it with: pip install 'unnaive[serve]'") from problem
     local = host in LOOPBACK
-    given = read_token(token_file)
-    if not local and given is None:
+    token_given = read_token(token_file)
+    if not local and token_given is None:
         raise UnnaiveError(f"{host} can be reached from outside, so a token is needed; give --token-file or ${TOKEN}")
-    token = given or secrets.token_urlsafe(24)
+    token = token_given or secrets.token_urlsafe(24)
     paths = named_models(models)
     check_permissions(paths.values(), teachable=not read_only and workers == 1)
     limits = Limits(
         body=max_body << 20, batch=max_batch, text=max_text, seconds=timeout, requests=max_requests,
         connections=max_connections, streams=max_streams, client_requests=max_client_requests, rate=max_rate,
     )  # fmt: skip
-    secret = token if given else read_local_secret("serve", *(str(Path(one).resolve()) for one in paths.values()))
+    secret = (
+        token if token_given else read_local_secret("serve", *(str(Path(path).resolve()) for path in paths.values()))
+    )
     options = ServiceOptions(
         models=paths, evaluations=named_evaluations(evaluation or [], list(paths)), token=token, token_always=not local,
         session_secret=secret,
@@ -147,27 +150,27 @@ def serve(
         app: Any = "unnaive.apps.service.app:app_of_worker"
     else:
         app = create_app(options)
-    run_app(app, host, port, lambda port: _say_where(options, host, port, given is None), workers=workers)
+    run_app(app, host, port, lambda port: _say_where(options, host, port, token_given is None), workers=workers)
     note("stopped")
 
 
 def named_models(words: list[str]) -> dict[str, str]:
-    """Names and files of the models; a file without a name is called by its own.
+    """Names and files of the models; the default name of a model is its file name.
 
     >>> named_models(["tickets.model", "mail=spam.model"])
     {'tickets': 'tickets.model', 'mail': 'spam.model'}
     """
-    found: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for word in words:
         name, equals, path = word.partition("=")
         if not equals or Path(word).exists():
             name, path = Path(word).name.removesuffix(".model"), word
         if not name or "/" in name:
             raise BadData(f"{word!r} is no NAME=MODEL; a name is needed, without a slash")
-        if name in found:
-            raise BadData(f"two models are called {name!r}; name them: first={found[name]} second={path}")
-        found[name] = path
-    return found
+        if name in paths:
+            raise BadData(f"two models are called {name!r}; name them: first={paths[name]} second={path}")
+        paths[name] = path
+    return paths
 
 
 def check_permissions(paths: Iterable[str], *, teachable: bool) -> None:
@@ -196,18 +199,18 @@ def _ways_out(path: Path) -> str:
 
 
 def named_evaluations(words: list[str], names: list[str]) -> dict[str, str]:
-    """Files of evaluations, or to evaluate on, by model; a file without a name is of the first."""
-    found: dict[str, str] = {}
+    """Files of evaluations, or to evaluate on, by model; a file without a name belongs to the first model."""
+    files: dict[str, str] = {}
     for word in words:
         name, equals, path = word.partition("=")
         if not equals or Path(word).exists():
             name, path = names[0], word
-        found[choose(names, name, "model")] = path
-    return found
+        files[choose(names, name, "model")] = path
+    return files
 
 
 def read_token(path: Path | None) -> str | None:
-    """The token of a file or of the environment; None where there is neither."""
+    """The token in a file or in the environment; None if there is neither."""
     if path is not None:
         from unnaive.io.sources import check_exists
 

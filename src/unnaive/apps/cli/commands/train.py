@@ -30,7 +30,7 @@ TRAINING = TrainingOptions.declared()
 SETTINGS_HELP = {
     "alpha": "Additive (Laplace) smoothing: added to every count.",
     "smoothing": "Smoothing of term probabilities: laplace, jelinek-mercer or absolute.",
-    "budget": "Search of auto: fast, normal (default, a minute or two), thorough (ten times as long), or seconds.",
+    "budget": "Search time of auto: fast, normal (default, a minute or two), thorough (ten times as long), or seconds.",
 }
 
 
@@ -152,9 +152,10 @@ def train(
 ) -> None:
     """Train a model on labelled documents.
 
-    --decision: argmax predicts the class with the best score; scut every class whose score reaches its threshold, tuned
-    on held-out documents; rcut the same number of labels for every document; best uses the better of scut and rcut;
-    pcut gives each class its share of the training documents; untuned predicts every class with a probability over 0.5.
+    Values of --decision: argmax predicts the class with the best score. scut predicts every class whose score reaches
+    its threshold, which is tuned on held-out documents. rcut predicts the same number of labels for every document.
+    best uses the better of scut and rcut. pcut predicts each class for the same share of documents as in the
+    training data. untuned predicts every class with a probability over 0.5.
 
     unnaive train tickets/train.csv --label queue -o tickets.model --test tickets/test.csv
     """
@@ -193,7 +194,7 @@ def train(
 
 
 def choose_model(model: str | None, alpha: float | None, smoothing: str | None) -> str:
-    """The model that was named; else auto, or multinomial naive Bayes where a setting of its was given.
+    """The named model; by default auto, or multinomial naive Bayes if one of its settings was given.
 
     >>> choose_model(None, None, None), choose_model(None, 0.5, None), choose_model("bernoulli", 0.5, None)
     ('auto', 'multinomial', 'bernoulli')

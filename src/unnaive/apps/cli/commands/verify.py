@@ -43,7 +43,11 @@ def verify(
     forgotten: Annotated[
         str | None,
         READ,
-        typer.Option(metavar="DATA", help="The forgotten documents, to compare their hashes.", show_default=False),
+        typer.Option(
+            metavar="DATA",
+            help="The forgotten documents; their hashes must be those of the receipts.",
+            show_default=False,
+        ),
     ] = None,
     text: Annotated[list[str] | None, typer.Option("--text", help="Column of text in the data.")] = None,
     label: Annotated[str | None, typer.Option("--label", help="Column of labels in the data.")] = None,
@@ -77,7 +81,11 @@ def verify(
     from unnaive.classifier.receipts import read_key
     from unnaive.io.sources import hash_file
 
-    receipts, fitted, secret = order_receipts([read_receipt(one) for one in receipt]), load_model(model), read_key(key)
+    receipts, fitted, secret = (
+        order_receipts([read_receipt(path) for path in receipt]),
+        load_model(model),
+        read_key(key),
+    )
     checks = check_receipts(fitted, receipts, hash_file(model), signer=signer, key=secret)
     if forgotten is not None:
         checks.append(check_forgotten(receipts, *read_documents(forgotten, fitted, text, label), secret))
@@ -86,12 +94,12 @@ def verify(
     checks += not_checked(forgotten=forgotten is not None, against=against is not None)
     verified = sum_up(checks)
     if as_json:
-        unchecked = sum(one.holds is None for one in checks)
-        found = {"verified": verified, "not_checked": unchecked, "checks": [asdict(one) for one in checks]}
-        echo(visible_json(found))
+        unchecked = sum(check.holds is None for check in checks)
+        summary = {"verified": verified, "not_checked": unchecked, "checks": [asdict(check) for check in checks]}
+        echo(visible_json(summary))
     else:
-        for one in sorted(checks, key=lambda one: one.holds is None):
-            echo(f"{WORDS[one.holds]:<12}{one.name:<11}{one.sentence}")
+        for check in sorted(checks, key=lambda check: check.holds is None):
+            echo(f"{WORDS[check.holds]:<12}{check.name:<11}{check.sentence}")
         if verified is None:
             echo("Nothing speaks against the receipt, and nothing of this shows that the documents are gone.")
     if verified is False:
