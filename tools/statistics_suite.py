@@ -41,11 +41,12 @@ FIRST = 3  # draws that could not be made from which a collection is too small f
 
 INTRODUCTION = """# Do the numbers hold?
 
-This page checks by simulation whether the intervals, tests and guarantees of the commands hold. Written by
-`make statistics` (`python tools/statistics_suite.py --draws N`) from the draws in `docs/statistics.json`. The right
-answer is known in each simulation: for instance, two random samples of one collection have no drift. A cell has the
-measured share in %, ± its standard error, and the number of draws. If each class has an interval, a draw is the share
-of intervals that contain the true value.
+This page checks by simulation whether the intervals, tests and guarantees of the commands hold.
+Written by `make statistics` (`python tools/statistics_suite.py --draws N`) from the draws in `docs/statistics.json`.
+
+The right answer is known in each simulation: for instance, two random samples of one collection have no drift. A cell
+has the measured share in %, ± its standard error, and the number of draws. If each class has an interval, a draw is
+the share of intervals that contain the true value.
 
 ✗ marks a cell that is further from the promise than chance allows, at a level of 5 % for all cells of the page together
 ({each:.2g} for each of {cells}); {verdict} {draws}
