@@ -204,14 +204,13 @@ def describe_numbers(numbers: Sequence[int]) -> str:
     """How many draws the cells have, in words.
 
     >>> describe_numbers([6, 200, 31])
-    'There are 6 to 200 draws a cell, 31 in the middle; 200 are wanted (30 of auto).'
+    'Cells have 6 to 200 draws, with a median of 31; the target is 200 (30 for auto).'
     """
     if not numbers:
         return "There are no draws yet."
     middle = int(np.median(numbers))
-    return (
-        f"There are {min(numbers)} to {max(numbers)} draws a cell, {middle} in the middle; 200 are wanted (30 of auto)."
-    )
+        spread = f"{min(numbers)} to {max(numbers)} draws, with a median of {middle}"
+    return f"Cells have {spread}; the target is 200 (30 for auto)."
 
 
 def main() -> None:
