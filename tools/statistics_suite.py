@@ -209,7 +209,7 @@ def describe_numbers(numbers: Sequence[int]) -> str:
     if not numbers:
         return "There are no draws yet."
     middle = int(np.median(numbers))
-        spread = f"{min(numbers)} to {max(numbers)} draws, with a median of {middle}"
+    spread = f"{min(numbers)} to {max(numbers)} draws, with a median of {middle}"
     return f"Cells have {spread}; the target is 200 (30 for auto)."
 
 
