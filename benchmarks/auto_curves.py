@@ -62,11 +62,11 @@ def page(figures):
     """The text of the page: a table for each collection."""
     lines = [
         "# Learning curves", "",
-        "Accuracy of `auto` with its default settings, and of the strongest peer",
-        f"({PEER}, its strength selected on the same training documents), on the test part of",
-        "each collection, after training on a share of the documents of every",
-        "class: the mean over the draws, and the mean difference with its standard error. `benchmarks/auto_curves.py`",
-        "writes this page.", "",
+        "This page shows how the accuracy of `auto`, with its default settings, grows with the training documents,",
+        f"beside the strongest peer ({PEER}, with C selected on the same training documents).",
+        "Models learn from a share of the documents of every class and are evaluated on the test part.",
+        "The tables have the mean over the draws, and the mean difference in points with its standard error.",
+        "Written by `benchmarks/auto_curves.py`.", "",
         "![Mean accuracy by the share of training documents](assets/accuracy-documents.svg)", "",
         f"![Accuracy by the number of training documents]({DRAWING.name})", "",
     ]  # fmt: skip

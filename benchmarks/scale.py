@@ -145,74 +145,77 @@ def _warm(folder):
 
 PAGE = """# Scale: more text than memory
 
-`unnaive train` reads, decodes and counts in one pass, in bounded memory, where the model learns from counts (naive
-Bayes in all its forms, the OR gate, Rocchio on counts). Sums of whole numbers add exactly, so the model has the same
-bytes whatever the cut: one process, many files, runs on disk, an interrupted run that went on.
+`unnaive train` can learn from more text than memory. Models that learn from counts (all forms of naive Bayes, the OR
+gate, Rocchio on counts) need one pass in bounded memory. Sums of integers are exact, so the model has the same bytes
+from one process, from many files, from runs on disk, or after an interruption.
 
 ```sh
 unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint work/
 ```
 
-- **Memory.** Without a limit, memory follows terms and seen (class, term) pairs, not documents: 20 Newsgroups takes
-  139 MB once and 141 MB forty times over (`benchmarks/out_of_core.py`). With `--memory`, from 256M on, sums that
-  outgrow it are written as sorted runs and merged at the end, exactly; with 500M and terms of up to three words the
-  whole program took 315 MB. Only where the model itself does not fit, terms are left out: all those of fewer than d
-  documents, with the smallest d for which it fits. The rule looks at the sums alone, so the order of documents is
-  irrelevant; the summary says d and how many terms. That holds for every model: one that learns from documents reads
-  them a second time, over the terms that are left. Hashes of the texts, by which `evaluate` warns of texts that were
-  learnt, take 8 bytes a document: up to 1/64 of the memory they are kept, and of more documents none (524,288 with
-  256M), which the summary says; with `--checkpoint` none are. See [Growing vocabularies](#growing-vocabularies).
+- **Memory.** Without a limit, memory grows with the number of terms and of (class, term) pairs, not of documents: one
+  copy of 20 Newsgroups takes 139 MB, forty copies take 141 MB (`benchmarks/out_of_core.py`). With `--memory` (at least
+  256M), sums that exceed the limit are written as sorted runs and merged exactly at the end; with 500M and terms of up
+  to three words the whole program took 315 MB. Terms are left out only if the model itself does not fit: all terms that
+  occur in fewer than d documents, with the smallest d for which it fits. This depends only on the sums, not on the
+  order of documents, and the summary prints d and the number of terms. It holds for every model: a model that learns
+  from documents reads them a second time, with the remaining terms. `evaluate` warns about training texts by a hash of
+  8 bytes for each document. These hashes are kept if they take at most 1/64 of the memory (524,288 documents with
+  256M); otherwise, and with `--checkpoint`, none is kept, and the summary says so. See [Growing
+  vocabularies](#growing-vocabularies).
 - **Interruptions.** `--checkpoint FOLDER` records the sums every `--checkpoint-every` (256M of text). The same command
-  goes on from there, also after kill -9. Rows before it are read again, not counted.
-- **`sharded-nbsvm`** is NB-SVM for more text than memory, in three passes. The first counts, which fixes terms, idf
-  and naive Bayes ratios. In the second documents are dealt to shards of some 8,192 by a hash of their terms, and each
-  shard is a support vector machine by itself; the third corrects the mean of the others shard by shard, and the model
-  is the mean of these. Files are read twice, and shards lie on disk. With `--memory`, or from 256 MB of input on,
-  memory is that of the weights and of one shard. In memory, from files in any order and [on Spark](spark.md) the model
-  has the same weights, to the bit. It is meant for more than 8,192 documents: up to there it is `nbsvm`, and smaller
-  shards (`--set shard_size=…`) cost accuracy, 1.8 points for 651 tickets in two shards.
-- **Probabilities as labels** (`--soft-labels`) go through the matrix on disk, below, with any model that takes weights;
-  the probabilities take 8 bytes for each text and label. Not on Spark, whose sums are of whole numbers.
-- **Models of documents** (maximum entropy, NB-SVM, higher-order smoothing, `auto`, and thresholds of multilabel data):
-  with `--memory` or `--cache`, or from 256 MB of input on (`auto`: 32 MB), documents are counted once into a matrix on
-  disk, 8 bytes an entry, checksummed, which learners get as a memory map. `--cache FOLDER` keeps it for the next model
-  of the same data.
-  What a learner derives from it, such as weighted features and dual variables, lies in nameless files beside the model
-  until training ends. The system writes their pages out when it needs room, so memory limits how fast training is,
-  not how much data it takes: of ten times 20 Newsgroups maximum entropy takes 78 MB of other memory, as of once.
-- **`auto`** plans by the size of the text, the documents and the classes, and says
-  [what it leaves out](auto.md#any-size-any-budget).
-- **Streams.** `unnaive update MODEL lines.jsonl --follow` learns what arrives, each line exactly once; `--batch KEY`
-  does so by the id of a batch, also across files and from stdin.
-- **Filtering.** `unnaive filter MODEL shards -o kept --keep good --recall 0.9 --held-out labelled.jsonl` keeps what a
-  model takes for good, shard by shard, in constant memory, and goes on where it was stopped; see
-  [Filter a corpus](guides/filtering.md), also for how fast.
-- **Many labels.** `-m label-tree` looks at groups of labels first, and scores those of the best groups alone: training,
-  `predict` (also `--top`), `evaluate`, `explain`, `serve` and Spark do without documents × labels, unless all scores
-  are asked for (`--all`, `--confidence`, or a class list without `top_k`). Weights take 8 bytes each; `--set
-  least_weight=…` leaves out small ones, `compress --max-size` as many as it takes. See
-  [Many labels](#many-labels).
+  continues from there, also after kill -9. Earlier rows are read again, but not counted.
+- **`sharded-nbsvm`** is NB-SVM for more text than memory, in three passes. The first counts, which fixes terms, idf and
+  naive Bayes ratios. The second assigns documents to shards of about 8,192 by a hash of their terms and trains a
+  support vector machine on each. In the third, each shard starts from the mean of the others and corrects it on its own
+  documents; the model is the mean of the results. Files are read twice, and shards are on disk. With `--memory`, or
+  from 256 MB of input on, memory holds only the weights and one shard. In memory, from files in any order and [on
+  Spark](spark.md) the weights are the same, bit for bit. Use it for more than 8,192 documents: with fewer it is
+  `nbsvm`, and smaller shards (`--set shard_size=…`) cost accuracy, 1.8 points for 651 tickets in two shards.
+- **Probabilities as labels** (`--soft-labels`) use the matrix on disk, below, with any model that supports weights; the
+  probabilities take 8 bytes for each text and label. Spark, whose sums are integers, does not support them.
+- **Models that learn from documents** (maximum entropy, NB-SVM, higher-order smoothing, `auto`), and thresholds of
+  multilabel data: with `--memory` or `--cache`, or from 256 MB of input on (`auto`: 32 MB), documents are counted once
+  into a matrix on disk (8 bytes an entry, with checksums), which is mapped into memory. `--cache FOLDER` keeps it for
+  the next model of the same data. Arrays derived from it, such as weighted features and dual variables, are in unnamed
+  files beside the model until training ends. The system writes their pages out if it needs memory, so memory limits the
+  speed of training, not the amount of data: maximum entropy needs 78 MB beyond the memory map, for one copy of 20
+  Newsgroups and for ten.
+- **`auto`** plans its search by the size of the text and the numbers of documents and classes, and prints [what it
+  leaves out](auto.md#any-size-any-budget).
+- **Streams.** `unnaive update MODEL lines.jsonl --follow` learns lines as they arrive, each exactly once; `--batch KEY`
+  learns each batch exactly once by its id, also across files and from stdin.
+- **Filtering.** `unnaive filter MODEL shards -o kept --keep good --recall 0.9 --held-out labelled.jsonl` keeps the
+  texts that a model classifies as good, shard by shard, in constant memory; the same command continues an interrupted
+  run; see [Filter a corpus](guides/filtering.md), also for its speed.
+- **Many labels.** `-m label-tree` scores groups of labels first, and then only the labels of the best groups: training,
+  `predict` (also `--top`), `evaluate`, `explain`, `serve` and Spark need no matrix of documents × labels, unless you
+  request all scores (`--all`, `--confidence`, or a class list without `top_k`). Weights take 8 bytes each; `--set
+  least_weight=…` drops small ones, and `compress --max-size` drops as many as necessary. See [Many
+  labels](#many-labels).
 
 ## Measured
 
-By `benchmarks/scale.py`, which wrote this page: one core of a machine with {machine},
-with other work going on; processor seconds, JSON lines to a model, made-up text of {length} words a document.
+By `benchmarks/scale.py`, which wrote this page: one core of a machine with {machine}, with
+other work going on; processor time from JSON lines to a model, synthetic text of {length} words a document.
 
-- {rate:.0f} MB of text a second and core, or {documents:,.0f} documents of {document:,.0f} bytes, of 400,000 words in
-  all; {fixed:.2f} s once.
-- {slow:.0f} MB, by the command on two threads, where the vocabulary keeps growing, ten new words in every document,
-  with `--memory {memory}`: terms are then written, merged and left out. `sharded-nbsvm`, all passes: {shards:.1f} MB.
-- A run, which is what is sent or written where sums are merged: 24 bytes and its letters a term, 20 bytes a (class,
-  term) pair that was seen. For a run of {terms:,} terms and {cells:,} pairs that is {share:.0f} % of what was written.
+- Counting takes {rate:.0f} MB of text a second and core, or {documents:,.0f} documents of {document:,.0f} bytes, with
+  a vocabulary of 400,000 words; the fixed cost is {fixed:.2f} s.
+- If the vocabulary keeps growing, with ten new words in every document, it is {slow:.0f} MB a second, by the command
+  on two threads with `--memory {memory}`: terms are then written, merged and left out. `sharded-nbsvm`, all passes:
+  {shards:.1f} MB.
+- A run is the file that is sent or written when sums are merged. It takes 24 bytes and the letters for each term, and
+  20 bytes for each (class, term) pair. For a run of {terms:,} terms and {cells:,} pairs this is {share:.0f} % of its
+  real size.
 - Merging runs: {merge_rate:.0f} MB a second and core.
-- The model below, made from two collections, foretold {predicted:.2f} s for a third, of {checked:.0f} MB; it took
+- The formula below, fitted on two collections, predicted {predicted:.2f} s for a third of {checked:.0f} MB; it took
   {took:.2f} s ({off:+.0f} %).
 
 ## Growing vocabularies
 
-By `benchmarks/one_pass_memory.py --memory 256M`, which is 268 MB: five classes, ten words of every document occur
-nowhere else, JSON lines of 1,300 bytes, the command `train --frozen`; peak memory of the whole program, and MB a second
-of processor time on a very busy machine.
+Measured by `benchmarks/one_pass_memory.py --memory 256M` (268 MB): five classes, JSON lines of 1,300 bytes, ten words
+of every document occur nowhere else, the command `train --frozen`. The table has the peak memory of the whole program,
+and MB a second of processor time on a very busy machine.
 
 | text | terms seen | terms kept | multinomial | rate | `sharded-nbsvm` | rate |
 |---|---|---|---|---|---|---|
@@ -221,15 +224,16 @@ of processor time on a very busy machine.
 | 1 GB | 8.1 million | 49,970 | 189 MB | 36 MB/s | not measured | 2.2 MB/s |
 | 3 GB | 24.0 million | 49,970 | 190 MB | 33 MB/s | not measured | |
 
-`sharded-nbsvm` is slower with more shards: the penalty of a shard grows with the root of their number, and with it the
-passes of the solver. So its column for a billion documents, below, is a lower bound.
+`sharded-nbsvm` is slower with more shards: the penalty of a shard, and with it the number of passes of the solver,
+grows with the square root of the number of shards. So its times for a billion documents, below, are lower bounds.
 
 ## Many labels
 
-By `benchmarks/label_tree_peers.py`: the same tf-idf rows for all three, one thread, processor time, one run on a busy
-machine (2 cores, Intel Xeon), as the packages come. Memory is that of training beyond the data. omikuji takes one
-document at a time; in brackets ours does too. First 30,000 made-up labels by Zipf's law, 60,000 documents; then
-Reuters-21578 with its 406 topics, places, people, organisations and exchanges, 13,197 documents.
+Measured by `benchmarks/label_tree_peers.py`: the same tf-idf rows and default settings for all three tools, one thread,
+processor time, one run on a busy machine (2 cores, Intel Xeon). Memory is that of training beyond the data. omikuji
+predicts one document at a time; times in brackets are ours in this mode. The first table has 30,000 synthetic labels by
+Zipf's law and 60,000 documents, the second Reuters-21578 with its 406 topics, places, people, organisations and
+exchanges and 13,197 documents.
 
 | 30,000 labels | P@1, 3, 5 | training | prediction | file | memory |
 |---|---|---|---|---|---|
@@ -243,11 +247,11 @@ Reuters-21578 with its 406 topics, places, people, organisations and exchanges, 
 | omikuji | 90.5, 54.4, 35.4 | 5.6 s | 0.52 ms | 7.0 MB | 113 MB |
 | napkinXC | 88.7, 53.7, 34.9 | 5.3 s | 0.35 ms | 5.2 MB | 39 MB |
 
-The settings of `label-tree` were chosen with these tests in view. EURLex-4K and Wiki10-31K come in no package that we
-found, so they were not measured.
+The settings of `label-tree` were chosen after looking at these results. EURLex-4K and Wiki10-31K were not measured,
+since we found no package that contains them.
 
-The commands on 28,774 labels, 40,000 documents of made-up text, and on 98,747 labels, 110,000 documents (texts of the
-collection of that benchmark, written as JSON lines), peak memory of the process and processor time:
+The next table has the peak memory and processor time of whole commands, on synthetic text of this benchmark written as
+JSON lines: 40,000 documents with 28,774 labels, and 110,000 documents with 98,747 labels.
 
 | command | memory | time | 98,747 labels: memory | time |
 |---|---|---|---|---|
@@ -258,28 +262,27 @@ collection of that benchmark, written as JSON lines), peak memory of the process
 | `serve`: a text; 1,000 texts in a request | 182 MB; 203 MB | 1.7 ms; 270 ms | | |
 | `compress --max-size 12MB`, from 35 MB | 663 MB | 15.1 s | 40MB, from 129 MB: 1,013 MB | 61 s |
 
-Where documents × labels are more than 33 million, thresholds are tuned on the 100 best labels of each held-out
-document, and `evaluate` gives the measures that need no more (P@k, PSP@k, F1 of decisions), not those of all scores
-(AUC, log-loss).
+If documents × labels exceed 33 million, thresholds are tuned on the 100 best labels of each held-out document, and
+`evaluate` prints only measures of these (P@k, PSP@k, F1 of decisions), not measures of all scores (AUC, log-loss).
 
 ## A billion documents
 
     seconds = bytes / (rate · cores) + log₂ cores · bytes of two runs / merge rate
 
-The rate is that of a vocabulary that keeps growing, as that of a crawl does; beside it that of words that come back.
+This formula gives the training time. The rate is that of a growing vocabulary, as in a crawl; the column "with few
+terms" uses the rate of a fixed vocabulary.
 
-Computed by `benchmarks/scale.py`. Assumed:
-{document:,.0f} bytes a document, JSON lines, {classes} classes, {vocabulary:,} terms in the end and three
-classes for each on average, so that a run of all of it has {run:.1f} GB; reading is not the bottleneck (each core needs
-{slow:.0f} MB/s); every core has a run as large as the last one, which is the worst case, and pairs of runs are merged
-in a tree.
+Computed by `benchmarks/scale.py`, with these assumptions: {document:,.0f} bytes a document, JSON lines, {classes}
+classes; {vocabulary:,} terms in the end with three classes each on average, so that a complete run has {run:.1f} GB;
+reading is not the bottleneck (each core needs {slow:.0f} MB/s); in the worst case every core has a run as large as
+the last one; pairs of runs are merged in a tree.
 
 | cores | counting | with few terms | merging | together | `sharded-nbsvm` | bytes moved |
 |---|---|---|---|---|---|---|
 {table}
 
-Beyond some hundred cores merging is what takes time: fewer and larger parts help there. `sharded-nbsvm` is reckoned by
-its rate alone, of 0.3 GB, without what a cluster moves.
+Beyond a few hundred cores, merging takes most of the time: use fewer and larger parts. The time of `sharded-nbsvm` is
+computed from its rate on 0.3 GB, without the transfers of a cluster.
 """
 
 

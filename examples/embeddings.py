@@ -1,4 +1,4 @@
-"""Embeddings beside the words: vectors of texts that are made elsewhere, here of all texts without their labels."""
+"""Embeddings beside the words: text vectors computed elsewhere, here by SVD of all training texts."""
 
 import matplotlib.pyplot as plt
 from sklearn.decomposition import TruncatedSVD

@@ -1,4 +1,4 @@
-"""Tickets with a subject, a product and an age: each field is evidence of its own, and the explanation says which."""
+"""Tickets with a subject, a product and an age: each field is evidence, and the explanation names the field."""
 
 import matplotlib.pyplot as plt
 

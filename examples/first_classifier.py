@@ -1,4 +1,4 @@
-"""Train on the built-in support tickets, measure on others, predict; the picture shows which queues are confused."""
+"""Train on the built-in support tickets, evaluate on others and predict; a figure shows which queues are confused."""
 
 import matplotlib.pyplot as plt
 

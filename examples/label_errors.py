@@ -1,4 +1,4 @@
-"""Find wrong labels: give one ticket in twenty a wrong queue, and look how many of them the audit lists first."""
+"""Find label errors: give one ticket in twenty a wrong queue, and count how many of these the audit ranks first."""
 
 import matplotlib.pyplot as plt
 import numpy as np

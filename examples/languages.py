@@ -1,4 +1,4 @@
-"""What a model sees of a text, in several languages and scripts; how many terms each way of reading gives."""
+"""The terms that a model sees, in several languages and scripts, and the number of terms for each token rule."""
 
 import matplotlib.pyplot as plt
 

@@ -1,4 +1,4 @@
-"""A moderation filter with a recall target: people see as few posts as they can, and miss no more than they may."""
+"""A moderation filter with a recall target: people review as few posts as the target allows."""
 
 import matplotlib.pyplot as plt
 import numpy as np

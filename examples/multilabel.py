@@ -1,4 +1,4 @@
-"""Multilabel: each ticket has any number of tags, and thresholds are tuned on documents held out."""
+"""Multilabel: each ticket has any number of tags, and thresholds are tuned on held-out documents."""
 
 import matplotlib.pyplot as plt
 

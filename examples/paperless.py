@@ -1,4 +1,4 @@
-"""In the place of paperless-ngx's classifier: the same three questions, answered by calibrated NB-SVM, or by nobody."""
+"""A replacement for paperless-ngx's classifier: calibrated NB-SVM for the type, or None, and for the tags."""
 
 import matplotlib.pyplot as plt
 import numpy as np

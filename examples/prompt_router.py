@@ -1,4 +1,4 @@
-"""A prompt router in front of language models: which of them takes a prompt, or none where it is unlike all others."""
+"""A prompt router for language models: it chooses the model for a prompt, or none if it is uncertain."""
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -1,4 +1,4 @@
-"""Route support mail: a mailbox for each queue teaches the model, and each message of the inbox goes to a queue."""
+"""Route support mail: train on one mailbox for each queue, then assign each message of the inbox to a queue."""
 
 import mailbox
 import tempfile

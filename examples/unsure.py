@@ -1,4 +1,4 @@
-"""Calibrated probabilities: leave unsure documents to a person, or give a set of labels with a confidence."""
+"""Calibrated probabilities: leave uncertain documents to a person, or predict a set of labels with a confidence."""
 
 import matplotlib.pyplot as plt
 

@@ -149,8 +149,8 @@ def main() -> None:
     """Run every example, and write the page, the pictures and the notebooks."""
     FOLDER.mkdir(exist_ok=True)
     parts = [
-        "# Examples\n\nSixteen short scripts that run as they are, from `examples/`; below each, what it prints and "
-        "shows. The notebooks are made from the same files (`python tools/gallery.py`).\n"
+        "# Examples\n\nThis page shows the sixteen short scripts of `examples/`, each with its output and its picture. "
+        "They run as they are; the notebooks are made from the same files (`python tools/gallery.py`).\n"
     ]
     for title, name in ORDER:
         script = ROOT / "examples" / f"{name}.py"

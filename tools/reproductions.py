@@ -51,18 +51,18 @@ Figures = dict[str, dict[str, dict[str, Any]]]  # paper → table → "rules", t
 
 INTRODUCTION = """# The papers, ours beside theirs
 
-Written by `python tools/reproductions.py`; `--run PAPER` measures a paper anew. The same tables in a terminal:
-`unnaive reproduce PAPER`.
+This page shows the figures of five papers beside ours. `unnaive reproduce PAPER` prints the same tables in a terminal.
+Written by `python tools/reproductions.py`; `--run PAPER` measures a paper again.
 
-- ✓ ours lies in a band around the published value; the source of each band stands below its table
-- ≈ ours differs from the published value for a reason that is shown: another figure of ours, measured without that
-  difference, lies in the band; or the printed value contradicts others of its paper
-- ✗ ours differs; a reason that nothing shows is stated beside the mark
-- no mark: the paper prints nothing there, the same printed figure is marked elsewhere, or nothing was measured, with
-  the reason
+- ✓ our figure is in a band around the published value; the source of each band is below its table
+- ≈ our figure differs for a reason that is demonstrated: another figure of ours, measured without that difference, is
+  in the band; or the published value contradicts other values of its paper
+- ✗ our figure differs; a reason that is not demonstrated is stated beside the mark
+- no mark: the paper has no figure there, the same published figure is marked elsewhere, or nothing was measured, for
+  the reason given
 
-One printed figure has one mark. Bands, tolerances and reasons stand in files of the package. Their hash is kept with
-the figures: when they are changed after a run, the marks of that table are void until the next one.
+Each published figure has one mark. Bands, tolerances and reasons are in files of the package, and their hash is stored
+with the figures: if they are changed after a run, the marks of that table are void until the next run.
 """
 
 

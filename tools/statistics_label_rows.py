@@ -141,13 +141,13 @@ def mean_interval(splits: int, n_folds: int = 0) -> Simulate:
     return simulate
 
 
-ERRORS = "audit: there are no more wrong labels than the number that it says is hardly exceeded"
-COLUMN = "audit: a column that has nothing to do with the label is named in at most 5 % of audits"
-LABEL = "label: the 95 % interval holds the accuracy on the texts without a label"
-MOVED = "label: F moved by at most what is said, in 95 % of comparisons"
-STOP = "label: 50 labels after it says that one may stop, accuracy is within 4 points, in 95 % of cases"
-OUTLOOK = "label: the 80 % interval holds how many labels one more point takes"
-MEAN = "compare: the 95 % interval holds the mean accuracy over samples of the collection"
+ERRORS = "audit: the number of wrong labels is at most the upper end of its interval"
+COLUMN = "audit: a column that is independent of the label is reported in at most 5 % of audits"
+LABEL = "label: the 95 % interval contains the accuracy on the texts without a label"
+MOVED = "label: the change of F is within the reported bound in 95 % of comparisons"
+STOP = "label: 50 labels after the advice to stop, accuracy is within 4 points in 95 % of cases"
+OUTLOOK = "label: the 80 % interval contains the number of labels for one more point of accuracy"
+MEAN = "compare: the 95 % interval contains the mean accuracy over samples of the collection"
 
 LABEL_ROWS = (
     Row("errors-5", ERRORS, "5 % exchanged at random", "at least", 0.95, error_interval(0.05, fast=False)),

@@ -287,18 +287,18 @@ def excess_of_truth(data: Collection, seed: int) -> float:
 
 
 ABSTAIN = "evaluate --abstain-for: new documents reach the accuracy with a confidence of 90 %"
-RECALL = "filter --recall 0.9: new documents to keep reach it with a confidence of 90 %"
-UNKNOWN = "predict --unknown-rate 0.05: at most 5 % of new documents of known classes are called unknown"
-SETS = "predict --confidence 0.9: the set holds the label of 90 % of new documents"
-BY_CLASS = "predict --confidence 0.9 --by-class: sets hold a class in 90 % of its new documents"
-SEVERAL = "predict --confidence 0.9, multilabel: sets hold all labels of about 90 % of new documents with several"
-AUTO = "train, auto: the 95 % interval holds the accuracy on new documents of the source"
-LEARNT = "evaluate: documents of the source of training are said to differ from it in at most 5 % of evaluations"
-FOUND = "evaluate: how often a difference from training is found"
-BLOCKS = "train, auto: the end of a file in random order is said to differ in at most 5 % of trainings"
-ECE = "evaluate, ece-excess: true probabilities have no excess more often than not"
-GAUGE = "serve, unnaive_drift: how far from 0 it is where nothing changed, in %"
-EXCESS = "evaluate, ece-excess: how large it is for calibrated models, in %"
+RECALL = "filter --recall 0.9: the recall on new documents reaches 0.9 with a confidence of 90 %"
+UNKNOWN = "predict --unknown-rate 0.05: at most 5 % of new documents of known classes are labelled unknown"
+SETS = "predict --confidence 0.9: the set contains the label for 90 % of new documents"
+BY_CLASS = "predict --confidence 0.9 --by-class: sets contain the label for 90 % of the new documents of a class"
+SEVERAL = "predict --confidence 0.9, multilabel: sets contain all labels of about 90 % of new documents with several"
+AUTO = "train, auto: the 95 % interval contains the accuracy on new documents of the same source"
+LEARNT = "evaluate: for documents of the same source, at most 5 % of evaluations report a difference"
+FOUND = "evaluate: how often a difference from the training documents is found"
+BLOCKS = "train, auto: for a file in random order, at most 5 % of trainings report a harder end"
+ECE = "evaluate, ece-excess: true probabilities have a positive excess in at most 60 % of evaluations"
+GAUGE = "serve, unnaive_drift: its mean if nothing changed, in %"
+EXCESS = "evaluate, ece-excess: its mean for calibrated models, in %"
 
 MODEL_ROWS = (
     Row("abstain-nbsvm-90", ABSTAIN, "nbsvm, 90 %", "at least", 0.9, abstention_reached(NBSVM, 0.9)),

@@ -323,13 +323,13 @@ def equal_models_differ(data: Collection, seed: int) -> float | None:
     return float(mcnemar(right[0][:300], right[1][:300]).significant())
 
 
-INTERVALS = "audit --against: the 95 % interval holds the share of the class among the new texts"
-CHANGED = "audit --against: where nothing changed, some class is called changed in at most 5 % of audits"
-DIFFER = "audit --against: texts of one source are said to differ in at most 5 % of audits"
+INTERVALS = "audit --against: the 95 % interval contains the class share among the new texts"
+CHANGED = "audit --against: if nothing changed, at most 5 % of audits report a changed class"
+DIFFER = "audit --against: for texts of one source, at most 5 % of audits report a difference"
 POWER = "audit --against: how often a difference is found"
-AREA = "audit --against: the 95 % interval of the area holds .5 where nothing differs"
-TERMS = "audit --against: where nothing changed, some term is named in at most 5 % of audits"
-COMPARE = "compare: equally good methods are called different in at most 5 % of comparisons"
+AREA = "audit --against: the 95 % interval of the AUC contains .5 if nothing differs"
+TERMS = "audit --against: if nothing changed, at most 5 % of audits list a term"
+COMPARE = "compare: equally good methods are reported as different in at most 5 % of comparisons"
 MCNEMAR = "compare, column McNemar: equally good trained models have p < .05 in at most 5 % of comparisons"
 
 DRIFT_ROWS = (

@@ -41,14 +41,17 @@ FIRST = 3  # draws that could not be made from which a collection is too small f
 
 INTRODUCTION = """# Do the numbers hold?
 
+This page checks by simulation whether the intervals, tests and guarantees of the commands hold.
 Written by `make statistics` (`python tools/statistics_suite.py --draws N`) from the draws in `docs/statistics.json`.
-Each promise is simulated on collections whose truth is known: two random samples of one collection have no drift,
-whatever a test says of them. A cell has the measured share in %, ± its standard error, and the number of draws. Where
-classes have intervals, a draw is the share of them that held.
 
-✗ marks what is further from the promise than chance allows, at 5 % for all cells of the page together ({each:.2g} for
-each of {cells}); {verdict} {draws}
-With few draws only gross faults show. – means that there is none: the collection is too small, or was not simulated.
+The right answer is known in each simulation: for instance, two random samples of one collection have no drift. A cell
+has the measured share in %, ± its standard error, and the number of draws. If each class has an interval, a draw is
+the share of intervals that contain the true value.
+
+✗ marks a cell that is further from the promise than chance allows, at a level of 5 % for all cells of the page together
+({each:.2g} for each of {cells}); {verdict} {draws}
+With few draws, only large errors are visible. – marks a cell without draws: the collection is too small, or was not
+simulated.
 """
 
 
@@ -201,14 +204,13 @@ def describe_numbers(numbers: Sequence[int]) -> str:
     """How many draws the cells have, in words.
 
     >>> describe_numbers([6, 200, 31])
-    'There are 6 to 200 draws a cell, 31 in the middle; 200 are wanted (30 of auto).'
+    'Cells have 6 to 200 draws, with a median of 31; the target is 200 (30 for auto).'
     """
     if not numbers:
         return "There are no draws yet."
     middle = int(np.median(numbers))
-    return (
-        f"There are {min(numbers)} to {max(numbers)} draws a cell, {middle} in the middle; 200 are wanted (30 of auto)."
-    )
+    spread = f"{min(numbers)} to {max(numbers)} draws, with a median of {middle}"
+    return f"Cells have {spread}; the target is 200 (30 for auto)."
 
 
 def main() -> None:
