@@ -117,8 +117,8 @@ class TeachingRecord:
                 "INSERT INTO events (id, at, kind, answer) VALUES (?, ?, 'loss', ?)",
                 (known.event + 1, at, json.dumps({"lost": lost})),
             )
-            found = seal_event(data, known.event + 1)
-        self._last_file.add_event(known.event + 1, found)
+            seal = seal_event(data, known.event + 1)
+        self._last_file.add_event(known.event + 1, seal)
 
     @property
     def last(self) -> int:
@@ -145,8 +145,8 @@ class TeachingRecord:
                     for number, sign, document in rows
                 ],
             )
-            found = seal_event(data, event)
-        self._last_file.add_event(event, found)
+            seal = seal_event(data, event)
+        self._last_file.add_event(event, seal)
         return event
 
     def answered(self, key: str) -> tuple[int, str, dict[str, Any]] | None:
@@ -291,19 +291,19 @@ class TeachingRecord:
             (number,),
         ).fetchall()
         about = json.loads(answer)
-        found = {
+        summary = {
             "version": number, "event": number, "at": at, "kind": kind, "documents": len(rows),
             "undoes": about.get("undoes"), "undone": bool(rows) and not any(as_left for *_, as_left in rows),
             "measures": None if measures is None else json.loads(measures),
         }  # fmt: skip
         if kind == "rebase":
-            found |= {name: about[name] for name in ("taught", "forgotten", "present", "left") if name in about}
+            summary |= {name: about[name] for name in ("taught", "forgotten", "present", "left") if name in about}
         if documents:
-            found["changes"] = [
+            summary["changes"] = [
                 {"sign": sign, "text": text, "labels": json.loads(labels), "standing": bool(as_left)}
                 for sign, text, labels, as_left in rows
             ]
-        return found
+        return summary
 
     def keep_measures(self, event: int, found: dict[str, Any]) -> None:
         """Store the evaluation of the version after an event."""
@@ -317,7 +317,7 @@ class TeachingRecord:
             " ORDER BY measures.event DESC LIMIT ?",
             (limit,),
         )
-        return [{"version": number, "at": at, "measures": json.loads(found)} for number, at, found in rows]
+        return [{"version": number, "at": at, "measures": json.loads(measures)} for number, at, measures in rows]
 
     def setting(self, name: str) -> str | None:
         """A value stored by name beside the events, such as the Label Studio configuration."""
