@@ -52,7 +52,7 @@ class DenseColumns:
         return csr_array(hstack([weighted, self.factor * rows], format="csr"))
 
     def word_values(self, X: Sparse, weights: Floats) -> tuple[Ids, Floats, float]:
-        """Divide the contribution of the vector columns, with weights (n_dims,), among the terms of a text (1, n_terms).
+        """Split the contribution of the vector columns, with weights (n_dims,), among the terms of a text (1, n_terms).
 
         Returns the terms, their contributions, and a base; base and contributions sum to that of the columns.
         """

@@ -82,9 +82,7 @@ class TextPool:
         self._rows: list[set[int]] = []
         self._evidence: list[Floats32] = []
         self._stale: set[int] = set()
-        self.prior_scores: dict[
-            str, Floats32
-        ] = {}  # log-probabilities by class, of the model that labelling starts from
+        self.prior_scores: dict[str, Floats32] = {}  # log-probabilities by class, of the model to start from
         self.novelty: Floats = np.zeros(0)  # novelty of each text by that model; empty if it is unknown
         for label in (*classes, *self._hints):
             self.add_class(label)
