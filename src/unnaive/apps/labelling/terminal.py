@@ -92,7 +92,7 @@ class Terminal:
         self.console.print(self._body(shown))
         self.console.print()
         self.console.print(self._classes(shown))
-        for sentence in self.standing.look(self.labelling)["sentences"]:  # last, since the text need not wait for it
+        for sentence in self.standing.look(self.labelling)["sentences"]:  # slow, so it comes after the text
             self.console.print(Text(sentence, style="dim"))
         if self.said:
             self.console.print(Text(self.said, style="yellow"))

@@ -129,10 +129,10 @@ def find_missing(fitted: FittedModel, labels: Sequence[Label], made: set[Label])
 def find_learnt(
     fitted: FittedModel, documents: Sequence[Document], before: dict[str, int], *, trusting: bool = True
 ) -> list[bool | None]:
-    """Whether the model has learnt each document; None if it keeps nothing that can tell.
+    """Whether the model has learnt each document; None if that is unknown.
 
-    A register and kept documents can tell. Hashes cover texts without labels: if `trusting`, a text counts as learnt
-    as many times as it occurs beyond the copies that the model had `before` any teaching.
+    A register or kept documents give an exact answer. Text hashes do not cover labels: if `trusting`, a text counts as
+    learnt as many times as its hash occurs, minus the copies that the model had `before` any teaching.
     """
     hashes, statistic = fitted.text_hashes, fitted.statistic
     copies = [None] * len(documents) if hashes is None else hashes.copies([document.text for document in documents])
@@ -157,7 +157,7 @@ def find_learnt(
 
 
 def _find_exactly(fitted: FittedModel, documents: Sequence[Document]) -> list[bool | None]:
-    """The same by the register or the kept documents; each match is removed before the next is searched."""
+    """Whether the register or the kept documents have each document; a match is removed before the next search."""
     register, statistic = fitted.register, fitted.statistic
     kept: Any = statistic.documents if isinstance(statistic, PackedDocuments) else statistic
     classifier = TextClassifier.from_fitted(fitted)

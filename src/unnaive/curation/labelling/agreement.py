@@ -27,9 +27,10 @@ class Agreement:
 
 
 def cohen_kappa(one: Sequence[Any], two: Sequence[Any]) -> float | None:
-    """(p_o − p_e) / (1 − p_e): observed agreement, and agreement expected by chance from the class shares of both.
+    """Cohen's kappa (1960), (p_o − p_e) / (1 − p_e), of two sequences of labels of the same texts.
 
-    None if both gave the same single class throughout (p_e = 1), or no labels. Cohen (1960).
+    p_o is the observed agreement, p_e the agreement expected by chance from the class shares of both. None without
+    labels, or if both gave the same single class to all texts (p_e = 1).
 
     >>> cohen_kappa(["a", "a", "b", "b"], ["a", "b", "b", "b"])    # p_o = 3/4, p_e = 1/2·1/4 + 1/2·3/4 = 1/2
     0.5

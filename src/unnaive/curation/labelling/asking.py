@@ -1,12 +1,12 @@
 """Choose the next text to ask about.
 
-One question in ten is drawn at random: the running accuracy is measured on this sample. The first twenty are also
-random, before there is a model. Every other question is drawn from the 2 % of texts with the smallest margin between
-the two most probable classes of the linear model. If naive Bayes must be used instead (linear.py says when), scores are
-divided by √length, since margins would otherwise only find short texts, and 10 % are used. Texts similar to one of the
-last ten are skipped, and while a class has no text yet, every second question is the text least similar to all labelled
-ones. If labelling starts from a model, the first twenty questions are texts unlike all of its classes, if there are
-any: they may belong to a new class.
+One question in ten is drawn at random; the running accuracy is measured on this sample. The first twenty questions are
+random too, since there is no model yet. The others are drawn from the 2 % of texts with the smallest margin between the
+two most probable classes of the linear model. With naive Bayes (linear.py says when it is used) they are drawn from
+10 % of the texts, and scores are divided by √length, since the smallest margins would otherwise be those of short
+texts. Texts similar to one of the last ten are skipped. While a class has no text yet, every second question is the
+text least similar to all labelled texts. If labelling starts from a model, the first twenty questions are texts unlike
+all of its classes, if there are any, since they may belong to a new class.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from unnaive.curation.labelling.pool import TextPool
 FIRST = 20  # random questions before the model is used
 RANDOM_SHARE = 0.1
 ALIKE = 0.8  # Jaccard similarity above which two texts are near duplicates
-RECENT = 10  # recent texts that the next one may not be a near duplicate of
+RECENT = 10  # the next text may not be a near duplicate of the last ten
 UNSURE = 50  # questions are drawn from the n/50 texts with the smallest margins
 UNSURE_BAYES = 10  # the same for naive Bayes, whose smallest margins are mostly unusual texts
 NOVEL = 0.99  # texts less like the classes of a model than 99 % of its held-out texts are asked first
@@ -117,7 +117,7 @@ def next_question(
 
 
 def more_like(pool: TextPool, label: str, asked: Asked) -> Question | None:
-    """The text most likely to be of a class, to find more of a rare one; None if no text is left."""
+    """The text with the highest score for a class, to find more texts of a rare class; None if no text is left."""
     left = open_texts(pool, asked)
     if label not in pool.classes or not len(left):
         return None
@@ -129,7 +129,7 @@ def more_like(pool: TextPool, label: str, asked: Asked) -> Question | None:
 
 
 def open_texts(pool: TextPool, asked: Asked) -> Ids:
-    """Texts that may be asked about."""
+    """The texts that may be asked about."""
     free = np.ones(len(pool), bool)
     free[np.fromiter(asked.closed, np.int64, len(asked.closed))] = False
     left = np.flatnonzero(free)

@@ -1,15 +1,14 @@
 """A linear model of the labels so far, used for asking and suggesting from fifty labels on.
 
-Naive Bayes learns a label immediately, but texts that were selected by uncertainty are not a random sample of their
-classes, as it assumes. A support vector machine only needs the decision boundary, which is where the questions are. So
-from fifty labels on (thirty with word vectors), questions are selected by the margin between the two most probable
-classes of
+Naive Bayes learns a label immediately, but it assumes a random sample of each class, and texts selected by uncertainty
+are none. A support vector machine only needs the decision boundary, where these texts are. So from fifty labels on
+(thirty with word vectors), questions are selected by the margin between the two most probable classes of
 
     score[c, d] = w_c·z_d + b_c,   z tf-idf of the pool, rows of length 1
 
 where (w_c, b_c) minimise the squared hinge loss of class c against the rest. p(c|d) is a softmax of scores over a
 temperature (multilabel: a logistic function), fitted by cross-validation. The model is refitted every ten labels, on
-the first 10·k labelled texts: a function of the labels, so that undo leaves no trace.
+the first 10·k labelled texts. It depends only on the current labels, so an undone label leaves no trace.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ FEWEST_WITH_VECTORS = 30  # the same with word vectors, which cover words that n
 EVERY = 10  # labels between two fits
 # growth factor of labels between two fits of the temperature, which needs cross-validation and changes slowly
 GROWTH = 1.5
-MANY = 500  # labelled texts from which 5 folds are enough; with fewer, models of 10 folds are nearer to that of all
-MOST_AT_ONCE = 20_000  # texts of a pool whose margins are all kept; for a larger pool those of a sample are recomputed
-TOL = 0.1  # LIBLINEAR's default; a smaller value changes no margin that matters here
+MANY = 500  # labelled texts from which 5 folds are enough; with fewer texts 10 folds are used
+MOST_AT_ONCE = 20_000  # margins of a pool of up to this many texts are cached; of a larger one, a sample is computed
+TOL = 0.1  # LIBLINEAR's default; a smaller tolerance hardly changes the margins
 
 
 @dataclass(frozen=True, eq=False)

@@ -86,7 +86,7 @@ def _rows(
 
 
 def _highest(data: sqlite3.Connection, table: str, first: int) -> int:
-    """How many row numbers to try: up to the highest id, which is searched for if the index is damaged."""
+    """How many row numbers to try: up to the highest id, found by trial if the table is damaged."""
     data.execute(f"SELECT 1 FROM {table} WHERE 0")  # fails if the table does not exist
     try:
         row = data.execute(f"SELECT max(id) FROM {table}").fetchone()

@@ -123,7 +123,7 @@ def _predict(pool: TextPool, learner: LinearLearner, test: TestRows) -> np.ndarr
 
 
 def seed_sign_test(differences: Floats) -> float:
-    """The two-sided p-value of the sign test: differences are equally often positive and negative; ties are left out.
+    """The two-sided p-value of the sign test that differences are positive as often as negative, without ties.
 
     p = 2 Σ_{k ≤ fewer} C(n, k) / 2^n, at most 1
 
