@@ -132,7 +132,7 @@ def audit(
             findings += errors
         else:
             if too_large:
-                notes.append(f"label errors were looked for as with --fast, since {too_large}")
+                notes.append(f"label errors were looked for with --fast, since {too_large}")
             fast = fast or bool(too_large)
             rows, evidence, model = label_evidence(data, X, replace(options, fast=fast), say, kept)
             estimate = estimate_errors(evidence)
@@ -162,7 +162,7 @@ def _too_large(X: Sparse, n_classes: int) -> str:
     """Why cross-validation is not possible; empty if it is."""
     if X.shape[0] * n_classes <= MOST_CELLS and X.shape[1] * n_classes <= MOST_WEIGHTS:
         return ""
-    return f"{X.shape[0]:,} documents × {n_classes:,} classes are too many for folds"
+    return f"{X.shape[0]:,} documents × {n_classes:,} classes are too many for cross-validation"
 
 
 def multilabel_errors(
@@ -204,7 +204,7 @@ def label_error_findings(
         rival, given_class = int(evidence.rival[index]), int(evidence.given[index])
         terms = disagreeing_terms(model, index, rival, given_class, vocabulary)
         p_rival, p_given = np.exp(evidence.log_rival[index]), np.exp(evidence.log_given[index])
-        because = f"; for {data.classes[rival]!r} speak {', '.join(terms)}" if terms else ""
+        because = f"; terms in favour of {data.classes[rival]!r}: {', '.join(terms)}" if terms else ""
         yield data.finding(
             rows[index],
             "label-error",

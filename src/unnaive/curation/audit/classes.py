@@ -46,7 +46,7 @@ def junk_labels(sizes: dict[str, int]) -> Iterator[Finding]:
     for name in prefixed_labels(sizes):
         plain = name.removeprefix(PREFIX)
         if plain:
-            reason = f"{name!r} ({count_noun(sizes[name], 'document')}) begins with the mark of fastText's files"
+            reason = f"{name!r} ({count_noun(sizes[name], 'document')}) begins with the prefix of fastText's files"
             yield Finding("label-prefix", reason, RELABEL, label=name, proposed=plain)
 
 
@@ -149,8 +149,8 @@ def confused_classes(evidence: LabelEvidence, classes: Sequence[str]) -> list[Fi
             continue
         small, large = sorted((first, second), key=lambda c: (sizes[c], c))
         reason = (
-            f"{n + back:,} of {total:,} documents of {classes[large]!r} and {classes[small]!r} are taken for the other "
-            f"by models that have not seen them ({100 * (n + back) / total:.0f} %, at least {100 * low:.0f} %)"
+            f"{n + back:,} of {total:,} documents of {classes[large]!r} and {classes[small]!r} are predicted as the "
+            f"other by models that have not seen them ({100 * (n + back) / total:.0f} %, at least {100 * low:.0f} %)"
         )
         findings.append(
             Finding("confused-classes", reason, RELABEL, label=classes[small], proposed=classes[large], score=low)

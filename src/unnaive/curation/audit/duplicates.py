@@ -77,7 +77,7 @@ def _conflicts(data: AuditData, group: Ids, labels: Counter[tuple[str, ...]]) ->
     names = ", ".join(f"{'; '.join(names) or 'none'} ({n})" for names, n in labels.most_common(5))
     (best, n), (_, second) = labels.most_common(2)
     clear = n > second and len(best) == 1
-    reason = f"{len(group)} rows have this very text, and their labels differ: {names}"
+    reason = f"{len(group)} rows have the same text, and their labels differ: {names}"
     for row in [row for row in group if data.spelt(row) != best] if clear else group[:1]:
         others = [int(other) for other in group if other != row]
         if clear:

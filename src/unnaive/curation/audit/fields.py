@@ -167,7 +167,7 @@ def _field_findings(data: AuditData, fields: dict[str, dict[int, str]]) -> Itera
             f"them; guessing the largest class gives {_percent(power.guess)}"
         )
         if not power.tells:
-            reason += ", so they tell little, yet more than chance"
+            reason += "; the difference is small, but beyond chance"
         yield Finding("boilerplate", reason, id=f"{name}:", score=power.low)
     rest = [name for name in common if not powers[name].tells]
     yield from _one_class_findings(data, {tuple(sorted(fields[name])): [f"{name}:"] for name in rest})

@@ -44,13 +44,13 @@ def error_sentence(found: Audit) -> str:
     errors = found.errors
     if errors is None:
         return ""
-    how = "exact leave-one-out scores of naive Bayes" if found.fast else "pooled models on documents they have not seen"
+    how = "leave-one-out naive Bayes" if found.fast else "pooled models on held-out documents"
     share = 100 * errors.number / max(found.n_docs, 1)
     return (
         f"about {errors.number:,.0f} labels seem wrong ({share:.1f} % of the documents), and hardly more than "
-        f"{errors.high:,.0f}, counted where {how} are surest; what these surely get wrong is counted too, so with many "
-        "classes or few documents it is fewer; if hard texts were labelled with less care than easy ones, it is more; "
-        f"look at the first {ceil(errors.high):,} of the list"
+        f"{errors.high:,.0f}, estimated from the most certain predictions of {how}; mistakes of the models are counted "
+        "too, so with many classes or few documents there are fewer wrong labels; if hard texts were labelled with "
+        f"less care than easy ones, there are more; look at the first {ceil(errors.high):,} of the list"
     )
 
 

@@ -321,12 +321,12 @@ def _check_sound(data: sqlite3.Connection) -> None:
         " OR json_type(labels) <> 'array' OR text NOT IN (SELECT id FROM texts)"
     ).fetchone()[0]
     if odd:
-        raise ValueError(f"{odd:,} decisions cannot be")
+        raise ValueError(f"{odd:,} decisions have impossible values")
     settings = dict(data.execute("SELECT name, value FROM labelling"))
     if settings.get("multilabel") not in ("0", "1") or not isinstance(
         json.loads(settings.get("classes", "null")), list
     ):
-        raise ValueError("its settings cannot be")
+        raise ValueError("its settings have impossible values")
 
 
 def _check_seals(data: sqlite3.Connection) -> None:
