@@ -20,7 +20,7 @@ class Standing:
         self._found: dict[str, Any] = {}
 
     def look(self, labelling: Labelling) -> dict[str, Any]:
-        """The result of `stopping` as plain values."""
+        """The stopping criteria as JSON values (`stopping.to_dict`)."""
         labelled = len(labelling.pool.labels)
         if self._found and abs(labelled - self._looked) < EVERY:
             return self._found
@@ -46,7 +46,7 @@ def labels_before(ids: list[int], labelling: Labelling) -> list[int]:
 
 
 def describe_agreement(labelling: Labelling) -> list[dict[str, Any]]:
-    """For every two people: texts in common, and Cohen's kappa."""
+    """The number of common texts and Cohen's kappa of every two annotators, as JSON values."""
     return [
         {"people": list(agreement.people), "texts": agreement.texts, "same": agreement.same, "kappa": agreement.kappa}
         for agreement in agreements(labelling.record)

@@ -83,16 +83,16 @@ class Terminal:
         if self.console.is_terminal:
             self.console.clear()
         summary = self.labelling.summary(self.who)
-        given = f" · labelled {', '.join(shown.given)} so far" if shown.given else ""
+        labels_so_far = f" · labelled {', '.join(shown.given)} so far" if shown.given else ""
         self.console.print(Text(
             f"{summary['labelled']:,} of {summary['texts']:,} labelled · text {shown.name} · "
-            f"{WAYS.get(shown.way, shown.way)}{given}", style="dim",
+            f"{WAYS.get(shown.way, shown.way)}{labels_so_far}", style="dim",
         ))  # fmt: skip
         self.console.print()
         self.console.print(self._body(shown))
         self.console.print()
         self.console.print(self._classes(shown))
-        for sentence in self.standing.look(self.labelling)["sentences"]:  # last, since the text need not wait for it
+        for sentence in self.standing.look(self.labelling)["sentences"]:  # slow, so it comes after the text
             self.console.print(Text(sentence, style="dim"))
         if self.said:
             self.console.print(Text(self.said, style="yellow"))

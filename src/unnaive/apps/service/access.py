@@ -43,7 +43,7 @@ class Access:
     sessions: Sessions | None = None
 
     def check_host(self, headers: Headers) -> None:
-        """Refuse a request for another host name, since a foreign site may let its own name resolve to this machine."""
+        """Refuse a request for another host name, since a foreign site may resolve its name to this machine."""
         if not self.hosts:
             return
         host = headers.get(b"host", b"").decode("latin-1")

@@ -23,7 +23,7 @@ from unnaive.text.tokens import TokenRule
 class Answers:
     """The results for some texts.
 
-    Values (n_texts, n_classes), which are probabilities if the model has them, else scores.
+    values  (n_texts, n_classes): probabilities if the model has them, otherwise scores
     """
 
     fitted: FittedModel
@@ -69,17 +69,17 @@ class Answers:
 
 @dataclass(frozen=True, eq=False)
 class TopAnswers:
-    """The same of the best classes of each text, where not all were scored."""
+    """The results for some texts, for which only the best classes were scored."""
 
     fitted: FittedModel
     top: TopLabels
 
     def labels(self) -> list[list[Label]]:
-        """The labels that the model's decision gives to each text, in the order in which `predict` has them."""
+        """The labels that the model's decision assigns to each text, in the order of `predict`."""
         return [list(labels) for labels in self.top.label_sets(self.fitted.classes)]
 
     def ranked(self, limit: int | None, above: float | None = None) -> Iterator[list[tuple[Label, float]]]:
-        """The best classes of each text with their values, at most `limit`, none below `above`."""
+        """The best classes of each text with their values, at most `limit`, and only those with at least `above`."""
         classes = self.fitted.classes
         cells = self.top.best_cells(len(classes) if limit is None else limit)
         columns, values = self.top.top.classes[cells].tolist(), self.top.values[cells].tolist()

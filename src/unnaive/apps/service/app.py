@@ -185,7 +185,7 @@ async def watch_files(models: Models) -> None:
 
 
 async def measure_versions(models: Models) -> None:
-    """Evaluate every version that remains current for a moment; of several in quick succession, only the last."""
+    """Evaluate every new version; of several in quick succession, only the last."""
     while True:
         try:
             await models.measure_all()

@@ -22,18 +22,18 @@ NEXT = 64  # texts waiting at which the next call is prepared while one is runni
 
 
 class TopScored:
-    """The texts of one request and their best classes: the version that told them, and at most `limit` classes."""
+    """The results of one request with at most `limit` best classes of each text, and the version used."""
 
     def __init__(self, version: Version, top: TopLabels, limit: int) -> None:
         self.version, self.limit = version, limit
         self.answers = TopAnswers(version.fitted, top)
 
     def json(self) -> bytes:
-        """What the model says of each text as JSON; commas stand between them."""
+        """The results for each text as JSON, separated by commas."""
         return self.render(b",").joined(0, len(self.answers.top))
 
     def render(self, separator: bytes, more: dict[str, Any] | None = None) -> Rendered:
-        """The answers as JSON in parts; `more` stands in each."""
+        """The results as JSON in parts; `more` is added to each result."""
         return render_plain(self.answers, self.limit, separator, more)
 
 
@@ -51,7 +51,7 @@ class Scored:
         return Answers.of(self.version.fitted, self.scores)
 
     def render(self, separator: bytes, more: dict[str, Any] | None = None) -> Rendered:
-        """The answers as JSON in parts; `more` stands in each."""
+        """The results as JSON in parts; `more` is added to each result."""
         return render_rows(self.version, self.scores, self.limit, separator, more)
 
     def json(self) -> bytes:
@@ -93,7 +93,7 @@ class Batcher:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def find_top(self, texts: list[str], limit: int) -> Scored | TopScored:
-        """The texts with their `limit` best classes, without the scores of all where the model can tell them so."""
+        """Find the `limit` best classes of each text, without scoring all classes if the model supports that."""
         if not tells_by_best(self.model.version.fitted):
             return await self.score(texts, limit)
         loop = asyncio.get_running_loop()
@@ -155,7 +155,7 @@ class Batcher:
 
 
 def find_top_texts(model: ServedModel, texts: list[str], limit: int) -> tuple[Version, TopLabels | None]:
-    """The current version of the model, and the best classes of the texts; None where it must score all."""
+    """The current version of the model, and the best classes of the texts; None if it must score all classes."""
     version = model.version
     return version, version.fitted.top_labels(texts, limit)
 

@@ -143,10 +143,10 @@ def frame_texts(asked: bodies.InvocationsRequest) -> list[str]:
     if asked.dataframe_split is not None:
         frame = asked.dataframe_split
         columns = frame.columns or list(range(len(frame.data[0]) if frame.data else 1))
-        place = _text_column([str(name) for name in columns])
-        if any(len(row) <= place for row in frame.data):
+        position = _text_column([str(name) for name in columns])
+        if any(len(row) <= position for row in frame.data):
             raise Refused(422, "a row of dataframe_split is shorter than its columns")
-        return _strings([row[place] for row in frame.data])
+        return _strings([row[position] for row in frame.data])
     if asked.dataframe_records is not None:
         records = asked.dataframe_records
         names = list(records[0]) if records else ["text"]
@@ -177,13 +177,13 @@ def frame_records(asked: bodies.InvocationsRequest) -> list[Any]:
         if any(len(row) != len(names) for row in frame.data):
             raise Refused(422, "a row of dataframe_split is not as long as its columns")
         return [dict(zip(names, row, strict=True)) for row in frame.data]
-    given = values if values is not None else asked.inputs if asked.inputs is not None else asked.instances
-    if isinstance(given, dict):
-        columns = [column if isinstance(column, list) else [column] for column in given.values()]
+    inputs = values if values is not None else asked.inputs if asked.inputs is not None else asked.instances
+    if isinstance(inputs, dict):
+        columns = [column if isinstance(column, list) else [column] for column in inputs.values()]
         if len(set(map(len, columns))) > 1:
             raise Refused(422, "the columns of inputs differ in length; give a value for each record")
-        return [dict(zip(given, row, strict=True)) for row in zip(*columns, strict=True)]
-    records = given if isinstance(given, list) else [given]
+        return [dict(zip(inputs, row, strict=True)) for row in zip(*columns, strict=True)]
+    records = inputs if isinstance(inputs, list) else [inputs]
     if not all(isinstance(record, (str, dict)) for record in records):
         raise Refused(422, "give inputs, instances, dataframe_split or dataframe_records with records of fields")
     return records

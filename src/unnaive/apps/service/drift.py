@@ -15,7 +15,7 @@ FEWEST = 50  # fewer texts say nothing about shares
 
 
 class RecentScores:
-    """The scores of recent texts in a ring buffer: one row of numbers for each text, and nothing of the text itself."""
+    """The scores of recent texts in a ring buffer; the texts are not stored."""
 
     def __init__(self) -> None:
         self._classes: tuple[Label, ...] = ()

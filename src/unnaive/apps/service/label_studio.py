@@ -121,7 +121,7 @@ async def predict_tasks(
 
 
 def task_record(fitted: FittedModel, task: dict[str, Any]) -> dict[str, Any] | None:
-    """The data of a task where the model reads records; None where it reads texts."""
+    """The data of a task if the model reads records; None if it reads texts."""
     data = task.get("data", task)
     return data if reads_records(fitted) and isinstance(data, dict) else None
 

@@ -130,9 +130,9 @@ class EdgeProtocol(HttpToolsProtocol):
         self.edge.flow(self)
 
     def expire(self) -> None:
-        """Close.
+        """Close the connection; a partial header is answered with 408.
 
-        A partial header gets an answer, an idle connection does not: the client would take it for its next answer.
+        An idle connection gets no answer, since the client would take it for the answer to its next request.
         """
         if self.transport.is_closing() or self.transport.get_write_buffer_size():
             self.transport.abort()

@@ -129,18 +129,18 @@ def find_missing(fitted: FittedModel, labels: Sequence[Label], made: set[Label])
 def find_learnt(
     fitted: FittedModel, documents: Sequence[Document], before: dict[str, int], *, trusting: bool = True
 ) -> list[bool | None]:
-    """Whether the model has learnt each document; None if it keeps nothing that can tell.
+    """Whether the model has learnt each document; None if that is unknown.
 
-    A register and kept documents can tell. Hashes cover texts without labels: if `trusting`, a text counts as learnt
-    as many times as it occurs beyond the copies that the model had `before` any teaching.
+    A register or kept documents give an exact answer. Text hashes do not cover labels: if `trusting`, a text counts as
+    learnt as many times as its hash occurs, minus the copies that the model had `before` any teaching.
     """
     hashes, statistic = fitted.text_hashes, fitted.statistic
     copies = [None] * len(documents) if hashes is None else hashes.copies([document.text for document in documents])
     if fitted.register is not None or isinstance(statistic, KeptDocuments | PackedDocuments):
-        found = iter(
+        answers_in_order = iter(
             _find_exactly(fitted, [document for document, times in zip(documents, copies, strict=True) if times != 0])
         )
-        return [False if times == 0 else next(found) for times in copies]
+        return [False if times == 0 else next(answers_in_order) for times in copies]
     left = {
         document.text: times - before.get(document.text, 0)
         for document, times in zip(documents, copies, strict=True)
@@ -157,20 +157,20 @@ def find_learnt(
 
 
 def _find_exactly(fitted: FittedModel, documents: Sequence[Document]) -> list[bool | None]:
-    """The same by the register or the kept documents; each match is removed before the next is searched."""
+    """Whether the register or the kept documents have each document; a match is removed before the next search."""
     register, statistic = fitted.register, fitted.statistic
     kept: Any = statistic.documents if isinstance(statistic, PackedDocuments) else statistic
     classifier = TextClassifier.from_fitted(fitted)
-    found: list[bool | None] = []
-    for one in documents:
-        labels = [one.labels if fitted.multilabel else one.labels[0]]
+    answers: list[bool | None] = []
+    for document in documents:
+        labels = [document.labels if fitted.multilabel else document.labels[0]]
         try:
             if register is not None:
-                register = register.without([one.text], [one.labels])
+                register = register.without([document.text], [document.labels])
             else:
-                kept -= classifier.count_labelled([one.text], labels)
+                kept -= classifier.count_labelled([document.text], labels)
         except UnnaiveError:
-            found.append(False)
+            answers.append(False)
         else:
-            found.append(True)
-    return found
+            answers.append(True)
+    return answers

@@ -1,10 +1,10 @@
 """The record of what a served model was taught and has forgotten: an SQLite file beside the model.
 
 An event is written to the record before it is acknowledged. The model file is a fold of the record: the model that
-`serve` was first started with, plus and minus the documents of all events up to one. The table `folds` maps the hash of
-a model file to its last event; so after a crash the next start knows which events the file includes, and none is lost
-or applied twice. Damage to a record is also detected at the next start (record_seals.py): modified events are an error,
-and lost final events are reported and counted.
+`serve` was first started with, plus and minus the documents of all events up to some event. The table `folds` maps the
+hash of a model file to that event; so after a crash the next start knows which events the file includes, and none is
+lost or applied twice. Damage to a record is also detected at the next start (record_seals.py): modified events are an
+error, and lost final events are reported and counted.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class TeachingRecord:
     """The durable events of one model: an event is on disk when `add` returns."""
 
     def __init__(self, model: Path, path: Path | None = None, *, alone: bool = True) -> None:
-        """Open the record of a model, or the one at `path`; not `alone`: a service may be teaching meanwhile."""
+        """Open the record of a model, or the record at `path`; with alone=False a service may use it too."""
         self.path = path or model.with_name(model.name + SUFFIX)
         self.previous_path = self.path.with_name(self.path.name.removesuffix(SUFFIX) + ".previous")
         self._lock = _take_lock(self.path) if alone else self.path.open("rb")
@@ -117,8 +117,8 @@ class TeachingRecord:
                 "INSERT INTO events (id, at, kind, answer) VALUES (?, ?, 'loss', ?)",
                 (known.event + 1, at, json.dumps({"lost": lost})),
             )
-            found = seal_event(data, known.event + 1)
-        self._last_file.add_event(known.event + 1, found)
+            seal = seal_event(data, known.event + 1)
+        self._last_file.add_event(known.event + 1, seal)
 
     @property
     def last(self) -> int:
@@ -145,8 +145,8 @@ class TeachingRecord:
                     for number, sign, document in rows
                 ],
             )
-            found = seal_event(data, event)
-        self._last_file.add_event(event, found)
+            seal = seal_event(data, event)
+        self._last_file.add_event(event, seal)
         return event
 
     def answered(self, key: str) -> tuple[int, str, dict[str, Any]] | None:
@@ -168,7 +168,7 @@ class TeachingRecord:
         return Change(tuple(learn), tuple(forget))
 
     def undoing(self, event: int) -> Change:
-        """The change that undoes an event: the inverse of those of its documents that have not changed since."""
+        """The change that undoes an event; documents that later events changed are left out."""
         rows = self._data.execute(
             "SELECT coalesce(one.undoes, one.id) AS root, one.sign, one.text, one.labels, "
             f"{_state('coalesce(one.undoes, one.id)')} = {_state('coalesce(one.undoes, one.id)', 'one.id')}"
@@ -210,7 +210,7 @@ class TeachingRecord:
         return {label for (labels,) in rows if labels for label in json.loads(labels)}
 
     def copies_before(self) -> dict[str, int]:
-        """For texts that the model had learnt before teaching: how often."""
+        """How often the model had learnt each text before it was taught."""
         before: dict[str, int] = {}
         for (copies,) in self._data.execute("SELECT json_extract(answer, '$.copies') FROM events ORDER BY id DESC"):
             before |= json.loads(copies) if copies else {}
@@ -291,19 +291,19 @@ class TeachingRecord:
             (number,),
         ).fetchall()
         about = json.loads(answer)
-        found = {
+        summary = {
             "version": number, "event": number, "at": at, "kind": kind, "documents": len(rows),
             "undoes": about.get("undoes"), "undone": bool(rows) and not any(as_left for *_, as_left in rows),
             "measures": None if measures is None else json.loads(measures),
         }  # fmt: skip
         if kind == "rebase":
-            found |= {name: about[name] for name in ("taught", "forgotten", "present", "left") if name in about}
+            summary |= {name: about[name] for name in ("taught", "forgotten", "present", "left") if name in about}
         if documents:
-            found["changes"] = [
+            summary["changes"] = [
                 {"sign": sign, "text": text, "labels": json.loads(labels), "standing": bool(as_left)}
                 for sign, text, labels, as_left in rows
             ]
-        return found
+        return summary
 
     def keep_measures(self, event: int, found: dict[str, Any]) -> None:
         """Store the evaluation of the version after an event."""
@@ -317,7 +317,7 @@ class TeachingRecord:
             " ORDER BY measures.event DESC LIMIT ?",
             (limit,),
         )
-        return [{"version": number, "at": at, "measures": json.loads(found)} for number, at, found in rows]
+        return [{"version": number, "at": at, "measures": json.loads(measures)} for number, at, measures in rows]
 
     def setting(self, name: str) -> str | None:
         """A value stored by name beside the events, such as the Label Studio configuration."""

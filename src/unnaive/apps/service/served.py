@@ -389,7 +389,10 @@ def shown_answer(answer: dict[str, Any], number: int, *, repeated: bool) -> dict
 
 
 def count_copies(fitted: FittedModel, documents: Sequence[Document], record: TeachingRecord) -> dict[str, int]:
-    """For texts that the model had learnt before they were taught here: how often. Needed for a rebase."""
+    """How often the model had learnt each text before it was taught here; texts it had not are left out.
+
+    A rebase needs these numbers.
+    """
     if fitted.text_hashes is None or not documents:
         return {}
     texts = [document.text for document in documents]

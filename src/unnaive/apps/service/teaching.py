@@ -27,8 +27,8 @@ def resolve_labels(fitted: FittedModel, labels: Sequence[Label]) -> tuple[Label,
         if not isinstance(label, str):
             return label
         if label in spellings:
-            found: Label = spellings[label]
-            return found
+            resolved: Label = spellings[label]
+            return resolved
         return int(label) if whole and label.removeprefix("-").isdecimal() else label
 
     return tuple(resolve(label) for label in labels)

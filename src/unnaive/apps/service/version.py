@@ -55,7 +55,12 @@ def make_version(fitted: FittedModel, number: int) -> Version:
 
 @dataclass(frozen=True)
 class JsonPieces:
-    """By class, the JSON before a value: of the whole row, of its first class, and of a following class."""
+    """The constant JSON of each class, before a value.
+
+    heads      the start of a result, if the class is its label
+    first      the class as the first in the list of classes
+    following  the class as a later one in the list
+    """
 
     heads: list[bytes]
     first: list[bytes]

@@ -1,4 +1,4 @@
-"""The audit: run all checks on the data after counting it once; the result is an Audit."""
+"""Run all checks of an audit on the data, which is counted once; the result is an Audit."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def audit(
 ) -> Audit:
     """Run all checks on the data, compare it with a test file, and compare new texts with it.
 
-    `kept` has the results of an interrupted audit.
+    `kept` has the fold scores of an interrupted audit, which are reused.
 
     >>> data = AuditData.of(Corpus(["good ball", "good ball"], [("sport",), ("sport",)]))
     >>> found = audit(data, TokenRule(), AuditOptions())
@@ -104,17 +104,19 @@ def audit(
     X = counter.count(data.texts, grow=True)
     vocabulary = counter.vocabulary
     notes: list[str] = []
-    found = class_findings(data)
-    data = replace(data, same={one.label: one.proposed for one in found if one.kind == "label-spelling"})
+    findings = class_findings(data)
+    data = replace(
+        data, same={finding.label: finding.proposed for finding in findings if finding.kind == "label-spelling"}
+    )
     say("looking for duplicates", 0, 0)
-    found += duplicate_findings(data, X, threshold=options.threshold, seed=options.seed)
+    findings += duplicate_findings(data, X, threshold=options.threshold, seed=options.seed)
     if test is not None:
         theirs = counter.count(test.texts, grow=True)
-        found += leaks_between(data, X, test, theirs, threshold=options.threshold, seed=options.seed)
+        findings += leaks_between(data, X, test, theirs, threshold=options.threshold, seed=options.seed)
     say("looking at texts and columns", 0, 0)
-    found += text_findings(data, X, vocabulary)
-    found += column_findings(data)
-    found += boilerplate_findings(data)
+    findings += text_findings(data, X, vocabulary)
+    findings += column_findings(data)
+    findings += boilerplate_findings(data)
     fast, estimate = options.fast, None
     reason = _why_not_errors(data)
     if reason:
@@ -127,21 +129,21 @@ def audit(
         elif data.multilabel:
             fast = False
             errors, estimate = multilabel_errors(data, X, options, say, kept)
-            found += errors
+            findings += errors
         else:
             if too_large:
-                notes.append(f"label errors were looked for as with --fast, since {too_large}")
+                notes.append(f"label errors were looked for with --fast, since {too_large}")
             fast = fast or bool(too_large)
             rows, evidence, model = label_evidence(data, X, replace(options, fast=fast), say, kept)
             estimate = estimate_errors(evidence)
-            found += label_error_findings(data, rows, evidence, model, vocabulary, options.most)
-            found += confused_classes(evidence, data.classes)
+            findings += label_error_findings(data, rows, evidence, model, vocabulary, options.most)
+            findings += confused_classes(evidence, data.classes)
     drift = None
     if new is not None:
         say("comparing with new texts", 0, 0)
         drift = find_drift(data, X, counter, new, seed=options.seed)
     return Audit(
-        data.name, len(data), len(data.classes), X.shape[1], tuple(sort_findings(found)), estimate, fast, drift,
+        data.name, len(data), len(data.classes), X.shape[1], tuple(sort_findings(findings)), estimate, fast, drift,
         tuple(notes),
     )  # fmt: skip
 
@@ -160,7 +162,7 @@ def _too_large(X: Sparse, n_classes: int) -> str:
     """Why cross-validation is not possible; empty if it is."""
     if X.shape[0] * n_classes <= MOST_CELLS and X.shape[1] * n_classes <= MOST_WEIGHTS:
         return ""
-    return f"{X.shape[0]:,} documents × {n_classes:,} classes are too many for folds"
+    return f"{X.shape[0]:,} documents × {n_classes:,} classes are too many for cross-validation"
 
 
 def multilabel_errors(
@@ -178,7 +180,7 @@ def multilabel_errors(
 def label_evidence(
     data: AuditData, X: Sparse, options: AuditOptions, say: AuditProgress, kept: Unfinished | None = None
 ) -> tuple[Ids, LabelEvidence, LeaveOneOut]:
-    """(the labelled rows, the probabilities of their labels, the counts that name disagreeing terms)."""
+    """Return the labelled rows, the evidence about their labels, and the counts that explain it by terms."""
     rows = np.flatnonzero(data.codes >= 0)
     documents = X if len(rows) == X.shape[0] else X[rows]
     codes, n_classes = data.codes[rows], len(data.classes)
@@ -189,33 +191,33 @@ def label_evidence(
 
     if options.fast:
         return rows, leave_one_out_evidence(model, seed=options.seed, progress=progress), model
-    found = out_of_fold_evidence(documents, codes, n_classes, seed=options.seed, progress=progress, kept=kept)
-    return rows, found, model
+    evidence = out_of_fold_evidence(documents, codes, n_classes, seed=options.seed, progress=progress, kept=kept)
+    return rows, evidence, model
 
 
 def label_error_findings(
     data: AuditData, rows: Ids, evidence: LabelEvidence, model: LeaveOneOut, vocabulary: Vocabulary, most: int
 ) -> Iterator[Finding]:
-    """A finding for each document with a more probable label than its own, least probable labels first."""
+    """Yield a finding for each document to which the model gives another label, least probable labels first."""
     suspicion = evidence.suspicion
-    for place in evidence.ranking()[:most].tolist():
-        rival, given = int(evidence.rival[place]), int(evidence.given[place])
-        terms = disagreeing_terms(model, place, rival, given, vocabulary)
-        p_rival, p_given = np.exp(evidence.log_rival[place]), np.exp(evidence.log_given[place])
-        because = f"; for {data.classes[rival]!r} speak {', '.join(terms)}" if terms else ""
+    for index in evidence.ranking()[:most].tolist():
+        rival, given_class = int(evidence.rival[index]), int(evidence.given[index])
+        terms = disagreeing_terms(model, index, rival, given_class, vocabulary)
+        p_rival, p_given = np.exp(evidence.log_rival[index]), np.exp(evidence.log_given[index])
+        because = f"; terms in favour of {data.classes[rival]!r}: {', '.join(terms)}" if terms else ""
         yield data.finding(
-            rows[place],
+            rows[index],
             "label-error",
             f"a model that has not seen it gives {data.classes[rival]!r} {percent(p_rival)} and "
-            f"{data.classes[given]!r} {percent(p_given)}{because}",
+            f"{data.classes[given_class]!r} {percent(p_given)}{because}",
             RELABEL,
             proposed=data.classes[rival],
-            score=float(suspicion[place]),
+            score=float(suspicion[index]),
         )
 
 
 def disagreeing_terms(model: LeaveOneOut, place: int, rival: int, given: int, vocabulary: Vocabulary) -> list[str]:
-    """The terms of a document with the most evidence for the rival against the given class."""
+    """The terms of a document that favour the rival over the given class most."""
     terms, evidence = model.term_evidence(place, rival, given)
     order = np.argsort(-evidence, kind="stable")[:TERMS_SHOWN]
     return [vocabulary[int(terms[k])] for k in order if evidence[k] > 0]
@@ -236,5 +238,5 @@ def find_drift(data: AuditData, X: Sparse, counter: TextCounter, new: Corpus, *,
     if not data.multilabel and len(data.classes) > 1 and X.shape[1] * len(data.classes) <= MOST_WEIGHTS:
         shares = class_shares(X[rows], data.codes[rows], data.classes, theirs, seed=seed)
     terms, tested = changed_terms(X, theirs, counter.vocabulary)
-    test = add_class_evidence(two_sample_test(X, theirs, seed=seed), [one.p for one in shares])
+    test = add_class_evidence(two_sample_test(X, theirs, seed=seed), [share.p for share in shares])
     return Drift(data.name, new.name, len(data), len(new), test, shares, terms, tested)

@@ -1,4 +1,4 @@
-"""Classes that are too small, spelt in two ways, or confused by every classifier."""
+"""Find classes that are too small, spelt in two ways, or confused with each other by the models."""
 
 from __future__ import annotations
 
@@ -16,23 +16,26 @@ from unnaive.io.label_checks import PREFIX, missing_labels, prefixed_labels
 from unnaive.learning.intervals import wilson_interval
 
 FEWEST = 10  # a class with fewer documents can hardly be learnt or evaluated
-SHORTEST_TYPO = 5  # characters; shorter names often differ by one letter
-# share of the documents of both classes that the model exchanges: lower end of the interval
+SHORTEST_TYPO = 5  # characters; shorter names often differ by one letter without being typing errors
+# minimum share of the documents of two classes that the model confuses, at the lower end of the interval
 MERGE_FROM = 0.25
 
 
 def class_findings(data: AuditData) -> list[Finding]:
-    """Small classes, and labels with nearly the same spelling; spellings of one label count as one class."""
+    """Find small classes, labels with nearly the same spelling, and labels that stand for a missing value.
+
+    Spellings of one label count as one class.
+    """
     sizes = Counter(label for names in data.labels for label in set(names))
     spellings = list(spelling_findings(sizes))
-    for one in spellings:
-        if one.kind == "label-spelling":
-            sizes[one.proposed] += sizes.pop(one.label)
+    for finding in spellings:
+        if finding.kind == "label-spelling":
+            sizes[finding.proposed] += sizes.pop(finding.label)
     return [*small_classes(sizes), *spellings, *junk_labels(sizes)]
 
 
 def junk_labels(sizes: dict[str, int]) -> Iterator[Finding]:
-    """Labels that mean a missing label, and labels with fastText's prefix.
+    """Find labels that stand for a missing value, and labels with fastText's prefix.
 
     >>> [(one.kind, one.label, one.proposed) for one in junk_labels({"N/A": 3, "__label__sport": 2})]
     [('missing-label', 'N/A', ''), ('label-prefix', '__label__sport', 'sport')]
@@ -43,12 +46,12 @@ def junk_labels(sizes: dict[str, int]) -> Iterator[Finding]:
     for name in prefixed_labels(sizes):
         plain = name.removeprefix(PREFIX)
         if plain:
-            reason = f"{name!r} ({count_noun(sizes[name], 'document')}) begins with the mark of fastText's files"
+            reason = f"{name!r} ({count_noun(sizes[name], 'document')}) begins with the prefix of fastText's files"
             yield Finding("label-prefix", reason, RELABEL, label=name, proposed=plain)
 
 
 def small_classes(sizes: dict[str, int]) -> Iterator[Finding]:
-    """Classes of fewer than ten documents; smaller classes have a higher score."""
+    """Find classes with fewer than ten documents; smaller classes have a higher score."""
     for name, n in sorted(sizes.items(), key=lambda item: (item[1], item[0])):
         if n < FEWEST:
             reason = f"the class has {count_noun(n, 'document')}; below {FEWEST} it can hardly be learnt or measured"
@@ -56,7 +59,7 @@ def small_classes(sizes: dict[str, int]) -> Iterator[Finding]:
 
 
 def spelling_findings(sizes: dict[str, int]) -> Iterator[Finding]:
-    """Labels that differ only in case, Unicode form, spaces or punctuation; and labels one letter apart.
+    """Find labels that differ only in case, Unicode form, spaces or punctuation, and labels one letter apart.
 
     >>> [(one.kind, one.label, one.proposed) for one in spelling_findings({"Billing": 2, "billing": 9, "biling": 1})]
     [('label-spelling', 'Billing', 'billing'), ('label-typo', 'biling', 'billing')]
@@ -72,8 +75,8 @@ def spelling_findings(sizes: dict[str, int]) -> Iterator[Finding]:
             if name != best:
                 reason = f"{name!r} ({sizes[name]:,}) and {best!r} ({sizes[best]:,}) differ by case or spaces only"
                 yield Finding("label-spelling", reason, RELABEL, label=name, proposed=best)
-    for one, other in typo_pairs(list(leaders)):
-        rare, usual = sorted((leaders[one], leaders[other]), key=lambda name: (sizes[name], name))
+    for first, second in typo_pairs(list(leaders)):
+        rare, usual = sorted((leaders[first], leaders[second]), key=lambda name: (sizes[name], name))
         if 4 * sizes[rare] <= sizes[usual]:
             reason = f"{rare!r} ({sizes[rare]:,}) is one letter away from {usual!r} ({sizes[usual]:,})"
             yield Finding("label-typo", reason, RELABEL, label=rare, proposed=usual, score=0.5)
@@ -91,8 +94,7 @@ def plain_spelling(name: str) -> str:
 
 
 def typo_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs one letter apart: one letter more, another letter, or two swapped; pairs that differ only in digits are
-    omitted.
+    """Pairs of names one edit apart: a letter added, replaced, or swapped with the next; edits of digits do not count.
 
     Only names that become equal when one letter is removed are compared, so the time is linear in the number of names.
 
@@ -104,17 +106,17 @@ def typo_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
         if len(name) >= SHORTEST_TYPO:
             for form in {name, *(name[:at] + name[at + 1 :] for at in range(len(name)))}:
                 forms[form].append(name)
-    found = set()
+    pairs = set()
     for same in forms.values():
-        for place, one in enumerate(same):
-            for other in same[:place]:
-                if _one_edit(one, other):
-                    found.add((min(one, other), max(one, other)))
-    return sorted(found)
+        for position, second in enumerate(same):
+            for first in same[:position]:
+                if _one_edit(second, first):
+                    pairs.add((min(second, first), max(second, first)))
+    return sorted(pairs)
 
 
-def _one_edit(one: str, other: str) -> bool:
-    short, long = sorted((one, other), key=len)
+def _one_edit(first: str, second: str) -> bool:
+    short, long = sorted((first, second), key=len)
     if len(long) - len(short) > 1:
         return False
     start = next((at for at, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
@@ -128,30 +130,29 @@ def _one_edit(one: str, other: str) -> bool:
 
 
 def confused_classes(evidence: LabelEvidence, classes: Sequence[str]) -> list[Finding]:
-    """Pairs of classes whose documents are exchanged, in both directions, by a model that has not seen them.
+    """Find pairs of classes that held-out predictions confuse in both directions.
 
-    The share counts the exchanged documents of both classes; a pair is reported if the lower end of its 95 %
-    interval is at least a quarter, and each of the two loses documents to the other.
+    A pair is reported if the lower end of the 95 % interval of the confused share of its documents is at least 25 %.
     """
     rows = np.flatnonzero(evidence.judged)
     sizes = np.bincount(evidence.given[rows], minlength=len(classes))
     wrong = rows[evidence.disagrees[rows]]
     exchanged = Counter(zip(evidence.given[wrong].tolist(), evidence.rival[wrong].tolist(), strict=True))
-    found = []
-    for (one, other), n in sorted(exchanged.items()):
-        back = exchanged.get((other, one), 0)
-        if one > other and back:
+    findings = []
+    for (first, second), n in sorted(exchanged.items()):
+        back = exchanged.get((second, first), 0)
+        if first > second and back:
             continue  # counted from the other side
-        total = int(sizes[one] + sizes[other])
+        total = int(sizes[first] + sizes[second])
         low, _ = wilson_interval(n + back, total)
         if not back or low < MERGE_FROM:
             continue
-        small, large = sorted((one, other), key=lambda c: (sizes[c], c))
+        small, large = sorted((first, second), key=lambda c: (sizes[c], c))
         reason = (
-            f"{n + back:,} of {total:,} documents of {classes[large]!r} and {classes[small]!r} are taken for the other "
-            f"by models that have not seen them ({100 * (n + back) / total:.0f} %, at least {100 * low:.0f} %)"
+            f"{n + back:,} of {total:,} documents of {classes[large]!r} and {classes[small]!r} are predicted as the "
+            f"other by models that have not seen them ({100 * (n + back) / total:.0f} %, at least {100 * low:.0f} %)"
         )
-        found.append(
+        findings.append(
             Finding("confused-classes", reason, RELABEL, label=classes[small], proposed=classes[large], score=low)
         )
-    return found
+    return findings

@@ -13,7 +13,7 @@ from unnaive.io.corpus import Labels
 
 @dataclass
 class Changes:
-    """Changes by row number, from 1 on.
+    """The changes to make, by row number from 1.
 
     dropped    rows to remove
     relabelled row → its new label
@@ -62,9 +62,9 @@ class Changes:
 
 
 def plan_changes(corrections: Iterable[Correction], *, kinds: Collection[str] = (), min_score: float = 0.0) -> Changes:
-    """The changes requested by accepted findings; those of `kinds` with at least `min_score` are accepted too.
+    """Collect the changes of accepted findings; findings of `kinds` with a score of at least `min_score` count too.
 
-    A row that is to be dropped needs no label; a row that two findings give different labels is an error.
+    Dropping a row takes precedence over relabelling it. Two findings with different labels for one row are an error.
 
     >>> found = [Correction("duplicate", True, "drop", 2, "spam", "", 1.0), Correction("label-typo", True, "relabel", 0,
     ...          "spma", "spam", 0.5)]
@@ -73,31 +73,35 @@ def plan_changes(corrections: Iterable[Correction], *, kinds: Collection[str] = 
     ({2}, {'spma': 'spam'})
     """
     changes = Changes()
-    for one in corrections:
-        named = one.kind in kinds and one.score >= min_score and one.action != LOOK
-        if not (one.accepted or named):
+    for correction in corrections:
+        named = correction.kind in kinds and correction.score >= min_score and correction.action != LOOK
+        if not (correction.accepted or named):
             continue
-        if one.action == LOOK and not (one.row and one.proposed):
+        if correction.action == LOOK and not (correction.row and correction.proposed):
             raise BadData(
-                f"a finding of kind {one.kind} on {f'row {one.row}' if one.row else one.label or 'the data'} is "
+                f"a finding of kind {correction.kind} on "
+                f"{f'row {correction.row}' if correction.row else correction.label or 'the data'} is "
                 "accepted, but only to be looked at; write drop or relabel into `action`, or no into `accept`"
             )
-        _add(changes, one)
+        _add(changes, correction)
     changes.relabelled = {row: label for row, label in changes.relabelled.items() if row not in changes.dropped}
     return changes
 
 
-def _add(changes: Changes, one: Correction) -> None:
-    if one.row:
-        changes.expected[one.row] = one.label
-    if one.action == DROP and not one.row:
-        raise BadData(f"a finding of kind {one.kind} is to be dropped and names no row; say no in `accept`")
-    if one.action == DROP:
-        changes.dropped.add(one.row)
+def _add(changes: Changes, correction: Correction) -> None:
+    if correction.row:
+        changes.expected[correction.row] = correction.label
+    if correction.action == DROP and not correction.row:
+        raise BadData(f"a finding of kind {correction.kind} is to be dropped and names no row; say no in `accept`")
+    if correction.action == DROP:
+        changes.dropped.add(correction.row)
         return
-    if one.row:
-        what, known = f"row {one.row}", changes.relabelled.setdefault(one.row, one.proposed)
+    if correction.row:
+        what, known = f"row {correction.row}", changes.relabelled.setdefault(correction.row, correction.proposed)
     else:
-        what, known = f"the label {one.label!r}", changes.renamed.setdefault(one.label, one.proposed)
-    if known != one.proposed:
-        raise BadData(f"{what} is to become both {known!r} and {one.proposed!r}; accept one of the two findings")
+        what, known = (
+            f"the label {correction.label!r}",
+            changes.renamed.setdefault(correction.label, correction.proposed),
+        )
+    if known != correction.proposed:
+        raise BadData(f"{what} is to become both {known!r} and {correction.proposed!r}; accept one of the two findings")

@@ -1,4 +1,4 @@
-"""Texts that occur twice, or nearly so: within the data, with different labels, and between training and test."""
+"""Find duplicate and near-duplicate texts: within the data, with different labels, and between training and test."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from unnaive.curation.audit.minhash import Pairs, similar_pairs
 from unnaive.data.text_hashes import hash_texts
 from unnaive.io.corpus import Corpus
 
-FEWEST_TERMS = 5  # terms of a document; shorter ones are alike by chance
+FEWEST_TERMS = 5  # documents with fewer terms are often similar by chance and are not compared
 TRAIN, TEST = "train", "test"
 
 
 def duplicate_findings(data: AuditData, X: Sparse, *, threshold: float = 0.8, seed: int = 0) -> list[Finding]:
-    """Exact and near duplicates, with the same and with different labels, and leaks between training and test part."""
+    """Find exact and near duplicates, with equal or different labels, and leaks between the training and test part."""
     hashes = hash_texts(data.texts)
-    # an empty text has a finding of its own
+    # empty texts get unique hashes: they are reported as empty, not as duplicates
     hashes = np.where(np.diff(X.indptr) > 0, hashes, np.arange(len(hashes), dtype=np.uint64))
-    found = list(_exact(data, exact_groups(hashes)))
-    found += _near(data, near_pairs(X, hashes, threshold=threshold, seed=seed))
-    return found
+    findings = list(_exact(data, exact_groups(hashes)))
+    findings += _near(data, near_pairs(X, hashes, threshold=threshold, seed=seed))
+    return findings
 
 
 def exact_groups(hashes: np.ndarray) -> list[Ids]:
@@ -41,14 +41,14 @@ def exact_groups(hashes: np.ndarray) -> list[Ids]:
 
 
 def near_pairs(X: Sparse, hashes: np.ndarray, *, threshold: float, seed: int = 0) -> Pairs:
-    """Pairs of different texts of at least five terms that share most of them; the first of equal texts represents all.
+    """Pairs of different texts that share most of their terms; of equal texts only the first is compared.
 
-    X (n_docs, n_terms), hashes (n_docs,) of the texts.
+    X (n_docs, n_terms), hashes (n_docs,) of the texts. Texts with fewer than five terms are left out.
     """
     first = np.unique(hashes, return_index=True)[1]
     rows = np.sort(first[np.diff(X.indptr)[first] >= FEWEST_TERMS])
-    found = similar_pairs(X[rows], threshold=threshold, seed=seed)
-    return Pairs(rows[found.first], rows[found.second], found.similarity)
+    pairs = similar_pairs(X[rows], threshold=threshold, seed=seed)
+    return Pairs(rows[pairs.first], rows[pairs.second], pairs.similarity)
 
 
 def _exact(data: AuditData, groups: Sequence[Ids]) -> Iterator[Finding]:
@@ -59,8 +59,8 @@ def _exact(data: AuditData, groups: Sequence[Ids]) -> Iterator[Finding]:
         seen: dict[tuple[str, tuple[str, ...]], int] = {}
         for row in group:
             part = data.part(row)
-            if part == TEST and any(data.part(one) == TRAIN for one in group):
-                first = next(int(one) for one in group if data.part(one) == TRAIN)
+            if part == TEST and any(data.part(other) == TRAIN for other in group):
+                first = next(int(other) for other in group if data.part(other) == TRAIN)
                 reason = f"the same text is row {data.numbers[first]}, of the training part"
                 yield data.finding(row, "leak", reason, DROP, others=[first])
                 continue
@@ -73,13 +73,13 @@ def _exact(data: AuditData, groups: Sequence[Ids]) -> Iterator[Finding]:
 
 
 def _conflicts(data: AuditData, group: Ids, labels: Counter[tuple[str, ...]]) -> Iterator[Finding]:
-    """One finding for each row whose label is not the most frequent; in a tie, one for the first row."""
+    """Yield a finding for each row whose label is not the most frequent; in a tie, only one, for the first row."""
     names = ", ".join(f"{'; '.join(names) or 'none'} ({n})" for names, n in labels.most_common(5))
     (best, n), (_, second) = labels.most_common(2)
     clear = n > second and len(best) == 1
-    reason = f"{len(group)} rows have this very text, and their labels differ: {names}"
-    for row in [one for one in group if data.spelt(one) != best] if clear else group[:1]:
-        others = [int(one) for one in group if one != row]
+    reason = f"{len(group)} rows have the same text, and their labels differ: {names}"
+    for row in [row for row in group if data.spelt(row) != best] if clear else group[:1]:
+        others = [int(other) for other in group if other != row]
         if clear:
             yield data.finding(row, "duplicate-conflict", reason, RELABEL, proposed=best[0], others=others)
         else:
@@ -87,7 +87,7 @@ def _conflicts(data: AuditData, group: Ids, labels: Counter[tuple[str, ...]]) ->
 
 
 def _near(data: AuditData, pairs: Pairs) -> Iterator[Finding]:
-    """For each group of near duplicates, one finding for each row but the first, with its most similar partner."""
+    """Yield a finding for each row that is nearly the same as an earlier row, with the most similar earlier row."""
     for first, second, similarity in _closest(pairs):
         shares = f"{100 * similarity:.0f} % of its terms are those of row {data.numbers[first]}"
         parts = {data.part(first), data.part(second)}
@@ -108,44 +108,46 @@ def _near(data: AuditData, pairs: Pairs) -> Iterator[Finding]:
 
 
 def _closest(pairs: Pairs) -> Iterator[tuple[int, int, float]]:
-    """(first, second, similarity): each row that is near an earlier one, with the most similar of these."""
+    """Yield (first, second, similarity) for each `second` with a similar earlier row; `first` is the most similar."""
     order = np.lexsort((pairs.first, -pairs.similarity, pairs.second))
     second = pairs.second[order]
     best = order[np.concatenate(([True], second[1:] != second[:-1]))] if len(order) else order
-    for place in best:
-        yield int(pairs.first[place]), int(pairs.second[place]), float(pairs.similarity[place])
+    for index in best:
+        yield int(pairs.first[index]), int(pairs.second[index]), float(pairs.similarity[index])
 
 
 def leaks_between(
     data: AuditData, X: Sparse, test: Corpus, theirs: Sparse, *, threshold: float = 0.8, seed: int = 0
 ) -> list[Finding]:
-    """Rows of the data whose text, or nearly the same, is in a test file.
+    """Find rows of the data whose text, or nearly the same text, is also in a test file.
 
     X (n_docs, n_terms), theirs (n_test, n_terms).
     """
     first = {hashed: row for row, hashed in reversed(list(enumerate(hash_texts(test.texts).tolist())))}
-    own = hash_texts(data.texts)
+    hashes = hash_texts(data.texts)
     there = np.diff(X.indptr) > 0
-    found, copied = [], set()
+    findings, copied = [], set()
     for row in np.flatnonzero(there).tolist():
-        twin = first.get(int(own[row]))
+        twin = first.get(int(hashes[row]))
         if twin is not None:
             copied.add(row)
-            found.append(data.finding(row, "leak", f"the same text is row {twin + 1} of {test.name}", DROP))
+            findings.append(data.finding(row, "leak", f"the same text is row {twin + 1} of {test.name}", DROP))
     n_docs = len(data)
     both = csr_array(vstack([_wide(X, theirs.shape[1]), theirs]))
     rows = np.flatnonzero(np.diff(both.indptr) >= FEWEST_TERMS)
     pairs = similar_pairs(both[rows], threshold=threshold, seed=seed)
-    one, other, similarity = rows[pairs.first], rows[pairs.second], pairs.similarity
-    across = (one < n_docs) & (other >= n_docs)
+    left, right, similarity = rows[pairs.first], rows[pairs.second], pairs.similarity
+    across = (left < n_docs) & (right >= n_docs)
     best: dict[int, tuple[float, int]] = {}
-    for row, twin, share in zip(one[across].tolist(), other[across].tolist(), similarity[across].tolist(), strict=True):
+    for row, twin, share in zip(
+        left[across].tolist(), right[across].tolist(), similarity[across].tolist(), strict=True
+    ):
         if row not in copied:
             best[row] = max(best.get(row, (0.0, 0)), (share, n_docs - 1 - twin))
-    for row, (share, place) in sorted(best.items()):
-        reason = f"{100 * share:.0f} % of its terms are those of row {-place} of {test.name}"
-        found.append(data.finding(row, "near-leak", reason, DROP, score=share))
-    return found
+    for row, (share, minus_row) in sorted(best.items()):
+        reason = f"{100 * share:.0f} % of its terms are those of row {-minus_row} of {test.name}"
+        findings.append(data.finding(row, "near-leak", reason, DROP, score=share))
+    return findings
 
 
 def _wide(X: Sparse, n_terms: int) -> Sparse:

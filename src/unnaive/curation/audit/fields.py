@@ -2,8 +2,8 @@
 
 The test is the same for both: leave-one-out naive Bayes on the column, or on the lines, alone (leave_one_out.py). If it
 is right far more often than predicting the largest class, the label leaks there. Lines are grouped by the text before a
-colon, as in mail headers. A field that most texts have was written by a machine, so any evidence beyond chance is
-reported there; also reported are fields, and recurring lines without a colon, that occur almost only in one class.
+colon, as in mail headers. A field that most texts have was written by a program, so it is reported if it predicts the
+label at all better than chance. Fields and recurring lines that occur almost only in one class are reported as well.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from unnaive.text.sections import is_record
 
 FEWEST_DOCUMENTS = 20  # minimum number of documents with the field
 ABOVE_GUESSING = 0.15  # minimum gain of accuracy over predicting the largest class, at the lower end of the interval
-SURE_COLUMN = 0.9
+SURE_COLUMN = 0.9  # minimum share of one class among the documents that have a line
 FIELD = re.compile(r"^([A-Za-z][A-Za-z0-9-]{1,30}): ?(.*)$")
 DIGITS = re.compile(r"\d+")
 MOST_FIELDS = 40
@@ -41,7 +41,9 @@ ALPHA = 0.01
 class FieldPower:
     """How well a field alone predicts the label.
 
-    `right` of n documents that have it, against predicting the largest class.
+    n      documents that have the field
+    right  how many of them are predicted correctly from it
+    guess  the accuracy of always predicting the largest class
     """
 
     n: int
@@ -55,12 +57,12 @@ class FieldPower:
 
     @property
     def accuracy(self) -> float:
-        """The share of right predictions."""
+        """The share of correct predictions."""
         return self.right / max(self.n, 1)
 
     @property
     def tells(self) -> bool:
-        """Whether that is clearly better than predicting the largest class."""
+        """Whether the field predicts clearly better than always the largest class."""
         return self.n >= FEWEST_DOCUMENTS and self.low > self.guess + ABOVE_GUESSING * (1 - self.guess)
 
 
@@ -83,7 +85,7 @@ def field_power(values: Sequence[str], codes: Ids, n_classes: int, *, whole: boo
 
 def column_findings(data: AuditData) -> list[Finding]:
     """Columns besides text and label that predict the label by themselves."""
-    found = []
+    findings = []
     rows = np.flatnonzero(data.codes >= 0)
     codes = data.codes[rows]
     for name, values in data.columns.items():
@@ -91,18 +93,21 @@ def column_findings(data: AuditData) -> list[Finding]:
         filled = np.array([bool(cell) for cell in cells])
         if filled.sum() < FEWEST_DOCUMENTS:
             continue
-        kept, own = [cell for cell in cells if cell], codes[filled]
+        kept, kept_codes = [cell for cell in cells if cell], codes[filled]
         power = max(
-            (field_power(*arguments, len(data.classes), whole=whole) for arguments, whole in _readings(kept, own)),
-            key=lambda one: one.right,
+            (
+                field_power(*arguments, len(data.classes), whole=whole)
+                for arguments, whole in _readings(kept, kept_codes)
+            ),
+            key=lambda candidate: candidate.right,
         )
         if power.tells:
             reason = (
                 f"the column {name!r} alone gives the label of {100 * power.accuracy:.0f} % of {power.n:,} rows; "
                 f"guessing the largest class gives {100 * power.guess:.0f} %"
             )
-            found.append(Finding("leaking-column", reason, id=name, score=power.low))
-    return found
+            findings.append(Finding("leaking-column", reason, id=name, score=power.low))
+    return findings
 
 
 def _cell(value: Any) -> str:
@@ -110,7 +115,7 @@ def _cell(value: Any) -> str:
 
 
 def _readings(values: list[str], codes: Ids) -> Iterator[tuple[tuple[list[str], Ids], bool]]:
-    """The values as categories and as words; numbers with many values also in twenty bins."""
+    """Yield the values as categories, then as words; a column of many different numbers also as twenty bins."""
     yield (values, codes), True
     yield (values, codes), False
     if len(set(values)) > BINS:
@@ -120,7 +125,7 @@ def _readings(values: list[str], codes: Ids) -> Iterator[tuple[tuple[list[str], 
             return
         if np.all(np.isfinite(numbers)):
             cuts = np.unique(np.quantile(numbers, np.linspace(0, 1, BINS + 1)[1:-1]))
-            yield ([str(place) for place in np.searchsorted(cuts, numbers, side="right")], codes), True
+            yield ([str(number) for number in np.searchsorted(cuts, numbers, side="right")], codes), True
 
 
 def boilerplate_findings(data: AuditData) -> list[Finding]:
@@ -135,8 +140,8 @@ def boilerplate_findings(data: AuditData) -> list[Finding]:
                 continue
             match = FIELD.match(line)
             if match:
-                own = fields[match.group(1)]
-                own[row] = f"{own[row]} {match.group(2)}" if row in own else match.group(2)
+                values = fields[match.group(1)]
+                values[row] = f"{values[row]} {match.group(2)}" if row in values else match.group(2)
             elif " " in line:
                 lines[DIGITS.sub("0", line)].add(row)
     return [*_field_findings(data, fields), *_line_findings(data, lines)]
@@ -149,8 +154,8 @@ def _field_findings(data: AuditData, fields: dict[str, dict[int, str]]) -> Itera
     common = sorted((name for name in fields if len(fields[name]) >= FEWEST_DOCUMENTS), key=lambda n: -len(fields[n]))
     common = common[:MOST_FIELDS]
     powers = {name: _value_power(data, fields[name]) for name in common}
-    # the best of three readings is tested, hence the factor three
-    chances = [min(3 * float(binom.sf(one.right - 1, one.n, one.guess)), 1.0) for one in powers.values()]
+    # the best of up to three readings is tested: Bonferroni's factor three
+    chances = [min(3 * float(binom.sf(power.right - 1, power.n, power.guess)), 1.0) for power in powers.values()]
     sure = dict(zip(common, (p < ALPHA for p in holm(chances)), strict=True))
     n_labelled = int(np.sum(data.codes >= 0))
     for name, power in powers.items():
@@ -162,7 +167,7 @@ def _field_findings(data: AuditData, fields: dict[str, dict[int, str]]) -> Itera
             f"them; guessing the largest class gives {_percent(power.guess)}"
         )
         if not power.tells:
-            reason += ", so they tell little, yet more than chance"
+            reason += "; the difference is small, but beyond chance"
         yield Finding("boilerplate", reason, id=f"{name}:", score=power.low)
     rest = [name for name in common if not powers[name].tells]
     yield from _one_class_findings(data, {tuple(sorted(fields[name])): [f"{name}:"] for name in rest})
@@ -172,16 +177,16 @@ def _value_power(data: AuditData, values: dict[int, str]) -> FieldPower:
     rows = np.array(sorted(values))
     readings = _readings([values[row].strip() for row in rows.tolist()], data.codes[rows])
     powers = (field_power(*arguments, len(data.classes), whole=whole) for arguments, whole in readings)
-    return max(powers, key=lambda one: one.right)
+    return max(powers, key=lambda power: power.right)
 
 
 def _percent(share: float) -> str:
-    """Two digits below ten, where an integer would hide a difference."""
+    """Format a percentage; one decimal below 10 %."""
     return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.1f} %"
 
 
 def _line_findings(data: AuditData, lines: dict[str, set[int]]) -> Iterator[Finding]:
-    """Lines of at least 20 texts; lines of the same texts, such as a signature, are one finding."""
+    """Report lines of at least 20 texts; lines that occur in the same texts, such as a signature, are one finding."""
     blocks: dict[tuple[int, ...], list[str]] = defaultdict(list)
     for line, rows in lines.items():
         if len(rows) >= FEWEST_DOCUMENTS:
@@ -190,9 +195,9 @@ def _line_findings(data: AuditData, lines: dict[str, set[int]]) -> Iterator[Find
 
 
 def _one_class_findings(data: AuditData, blocks: dict[tuple[int, ...], list[str]]) -> Iterator[Finding]:
-    """Lines, by the documents that have them, of which nine in ten are in one class.
+    """Report lines with at least 90 % of their documents in one class, if significant by the hypergeometric test.
 
-    By the exact test of that class share.
+    blocks  the lines, by the documents that have them
     """
     from scipy.stats import hypergeom
 
@@ -204,10 +209,10 @@ def _one_class_findings(data: AuditData, blocks: dict[tuple[int, ...], list[str]
         tested.append((label, n, min(p, 1.0)))
     corrected = holm([p for _, _, p in tested])
     for (members, same), (label, n, _), p in zip(blocks.items(), tested, corrected, strict=True):
-        size, own = len(members), data.classes[label]
+        size, class_name = len(members), data.classes[label]
         if p < ALPHA and n / size >= SURE_COLUMN:
             name = excerpt(same[0], 60)
             more = f" and {count_noun(len(same) - 1, 'more line')}" if len(same) > 1 else ""
             which = f"the line “{name}”{more} {'are' if more else 'is'} in {size:,} texts"
-            reason = f"{which}, {n:,} of them of the class {own!r} (p {p:.1g})"
-            yield Finding("boilerplate", reason, id=name, label=own, score=wilson_interval(n, size)[0])
+            reason = f"{which}, {n:,} of them of the class {class_name!r} (p {p:.1g})"
+            yield Finding("boilerplate", reason, id=name, label=class_name, score=wilson_interval(n, size)[0])

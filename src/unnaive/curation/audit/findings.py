@@ -1,6 +1,6 @@
-"""A finding is a possible problem in the data: what, where, why, and what to do.
+"""A finding is a possible problem in the data, and one row of the findings table.
 
-It is one row of the findings table.
+It says what the problem is, where it is, why it is suspected, and what to do.
 """
 
 from __future__ import annotations
@@ -88,12 +88,12 @@ class Finding:
     kind      a name in KINDS
     reason    one sentence with the evidence
     action    "drop" the row, "relabel" it as `proposed`, or only "look"; done by `unnaive clean` if accepted
-    row       the row number, from 1 in the order of the data; 0 if it is not about a single row
+    row       the row number in the data, from 1; 0 if the finding is not about a single row
     id        the name of the document in the data
     label     the label in question
     proposed  the proposed label
     score     the confidence, from 0 to 1; findings of a kind are sorted by it
-    others    rows it was compared with
+    others    numbers of the rows that it was compared with
     text      the start of the text
     """
 
@@ -110,11 +110,11 @@ class Finding:
 
     @property
     def advice(self) -> str:
-        """What to do."""
+        """What to do about a finding of this kind."""
         return KINDS[self.kind].advice
 
     def to_dict(self) -> dict[str, str]:
-        """The cells of its row of a table, by column.
+        """The cells of the finding in the findings table, by column.
 
         >>> Finding("empty-text", "the text is empty", "drop", row=3).to_dict()["accept"]
         'yes'
@@ -140,19 +140,19 @@ COLUMNS = tuple(Finding("empty-text", "").to_dict())
 
 def sort_findings(findings: Iterable[Finding]) -> list[Finding]:
     """Sort by kind in the order of KINDS, then by descending score, then by row."""
-    place = {kind: number for number, kind in enumerate(KINDS)}
-    return sorted(findings, key=lambda one: (place[one.kind], -one.score, one.row))
+    rank = {kind: number for number, kind in enumerate(KINDS)}
+    return sorted(findings, key=lambda finding: (rank[finding.kind], -finding.score, finding.row))
 
 
 def count_kinds(findings: Iterable[Finding]) -> dict[str, int]:
-    """The number of findings of each kind that has some, in the order of KINDS."""
-    counted = Counter(one.kind for one in findings)
+    """The number of findings of each kind that occurs, in the order of KINDS."""
+    counted = Counter(finding.kind for finding in findings)
     return {kind: counted[kind] for kind in KINDS if counted[kind]}
 
 
 @dataclass(frozen=True)
 class Correction:
-    """A row of a findings file as `clean` reads it: the kind, whether it is accepted, and the requested change."""
+    """A row of a findings file, as `unnaive clean` reads it; the fields are those of Finding."""
 
     kind: str
     accepted: bool
@@ -189,9 +189,9 @@ def _correction(row: dict[str, str], where: str) -> Correction:
         raise BadData(f"{where} has the kind {kind!r}; there are {', '.join(KINDS)}")
     if action not in ACTIONS:
         raise BadData(f"{where} has the action {action!r}; there are {', '.join(ACTIONS)}")
-    place = row["row"]
-    if place and not place.isdecimal():
-        raise BadData(f"{where} has the row {place!r}; expected a number from 1 on, or nothing")
+    number = row["row"]
+    if number and not number.isdecimal():
+        raise BadData(f"{where} has the row {number!r}; expected a number from 1 on, or nothing")
     label, proposed = _without_mark(row["label"]), _without_mark(row["proposed"])
     accepted = _is_yes(row["accept"], where)
     if accepted and action == RELABEL and not proposed:
@@ -200,11 +200,11 @@ def _correction(row: dict[str, str], where: str) -> Correction:
         score = float(row.get("score") or 1.0)
     except ValueError:
         raise BadData(f"{where} has the score {row.get('score')!r}; expected a number from 0 to 1") from None
-    return Correction(kind, accepted, action, int(place or 0), label, proposed, score)
+    return Correction(kind, accepted, action, int(number or 0), label, proposed, score)
 
 
 def _without_mark(cell: str) -> str:
-    """The cell without the ' that protects spreadsheets from formulas."""
+    """The cell without the leading ' that stops a spreadsheet from running it as a formula."""
     return cell[1:] if cell[:1] == "'" and not cell[1:2].isalnum() else cell
 
 

@@ -1,8 +1,8 @@
-"""Find probable label errors: the probability of each document's label by a model that has not seen the document.
+"""Find probable label errors: documents whose label is improbable to a model that has not seen them.
 
 There are two methods. `out_of_fold_evidence` cross-validates two of auto's members, softmax regression and NB-SVM,
 several times, and pools their calibrated log-probabilities. `leave_one_out_evidence` computes exact leave-one-out
-scores of naive Bayes from counts: one pass, without documents × classes in memory. Both rank by log p(given label).
+scores of naive Bayes from counts, in one pass and without a documents × classes matrix. Both rank by log p(label).
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from unnaive.learning.fit_calibration import fit_temperature
 from unnaive.learning.intervals import wilson_interval
 from unnaive.models.held_out_scores import nbsvm_scores, softmax_scores
 
-FoldProgress = Callable[[int, int], None]  # (done, of how many)
+FoldProgress = Callable[[int, int], None]  # (steps done, total steps)
 
 N_FOLDS = 5
 REPEATS = 3  # repetitions of the cross-validation whose log-probabilities are averaged
-MOST_CELLS = 60_000_000  # documents × classes that cross-validation may hold; beyond that, leave-one-out is used
-MOST_WEIGHTS = 200_000_000  # classes × terms, likewise
-FEWEST_SURE = 200  # minimum number of documents for estimating the number of errors, or a tenth if that is more
+MOST_CELLS = 60_000_000  # maximum documents × classes of cross-validation; above it, leave-one-out is used
+MOST_WEIGHTS = 200_000_000  # maximum classes × terms of cross-validation; above it, leave-one-out is used
+FEWEST_SURE = 200  # the errors are estimated from the 200 most certain predictions, or a tenth of all if that is more
 SAMPLE = 2_000  # documents for fitting the temperature of leave-one-out scores
 ABSENT = -50.0  # log-score of a class that is missing in a fold's training part
 
 
 @dataclass(frozen=True, eq=False)
 class LabelEvidence:
-    """For each document, by a model that has not seen it (all n_docs,).
+    """The predictions of a model that has not seen a document, for each document; all arrays are (n_docs,).
 
-    given      its class
+    given      the class of the document
     rival      the most probable other class
-    log_given  log p of its class        log_rival  log p of the rival
-    judged     False if no statement is possible: no known terms, or no other document of its class
+    log_given  log p of the given class        log_rival  log p of the rival
+    judged     False if the label cannot be checked: no known terms, or no other document of the class
     """
 
     given: Ids
@@ -53,7 +53,7 @@ class LabelEvidence:
 
     @property
     def suspicion(self) -> Floats:
-        """1 − p(given); 0 if no statement is possible."""
+        """1 − p(given); 0 for a document whose label cannot be checked."""
         return np.where(self.judged, -np.expm1(self.log_given), 0.0)
 
     @property
@@ -125,7 +125,7 @@ def _evidence(codes: Ids, log_p: Floats, judged: NDArray[np.bool_]) -> LabelEvid
 
 
 def leave_one_out_evidence(model: LeaveOneOut, *, seed: int = 0, progress: FoldProgress | None = None) -> LabelEvidence:
-    """Evidence from exact leave-one-out scores with a temperature; only a block of documents × classes is in memory.
+    """Evidence from exact leave-one-out scores, calibrated by a temperature; memory holds one block of scores.
 
     >>> from scipy.sparse import csr_array
     >>> X = csr_array([[1, 1, 0], [1, 1, 0], [0, 1, 1], [0, 1, 1], [1, 1, 0]])    # the last looks like the first two
@@ -139,8 +139,8 @@ def leave_one_out_evidence(model: LeaveOneOut, *, seed: int = 0, progress: FoldP
     rival = np.zeros(n_docs, np.int64)
     log_given, log_rival = np.zeros(n_docs), np.full(n_docs, -np.inf)
     for rows, scores in model.blocks(progress):
-        found = _evidence(codes[rows], log_softmax(scores / temperature.value), judged[rows])
-        rival[rows], log_given[rows], log_rival[rows] = found.rival, found.log_given, found.log_rival
+        evidence = _evidence(codes[rows], log_softmax(scores / temperature.value), judged[rows])
+        rival[rows], log_given[rows], log_rival[rows] = evidence.rival, evidence.log_given, evidence.log_rival
     log_given = np.where(judged, log_given, 0.0)
     return LabelEvidence(codes, rival, log_given, log_rival, judged)
 
@@ -156,10 +156,10 @@ def _sample_temperature(model: LeaveOneOut, rows: Ids, seed: int) -> Temperature
 
 @dataclass(frozen=True)
 class ErrorEstimate:
-    """An estimate of the number of wrong labels, with a 95 % interval of the disagreements where models are most
-    certain.
+    """An estimate of the number of wrong labels, with a 95 % interval.
 
-    Mistakes of certain models are included: the upper end covers the number of wrong labels, the lower end need not.
+    It is computed from the disagreements where the model is most certain. Some of these are mistakes of the model, so
+    the true number may be below `low`; it is rarely above `high`.
     """
 
     number: float
@@ -177,11 +177,11 @@ def estimate_errors(evidence: LabelEvidence) -> ErrorEstimate:
 def count_errors(sure: Floats, wrong: NDArray[np.bool_]) -> ErrorEstimate:
     """The number of wrong labels: n · k/m, where the model disagrees with k of the m labels it is most certain about.
 
-    `sure` is the confidence of the model in its answer, whatever the label; `wrong` whether the label differs (both
-    (n,)); m is a tenth of n, and at least 200. Where a model is most certain it is right, so a disagreement there is a
-    label error: counting all disagreements would count the model's mistakes on difficult documents as errors of the
-    data. This assumes that labels are wrong equally often on easy and difficult documents; if people err more often on
-    difficult ones, there are more errors. The interval is Wilson's of k/m.
+    `sure` (n,) is the confidence of the model in its prediction, `wrong` (n,) whether the label differs from it; m is
+    a tenth of n, and at least 200. Where the model is most certain it is nearly always right, so a disagreement there
+    is a label error; counting all disagreements would count the model's own mistakes on difficult documents too. The
+    estimate assumes that labels are wrong equally often on easy and difficult documents; if people err more often on
+    difficult ones, there are more errors. The interval is Wilson's interval of k/m, times n.
 
     >>> wrong = np.zeros(1000, bool)
     >>> wrong[[3, 50, 120, 180]] = True             # 4 of the 200 surest; what is doubtful does not count

@@ -22,9 +22,9 @@ class AuditData:
     """Labelled documents with all columns of the data.
 
     numbers  the row number of each document in the data, from 1
-    split    "train" or "test" for each, or None
+    split    "train" or "test" for each document; None if the data has no parts
     columns  the other columns of the table by name, one value for each document
-    same     labels that are only another spelling of a label
+    same     label → its main spelling, for labels that are only another spelling
     """
 
     texts: Sequence[str]
@@ -38,7 +38,7 @@ class AuditData:
 
     @classmethod
     def of(cls, corpus: Corpus) -> AuditData:
-        """A corpus as it is, its documents numbered from 1 on.
+        """Take a corpus as it is and number its documents from 1.
 
         >>> AuditData.of(Corpus(["good ball"], [("sport",)])).numbers
         [1]
@@ -57,22 +57,22 @@ class AuditData:
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
-        """The distinct labels, sorted; one of several spellings."""
+        """The distinct labels, sorted; spellings of one label count once."""
         return tuple(sorted({self.same.get(label, label) for names in self.labels for label in names}))
 
     @cached_property
     def codes(self) -> Ids:
-        """The class of each document, the first of several; −1 for a document without a label."""
-        place = {name: number for number, name in enumerate(self.classes)}
-        place |= {label: place[other] for label, other in self.same.items()}
-        return np.fromiter((place[names[0]] if names else -1 for names in self.labels), np.int64, len(self.labels))
+        """The class of each document (n_docs,), for multilabel documents their first; −1 without a label."""
+        code_of = {name: number for number, name in enumerate(self.classes)}
+        code_of |= {label: code_of[other] for label, other in self.same.items()}
+        return np.fromiter((code_of[names[0]] if names else -1 for names in self.labels), np.int64, len(self.labels))
 
     def spelt(self, row: Any) -> Labels:
         """The labels of a document, each in its main spelling."""
         return tuple(dict.fromkeys(self.same.get(label, label) for label in self.labels[int(row)]))
 
     def part(self, row: Any) -> str:
-        """The part of a document; "" if the data has no parts."""
+        """The part of a document, "train" or "test"; "" if the data has no parts."""
         return "" if self.split is None else self.split[int(row)]
 
     def finding(
@@ -86,7 +86,7 @@ class AuditData:
         score: float = 1.0,
         others: Sequence[Any] = (),
     ) -> Finding:
-        """A finding about one document, and optionally others, by their indices here."""
+        """Make a finding about the document at index `row`; `others` are indices too."""
         row = int(row)
         return Finding(
             kind,
@@ -97,7 +97,7 @@ class AuditData:
             label=";".join(self.labels[row]),
             proposed=proposed,
             score=score,
-            others=tuple(self.numbers[int(one)] for one in others),
+            others=tuple(self.numbers[int(other)] for other in others),
             text=excerpt(self.texts[row]),
         )
 

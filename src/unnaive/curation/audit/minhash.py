@@ -1,9 +1,10 @@
-"""Pairs of documents that share most of their terms: MinHash signatures, LSH buckets, then the exact similarity.
+"""Find pairs of documents that share most of their terms, by MinHash signatures and LSH.
 
-The similarity is Jaccard's: terms in both over terms in either. The probability that the minimal hash of two sets is
-the same is their similarity (Broder 1997). A signature of 64 such minima is divided into 16 bands of 4; documents that
-share a band are candidates, and candidates are compared exactly, so no reported pair is below the threshold.
-A pair of similarity s is missed with probability (1 − s⁴)¹⁶: 0.02 % at 0.8, 1.2 % at 0.7, 10.9 % at 0.6.
+The Jaccard similarity of two documents is the number of terms in both over the number in either. Two sets have the same
+minimal hash with a probability equal to their similarity (Broder 1997). A signature of 64 such minima is divided into
+16 bands of 4. Documents that share a band are candidates, and candidates are compared exactly, so no reported pair is
+below the threshold. A pair of similarity s is missed with probability (1 − s⁴)¹⁶: 0.02 % at 0.8, 1.2 % at 0.7, 10.9 %
+at 0.6.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from unnaive.base.types import Floats, Ids, Sparse
 
 BANDS, ROWS = 16, 4
 BLOCK_ENTRIES = 1 << 17  # entries of X hashed at a time, so that they fit the processor's cache
-LARGE_BUCKET = 64  # documents; in larger buckets each is compared only with its next neighbours
+LARGE_BUCKET = 64  # in a bucket with more documents, each is compared only with its 63 next neighbours
 PAIR_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs of rows, first < second, with their similarity (n_pairs,), sorted."""
+    """Pairs of rows with first < second, sorted, and their similarity; all arrays are (n_pairs,)."""
 
     first: Ids
     second: Ids
@@ -35,9 +36,9 @@ class Pairs:
 
 
 def similar_pairs(X: Sparse, *, threshold: float = 0.8, seed: int = 0) -> Pairs:
-    """The pairs of documents X (n_docs, n_terms) whose sets of terms have at least the Jaccard similarity `threshold`.
+    """The pairs of documents X (n_docs, n_terms) with a Jaccard similarity of at least `threshold`.
 
-    Documents without terms are similar to none.
+    A document without terms is in no pair.
 
     >>> X = csr_array([[1, 1, 1, 1, 0], [2, 1, 1, 1, 1], [0, 0, 0, 1, 1]])
     >>> found = similar_pairs(X, threshold=0.8)
@@ -59,24 +60,24 @@ def similar_pairs(X: Sparse, *, threshold: float = 0.8, seed: int = 0) -> Pairs:
 
 
 def signatures(X: Sparse, *, n_hashes: int = BANDS * ROWS, seed: int = 0) -> NDArray[np.uint32]:
-    """The smallest of each hash over each document's terms (n_hashes, n_docs); no document may be empty."""
+    """The minimum of each hash function over the terms of each document (n_hashes, n_docs); none may be empty."""
     generator = np.random.default_rng(seed)
-    # a random number for each term and hash: no arithmetic, and no correlation between hashes
+    # hash functions are tables of random numbers: no arithmetic, and no correlation between them
     hashes = generator.integers(0, 2**32, (n_hashes, X.shape[1]), dtype=np.uint32)
-    found = np.empty((n_hashes, X.shape[0]), np.uint32)
+    minima = np.empty((n_hashes, X.shape[0]), np.uint32)
     ends = X.indptr.astype(np.int64)
     start = 0
     while start < X.shape[0]:
         stop = max(start + 1, int(np.searchsorted(ends, ends[start] + BLOCK_ENTRIES, side="right")) - 1)
         terms, starts = X.indices[ends[start] : ends[stop]], ends[start:stop] - ends[start]
         for number in range(n_hashes):
-            found[number, start:stop] = np.minimum.reduceat(hashes[number][terms], starts)
+            minima[number, start:stop] = np.minimum.reduceat(hashes[number][terms], starts)
         start = stop
-    return found
+    return minima
 
 
 def band_keys(found: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """One number for each band of a signature (BANDS, n_docs)."""
+    """Hash each band of each signature to one number (BANDS, n_docs)."""
     keys = np.zeros((len(found) // ROWS, found.shape[1]), np.uint64)
     for row in range(ROWS):
         keys = (keys ^ found[row::ROWS]) * np.uint64(0x9E3779B97F4A7C15)
@@ -85,19 +86,19 @@ def band_keys(found: NDArray[np.uint32]) -> NDArray[np.uint64]:
 
 
 def _candidates(keys: NDArray[np.uint64]) -> Ids:
-    """first · n_docs + second of the documents that share a band, each pair once, sorted."""
+    """The pairs of documents that share a band, encoded as first · n_docs + second, distinct and sorted."""
     n_docs = keys.shape[1]
-    found: list[Ids] = []
+    pairs: list[Ids] = []
     for band in keys:
         order = np.argsort(band, kind="stable")
         same = band[order][1:] == band[order][:-1]
         if same.any():
-            found.append(_bucket_pairs(order.astype(np.int64), same, n_docs))
-    return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
+            pairs.append(_bucket_pairs(order.astype(np.int64), same, n_docs))
+    return np.unique(np.concatenate(pairs)) if pairs else np.zeros(0, np.int64)
 
 
 def _bucket_pairs(order: Ids, same: NDArray[np.bool_], n_docs: int) -> Ids:
-    """Pairs of neighbours 1, 2, 3, … places apart in the same bucket; `order` ascends inside a bucket."""
+    """Pairs of documents in the same bucket, at most LARGE_BUCKET − 1 positions apart; `order` ascends in a bucket."""
     bucket = np.concatenate(([0], np.cumsum(~same)))
     inside = np.bincount(bucket)[bucket] > 1
     order, bucket = order[inside], bucket[inside]
@@ -111,7 +112,7 @@ def _bucket_pairs(order: Ids, same: NDArray[np.bool_], n_docs: int) -> Ids:
 
 
 def _may_reach(signed: NDArray[np.uint32], first: Ids, second: Ids, threshold: float) -> NDArray[np.bool_]:
-    """Whether equal hashes are not fewer than a similarity of `threshold` gives, less five standard deviations."""
+    """Whether the number of equal hashes is at most five standard deviations below the mean of pairs at `threshold`."""
     n_hashes = len(signed)
     least = n_hashes * threshold - 5 * np.sqrt(n_hashes * threshold * (1 - threshold))
     by_document = np.ascontiguousarray(signed.T)
@@ -124,7 +125,7 @@ def _may_reach(signed: NDArray[np.uint32], first: Ids, second: Ids, threshold: f
 
 
 def jaccard(X: Sparse, first: Ids, second: Ids) -> Floats:
-    """Terms in both over terms in either, of pairs of rows of X.
+    """The Jaccard similarity of pairs of rows of X: terms in both over terms in either (n_pairs,).
 
     >>> jaccard(csr_array([[1, 1, 0], [0, 1, 1]]), np.array([0]), np.array([1]))
     array([0.33333333])

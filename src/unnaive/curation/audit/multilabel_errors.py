@@ -1,10 +1,10 @@
-"""Which labels of multilabel documents are probably wrong: one given that should not be, or one that is missing.
+"""Find label errors in multilabel data: labels that a document should not have, and labels that it lacks.
 
-Each class is a question of its own, has it or not. Support vector machines on tf-idf and on naive Bayes ratios are
-trained on folds, their scores calibrated class by class (Platt), and the mean of both is p(c|d) by models that have not
-seen d. A document is as doubtful as the least probable of its answers:
+Each class is a binary problem. Support vector machines on tf-idf and on naive Bayes ratios are cross-validated, and
+their scores are calibrated for each class (Platt); p(c|d) is the mean of both. The doubt about a document is that about
+its least probable cell of the label matrix Y:
 
-    doubt(d) = 1 − min_c p(answer of d to c),   p(answer) = p(c|d) if d has the label c, else 1 − p(c|d)
+    doubt(d) = 1 − min_c p(Y_dc),   p(Y_dc) = p(c|d) if d has the label c, else 1 − p(c|d)
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from unnaive.models.held_out_scores import multilabel_hinge_scores, multilabel_n
 
 MultilabelFoldScorer = Callable[[Sparse, Sparse, Sparse], Floats]
 
-FEWEST = 2  # documents of a class, without which nothing is said of it
+FEWEST = 2  # minimum number of documents of a class for checking its labels
 
 
 @dataclass(frozen=True, eq=False)
 class MultilabelEvidence:
-    """What models that have not seen a document say of each of its labels.
+    """The labels of each document, and their probabilities by models that have not seen it; all (n_docs, n_classes).
 
-    Y              (n_docs, n_classes), 1 where a document has a class
-    probabilities  (n_docs, n_classes) of having it
-    judged         classes and documents of which anything can be said (n_docs, n_classes)
+    Y              whether the document has the label
+    probabilities  p(c|d) by the models
+    judged         whether the cell can be checked: the document has known terms, and the class enough documents
     """
 
     Y: NDArray[np.bool_]
@@ -46,16 +46,16 @@ class MultilabelEvidence:
 
     @property
     def answers(self) -> Floats:
-        """p of what is given, label or none (n_docs, n_classes); 1 where nothing can be said."""
+        """The probability of each cell of Y (n_docs, n_classes); 1 where it cannot be checked."""
         return np.where(self.judged, np.where(self.Y, self.probabilities, 1 - self.probabilities), 1.0)
 
     @property
     def doubt(self) -> Floats:
-        """1 − the least probable answer of each document (n_docs,)."""
+        """1 − the probability of the least probable cell of each document (n_docs,)."""
         return np.asarray(1 - self.answers.min(axis=1))
 
     def ranking(self) -> Ids:
-        """Documents with an answer that is less probable than its opposite, the least probable first."""
+        """Documents with a cell of probability below 1/2, least probable first."""
         doubt = self.doubt
         rows = np.flatnonzero(doubt > 0.5)
         return rows[np.argsort(-doubt[rows], kind="stable")]
@@ -66,7 +66,7 @@ def multilabel_evidence(
 ) -> MultilabelEvidence:
     """Calibrated out-of-fold probabilities of every class for every document.
 
-    X (n_docs, n_terms) counts, Y (n_docs, n_classes) sparse. `kept` has the folds that an earlier run finished.
+    X (n_docs, n_terms) counts, Y (n_docs, n_classes) sparse. `kept` stores finished folds across runs.
 
     >>> X = csr_array(np.tile([[1, 0, 1], [0, 1, 0], [1, 1, 1]], (20, 1)))
     >>> Y = np.tile([[1, 0], [0, 1], [1, 1]], (20, 1))
@@ -97,55 +97,55 @@ def multilabel_evidence(
 
         scores = out_of_fold(score, Y, n_folds=n_folds, seed=seed)
         total += fit_platt("margin", scores, Y, exclusive=False).probabilities("margin", scores)
-    given = Y.toarray() != 0
-    known = (np.diff(X.indptr) > 0)[:, None] & (given.sum(axis=0) >= FEWEST)[None, :]
-    return MultilabelEvidence(given, total / len(MEMBERS), known)
+    has_label = Y.toarray() != 0
+    known = (np.diff(X.indptr) > 0)[:, None] & (has_label.sum(axis=0) >= FEWEST)[None, :]
+    return MultilabelEvidence(has_label, total / len(MEMBERS), known)
 
 
 MEMBERS: tuple[MultilabelFoldScorer, ...] = (multilabel_hinge_scores, multilabel_nbsvm_scores)
 
 
 def estimate_label_errors(evidence: MultilabelEvidence) -> ErrorEstimate:
-    """How many labels are missing or too much: errors among the surest answers of each kind, times their number."""
+    """Estimate how many labels are missing or wrong: count_errors of predicted and of not predicted labels, summed."""
     says_yes = evidence.probabilities >= 0.5
     sure = np.maximum(evidence.probabilities, 1 - evidence.probabilities)
     parts = []
     for answer in (True, False):
         cells = evidence.judged & (says_yes == answer)
         parts.append(count_errors(sure[cells], evidence.Y[cells] != answer))
-    return ErrorEstimate(*(sum(getattr(one, name) for one in parts) for name in ("number", "low", "high")))
+    return ErrorEstimate(*(sum(getattr(part, name) for part in parts) for name in ("number", "low", "high")))
 
 
 def multilabel_findings(data: AuditData, rows: Ids, evidence: MultilabelEvidence, most: int) -> Iterator[Finding]:
-    """A finding for each document with a doubtful answer, the most doubtful first; all of its changes are proposed."""
+    """Yield a finding for each document with doubtful labels, most doubtful first; it proposes the corrected labels."""
     doubt, answers = evidence.doubt, evidence.answers
-    for place in evidence.ranking()[:most].tolist():
-        wrong = np.flatnonzero(answers[place] < 0.5)
-        wrong = wrong[np.argsort(answers[place][wrong], kind="stable")]
-        labels = data.spelt(rows[place])
+    for index in evidence.ranking()[:most].tolist():
+        wrong = np.flatnonzero(answers[index] < 0.5)
+        wrong = wrong[np.argsort(answers[index][wrong], kind="stable")]
+        labels = data.spelt(rows[index])
         proposed = _proposed(labels, [data.classes[c] for c in wrong])
-        said = []
+        statements = []
         for c in wrong.tolist():
-            p = percent(float(evidence.probabilities[place, c]))
-            said.append(f"{data.classes[c]!r} {p} and it {'has' if evidence.Y[place, c] else 'lacks'} the label")
+            p = percent(float(evidence.probabilities[index, c]))
+            statements.append(f"{data.classes[c]!r} {p} and it {'has' if evidence.Y[index, c] else 'lacks'} the label")
         yield data.finding(
-            rows[place], "label-error", f"models that have not seen it give {'; '.join(said)}",
-            RELABEL if proposed else LOOK, proposed=";".join(proposed), score=float(doubt[place]),
+            rows[index], "label-error", f"models that have not seen it give {'; '.join(statements)}",
+            RELABEL if proposed else LOOK, proposed=";".join(proposed), score=float(doubt[index]),
         )  # fmt: skip
 
 
 def _proposed(labels: Sequence[str], wrong: Sequence[str]) -> list[str]:
-    """The labels with those that are wrong exchanged: taken out where they are, put in where they are not.
+    """The corrected labels: each class in `wrong` is removed if it is in `labels`, and added if it is not.
 
     >>> _proposed(("oil", "trade"), ["trade", "gas"])
     ['oil', 'gas']
     """
-    return [one for one in labels if one not in wrong] + [one for one in wrong if one not in labels]
+    return [label for label in labels if label not in wrong] + [label for label in wrong if label not in labels]
 
 
 def label_table(data: AuditData, rows: Ids) -> Sparse:
-    """Y (n_rows, n_classes) of these documents, all of their labels in it."""
-    place = {name: number for number, name in enumerate(data.classes)}
-    pairs = [(row, place[label]) for row, at in enumerate(rows.tolist()) for label in data.spelt(at)]
+    """The label matrix Y of these documents (n_rows, n_classes)."""
+    code_of = {name: number for number, name in enumerate(data.classes)}
+    pairs = [(row, code_of[label]) for row, at in enumerate(rows.tolist()) for label in data.spelt(at)]
     cells = np.array(pairs, np.int64).reshape(-1, 2)
     return csr_array((np.ones(len(cells)), (cells[:, 0], cells[:, 1])), shape=(len(rows), len(data.classes)))

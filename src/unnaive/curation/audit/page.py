@@ -1,4 +1,4 @@
-"""The HTML page of an audit: findings by kind, with the reason and what to do; and drift."""
+"""The HTML page of an audit: drift, and the findings by kind, each with its reason and what to do."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ OPEN = 20  # findings shown immediately; the others are collapsed
 
 
 def audit_page(found: Audit) -> str:
-    """The whole document."""
+    """The HTML document of an audit."""
     sizes = html.describe_sizes(found.n_docs, found.n_classes, found.n_terms)
     kinds = count_kinds(found.findings)
     sections = [html.Section("Summary", summary_section(found, kinds))]
     if found.drift is not None:
         sections.append(html.Section("Drift", drift_section(found.drift)))
     for kind in kinds:
-        own = [one for one in found.findings if one.kind == kind]
-        sections.append(html.Section(KINDS[kind].title, kind_section(kind, own)))
+        findings = [finding for finding in found.findings if finding.kind == kind]
+        sections.append(html.Section(KINDS[kind].title, kind_section(kind, findings)))
     return html.page(f"{found.name}: audit", sizes, sections)
 
 
 def summary_section(found: Audit, kinds: dict[str, int]) -> str:
-    """Tiles with the number of each kind, the estimate of wrong labels, and which checks were not possible."""
+    """Tiles with the number of findings of each kind, the estimated number of wrong labels, and the notes."""
     tiles = html.tiles((KINDS[kind].title, f"{n:,}") for kind, n in kinds.items())
     sentences = [*found.notes]
     if not kinds:
         sentences.insert(0, "Nothing was found.")
     if found.errors is not None:
         sentences.insert(0, error_sentence(found))
-    return tiles + "".join(f"<p>{escape(_capital(one))}</p>" for one in sentences)
+    return tiles + "".join(f"<p>{escape(_capital(sentence))}</p>" for sentence in sentences)
 
 
 def error_sentence(found: Audit) -> str:
-    """The estimate of the number of wrong labels in a sentence."""
+    """A sentence with the estimated number of wrong labels; empty without an estimate."""
     errors = found.errors
     if errors is None:
         return ""
-    how = "exact leave-one-out scores of naive Bayes" if found.fast else "pooled models on documents they have not seen"
+    how = "leave-one-out naive Bayes" if found.fast else "pooled models on held-out documents"
     share = 100 * errors.number / max(found.n_docs, 1)
     return (
         f"about {errors.number:,.0f} labels seem wrong ({share:.1f} % of the documents), and hardly more than "
-        f"{errors.high:,.0f}, counted where {how} are surest; what these surely get wrong is counted too, so with many "
-        "classes or few documents it is fewer; if hard texts were labelled with less care than easy ones, it is more; "
-        f"look at the first {ceil(errors.high):,} of the list"
+        f"{errors.high:,.0f}, estimated from the most certain predictions of {how}; mistakes of the models are counted "
+        "too, so with many classes or few documents there are fewer wrong labels; if hard texts were labelled with "
+        f"less care than easy ones, there are more; look at the first {ceil(errors.high):,} of the list"
     )
 
 
@@ -59,7 +59,7 @@ def _capital(sentence: str) -> str:
 
 
 def kind_section(kind: str, findings: Sequence[Finding]) -> str:
-    """The findings of a kind as a table, by descending score."""
+    """The findings of a kind as a table, sorted by descending score."""
     shown, rest = findings[:OPEN], findings[OPEN:SHOWN]
     note = html.page_note(escape(_capital(KINDS[kind].advice)))
     more = html.collapsible(f"{len(rest)} more", findings_table(kind, rest)) if rest else ""
@@ -69,35 +69,35 @@ def kind_section(kind: str, findings: Sequence[Finding]) -> str:
 
 
 def findings_table(kind: str, findings: Iterable[Finding]) -> str:
-    """A row for each finding; empty columns are omitted."""
+    """An HTML table with a row for each finding; empty columns are omitted."""
     findings = list(findings)
     cells = {
-        "row": [f"{one.row:,}" if one.row else "" for one in findings],
-        "what": [_name(one) for one in findings],
-        "label": [html.breakable(one.label) for one in findings],
-        "proposed": [html.breakable(one.proposed) for one in findings],
-        "score": [f"{one.score:.2f}" for one in findings],
-        "why": [escape(one.reason).replace(" %", "&nbsp;%") for one in findings],
-        "text": [f'<td class="text">{escape(one.text)}</td>' if one.text else "" for one in findings],
+        "row": [f"{finding.row:,}" if finding.row else "" for finding in findings],
+        "what": [_name(finding) for finding in findings],
+        "label": [html.breakable(finding.label) for finding in findings],
+        "proposed": [html.breakable(finding.proposed) for finding in findings],
+        "score": [f"{finding.score:.2f}" for finding in findings],
+        "why": [escape(finding.reason).replace(" %", "&nbsp;%") for finding in findings],
+        "text": [f'<td class="text">{escape(finding.text)}</td>' if finding.text else "" for finding in findings],
     }
     filled = [name for name, values in cells.items() if any(values)]
     rows = zip(*(cells[name] for name in filled), strict=True)
     return html.table(filled, list(rows), kind="findings", label=KINDS[kind].title)
 
 
-def _name(one: Finding) -> str:
-    """The name of the document, if it says more than the row number."""
-    return "" if one.id == str(one.row) else html.breakable(one.id)
+def _name(finding: Finding) -> str:
+    """The id of the document; empty if it is only the row number."""
+    return "" if finding.id == str(finding.row) else html.breakable(finding.id)
 
 
 def drift_section(drift: Drift) -> str:
-    """The verdict, the class shares, the terms."""
+    """The result of the two-sample test, the class shares and the changed terms."""
     sentence = f"<p>{escape(_capital(drift_sentence(drift)))}</p>"
     return sentence + html.side_by_side(_share_table(drift), _term_table(drift))
 
 
 def drift_sentence(drift: Drift) -> str:
-    """The two-sample test in a sentence."""
+    """The result of the two-sample test in a sentence."""
     test = drift.test
     verdict = "differ" if test.differs else "cannot be told apart"
     return (
@@ -110,17 +110,17 @@ def drift_sentence(drift: Drift) -> str:
 def _share_table(drift: Drift) -> str:
     if not drift.shares:
         return ""
-    ordered = sorted(drift.shares, key=lambda one: -abs(one.new - one.old))
+    ordered = sorted(drift.shares, key=lambda share: -abs(share.new - share.old))
     rows = [
         (
-            html.breakable(one.name),
-            f"{100 * one.old:.1f} %",
-            f"{100 * one.new:.1f} %",
-            f"{100 * one.low:.1f} to {100 * one.high:.1f} %",
-            f"{one.p:.2g}",
-            "changed" if one.changed else "",
+            html.breakable(share.name),
+            f"{100 * share.old:.1f} %",
+            f"{100 * share.new:.1f} %",
+            f"{100 * share.low:.1f} to {100 * share.high:.1f} %",
+            f"{share.p:.2g}",
+            "changed" if share.changed else "",
         )
-        for one in ordered[:30]
+        for share in ordered[:30]
     ]
     head = ("class", "old share", "new share", "95 % interval", "p", "")
     note = html.page_note(
@@ -136,7 +136,8 @@ def _term_table(drift: Drift) -> str:
     if not drift.terms:
         return html.headed("Terms that changed", f"{note}<p>None did, beyond chance.</p>")
     rows = [
-        (escape(one.term), f"{100 * one.old:.1f} %", f"{100 * one.new:.1f} %", f"{one.p:.1g}") for one in drift.terms
+        (escape(change.term), f"{100 * change.old:.1f} %", f"{100 * change.new:.1f} %", f"{change.p:.1g}")
+        for change in drift.terms
     ]
     head = ("term", "old texts", "new texts", "p")
     return html.headed("Terms that changed", note + html.table(head, rows, label="Terms that changed most"))

@@ -1,4 +1,4 @@
-"""Texts without anything to learn from, or in another script or language than most."""
+"""Find texts that are empty, too short, or in another script or language than most texts."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from unnaive.io.label_checks import is_missing_value
 from unnaive.text.languages import stop_list, stop_lists
 from unnaive.text.vocabulary import Vocabulary
 
-LOOKED_AT = 1000  # characters of a text, for its script
-FEWEST_LETTERS = 8  # of a text, for its script to mean something
-FEWEST_WORDS = 8  # of a text, for its stop words to mean something
-FOREIGN_RATE = 0.15  # of the words are stop words of the other language alone …
-OWN_RATE = 0.05  # … and no more than this of the usual one
+LOOKED_AT = 1000  # characters of a text that its script is determined from
+FEWEST_LETTERS = 8  # minimum number of letters to determine the script
+FEWEST_WORDS = 8  # minimum number of words to determine the language
+FOREIGN_RATE = 0.15  # minimum share of words that are stop words of the other language alone
+OWN_RATE = 0.05  # maximum share of words that are stop words of the usual language
 LETTERS = re.compile(r"[^\W\d_]")
 NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 def text_findings(data: AuditData, X: Sparse, vocabulary: Vocabulary) -> list[Finding]:
-    """Empty texts, texts of one word, texts of another script, texts of another language."""
-    found = list(_empty_and_short(data, X))
+    """Find empty texts, texts of one word, and texts in another script or language."""
+    findings = list(_empty_and_short(data, X))
     scripts = [main_script(text) for text in data.texts]
     foreign = set()
     for row, reason in foreign_scripts(scripts):
         foreign.add(row)
-        found.append(data.finding(row, "foreign-script", reason, DROP, score=0.9))
+        findings.append(data.finding(row, "foreign-script", reason, DROP, score=0.9))
     for row, reason, score in foreign_languages(X, vocabulary):
         if row not in foreign:
-            found.append(data.finding(row, "foreign-language", reason, DROP, score=score))
-    return found
+            findings.append(data.finding(row, "foreign-language", reason, DROP, score=score))
+    return findings
 
 
 def _empty_and_short(data: AuditData, X: Sparse) -> Iterator[Finding]:
@@ -76,7 +76,7 @@ def main_script(text: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def _script(letter: str) -> str:
-    """The script of a letter, which is the first word of its name; Japanese and Chinese characters are one."""
+    """The script of a letter: the first word of its Unicode name; Japanese and Chinese count as one script."""
     if not letter.isalpha():
         return ""
     name = unicodedata.name(letter, "").split(" ")[0]
@@ -84,7 +84,7 @@ def _script(letter: str) -> str:
 
 
 def foreign_scripts(scripts: Sequence[str]) -> list[tuple[int, str]]:
-    """(row, reason) of the texts in a script that less than a tenth of the texts are in."""
+    """Return (row, reason) for each text in a script that fewer than a tenth of the texts use."""
     counted = Counter(script for script in scripts if script)
     if not counted:
         return []
@@ -101,10 +101,10 @@ def foreign_scripts(scripts: Sequence[str]) -> list[tuple[int, str]]:
 
 
 def foreign_languages(X: Sparse, vocabulary: Vocabulary) -> Iterator[tuple[int, str, float]]:
-    """(row, reason, score) of the texts with many stop words of one language and hardly any of the usual one.
+    """Yield (row, reason, score) for texts with many stop words of one language and hardly any of the usual language.
 
-    The usual language is the one whose stop words are most frequent in all texts; words that are stop words of both are
-    not counted for the other.
+    The usual language is the one whose stop words are most frequent in all texts. A stop word of both languages counts
+    for the usual one only.
     """
     languages = [name for name in stop_lists() if name != "smart"]
     lists = {name: stop_list(name) for name in languages}
@@ -119,19 +119,19 @@ def foreign_languages(X: Sparse, vocabulary: Vocabulary) -> Iterator[tuple[int, 
         table[_places(words, vocabulary), column] = 1.0
     lengths = np.asarray(X.sum(axis=1), np.float64)
     rates = np.asarray(X @ table) / np.maximum(lengths, 1)[:, None]
-    own = rates[:, languages.index(usual)].copy()
+    usual_rate = rates[:, languages.index(usual)].copy()
     rates[:, languages.index(usual)] = 0
     best = rates.argmax(axis=1)
     rate = rates[np.arange(len(best)), best]
-    for row in np.flatnonzero((lengths >= FEWEST_WORDS) & (rate >= FOREIGN_RATE) & (own <= OWN_RATE)):
+    for row in np.flatnonzero((lengths >= FEWEST_WORDS) & (rate >= FOREIGN_RATE) & (usual_rate <= OWN_RATE)):
         language = languages[int(best[row])]
         reason = (
-            f"{100 * rate[row]:.0f} % of its words are stop words of {language!r} alone, {100 * own[row]:.0f} % of "
-            f"{usual!r}, the language of most texts"
+            f"{100 * rate[row]:.0f} % of its words are stop words of {language!r} alone, "
+            f"{100 * usual_rate[row]:.0f} % of {usual!r}, the language of most texts"
         )
         yield int(row), reason, float(min(1.0, rate[row] * 2))
 
 
 def _places(words: Iterable[str], vocabulary: Vocabulary) -> list[int]:
-    """Where the vocabulary has those of the words that it has."""
+    """The ids of the words that are in the vocabulary."""
     return [vocabulary.id(word) for word in sorted(words) if word in vocabulary]

@@ -1,4 +1,4 @@
-"""Intermediate results of an interrupted audit: scores of folds in files, from which the same audit continues."""
+"""Keep the scores of finished folds in files, so that an interrupted audit can be continued."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from unnaive.base.atomic_files import replacing
 from unnaive.base.types import Floats, Sparse
 
-PATIENCE = 5.0  # seconds of work before anything is written; a short audit writes nothing
+PATIENCE = 5.0  # seconds before the first file is written; a shorter audit writes none
 
 
 class Unfinished:
@@ -36,27 +36,27 @@ class Unfinished:
         self._digest, self._started = "", time.monotonic()
 
     def begin(self, X: Sparse, Y: Sparse, seed: int) -> None:
-        """Name the data: documents X and labels Y, both csr_array."""
+        """Identify the data by a digest of documents X, labels Y (both csr_array) and seed."""
         digest = hashlib.sha256(f"{seed} {X.shape} {Y.shape}".encode())
         for table in (X, Y):
-            for one in (table.indptr, table.indices, table.data):
-                digest.update(np.ascontiguousarray(one).tobytes())
+            for array in (table.indptr, table.indices, table.data):
+                digest.update(np.ascontiguousarray(array).tobytes())
         self._digest, self._started = digest.hexdigest()[:24], time.monotonic()
 
     def scores(self, name: str, shape: tuple[int, int], compute: Callable[[], Floats]) -> Floats:
-        """The scores called `name` (n_docs, n_classes), read from their file, or computed and stored."""
+        """Read the scores called `name` (n_docs, n_classes) from their file, or compute and store them."""
         path = self.folder / f"{self._digest}-{name}.npy"
         with suppress(OSError, ValueError, EOFError):  # a damaged file is ignored
-            found = np.load(path, allow_pickle=False)
-            if found.shape == shape and found.dtype == np.float64:
-                return np.asarray(found)
-        made = compute()
+            stored = np.load(path, allow_pickle=False)
+            if stored.shape == shape and stored.dtype == np.float64:
+                return np.asarray(stored)
+        computed = compute()
         if time.monotonic() - self._started >= self.patience:
             with suppress(OSError):  # a full disk must not stop the audit
                 self.folder.mkdir(parents=True, exist_ok=True)
                 with replacing(path) as file:
-                    np.save(file, np.asarray(made, np.float64), allow_pickle=False)
-        return made
+                    np.save(file, np.asarray(computed, np.float64), allow_pickle=False)
+        return computed
 
     @property
     def number(self) -> int:
@@ -64,7 +64,7 @@ class Unfinished:
         return len(list(self.folder.glob(f"{self._digest}-*.npy"))) if self._digest else 0
 
     def remove(self) -> None:
-        """Remove the files after the audit; other files in the folder, and then the folder too, are kept."""
+        """Remove the files after the audit, and the folder if it is then empty."""
         for path in self.folder.glob("*-*.npy"):
             path.unlink(missing_ok=True)
         with suppress(OSError):

@@ -13,7 +13,12 @@ from unnaive.curation.labelling.record import IMPORTED, LabelRecord
 
 @dataclass(frozen=True)
 class Agreement:
-    """Two people: texts that both labelled, the number of agreements, and kappa; None if it is undefined."""
+    """The agreement of two annotators.
+
+    texts  the number of texts that both labelled
+    same   how many of these have the same labels from both
+    kappa  Cohen's kappa; None if it is undefined
+    """
 
     people: tuple[str, str]
     texts: int
@@ -22,9 +27,10 @@ class Agreement:
 
 
 def cohen_kappa(one: Sequence[Any], two: Sequence[Any]) -> float | None:
-    """(p_o − p_e) / (1 − p_e): observed agreement, and agreement expected by chance from the class shares of both.
+    """Cohen's kappa (1960), (p_o − p_e) / (1 − p_e), of two sequences of labels of the same texts.
 
-    None if both gave the same single class throughout (p_e = 1), or no labels. Cohen (1960).
+    p_o is the observed agreement, p_e the agreement expected by chance from the class shares of both. None without
+    labels, or if both gave the same single class to all texts (p_e = 1).
 
     >>> cohen_kappa(["a", "a", "b", "b"], ["a", "b", "b", "b"])    # p_o = 3/4, p_e = 1/2·1/4 + 1/2·3/4 = 1/2
     0.5
@@ -39,19 +45,19 @@ def cohen_kappa(one: Sequence[Any], two: Sequence[Any]) -> float | None:
 
 
 def agreements(record: LabelRecord) -> list[Agreement]:
-    """Every two people who labelled a text in common; a set of labels counts as one answer.
+    """The agreement of every two annotators who labelled a text in common; a set of labels counts as one answer.
 
-    Labels that came with the texts belong to nobody and are left out.
+    Imported labels are left out.
     """
     labels: dict[str, dict[int, tuple[str, ...]]] = {}
-    for text, who, kind, given in record.votes():
+    for text, who, kind, names in record.votes():
         if kind == "label" and who != IMPORTED:
-            labels.setdefault(who, {})[text] = given
-    found = []
-    for one, two in combinations(sorted(labels), 2):
-        common = sorted(labels[one].keys() & labels[two].keys())
+            labels.setdefault(who, {})[text] = names
+    results = []
+    for first, second in combinations(sorted(labels), 2):
+        common = sorted(labels[first].keys() & labels[second].keys())
         if common:
-            mine, theirs = [labels[one][text] for text in common], [labels[two][text] for text in common]
+            mine, theirs = [labels[first][text] for text in common], [labels[second][text] for text in common]
             same = sum(left == right for left, right in zip(mine, theirs, strict=True))
-            found.append(Agreement((one, two), len(common), same, cohen_kappa(mine, theirs)))
-    return found
+            results.append(Agreement((first, second), len(common), same, cohen_kappa(mine, theirs)))
+    return results

@@ -1,12 +1,12 @@
 """Choose the next text to ask about.
 
-One question in ten is drawn at random: the running accuracy is measured on this sample. The first twenty are also
-random, before there is a model. Every other question is drawn from the 2 % of texts with the smallest margin between
-the two most probable classes of the linear model. If naive Bayes must be used instead (linear.py says when), scores are
-divided by √length, since margins would otherwise only find short texts, and 10 % are used. Texts similar to one of the
-last ten are skipped, and while a class has no text yet, every second question is the text least similar to all labelled
-ones. If labelling starts from a model, the first twenty questions are texts unlike all of its classes, if there are
-any: they may belong to a new class.
+One question in ten is drawn at random; the running accuracy is measured on this sample. The first twenty questions are
+random too, since there is no model yet. The others are drawn from the 2 % of texts with the smallest margin between the
+two most probable classes of the linear model. With naive Bayes (linear.py says when it is used) they are drawn from
+10 % of the texts, and scores are divided by √length, since the smallest margins would otherwise be those of short
+texts. Texts similar to one of the last ten are skipped. While a class has no text yet, every second question is the
+text least similar to all labelled texts. If labelling starts from a model, the first twenty questions are texts unlike
+all of its classes, if there are any, since they may belong to a new class.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from unnaive.curation.labelling.pool import TextPool
 FIRST = 20  # random questions before the model is used
 RANDOM_SHARE = 0.1
 ALIKE = 0.8  # Jaccard similarity above which two texts are near duplicates
-RECENT = 10  # recent texts that the next one may not be a near duplicate of
+RECENT = 10  # the next text may not be a near duplicate of the last ten
 UNSURE = 50  # questions are drawn from the n/50 texts with the smallest margins
 UNSURE_BAYES = 10  # the same for naive Bayes, whose smallest margins are mostly unusual texts
 NOVEL = 0.99  # texts less like the classes of a model than 99 % of its held-out texts are asked first
@@ -41,7 +41,7 @@ class Strategy:
 
     way           "mixed", the default; "random"; "uncertain", margins only
     first         random questions before anything else
-    random_share  share of random questions after these; 0.1 is one in ten
+    random_share  share of random questions after these, from 0 to 1
     seed          random seed: the same answers give the same questions
     """
 
@@ -66,7 +66,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Asked:
-    """What the choice depends on besides the pool.
+    """The state of the questions, from which the next one is chosen.
 
     closed  texts not to ask about: answered, skipped, or shown to another person
     recent  the texts asked last, latest at the end
@@ -76,7 +76,7 @@ class Asked:
     closed: Collection[int] = ()
     recent: Sequence[int] = ()
     number: int = 0
-    among: Ids | None = field(default=None, repr=False)  # only these texts, such as search results
+    among: Ids | None = field(default=None, repr=False)  # ask only about these texts, such as search results
 
 
 def next_question(
@@ -93,8 +93,8 @@ def next_question(
     if not len(left):
         return None
     if asked.among is not None:  # search results are never part of the random sample
-        found = _pick(pool, left, -pool.ranking().margin[left], asked.recent) if _any_known(pool) else int(left[0])
-        return Question(found, "search")
+        chosen = _pick(pool, left, -pool.ranking().margin[left], asked.recent) if _any_known(pool) else int(left[0])
+        return Question(chosen, "search")
     draw = np.random.default_rng([strategy.seed, asked.number])
     drawn_at_random = draw.random() < strategy.random_share
     text = int(left[draw.integers(len(left))])
@@ -117,19 +117,19 @@ def next_question(
 
 
 def more_like(pool: TextPool, label: str, asked: Asked) -> Question | None:
-    """The text most likely to be of a class, to find more of a rare one; None if no text is left."""
+    """The text with the highest score for a class, to find more texts of a rare class; None if no text is left."""
     left = open_texts(pool, asked)
     if label not in pool.classes or not len(left):
         return None
-    place = pool.classes.index(label)
-    own = pool.scores(place)[left].astype(np.float64)
-    others = [pool.scores(other)[left] for other in range(len(pool.classes)) if other != place and pool.known(other)]
-    lead = own if pool.multilabel or not others else own - np.max(others, axis=0)
+    index = pool.classes.index(label)
+    scores = pool.scores(index)[left].astype(np.float64)
+    others = [pool.scores(other)[left] for other in range(len(pool.classes)) if other != index and pool.known(other)]
+    lead = scores if pool.multilabel or not others else scores - np.max(others, axis=0)
     return Question(_pick(pool, left, lead, asked.recent), "similar")
 
 
 def open_texts(pool: TextPool, asked: Asked) -> Ids:
-    """Texts that may be asked about."""
+    """The texts that may be asked about."""
     free = np.ones(len(pool), bool)
     free[np.fromiter(asked.closed, np.int64, len(asked.closed))] = False
     left = np.flatnonzero(free)
@@ -137,7 +137,7 @@ def open_texts(pool: TextPool, asked: Asked) -> Ids:
 
 
 def _any_known(pool: TextPool) -> bool:
-    return any(pool.known(place) for place in range(len(pool.classes)))
+    return any(pool.known(index) for index in range(len(pool.classes)))
 
 
 def _novel_texts(pool: TextPool, left: Ids) -> Ids:
@@ -153,23 +153,23 @@ def _has_start(pool: TextPool) -> bool:
 def _draw(
     pool: TextPool, left: Ids, margin: NDArray[np.floating], part: int, recent: Sequence[int], draw: np.random.Generator
 ) -> int:
-    """A random one of the n/part texts with the lowest certainty; the least certain ones are much alike."""
+    """A random text among the n/part texts with the smallest margins, since the least certain texts are similar."""
     few = max(1, len(left) // part)
     unsure = np.sort(left[np.argpartition(margin, few - 1)[:few]])
-    found = _first_unlike(pool, draw.permutation(unsure)[:CANDIDATES].tolist(), recent)
-    return _pick(pool, left, -margin, recent) if found is None else found
+    text = _first_unlike(pool, draw.permutation(unsure)[:CANDIDATES].tolist(), recent)
+    return _pick(pool, left, -margin, recent) if text is None else text
 
 
 def _pick(pool: TextPool, left: Ids, value: np.ndarray, recent: Sequence[int]) -> int:
-    """The text of the highest value that is not a near duplicate of a recent one; the first in a tie."""
+    """The text with the highest value that is not a near duplicate of a recent text; the first in a tie."""
     few = min(CANDIDATES, len(left))
     best = np.argpartition(-value, few - 1)[:few]
     order = best[np.lexsort((left[best], -value[best]))]
-    found = _first_unlike(pool, left[order].tolist(), recent)
-    return int(left[order[0]]) if found is None else found
+    text = _first_unlike(pool, left[order].tolist(), recent)
+    return int(left[order[0]]) if text is None else text
 
 
 def _first_unlike(pool: TextPool, candidates: list[int], recent: Sequence[int]) -> int | None:
     """The first candidate that is not a near duplicate of a recent text; None if all are."""
     near = list(recent)[-RECENT:]
-    return next((one for one in candidates if pool.similarity(one, near) < ALIKE), None)
+    return next((text for text in candidates if pool.similarity(text, near) < ALIKE), None)

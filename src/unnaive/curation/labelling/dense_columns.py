@@ -1,7 +1,7 @@
-"""Vectors in the labelling loop: the mean of those of a text's words, and its own, as columns beside its tf-idf.
+"""Dense features for labelling: means of word vectors, and vector fields, as further columns beside tf-idf.
 
-The linear model weighs both; what it says of the further columns folds into the words of a text, so that explanations
-name words alone and are exact (models/auto/vector_view.py).
+The weights of the word vector columns are converted into weights of the words of a text, so that explanations name
+words and are exact (models/auto/vector_view.py).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from unnaive.text.vocabulary import Vocabulary
 
 @dataclass(frozen=True, eq=False)
 class DenseColumns:
-    """Means of word vectors over a pool of texts, standardised, rows about as long as those of tf-idf.
+    """Means of word vectors for a pool of texts, standardised; rows have a norm of about 1, as tf-idf rows have.
 
-    columns  of the pool's terms that have a vector (n_words,)
+    columns  the columns of the terms that have a vector (n_words,)
     """
 
     columns: Ids
@@ -35,26 +35,26 @@ class DenseColumns:
 
     @classmethod
     def of(cls, X: Sparse, vocabulary: Vocabulary, vectors: WordVectors, rule: TokenRule) -> DenseColumns | None:
-        """From the texts of a pool (n_texts, n_terms); None where no word of them has a vector."""
-        found = vectors.as_terms(rule).over(vocabulary)
-        if not len(found.columns):
+        """Fit the columns on the texts of a pool (n_texts, n_terms); None if no word has a vector."""
+        term_vectors = vectors.as_terms(rule).over(vocabulary)
+        if not len(term_vectors.columns):
             return None
-        return cls(found.columns, VectorView.of(take_columns(csr_array(X), found.columns), found))
+        return cls(term_vectors.columns, VectorView.of(take_columns(csr_array(X), term_vectors.columns), term_vectors))
 
     @property
     def factor(self) -> float:
-        """What standardised numbers are multiplied by: a row of n_dims of them is then of length 1 on the mean."""
+        """The factor 1/√n_dims, which gives standardised rows a mean squared norm of 1."""
         return float(1 / np.sqrt(self.view.units.shape[1]))
 
     def beside(self, weighted: Sparse, X: Sparse) -> Sparse:
-        """tf-idf documents (n_texts, n_terms) with the means of documents X as further columns."""
+        """Append the vector means of documents X to their tf-idf rows (n_texts, n_terms + n_dims)."""
         rows = self.view.rows(take_columns(csr_array(X), self.columns))
         return csr_array(hstack([weighted, self.factor * rows], format="csr"))
 
     def word_values(self, X: Sparse, weights: Floats) -> tuple[Ids, Floats, float]:
-        """What weights (n_dims,) of the further columns add: terms of a text X (1, n_terms), their values, and a base.
+        """Split the contribution of the vector columns, with weights (n_dims,), among the terms of a text (1, n_terms).
 
-        The base and the values sum to the weighted sum of the columns.
+        Returns the terms, their contributions, and a base; base and contributions sum to that of the columns.
         """
         folded, offset = self.view.fold((self.factor * weights[None, :], np.zeros(1)))
         row = self.view.weighting.apply(take_columns(csr_array(X), self.columns))
@@ -63,11 +63,11 @@ class DenseColumns:
 
 @dataclass(frozen=True, eq=False)
 class FieldColumns:
-    """The vector fields of a pool's records: further columns, standardised, as long as those of tf-idf.
+    """The vector fields of the documents, standardised; rows have a norm of about 1, as tf-idf rows have.
 
-    rule        reads the vector fields alone
-    vocabulary  their terms
-    views       how each becomes numbers, by the name of the field
+    rule        the token rule that reads only the vector fields
+    vocabulary  the terms of the vector fields
+    views       for each field, how its terms become numbers
     """
 
     rule: TokenRule
@@ -77,37 +77,37 @@ class FieldColumns:
 
     @classmethod
     def of(cls, texts: Sequence[str], rule: TokenRule, threads: int | None = None) -> FieldColumns | None:
-        """From the records of a pool; None where none has a vector."""
+        """Fit the columns on the documents of a pool; None if no document has a vector."""
         keys = vector_keys(rule.fields)
         if not keys:
             return None
         names = vector_lengths(rule.fields)
-        own = tuple(one for one in rule.fields or () if one.rpartition(":")[0] in names)
-        rule = replace(rule, analyzer="word", ngrams=(1, 1), fields=own)
+        vector_fields = tuple(field for field in rule.fields or () if field.rpartition(":")[0] in names)
+        rule = replace(rule, analyzer="word", ngrams=(1, 1), fields=vector_fields)
         counter = TextCounter(rule, threads=threads)
         counts = counter.count(texts, grow=True)
         vocabulary, _ = counter.vocabulary.union(missing_power_terms(counter.vocabulary, keys))
         X = csr_array((counts.data, counts.indices, counts.indptr), shape=(len(texts), len(vocabulary)))
-        fields = [one for one in (FieldVectors.over(vocabulary, *key) for key in keys) if one is not None]
-        views = tuple((one, VectorView.of(take_columns(X, one.columns), one)) for one in fields)
+        fields = [field for field in (FieldVectors.over(vocabulary, *key) for key in keys) if field is not None]
+        views = tuple((field, VectorView.of(take_columns(X, field.columns), field)) for field in fields)
         return cls(rule, vocabulary, views, threads) if views else None
 
     @property
     def n_dims(self) -> int:
-        """How many columns there are."""
-        return sum(one.n_dims for one, _ in self.views)
+        """The number of columns."""
+        return sum(field.n_dims for field, _ in self.views)
 
     def rows(self, texts: Sequence[str]) -> Sparse:
-        """The columns of records (n_texts, n_dims)."""
+        """The columns of documents (n_texts, n_dims)."""
         X = csr_array(TextCounter(self.rule, self.vocabulary, threads=self.threads).count(texts))
-        parts = [view.rows(take_columns(X, one.columns)) / np.sqrt(one.n_dims) for one, view in self.views]
+        parts = [view.rows(take_columns(X, field.columns)) / np.sqrt(field.n_dims) for field, view in self.views]
         return csr_array(hstack(parts, format="csr"))
 
     def sum_by_field(self, places: Ids, values: Floats) -> dict[str, float]:
-        """What values of some of the columns sum to, by the name of the field and how many numbers it has."""
-        found, start = {}, 0
-        for one, _ in self.views:
-            inside = (places >= start) & (places < start + one.n_dims)
-            found[f"{one.name} = {one.n_dims} numbers"] = float(values[inside].sum())
-            start += one.n_dims
-        return found
+        """Sum the values of columns by field; keys have the field's name and number of dimensions."""
+        sums, start = {}, 0
+        for field, _ in self.views:
+            inside = (places >= start) & (places < start + field.n_dims)
+            sums[f"{field.name} = {field.n_dims} numbers"] = float(values[inside].sum())
+            start += field.n_dims
+        return sums

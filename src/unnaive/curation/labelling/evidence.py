@@ -21,23 +21,24 @@ def explain_terms(
     pool: TextPool, text: int, label: str, columns: NDArray[np.integer], values: Floats, base: float,
     probability: float | None, fields: Mapping[str, float] | None = None,
 ) -> Explanation:  # fmt: skip
-    """base + Σ values, by term and with positions in the text; `columns` are the terms of `values` (n_terms,).
+    """Explain the score base + Σ values of a class by the terms of a text and their positions.
 
-    `fields` is what vector fields add, as a whole each.
+    columns, values  the terms and their contributions (n_terms,)
+    fields           the contribution of each vector field, by name
     """
-    found: dict[str, list[tuple[int, int]]] = {}
+    positions: dict[str, list[tuple[int, int]]] = {}
     shown, places = pool.texts[text], spans(pool.texts[text], pool.rule)
     if is_record(shown):
         shown, places = shown_spans(shown, places)
     for start, end, term in places:
-        found.setdefault(term, []).append((start, end))
+        positions.setdefault(term, []).append((start, end))
     evidence = [
-        Evidence(term, max(1, len(found.get(term, ()))), float(value), tuple(found.get(term, ())))
+        Evidence(term, max(1, len(positions.get(term, ()))), float(value), tuple(positions.get(term, ())))
         for term, value in zip((pool.vocabulary[column] for column in columns), values, strict=True)
     ]
     evidence += [Evidence(name, 1, value, ()) for name, value in (fields or {}).items() if value]
-    evidence.sort(key=lambda one: (-abs(one.value), one.term))
+    evidence.sort(key=lambda item: (-abs(item.value), item.term))
     return Explanation(
-        shown, label, None, "above the mean of the classes", base + sum(one.value for one in evidence), base,
+        shown, label, None, "above the mean of the classes", base + sum(item.value for item in evidence), base,
         probability, tuple(evidence),
     )  # fmt: skip

@@ -1,15 +1,14 @@
 """A linear model of the labels so far, used for asking and suggesting from fifty labels on.
 
-Naive Bayes learns a label immediately, but texts that were selected by uncertainty are not a random sample of their
-classes, as it assumes. A support vector machine only needs the decision boundary, which is where the questions are. So
-from fifty labels on (thirty with word vectors), questions are selected by the margin between the two most probable
-classes of
+Naive Bayes learns a label immediately, but it assumes a random sample of each class, and texts selected by uncertainty
+are none. A support vector machine only needs the decision boundary, where these texts are. So from fifty labels on
+(thirty with word vectors), questions are selected by the margin between the two most probable classes of
 
     score[c, d] = w_c·z_d + b_c,   z tf-idf of the pool, rows of length 1
 
 where (w_c, b_c) minimise the squared hinge loss of class c against the rest. p(c|d) is a softmax of scores over a
 temperature (multilabel: a logistic function), fitted by cross-validation. The model is refitted every ten labels, on
-the first 10·k labelled texts: a function of the labels, so that undo leaves no trace.
+the first 10·k labelled texts. It depends only on the current labels, so an undone label leaves no trace.
 """
 
 from __future__ import annotations
@@ -36,17 +35,17 @@ FEWEST_WITH_VECTORS = 30  # the same with word vectors, which cover words that n
 EVERY = 10  # labels between two fits
 # growth factor of labels between two fits of the temperature, which needs cross-validation and changes slowly
 GROWTH = 1.5
-MANY = 500  # labelled texts from which 5 folds are enough; with fewer, models of 10 folds are nearer to that of all
-MOST_AT_ONCE = 20_000  # texts of a pool whose margins are all kept; for a larger pool those of a sample are recomputed
-TOL = 0.1  # LIBLINEAR's default; a smaller value changes no margin that matters here
+MANY = 500  # labelled texts from which 5 folds are enough; with fewer texts 10 folds are used
+MOST_AT_ONCE = 20_000  # margins of a pool of up to this many texts are cached; of a larger one, a sample is computed
+TOL = 0.1  # LIBLINEAR's default; a smaller tolerance hardly changes the margins
 
 
 @dataclass(frozen=True, eq=False)
 class LinearModel:
-    """Weights of the terms that labelled texts have, and of no others.
+    """A linear model with weights for the terms of labelled texts only.
 
-    classes  those that have a labelled text or a keyword
-    place    the row of `weights` that each term of the pool has (n_terms,); the last, of zeros, where it has none
+    classes  the classes that have a labelled text or a keyword
+    place    the row of `weights` for each term of the pool (n_terms,); the last row, of zeros, for other terms
     weights  (n_known_terms + 1, n_classes)        bias  (n_classes,)
     """
 
@@ -73,10 +72,9 @@ class HeldOutTexts(NamedTuple):
 
 
 class LinearLearner:
-    """The linear model of a pool, fitted when it is due; `model` is None while naive Bayes is used.
+    """The linear model of a pool, refitted when needed; `model` is None while naive Bayes is used.
 
-    That is the case with fewer than fifty labels, fewer than two classes, or a model to start from, whose scores are
-    used.
+    Naive Bayes is used with fewer than fifty labels, with fewer than two classes, and if labelling starts from a model.
 
     >>> pool = TextPool(["good ball", "fair vote"] * 30)
     >>> for text in range(50):
@@ -105,7 +103,7 @@ class LinearLearner:
         return self._fitted[1]
 
     def _labels(self, number: int) -> tuple[tuple[str, ...], list[tuple[int, tuple[str, ...]]]] | None:
-        """The classes and the first so many labels, which a model is fitted on; None if they are too few."""
+        """The classes and the first `number` labels, on which a model is fitted; None if they are too few."""
         pool = self.pool
         if pool.prior_scores or number < self.fewest:
             return None
@@ -115,7 +113,7 @@ class LinearLearner:
         return (known, chosen) if len(known) > 1 or (pool.multilabel and known) else None
 
     def held_out(self) -> HeldOutTexts | None:
-        """Scores of the texts that the model is fitted on, out of fold; None while there is no model."""
+        """The out-of-fold scores of the texts that the model is fitted on; None while there is no model."""
         key = self._labels(len(self.pool.labels) // EVERY * EVERY)
         if key is None:
             return None
@@ -130,14 +128,14 @@ class LinearLearner:
             number = int(number * GROWTH)
         key = self._labels(min(number, len(self.pool.labels)))
         if self._temperature is None or self._temperature[0] != key:
-            found = None if key is None else held_out_scores(self.pool, [text for text, _ in key[1]], key[0])
-            self._temperature = (key, Temperature(1.0) if found is None else _calibrate(self.pool, found))
+            held_out = None if key is None else held_out_scores(self.pool, [text for text, _ in key[1]], key[0])
+            self._temperature = (key, Temperature(1.0) if held_out is None else _calibrate(self.pool, held_out))
         return self._temperature[1]
 
     def margins(self, texts: Ids) -> Floats:
-        """How much more probable the best class of each text is than the second (n_texts,).
+        """The probability of the best class of each text minus that of the second (n_texts,).
 
-        Multilabel: how far the nearest class is from even odds.
+        Multilabel: the smallest distance of a class probability from 1/2.
         """
         model, temperature = self.model, self.temperature()
         if model is None:
@@ -156,7 +154,7 @@ class LinearLearner:
         return np.asarray(two[:, 1] - two[:, 0])
 
     def best(self) -> NDArray[np.int32]:
-        """The most probable class of every text of the pool, as its place in `pool.classes` (n_texts,)."""
+        """The most probable class of every text of the pool, as an index of `pool.classes` (n_texts,)."""
         model = self.model
         if model is None:
             return self.pool.ranking().best
@@ -164,7 +162,7 @@ class LinearLearner:
         return np.asarray(places[model.scores(self.pool.documents).argmax(axis=1)])
 
     def probabilities(self, text: int) -> dict[str, float]:
-        """The probability of each known class for one text, the highest first; of a labelled one out of fold."""
+        """The probability of each known class for one text, highest first; out of fold if the text is labelled."""
         model = self.model
         if model is None:
             return self.pool.probabilities(text)
@@ -175,7 +173,7 @@ class LinearLearner:
                 classes, scores = held_out.classes, held_out.scores[row]
         shares = self.temperature().probabilities("margin", scores)[0]
         order = np.argsort(-shares, kind="stable")
-        return {classes[place]: float(shares[place]) for place in order}
+        return {classes[index]: float(shares[index]) for index in order}
 
     def explain(self, text: int, label: str, probability: float | None = None) -> Explanation:
         """The contribution of each term of a text to the score of a class, relative to the mean of the classes."""
@@ -191,9 +189,9 @@ class LinearLearner:
         fields: dict[str, float] = {}
         if self.pool.field_vectors is not None:
             start = self.pool.documents.shape[1] - self.pool.field_vectors.n_dims
-            own = columns >= start
-            fields = self.pool.field_vectors.sum_by_field(columns[own] - start, values[own])
-            leads, columns, values = leads[~own], columns[~own], values[~own]
+            is_field = columns >= start
+            fields = self.pool.field_vectors.sum_by_field(columns[is_field] - start, values[is_field])
+            leads, columns, values = leads[~is_field], columns[~is_field], values[~is_field]
         if self.pool.dense is not None:
             is_term = columns < self.pool.X.shape[1]
             words, shares, more = self.pool.dense.word_values(self.pool.X[[text]], leads[~is_term])
@@ -206,10 +204,10 @@ class LinearLearner:
 
 
 def fit_linear(pool: TextPool, texts: Sequence[int], classes: Sequence[str] | None = None) -> LinearModel:
-    """The squared hinge of every class against the rest, on these labelled texts and the keywords of classes."""
+    """Fit a squared hinge model of every class against the rest, on these labelled texts and the keywords."""
     hints = pool.hint_documents()
     labels = [pool.labels[text] for text in texts] + [(label,) for label in hints]
-    seen = {label for one in labels for label in one}
+    seen = {label for names in labels for label in names}
     known = tuple(label for label in (classes or pool.classes) if label in seen)
     Z = pool.documents[np.asarray(texts, np.int64)]
     if hints:
@@ -217,24 +215,24 @@ def fit_linear(pool: TextPool, texts: Sequence[int], classes: Sequence[str] | No
 
         Z = csr_array(vstack([Z, *hints.values()], format="csr"))
     terms = np.unique(Z.indices)
-    place = np.full(Z.shape[1], len(terms), np.int32)
-    place[terms] = np.arange(len(terms), dtype=np.int32)
-    Z = csr_array((Z.data, place[Z.indices], Z.indptr), shape=(Z.shape[0], len(terms)))
+    row_of = np.full(Z.shape[1], len(terms), np.int32)
+    row_of[terms] = np.arange(len(terms), dtype=np.int32)
+    Z = csr_array((Z.data, row_of[Z.indices], Z.indptr), shape=(Z.shape[0], len(terms)))
     weight = np.ones(Z.shape[0])
     weight[len(texts) :] = HINT_DOCUMENTS
-    found = squared_hinge(Z, _label_matrix(labels, known), weight=weight, tol=TOL)
-    return LinearModel(known, place, np.vstack([found.weights.T, np.zeros(len(known))]), found.bias)
+    solution = squared_hinge(Z, _label_matrix(labels, known), weight=weight, tol=TOL)
+    return LinearModel(known, row_of, np.vstack([solution.weights.T, np.zeros(len(known))]), solution.bias)
 
 
 def n_folds(n_labelled: int) -> int:
-    """The number of folds of a cross-validation of so many labelled texts."""
+    """The number of folds for cross-validation with `n_labelled` texts."""
     return 10 if n_labelled < MANY else 5
 
 
 def held_out_scores(pool: TextPool, texts: Sequence[int], classes: tuple[str, ...]) -> HeldOutTexts:
-    """Scores of labelled texts by cross-validation."""
+    """The out-of-fold scores of labelled texts."""
     rows = np.sort(np.asarray(texts, np.int64))
-    scores = np.full((len(rows), len(classes)), -np.inf)  # stays where a fold lacks the class
+    scores = np.full((len(rows), len(classes)), -np.inf)  # −∞ stays if the class is missing in the training folds
     folds = np.arange(len(rows)) % n_folds(len(rows))
     for fold in range(n_folds(len(rows))):
         inside = folds == fold
@@ -244,15 +242,15 @@ def held_out_scores(pool: TextPool, texts: Sequence[int], classes: tuple[str, ..
     return HeldOutTexts(rows, classes, scores)
 
 
-def _calibrate(pool: TextPool, found: HeldOutTexts) -> Temperature:
-    labels = [pool.labels[int(text)] for text in found.texts]
-    truth = _label_matrix(labels, found.classes)
-    return fit_temperature("margin", found.scores, truth, exclusive=not pool.multilabel)
+def _calibrate(pool: TextPool, held_out: HeldOutTexts) -> Temperature:
+    labels = [pool.labels[int(text)] for text in held_out.texts]
+    truth = _label_matrix(labels, held_out.classes)
+    return fit_temperature("margin", held_out.scores, truth, exclusive=not pool.multilabel)
 
 
 def _label_matrix(labels: Sequence[Sequence[str]], classes: Sequence[str]) -> Sparse:
-    """(n_texts, n_classes), 1 where a text has a class."""
-    place = {label: number for number, label in enumerate(classes)}
-    rows = [row for row, one in enumerate(labels) for label in one if label in place]
-    columns = [place[label] for one in labels for label in one if label in place]
+    """The label matrix Y (n_texts, n_classes)."""
+    column_of = {label: number for number, label in enumerate(classes)}
+    rows = [row for row, names in enumerate(labels) for label in names if label in column_of]
+    columns = [column_of[label] for names in labels for label in names if label in column_of]
     return csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(labels), len(classes)))

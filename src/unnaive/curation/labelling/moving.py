@@ -23,7 +23,7 @@ TABLE_FORMATS = tuple(dict.fromkeys(ENDINGS[ending].format for ending in TABLES)
 PRODIGY, LABEL_STUDIO = "prodigy", "label-studio"
 
 LabelledText = tuple[str, str, tuple[str, ...]]  # name, text, labels
-Vote = tuple[str, str, tuple[str, ...], str]  # and who gave them
+Vote = tuple[str, str, tuple[str, ...], str]  # name, text, labels, annotator
 
 
 def export_labels(record: LabelRecord, path: Path, form: str | None = None) -> int:
@@ -70,7 +70,7 @@ def _label_types(multilabel: bool) -> dict[str, Any]:
 
 
 def _prodigy_rows(rows: Sequence[LabelledText], record: LabelRecord) -> list[dict[str, Any]]:
-    """Prodigy's form of a choice among options."""
+    """The labels in Prodigy's format of a choice among options."""
     options = [{"id": label, "text": label} for label in record.classes()]
     style = {"choice_style": "multiple" if record.multilabel else "single"}
     return [
@@ -81,7 +81,7 @@ def _prodigy_rows(rows: Sequence[LabelledText], record: LabelRecord) -> list[dic
 
 
 def _label_studio_tasks(rows: Sequence[LabelledText]) -> list[dict[str, Any]]:
-    """Label Studio's tasks with annotations, for a configuration with Choices called label on a Text called text."""
+    """Label Studio's tasks with annotations, for a configuration of Choices named "label" on a Text named "text"."""
     tasks = []
     for number, (name, text, labels) in enumerate(rows, start=1):
         result = {"from_name": "label", "to_name": "text", "type": "choices", "value": {"choices": list(labels)}}
@@ -93,17 +93,17 @@ def _label_studio_tasks(rows: Sequence[LabelledText]) -> list[dict[str, Any]]:
 
 
 def import_labels(record: LabelRecord, path: Path, form: str | None = None) -> tuple[int, int]:
-    """Import labels of identical texts in the record: (labels imported, texts that the record does not have).
+    """Import labels for texts of the record; return the number of imported labels and of texts not in the record.
 
-    Every annotator of the other tool votes under the same name.
+    Texts are matched by their content. Annotators keep the names that they have in the other tool.
     """
-    found = list(_read(check_exists(path), form))
+    votes = list(_read(check_exists(path), form))
     places: dict[str, list[int]] = {}
     for row, text in enumerate(record.texts()):
         places.setdefault(text, []).append(row)
     people: dict[str, dict[int, tuple[str, ...]]] = {}
     unknown = 0
-    for _, text, labels, who in found:
+    for _, text, labels, who in votes:
         if not record.multilabel and len(labels) != 1:
             raise BadData(
                 f"{path} has a text with {len(labels)} labels; the record has one for each: make it with --multilabel"
@@ -127,78 +127,84 @@ def _read(path: Path, form: str | None) -> Iterator[Vote]:
 
 
 def _read_json(path: Path) -> list[Any]:
-    """The values of a JSON list, or of one JSON value a line."""
+    """The values of a file with a JSON list, or with one JSON value per line."""
     try:
         words = path.read_text(encoding="utf-8")
-        found = (
+        values = (
             json.loads(words)
             if words.lstrip().startswith("[")
-            else [json.loads(one) for one in words.splitlines() if one.strip()]
+            else [json.loads(line) for line in words.splitlines() if line.strip()]
         )
     except (ValueError, RecursionError) as problem:
         raise BadData(f"{path} is not JSON ({problem}); expected what Prodigy or Label Studio exports") from problem
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
         raise BadData(f"{path} is not a list of tasks; expected what Prodigy or Label Studio exports")
-    return found
+    return values
 
 
 def _read_prodigy(path: Path, values: Sequence[dict[str, Any]]) -> Iterator[Vote]:
-    """Accepted examples: of a choice the options ticked, of a binary question its label; others say nothing final."""
-    for number, one in enumerate(values, start=1):
-        text = one.get("text")
+    """Yield the accepted examples: the ticked options of a choice, or the label of a binary question."""
+    for number, example in enumerate(values, start=1):
+        text = example.get("text")
         if not isinstance(text, str):
             raise BadData(f"line {number} of {path} has no text; expected Prodigy's JSONL")
-        if one.get("answer", "accept") != "accept":
+        if example.get("answer", "accept") != "accept":
             continue
-        given = one["accept"] if isinstance(one.get("accept"), list) else [one["label"]] if "label" in one else None
-        if given is None:
+        labels = (
+            example["accept"]
+            if isinstance(example.get("accept"), list)
+            else [example["label"]]
+            if "label" in example
+            else None
+        )
+        if labels is None:
             raise BadData(
                 f"line {number} of {path} has neither accept nor label; expected Prodigy's text classification"
             )
-        who = str(one.get("_annotator_id") or one.get("_session_id") or IMPORTED)
-        yield str(number), text, tuple(sorted({str(label) for label in given})), who
+        who = str(example.get("_annotator_id") or example.get("_session_id") or IMPORTED)
+        yield str(number), text, tuple(sorted({str(label) for label in labels})), who
 
 
 def _read_label_studio(path: Path, values: Sequence[dict[str, Any]]) -> Iterator[Vote]:
-    for number, one in enumerate(values, start=1):
-        data = one.get("data")
+    for number, task in enumerate(values, start=1):
+        data = task.get("data")
         strings = [value for value in data.values() if isinstance(value, str)] if isinstance(data, dict) else []
         text = data["text"] if isinstance(data, dict) and isinstance(data.get("text"), str) else None
         if text is None and len(strings) == 1:
             text = strings[0]
         if text is None:
             raise BadData(f"task {number} of {path} has no field text; expected Label Studio's JSON of texts")
-        for annotation in one.get("annotations") or ():
+        for annotation in task.get("annotations") or ():
             labels = _choices(annotation)
             if labels and not annotation.get("was_cancelled"):
                 by = annotation.get("completed_by")
                 who = by.get("email") or by.get("id") if isinstance(by, dict) else by
-                yield str(one.get("id", number)), text, labels, IMPORTED if who is None else f"label-studio {who}"
+                yield str(task.get("id", number)), text, labels, IMPORTED if who is None else f"label-studio {who}"
 
 
 def _choices(annotation: Any) -> tuple[str, ...]:
-    found: set[str] = set()
-    for one in annotation.get("result") or () if isinstance(annotation, dict) else ():
-        value = one.get("value") if isinstance(one, dict) else None
+    labels: set[str] = set()
+    for result in annotation.get("result") or () if isinstance(annotation, dict) else ():
+        value = result.get("value") if isinstance(result, dict) else None
         if isinstance(value, dict) and isinstance(value.get("choices"), list):
-            found |= {str(label) for label in value["choices"]}
-    return tuple(sorted(found))
+            labels |= {str(label) for label in value["choices"]}
+    return tuple(sorted(labels))
 
 
 def find_queue(rows: Sequence[dict[str, Any]], names: Sequence[str], texts: Sequence[str], source: str) -> list[int]:
-    """The numbers of the texts that a list of findings names, in its order: by its column id, row (from 1) or text."""
-    by_name = {name: place for place, name in enumerate(names)}
-    by_text = {text: place for place, text in enumerate(texts)}
+    """The indices of the texts that audit findings name by id, text or row number (from 1), in their order."""
+    by_name = {name: index for index, name in enumerate(names)}
+    by_text = {text: index for index, text in enumerate(texts)}
     if not rows or not {"id", "row", "text"} & rows[0].keys():
         raise BadData(f"{source} has no column id, row or text; expected findings of unnaive audit")
-    found: dict[int, None] = {}
-    for one in rows:
-        name, text, number = (str(one.get(column) or "").strip() for column in ("id", "text", "row"))
-        place = by_name.get(name, by_text.get(text))
-        if place is None and number.isdecimal() and 1 <= int(number) <= len(texts):
-            place = int(number) - 1
-        if place is not None:
-            found[place] = None
-    if not found:
+    queue: dict[int, None] = {}
+    for row in rows:
+        name, text, number = (str(row.get(column) or "").strip() for column in ("id", "text", "row"))
+        index = by_name.get(name, by_text.get(text))
+        if index is None and number.isdecimal() and 1 <= int(number) <= len(texts):
+            index = int(number) - 1
+        if index is not None:
+            queue[index] = None
+    if not queue:
         raise BadData(f"none of the texts of {source} is among those to label; is it of the same data?")
-    return list(found)
+    return list(queue)

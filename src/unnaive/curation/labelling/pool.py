@@ -39,7 +39,7 @@ class TextRanking(NamedTuple):
     """The prediction for every text: the best class, its score, and its margin over the second.
 
     best    index of the class with the highest score (n_texts,); −1 if no class has a score
-    top     its score, tempered (n_texts,)
+    top     its score, divided by √length (n_texts,)
     margin  its lead over the second; ∞ if there is no second (n_texts,)
     """
 
@@ -78,12 +78,12 @@ class TextPool:
         self._idf = 1 + np.log((len(self) + 1) / (df + 1))
         self.dense = None if vectors is None else DenseColumns.of(self.X, self.vocabulary, vectors, self.rule)
         self.field_vectors = FieldColumns.of(texts, rule or TokenRule(), threads)
-        self.documents = self.weighted(self.X, self.vector_rows(texts))  # what the linear model learns from
+        self.documents = self.weighted(self.X, self.vector_rows(texts))  # the features of the linear model
         self._rows: list[set[int]] = []
         self._evidence: list[Floats32] = []
         self._stale: set[int] = set()
-        self.prior_scores: dict[str, Floats32] = {}  # of a model to start from, log-probabilities by class
-        self.novelty: Floats = np.zeros(0)  # of each text, by that model; empty where it cannot tell
+        self.prior_scores: dict[str, Floats32] = {}  # log-probabilities by class, of the model to start from
+        self.novelty: Floats = np.zeros(0)  # novelty of each text by that model; empty if it is unknown
         for label in (*classes, *self._hints):
             self.add_class(label)
 
@@ -102,25 +102,25 @@ class TextPool:
 
     def remove_class(self, label: str) -> None:
         """Remove a class without texts."""
-        place = self.classes.index(label)
-        if self._rows[place]:
-            raise BadData(f"{label!r} cannot go: {len(self._rows[place])} texts have it")
-        for one in (self.classes, self._rows, self._evidence):
-            del one[place]
-        self._stale = {other - (other > place) for other in self._stale if other != place}
+        index = self.classes.index(label)
+        if self._rows[index]:
+            raise BadData(f"the class {label!r} cannot be removed: {len(self._rows[index])} texts have it")
+        for values in (self.classes, self._rows, self._evidence):
+            del values[index]
+        self._stale = {other - (other > index) for other in self._stale if other != index}
 
     def set_classes(self, labels: Sequence[str]) -> None:
         """Set the classes and their order; a class that is left out must have no texts."""
-        for label in [one for one in self.classes if one not in labels]:
+        for label in [name for name in self.classes if name not in labels]:
             self.remove_class(label)
         for label in labels:
             self.add_class(label)
         order = [self.classes.index(label) for label in labels]
-        place_of = {old: new for new, old in enumerate(order)}
+        new_index = {old: new for new, old in enumerate(order)}
         self.classes = [self.classes[old] for old in order]
         self._rows = [self._rows[old] for old in order]
         self._evidence = [self._evidence[old] for old in order]
-        self._stale = {place_of[old] for old in self._stale}
+        self._stale = {new_index[old] for old in self._stale}
 
     def set_labels(self, text: int, labels: Sequence[str] | None) -> None:
         """Set the labels of a text; None removes them."""
@@ -135,9 +135,9 @@ class TextPool:
                 self._change(label, text, add=True)
 
     def _change(self, label: str, text: int, *, add: bool) -> None:
-        place = self.classes.index(label)
-        (self._rows[place].add if add else self._rows[place].discard)(text)
-        self._stale.add(place)
+        index = self.classes.index(label)
+        (self._rows[index].add if add else self._rows[index].discard)(text)
+        self._stale.add(index)
 
     @property
     def hinted(self) -> Collection[str]:
@@ -145,19 +145,19 @@ class TextPool:
         return self._hints.keys()
 
     def class_sizes(self) -> dict[str, int]:
-        """Labelled texts of each class."""
+        """The number of labelled texts of each class."""
         return {label: len(rows) for label, rows in zip(self.classes, self._rows, strict=True)}
 
     # The model.
 
     def counts_of(self, place: int) -> Floats:
-        """Documents of a class with each term, hints included (n_terms,)."""
+        """The number of documents of a class with each term, including keywords (n_terms,)."""
         counts = _count_rows(self.X, self._rows[place])
         hint = self._hints.get(self.classes[place])
         return counts if hint is None else counts + hint
 
     def weights(self, place: int) -> Floats32:
-        """log p(t|c)/p(t|D) of a class (n_terms,); an unknown class equals the corpus."""
+        """log p(t|c)/p(t|D) of each term for a class (n_terms,); all 0 for an unknown class."""
         counts = self.counts_of(place)
         total = counts.sum()
         weights = np.full(len(counts), np.log(self.beta) if total else 0.0, np.float32)
@@ -189,67 +189,67 @@ class TextPool:
         return np.asarray(np.log((size + 1) / rest), np.float64)
 
     def scores(self, place: int) -> Floats32:
-        """Scores of a class, divided by √length: naive Bayes is the more overconfident the longer a text is."""
+        """The scores of a class (n_texts,), divided by √length, since naive Bayes is overconfident on long texts."""
         scores: Floats32 = (self.evidence(place) + self.log_prior()[place]) * self._scale
         start = self.prior_scores.get(self.classes[place])
         return scores if start is None else scores + start
 
     def scores_of(self, text: int) -> dict[str, float]:
         """The score of every known class for one text."""
-        return {label: float(self.scores(place)[text]) for place, label in enumerate(self.classes) if self.known(place)}
+        return {label: float(self.scores(index)[text]) for index, label in enumerate(self.classes) if self.known(index)}
 
     def ranking(self) -> TextRanking:
-        """Best class and margin of every text; computes what changed since the last label."""
+        """The best class and margin of every text; only classes that changed since the last call are recomputed."""
         n = len(self)
         best, top = np.full(n, -1, np.int32), np.full(n, -np.inf, np.float32)
         second = np.full(n, -np.inf, np.float32)
-        for place in range(len(self.classes)):
-            if not self.known(place):
+        for index in range(len(self.classes)):
+            if not self.known(index):
                 continue
-            scores = self.scores(place)
-            if self.multilabel:  # as far as the nearest class is from even odds
+            scores = self.scores(index)
+            if self.multilabel:  # the margin is the smallest distance of a class from even odds
                 np.maximum(second, -np.abs(scores), out=second)
             else:
                 np.maximum(second, np.minimum(top, scores), out=second)
             better = scores > top
-            best[better] = place
+            best[better] = index
             np.maximum(top, scores, out=top)
-        with np.errstate(invalid="ignore"):  # no class is known: −∞ less −∞
+        with np.errstate(invalid="ignore"):  # −∞ − (−∞) if no class is known
             margin = -second if self.multilabel else np.where(np.isfinite(second), top - second, np.inf)
         return TextRanking(best, top, margin.astype(np.float32))
 
     # Probabilities are calibrated on leave-one-out scores of labelled texts.
 
     def left_out_scores(self, texts: Ids) -> Floats:
-        """Scores of labelled texts by the model without each of them (n_texts, n_classes); unknown classes −∞.
+        """Exact leave-one-out scores of labelled texts (n_texts, n_classes); −∞ for unknown classes.
 
-        Leave-one-out is exact and costs no fit: a text's class loses the text's own terms, the others stay.
+        The counts of a text are subtracted from those of its class, so no model is refitted.
         """
         X = self.X[texts]
         scores = np.full((len(texts), len(self.classes)), -np.inf)
         scale = self._scale[texts].astype(np.float64)
         labelled = np.array([int(text) in self.labels for text in texts], bool)
         owner = np.repeat(np.arange(len(texts)), np.diff(X.indptr))
-        for place, label in enumerate(self.classes):
-            if not self.known(place):
+        for index, label in enumerate(self.classes):
+            if not self.known(index):
                 continue
-            own = np.array([int(text) in self._rows[place] for text in texts], bool)
-            counts = self.counts_of(place)
-            left = counts[X.indices] - own[owner]
-            total = (counts.sum() - own * self.lengths[texts])[owner]
+            in_class = np.array([int(text) in self._rows[index] for text in texts], bool)
+            counts = self.counts_of(index)
+            left = counts[X.indices] - in_class[owner]
+            total = (counts.sum() - in_class * self.lengths[texts])[owner]
             background = self.background[X.indices]
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = np.where(total > 0, (1 - self.beta) * left / (total * background) + self.beta, 1.0)
             column = np.bincount(owner, np.log(ratio), minlength=len(texts))
-            alone = own & (len(self._rows[place]) == 1) & (label not in self._hints)
-            prior = self._prior(len(self._rows[place]) - own, len(self.labels) - labelled)
-            scores[:, place] = np.where(alone, -np.inf, (column + prior) * scale)
+            alone = in_class & (len(self._rows[index]) == 1) & (label not in self._hints)
+            prior = self._prior(len(self._rows[index]) - in_class, len(self.labels) - labelled)
+            scores[:, index] = np.where(alone, -np.inf, (column + prior) * scale)
             if label in self.prior_scores:
-                scores[:, place] = np.where(alone, 0.0, scores[:, place]) + self.prior_scores[label][texts]
+                scores[:, index] = np.where(alone, 0.0, scores[:, index]) + self.prior_scores[label][texts]
         return scores
 
     def temperature(self) -> float:
-        """The factor of scores with the least log-loss on left-out texts.
+        """The factor of scores with the lowest log-loss on leave-one-out scores.
 
         Single-label data only; 1 while fewer than ten texts, or a single class, are labelled.
         """
@@ -264,8 +264,8 @@ class TextPool:
             return 1.0
         scores = np.where(np.isfinite(scores), scores, -1e3)
         scores -= scores.max(axis=1, keepdims=True)
-        own = scores[np.arange(len(right)), right]
-        losses = [np.log(np.exp(scores * t).sum(axis=1)).sum() - t * own.sum() for t in TEMPERATURES]
+        right_scores = scores[np.arange(len(right)), right]
+        losses = [np.log(np.exp(scores * t).sum(axis=1)).sum() - t * right_scores.sum() for t in TEMPERATURES]
         return float(TEMPERATURES[int(np.argmin(losses))])
 
     def probabilities(self, text: int, temperature: float = 1.0) -> dict[str, float]:
@@ -277,21 +277,21 @@ class TextPool:
         else:
             shares = np.exp(values - values.max(initial=-np.inf))
             shares = shares / shares.sum() if len(shares) else shares
-        found = dict(zip(scores, shares.tolist(), strict=True))
-        return dict(sorted(found.items(), key=lambda item: -item[1]))
+        by_class = dict(zip(scores, shares.tolist(), strict=True))
+        return dict(sorted(by_class.items(), key=lambda item: -item[1]))
 
-    # What people look at.
+    # Explanations and search.
 
     def explain(self, text: int, label: str, probability: float | None = None) -> Explanation:
-        """What each term of a text adds to the score of a class, above the mean of the known classes."""
-        places = [place for place in range(len(self.classes)) if self.known(place)]
+        """The contribution of each term of a text to the score of a class, relative to the mean of known classes."""
+        known = [index for index in range(len(self.classes)) if self.known(index)]
         chosen = self.classes.index(label)
         columns = self.X.indices[self.X.indptr[text] : self.X.indptr[text + 1]]
-        own = self.weights(chosen)[columns].astype(np.float64)
-        mean = np.mean([self.weights(place)[columns] for place in places], axis=0) if places else np.zeros(len(columns))
-        values = (own if self.multilabel or len(places) < 2 else own - mean) * self._scale[text]
+        weights = self.weights(chosen)[columns].astype(np.float64)
+        mean = np.mean([self.weights(index)[columns] for index in known], axis=0) if known else np.zeros(len(columns))
+        values = (weights if self.multilabel or len(known) < 2 else weights - mean) * self._scale[text]
         prior = self.log_prior()
-        base = float(prior[chosen] - (0 if self.multilabel or not places else prior[places].mean()) * 1.0)
+        base = float(prior[chosen] - (0 if self.multilabel or not known else prior[known].mean()) * 1.0)
         base *= float(self._scale[text])
         return explain_terms(self, text, label, columns, values, base, probability)
 
@@ -309,11 +309,11 @@ class TextPool:
         return max(shares, default=0.0)
 
     def _terms_of(self, text: int) -> list[int]:
-        found: list[int] = self.X.indices[self.X.indptr[text] : self.X.indptr[text + 1]].tolist()
-        return found
+        terms: list[int] = self.X.indices[self.X.indptr[text] : self.X.indptr[text + 1]].tolist()
+        return terms
 
     def search(self, words: str) -> Ids:
-        """Texts that have all of these words, as the pool reads words (n_found,)."""
+        """The indices of the texts that have all of these words, by the token rule of the pool (n_found,)."""
         ids = np.unique(self._counter.count([words]).indices)
         if not len(ids):
             return np.zeros(0, np.int64)
@@ -322,26 +322,26 @@ class TextPool:
         return np.flatnonzero(self.X @ wanted == len(ids)).astype(np.int64)
 
     def _hint_counts(self, words: Sequence[str]) -> Floats:
-        """Keywords as pseudo-documents of a class (n_terms,); keywords without a text are ignored."""
+        """Keywords as counts of pseudo-documents (n_terms,); keywords that no text has are ignored."""
         counts = np.zeros(self.X.shape[1])
         for word in words:
             counts[np.unique(self._counter.count([word]).indices)] += HINT_DOCUMENTS
         return counts
 
     def hint_documents(self) -> dict[str, Sparse]:
-        """The keywords of each class as one document of tf-idf (1, n_terms)."""
+        """The keywords of each class as one tf-idf document (1, n_terms)."""
         rows = {label: csr_array((counts > 0).astype(np.float32)[None, :]) for label, counts in self._hints.items()}
         return {label: self.weighted(row) for label, row in rows.items()}
 
     def vector_rows(self, texts: Sequence[str]) -> Sparse | None:
-        """The vectors that records have of their own (n_texts, n_dims), where they have a vector field."""
+        """The vector fields of documents (n_texts, n_dims); None if there are no vector fields."""
         return None if self.field_vectors is None else self.field_vectors.rows(texts)
 
     def weighted(self, X: Sparse, vectors: Sparse | None = None) -> Sparse:
-        """Documents, given as the presence of terms, as tf-idf: 1 + log((N + 1)/(df + 1)), rows of length 1.
+        """Convert presence of terms X to tf-idf, with idf 1 + log((N + 1)/(df + 1)) and rows of norm 1.
 
-        Where there are word vectors, their means are further columns, and so are `vectors` of the documents' own; a
-        document without one, such as keywords, has their mean.
+        Means of word vectors and `vectors`, the vector fields of the documents, are appended as further columns. A
+        document without a vector, such as keywords, gets their mean, which is 0.
         """
         values = self._idf[X.indices]
         squares = np.bincount(np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), values**2, minlength=X.shape[0])
@@ -355,12 +355,12 @@ class TextPool:
 
 
 def _presence(counts: csr_array) -> Sparse:
-    """1 for each term of a text, in single precision: ranks need no more, and it is half the memory to go through."""
+    """The presence of terms as 0 or 1, in single precision, which is enough for ranking and halves the memory."""
     return csr_array((np.ones(counts.nnz, np.float32), counts.indices, counts.indptr), shape=counts.shape)
 
 
 def _count_rows(X: Sparse, rows: Iterable[int]) -> Floats:
-    """Sums of some rows of X, which are zeros and ones (n_terms,)."""
+    """The sum of some rows of X, whose entries are 0 or 1 (n_terms,)."""
     parts = [X.indices[X.indptr[row] : X.indptr[row + 1]] for row in rows]
     if not parts:
         return np.zeros(X.shape[1])

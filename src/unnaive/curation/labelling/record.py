@@ -1,9 +1,9 @@
-"""What was asked and answered: one SQLite file with the texts and every decision, durable before it is acknowledged.
+"""The record of a labelling: one SQLite file with the texts and every decision, on disk before it is acknowledged.
 
-Decisions are only ever added; an undo is a decision too, which names the one that it takes back. What a text is
-labelled by all of them together is said in one place, the view `labels`: of each person the last decision on the text
-that was not taken back, of these the label that most people gave, and of equals the latest. The view is what
-`unnaive train labels.db` reads, and any other tool that reads SQLite; `all_texts` has those without a label too.
+Decisions are only ever added; an undo is a decision too, with the id of the decision that it takes back. The view
+`labels` defines the label of a text: the last decision of each annotator that was not undone counts as a vote, the
+label with most votes wins, and in a tie the latest. `unnaive train labels.db` and other tools read this view;
+`all_texts` also has the texts without a label.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from unnaive.curation.labelling.seals import TABLE as SEALS
 from unnaive.text.sections import read_fields
 
 FORMAT = 1
-ANSWERS = ("label", "skip", "flag")  # what a person may say of a text, once and for all
+ANSWERS = ("label", "skip", "flag")  # the answers that close a text for an annotator
 KINDS = (*ANSWERS, "reject", "class", "undo")
-IMPORTED = "import"  # who labels that came with the texts are recorded under: nobody
-LEASE_SECONDS = 600  # a text that was shown to somebody is shown to nobody else for so long
+IMPORTED = "import"  # the annotator name of labels that came with the texts
+LEASE_SECONDS = 600  # a text shown to an annotator is not shown to others for this long
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS labelling (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -67,14 +67,14 @@ CREATE VIEW IF NOT EXISTS all_texts AS
 
 @dataclass(frozen=True)
 class RecordedAnswer:
-    """One line of the record.
+    """A decision in the record.
 
-    kind         "label", "skip", "flag", "reject" (the suggested label is wrong), "class" (a new one) or "undo"
-    text         its number, from 0; None for a new class
-    labels       those given; the one rejected; the name of the new class
-    suggested    the label that was shown, with its probability; None where none was
-    way          how the text came to be asked: "random", "uncertain", "novel", "explore", "similar", "search", …
-    undoes       the decision that an undo takes back
+    kind         "label", "skip", "flag", "reject" (the suggested label is wrong), "class" (a new class) or "undo"
+    text         the index of the text, from 0; None for a new class
+    labels       the labels of the text, the rejected label, or the name of the new class
+    suggested    the label that was suggested, with its probability; None without a suggestion
+    way          how the text was selected: "random", "uncertain", "novel", "explore", "similar", "search", …
+    undoes       the id of the decision that an undo takes back
     """
 
     id: int
@@ -90,7 +90,7 @@ class RecordedAnswer:
 
 
 class LabelRecord:
-    """The record in one file; any number of processes may have it open."""
+    """A record of labels; any number of processes may open the file at the same time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -111,7 +111,7 @@ class LabelRecord:
         part = path.with_name(f"{path.name}.{os.getpid()}.part")
         part.unlink(missing_ok=True)
         try:
-            with closing(_connect(part, new=True)) as data, data:  # closing empties the write-ahead log into the file
+            with closing(_connect(part, new=True)) as data, data:  # closing writes the write-ahead log into the file
                 data.execute("BEGIN")
                 data.executemany(
                     "INSERT INTO texts VALUES (?, ?, ?)",
@@ -133,16 +133,16 @@ class LabelRecord:
         return cls(path)
 
     def close(self) -> None:
-        """Close the file; what was acknowledged is in it anyway."""
+        """Close the file; acknowledged decisions are already on disk."""
         self._data.close()
 
     def setting(self, name: str) -> str:
-        """A value that was fixed when the record was made."""
+        """A setting that was fixed when the record was created; empty if there is none."""
         row = self._data.execute("SELECT value FROM labelling WHERE name = ?", (name,)).fetchone()
         return "" if row is None else str(row[0])
 
     def fields(self) -> tuple[str, ...] | None:
-        """The fields of its records as "name:kind"; None where its documents are texts."""
+        """The fields of the documents as "name:kind"; None if the documents are texts."""
         stored = self.setting("fields")
         return read_fields(tuple(json.loads(stored))) if stored else None
 
@@ -150,11 +150,11 @@ class LabelRecord:
         return int(self._data.execute("SELECT count(*) FROM texts").fetchone()[0])
 
     def texts(self) -> list[str]:
-        """All texts, by number."""
+        """All texts, in order."""
         return [row[0] for row in self._data.execute("SELECT text FROM texts ORDER BY id")]
 
     def names(self) -> list[str]:
-        """What the source called the texts."""
+        """The ids of the texts in their source, in order."""
         return [row[0] for row in self._data.execute("SELECT name FROM texts ORDER BY id")]
 
     # Writing.
@@ -163,23 +163,23 @@ class LabelRecord:
         self, who: str, kind: str, text: int | None, labels: Sequence[str] = (), *, suggested: str | None = None,
         probability: float | None = None, way: str | None = None,
     ) -> RecordedAnswer:  # fmt: skip
-        """Write a decision; it is on disk when this returns."""
+        """Add a decision; it is on disk when this method returns."""
         at = _now()
-        one = (at, who, kind, text, _labels_json(labels), suggested, probability, way)
+        values = (at, who, kind, text, _labels_json(labels), suggested, probability, way)
         with transaction(self._data) as data:
-            found = data.execute(
+            row_id = data.execute(
                 "INSERT INTO decisions (at, who, kind, text, labels, suggested, probability, way)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                one,
+                values,
             ).lastrowid
             seal_new_rows(data)
             data.execute("DELETE FROM leases WHERE text = ? AND who = ?", (text, who))
         return RecordedAnswer(
-            int(found or 0), at, who, kind, text, tuple(sorted(set(labels))), suggested, probability, way
+            int(row_id or 0), at, who, kind, text, tuple(sorted(set(labels))), suggested, probability, way
         )  # fmt: skip
 
     def add_many(self, who: str, rows: Sequence[tuple[int, Sequence[str]]], way: str) -> None:
-        """Labels from elsewhere, all or none: (text, labels) each."""
+        """Add imported labels as (text, labels), in one transaction."""
         at = _now()
         with transaction(self._data) as data:
             data.executemany(
@@ -189,13 +189,13 @@ class LabelRecord:
             seal_new_rows(data)
 
     def insert(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Decisions of another record as they are, with their numbers: all of COLUMNS in order, all or none."""
+        """Copy decisions of another record with their ids, in one transaction; rows have all of COLUMNS in order."""
         with transaction(self._data) as data:
             data.executemany(f"INSERT INTO decisions ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
             seal_new_rows(data)
 
     def undo(self, who: str) -> RecordedAnswer | None:
-        """Take back the last decision of a person that was not taken back yet; None if there is none."""
+        """Undo the last decision of an annotator that was not undone yet, and return it; None if there is none."""
         with transaction(self._data) as data:
             row = data.execute(
                 f"SELECT {COLUMNS} FROM decisions AS one WHERE who = ? AND kind <> 'undo'"
@@ -213,7 +213,7 @@ class LabelRecord:
         return _decision(row)
 
     def lease(self, who: str, text: int, now: float) -> bool:
-        """Reserve a text for a person for ten minutes; False if somebody else has it, or has labelled it since."""
+        """Reserve a text for an annotator for ten minutes; False if another annotator has reserved it."""
         with transaction(self._data) as data:
             taken = data.execute("SELECT who FROM leases WHERE text = ? AND until > ?", (text, now)).fetchone()
             if taken is not None and taken[0] != who:
@@ -223,19 +223,19 @@ class LabelRecord:
         return True
 
     def leased(self, who: str, now: float) -> list[int]:
-        """Texts that are shown to others at the moment."""
+        """The texts that are reserved for other annotators."""
         rows = self._data.execute("SELECT text FROM leases WHERE who <> ? AND until > ?", (who, now))
         return [int(row[0]) for row in rows]
 
     # Reading.
 
     def decisions(self, since: int = 0) -> list[RecordedAnswer]:
-        """All decisions after the one numbered `since`, in order; those taken back and the undos are among them."""
+        """All decisions with an id above `since`, in order, including undone decisions and undos."""
         rows = self._data.execute(f"SELECT {COLUMNS} FROM decisions WHERE id > ? ORDER BY id", (since,))
         return [_decision(row) for row in rows]
 
     def standing(self) -> list[RecordedAnswer]:
-        """All decisions that were not taken back, in order."""
+        """All decisions that were not undone, in order."""
         rows = self._data.execute(
             f"SELECT {COLUMNS} FROM decisions AS one WHERE kind <> 'undo'"
             " AND NOT EXISTS (SELECT 1 FROM decisions WHERE undoes = one.id) ORDER BY id"
@@ -243,7 +243,7 @@ class LabelRecord:
         return [_decision(row) for row in rows]
 
     def final(self) -> dict[int, tuple[str, ...]]:
-        """The labels of every labelled text, by the rule of the view."""
+        """The labels of every labelled text, as the view `labels` defines them."""
         rows = self._data.execute("SELECT text, labels FROM final ORDER BY text")
         return {int(text): tuple(json.loads(labels)) for text, labels in rows}
 
@@ -253,17 +253,17 @@ class LabelRecord:
         return None if row is None else tuple(json.loads(row[0]))
 
     def votes(self) -> list[tuple[int, str, str, tuple[str, ...]]]:
-        """What each person says of each text now: (text, who, kind, labels)."""
+        """The current answer of each annotator on each text: (text, who, kind, labels)."""
         rows = self._data.execute("SELECT text, who, kind, labels FROM votes ORDER BY text, who")
         return [(int(text), who, kind, tuple(json.loads(labels))) for text, who, kind, labels in rows]
 
     def classes(self) -> list[str]:
-        """The classes: those of the start, then new ones, and any that a label names, in the order they came."""
-        found = dict.fromkeys(json.loads(self.setting("classes") or "[]"))
-        for one in self.standing():
-            if one.kind in ("class", "label"):
-                found |= dict.fromkeys(one.labels)
-        return list(found)
+        """The initial classes, then added classes and the classes of labels in the order of the decisions."""
+        names = dict.fromkeys(json.loads(self.setting("classes") or "[]"))
+        for answer in self.standing():
+            if answer.kind in ("class", "label"):
+                names |= dict.fromkeys(answer.labels)
+        return list(names)
 
 
 def is_label_record(path: Path) -> bool:
@@ -306,7 +306,7 @@ def _connect(path: Path, *, new: bool = False) -> sqlite3.Connection:
 
 
 def _check_sound(data: sqlite3.Connection) -> None:
-    """An error if the file is damaged, or holds what no record does."""
+    """Raise an error if the file is damaged or has impossible values."""
     problem = data.execute("PRAGMA integrity_check(1)").fetchone()[0]
     if problem != "ok":
         raise ValueError(problem)
@@ -314,23 +314,23 @@ def _check_sound(data: sqlite3.Connection) -> None:
     if number == 0 or (first, last) != (0, number - 1):
         raise ValueError("texts are missing")
     for _ in data.execute("SELECT name, text FROM texts"):
-        pass  # which fails where one is no UTF-8
+        pass  # reading fails if a text is not UTF-8
     known = ", ".join(f"'{kind}'" for kind in KINDS)
     odd = data.execute(
         f"SELECT count(*) FROM decisions WHERE kind NOT IN ({known}) OR NOT json_valid(labels)"
         " OR json_type(labels) <> 'array' OR text NOT IN (SELECT id FROM texts)"
     ).fetchone()[0]
     if odd:
-        raise ValueError(f"{odd:,} decisions cannot be")
+        raise ValueError(f"{odd:,} decisions have impossible values")
     settings = dict(data.execute("SELECT name, value FROM labelling"))
     if settings.get("multilabel") not in ("0", "1") or not isinstance(
         json.loads(settings.get("classes", "null")), list
     ):
-        raise ValueError("its settings cannot be")
+        raise ValueError("its settings have impossible values")
 
 
 def _check_seals(data: sqlite3.Connection) -> None:
-    """An error if a row is not what was written; rows that an earlier version wrote get their hashes."""
+    """Raise an error if a row does not match its hash; add the missing hashes of records from earlier versions."""
     if has_seals(data):
         changed = find_changed_rows(data)
         if changed:
@@ -353,7 +353,7 @@ def _decision(row: Sequence[Any]) -> RecordedAnswer:
 
 
 def _labels_json(labels: Sequence[str]) -> str:
-    """Labels in one spelling, so that equal sets are equal strings."""
+    """The labels as sorted JSON, so that equal sets are equal strings."""
     return json.dumps(sorted(set(labels)), ensure_ascii=False)
 
 
@@ -362,7 +362,7 @@ def _now() -> str:
 
 
 def describe_record(record: LabelRecord) -> dict[str, Any]:
-    """What is in a record, as plain values."""
+    """Numbers about a record, as JSON values: texts, labels by class, skipped and flagged texts, annotators."""
     final = record.final()
     sizes: dict[str, int] = dict.fromkeys(record.classes(), 0)
     for labels in final.values():
@@ -372,6 +372,6 @@ def describe_record(record: LabelRecord) -> dict[str, Any]:
     return {
         "file": str(record.path), "texts": len(record), "labelled": len(final), "classes": sizes,
         "skipped": kinds.count("skip"), "flagged": kinds.count("flag"),
-        "people": sorted({one.who for one in record.standing()}),
+        "people": sorted({answer.who for answer in record.standing()}),
         "words": f"{count_noun(len(final), 'text')} of {len(record):,} labelled",
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""What can still be read of a damaged record of labels, as a new record.
+"""Recover a damaged record of labels: copy all readable rows to a new record.
 
 python -m unnaive.curation.labelling.recover DAMAGED NEW
 """
@@ -17,12 +17,12 @@ from unnaive.base.errors import BadData, UnnaiveError, count_noun
 from unnaive.curation.labelling.record import KINDS, LabelRecord
 from unnaive.curation.labelling.seals import COLUMNS, is_as_written
 
-MOST = 100_000_000  # texts or decisions that are looked for, whatever a damaged file says
+MOST = 100_000_000  # maximum number of rows to read, because a damaged file may claim any number
 
 
 @dataclass(frozen=True)
 class Recovered:
-    """How many texts and decisions there are in the new record, and how many could not be read."""
+    """How many texts and decisions were copied to the new record, and how many could not be read."""
 
     texts: int
     decisions: int
@@ -30,7 +30,7 @@ class Recovered:
     lost_decisions: int
 
     def describe(self) -> str:
-        """A sentence.
+        """The numbers in a sentence.
 
         >>> Recovered(9, 4, 1, 0).describe()
         'recovered 9 texts and 4 decisions; 1 text and 0 decisions could not be read'
@@ -42,7 +42,7 @@ class Recovered:
 
 
 def recover_record(damaged: Path, target: Path) -> Recovered:
-    """Write what can be read of a damaged record to a new one, row by row; decisions on lost texts are lost too."""
+    """Copy the readable rows of a damaged record to a new record; decisions on unreadable texts are dropped."""
     if not damaged.is_file():
         raise BadData(f"no file called {damaged}")
     data = sqlite3.connect(f"{damaged.resolve().as_uri()}?mode=ro", uri=True)
@@ -57,13 +57,13 @@ def recover_record(damaged: Path, target: Path) -> Recovered:
         data.close()
     if not texts:
         raise BadData(f"no text can be read of {damaged}; restore it from a copy")
-    place = {row[0]: number for number, row in enumerate(texts)}
-    kept = [row for row in decisions if row[4] is None or row[4] in place]
+    new_number = {row[0]: number for number, row in enumerate(texts)}
+    kept = [row for row in decisions if row[4] is None or row[4] in new_number]
     record = LabelRecord.create(
         target, [row[2] for row in texts], [row[1] for row in texts], classes=_classes(settings["classes"]),
         multilabel=settings["multilabel"] == "1",
     )  # fmt: skip
-    record.insert([(*row[:4], None if row[4] is None else place[row[4]], *row[5:]) for row in kept])
+    record.insert([(*row[:4], None if row[4] is None else new_number[row[4]], *row[5:]) for row in kept])
     record.close()
     return Recovered(len(texts), len(kept), lost_texts, lost + len(decisions) - len(kept))
 
@@ -71,23 +71,23 @@ def recover_record(damaged: Path, target: Path) -> Recovered:
 def _rows(
     data: sqlite3.Connection, table: str, columns: str, first: int, accepts: Callable[[Any], bool]
 ) -> tuple[list[Any], int]:
-    """The rows of a table that can be read and are what was written, by number, and how many are not."""
-    found, lost = [], 0
+    """Return the rows of a table that are readable and match their hash, and the number of other rows."""
+    rows, lost = [], 0
     for number in range(first, first + _highest(data, table, first)):
         try:
             row = data.execute(f"SELECT {columns} FROM {table} WHERE id = ?", (number,)).fetchone()
         except sqlite3.Error:
             row = None
         if row is not None and row[0] == number and accepts(row) and is_as_written(data, table, row):
-            found.append(row)
+            rows.append(row)
         else:
             lost += 1
-    return found, lost
+    return rows, lost
 
 
 def _highest(data: sqlite3.Connection, table: str, first: int) -> int:
-    """How many numbers to look at: up to the highest that can be read, found by doubling where the end is damaged."""
-    data.execute(f"SELECT 1 FROM {table} WHERE 0")  # fails where the table itself cannot be found
+    """How many row numbers to try: up to the highest id, found by trial if the table is damaged."""
+    data.execute(f"SELECT 1 FROM {table} WHERE 0")  # fails if the table does not exist
     try:
         row = data.execute(f"SELECT max(id) FROM {table}").fetchone()
         return 0 if row[0] is None else min(int(row[0]) + 1 - first, MOST)
@@ -97,7 +97,7 @@ def _highest(data: sqlite3.Connection, table: str, first: int) -> int:
 
 def _search_highest(data: sqlite3.Connection, table: str) -> int:
     highest, empty, number = 0, 0, 0
-    while empty < 100_000 and number < MOST:  # a damaged page has fewer rows
+    while empty < 100_000 and number < MOST:  # a longer gap is the end: a damaged page has fewer rows
         try:
             there = data.execute(f"SELECT 1 FROM {table} WHERE id = ?", (number,)).fetchone() is not None
         except sqlite3.Error:
@@ -116,7 +116,7 @@ def _is_decision(row: Any) -> bool:
         labels = json.loads(row[5])
     except (TypeError, ValueError):
         return False
-    return row[3] in KINDS and isinstance(labels, list) and all(isinstance(one, str) for one in labels)
+    return row[3] in KINDS and isinstance(labels, list) and all(isinstance(label, str) for label in labels)
 
 
 def _setting(data: sqlite3.Connection, name: str) -> str:
@@ -128,16 +128,16 @@ def _setting(data: sqlite3.Connection, name: str) -> str:
 
 
 def _classes(stored: str) -> list[str]:
-    """The classes of the start; none where they cannot be read: those of the decisions are known anyway."""
+    """The initial classes; none if they are unreadable, since the labels in the decisions name their classes."""
     try:
-        found = json.loads(stored)
+        names = json.loads(stored)
     except ValueError:
         return []
-    return list(dict.fromkeys(one for one in found if isinstance(one, str))) if isinstance(found, list) else []
+    return list(dict.fromkeys(label for label in names if isinstance(label, str))) if isinstance(names, list) else []
 
 
 def main(arguments: list[str]) -> int:
-    """Recover a record; the exit code of the program."""
+    """Recover a record; return the exit code."""
     if len(arguments) != 2:
         sys.stderr.write("give the damaged record and the name of a new one\n")
         return 2

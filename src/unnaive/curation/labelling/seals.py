@@ -1,6 +1,6 @@
-"""Whether the rows of a record of labels are what was written: hashes of every text, every decision and the settings.
+"""Hashes of every text, every decision and the settings of a record of labels, to detect changed rows.
 
-SQLite notices pages that are torn, not a bit that flips inside of a text or a label.
+SQLite detects torn pages, but not a flipped bit inside a text or a label.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ CREATE TABLE IF NOT EXISTS seals (
     part TEXT NOT NULL, id INTEGER NOT NULL, hash INTEGER NOT NULL, PRIMARY KEY (part, id)
 ) STRICT, WITHOUT ROWID;
 """
-COLUMNS = "id, at, who, kind, text, labels, suggested, probability, way, undoes"  # of a decision
+COLUMNS = "id, at, who, kind, text, labels, suggested, probability, way, undoes"  # the columns of a decision
 PARTS = {"texts": "id, name, text", "decisions": COLUMNS}
-SETTINGS = "settings"  # one row for all of them
+SETTINGS = "settings"  # all settings share one hash
 
 
 def row_hash(row: Sequence[Any]) -> int:
-    """The hash of a row, as SQLite holds integers: 64 bits with a sign.
+    """The hash of a row as a signed 64-bit integer, the integer type of SQLite.
 
     >>> row_hash((0, "1", "a ball"))
     3845716566056223017
@@ -32,7 +32,7 @@ def row_hash(row: Sequence[Any]) -> int:
 
 
 def seal_new_rows(data: sqlite3.Connection) -> None:
-    """Give the rows behind the last that has a hash theirs, in the transaction that writes them."""
+    """Add the hashes of all rows after the last hashed row, in the transaction that writes the rows."""
     for part, columns in PARTS.items():
         last = data.execute("SELECT max(id) FROM seals WHERE part = ?", (part,)).fetchone()[0]
         rows = data.execute(f"SELECT {columns} FROM {part} WHERE id > ?", (-1 if last is None else last,))
@@ -42,25 +42,25 @@ def seal_new_rows(data: sqlite3.Connection) -> None:
 
 
 def has_seals(data: sqlite3.Connection) -> bool:
-    """Whether the record has hashes; those of earlier versions have none."""
+    """Whether the record has hashes; records of earlier versions have none."""
     return data.execute("SELECT 1 FROM sqlite_master WHERE name = 'seals'").fetchone() is not None
 
 
 def find_changed_rows(data: sqlite3.Connection) -> list[str]:
-    """What is not as it was written, in words: a part for each table. Rows behind the last hash are not looked at."""
-    found = []
+    """Describe the rows that do not match their hashes, table by table; rows after the last hash are not checked."""
+    changed = []
     for part, columns in PARTS.items():
         sealed = dict(data.execute("SELECT id, hash FROM seals WHERE part = ?", (part,)).fetchall())
         rows = data.execute(f"SELECT {columns} FROM {part} WHERE id <= ?", (max(sealed, default=-1),))
         sound = sum(sealed.get(row[0]) == row_hash(row) for row in rows)
         if sound < len(sealed):
-            found.append(f"{len(sealed) - sound:,} of {len(sealed):,} {part}")
+            changed.append(f"{len(sealed) - sound:,} of {len(sealed):,} {part}")
     stored = _sealed(data, SETTINGS, 0)
-    return [*found, SETTINGS] if stored is not None and stored != row_hash(_settings(data)) else found
+    return [*changed, SETTINGS] if stored is not None and stored != row_hash(_settings(data)) else changed
 
 
 def is_as_written(data: sqlite3.Connection, part: str, row: Sequence[Any]) -> bool:
-    """Whether a row of a damaged record has its hash; a hash that cannot be read says nothing against it."""
+    """Whether a row of a damaged record matches its hash; true if the hash is missing or unreadable."""
     try:
         stored = _sealed(data, part, row[0])
     except sqlite3.Error:

@@ -25,7 +25,7 @@ from unnaive.learning.explain import Explanation
 from unnaive.text.sections import shown_record
 from unnaive.text.tokens import TokenRule
 
-DOUBLE_SHARE = 0.1  # of the questions, where several people label
+DOUBLE_SHARE = 0.1  # share of questions that a second annotator answers too
 RETEMPER = 10  # labels between two fits of the temperature
 
 
@@ -35,8 +35,8 @@ class Shown:
 
     probabilities  by class, the highest first; empty without a model
     suggested      the best class that was not rejected; None if there is none
-    ticked         the classes that are ticked when the text appears, in multilabel data
-    given          the labels that it has already, if it is shown again
+    ticked         the classes that are ticked when the text appears; multilabel data only
+    given          the labels that the text has already, if it is shown again
     """
 
     text: int
@@ -50,17 +50,16 @@ class Shown:
 
     @property
     def probability(self) -> float | None:
-        """Of the suggested class."""
+        """The probability of the suggested class."""
         return None if self.suggested is None else self.probabilities.get(self.suggested)
 
 
 class Labelling:
-    """A record, its pool, and the questions that are open; safe to use from several threads.
+    """A record, its pool, and the open questions; safe to use from several threads.
 
-    double  the share of questions, where several people label, that another person has answered already: agreement
-            is measured on them
-    again   ask about skipped texts again
-    vectors of words, whose means the linear model sees beside the words
+    double   share of questions that another annotator has answered already; agreement is measured on them
+    again    ask about skipped texts again
+    vectors  word vectors, whose means are further features of the linear model
     """
 
     def __init__(
@@ -85,12 +84,12 @@ class Labelling:
         self.lock = threading.RLock()
         self._seen = 0
         self._standing: dict[int, RecordedAnswer] = {}
-        self._votes: dict[str, dict[int, RecordedAnswer]] = {}  # by person and text, the last that stands
+        self._votes: dict[str, dict[int, RecordedAnswer]] = {}  # annotator → text → last answer that was not undone
         self._open: dict[str, Question] = {}
         self._temperature: tuple[int, float] = (-RETEMPER, 1.0)  # of naive Bayes
         self._queues: dict[str, list[int]] = {}
-        self.wish: dict[str, str] = {}  # by person: the class that more of is looked for
-        self.among: dict[str, np.ndarray] = {}  # by person: the texts that a search found
+        self.wish: dict[str, str] = {}  # annotator → the class whose texts are shown
+        self.among: dict[str, np.ndarray] = {}  # annotator → the search results, which alone are shown
         self.sync()
 
     # Following the record.
@@ -104,45 +103,47 @@ class Labelling:
             self._seen = new[-1].id
             first_time = not self._standing
             classes_changed = False
-            for one in new:
+            for answer in new:
                 gone = None
-                if one.kind == "undo":
-                    gone = self._standing.pop(one.undoes or 0, None)
+                if answer.kind == "undo":
+                    gone = self._standing.pop(answer.undoes or 0, None)
                 else:
-                    self._standing[one.id] = one
+                    self._standing[answer.id] = answer
                 known = set(self.pool.classes)
-                classes_changed |= one.kind in ("undo", "class") or not known.issuperset(one.labels)
-                self._follow_vote(one, gone)
-            texts = dict.fromkeys(one.text for one in new if one.text is not None)
+                classes_changed |= answer.kind in ("undo", "class") or not known.issuperset(answer.labels)
+                self._follow_vote(answer, gone)
+            texts = dict.fromkeys(answer.text for answer in new if answer.text is not None)
             final = self.record.final() if first_time or len(texts) > 100 else None
             for text in texts:
                 labels = self.record.final_of(text) if final is None else final.get(text)
                 if labels != self.pool.labels.get(text):
                     self.pool.set_labels(text, labels)
             if classes_changed:
-                found = self.record.classes()
-                self.pool.set_classes([*found, *(one for one in self._hinted if one not in found)])
+                classes = self.record.classes()
+                self.pool.set_classes([*classes, *(answer for answer in self._hinted if answer not in classes)])
 
-    def _follow_vote(self, one: RecordedAnswer, gone: RecordedAnswer | None) -> None:
-        text = one.text
+    def _follow_vote(self, answer: RecordedAnswer, gone: RecordedAnswer | None) -> None:
+        text = answer.text
         if text is None:
             return
-        votes = self._votes.setdefault(one.who, {})
-        if one.kind in ANSWERS:
-            votes[text] = one
+        votes = self._votes.setdefault(answer.who, {})
+        if answer.kind in ANSWERS:
+            votes[text] = answer
         elif gone is not None and gone.kind in ANSWERS:
             votes.pop(text, None)
             earlier = [
                 other for other in self._standing.values()
-                if other.text == text and other.who == one.who and other.kind in ANSWERS
+                if other.text == text and other.who == answer.who and other.kind in ANSWERS
             ]  # fmt: skip
             if earlier:
                 votes[text] = earlier[-1]
 
     def start_classes(self, classes: Sequence[str]) -> None:
-        """Classes of hints and of a model, which need not be in the record."""
-        self._hinted += [one for one in classes if one not in self._hinted]
-        self.pool.set_classes([*self.pool.classes, *(one for one in self._hinted if one not in self.pool.classes)])
+        """Add classes of keywords or of a model, which need not be in the record."""
+        self._hinted += [label for label in classes if label not in self._hinted]
+        self.pool.set_classes([
+            *self.pool.classes, *(label for label in self._hinted if label not in self.pool.classes)
+        ])  # fmt: skip
 
     def follow_queue(self, who: str, texts: Sequence[int]) -> None:
         """Show these texts in this order, labelled or not."""
@@ -172,7 +173,7 @@ class Labelling:
 
     def _choose(self, who: str) -> Question | None:
         leased: set[int] = set()
-        while True:  # until a text is found that nobody else is shown
+        while True:  # until a text is found that is shown to nobody else
             question = self._find(who, leased)
             if question is None or self._holds(who, question.text):
                 return question
@@ -180,9 +181,9 @@ class Labelling:
 
     def _find(self, who: str, leased: set[int]) -> Question | None:
         votes = self._votes.get(who, {})
-        mine = {text for text, one in votes.items() if not (self.again and one.kind == "skip")}
+        mine = {text for text, answer in votes.items() if not (self.again and answer.kind == "skip")}
         closed = {*self.pool.labels, *mine, *leased, *self.record.leased(who, time.time())}
-        recent = [one.text for one in list(votes.values())[-10:] if one.text is not None]
+        recent = [answer.text for answer in list(votes.values())[-10:] if answer.text is not None]
         asked = Asked(closed, recent, len(votes), self.among.get(who))
         strategy = replace(self.strategy, seed=self.strategy.seed ^ zlib.crc32(who.encode()))
         if who in self._queues:
@@ -197,7 +198,7 @@ class Labelling:
 
     def _second(self, who: str, mine: set[int], number: int, seed: int) -> Question | None:
         """Sometimes a text that one other annotator has labelled."""
-        others = [one for name, one in self._votes.items() if name != who and name != IMPORTED]
+        others = [votes for name, votes in self._votes.items() if name != who and name != IMPORTED]
         if not others or who in self.wish or who in self.among:
             return None
         draw = np.random.default_rng([seed, number, 2])
@@ -205,19 +206,19 @@ class Labelling:
             return None
         times: dict[int, int] = {}
         for votes in others:
-            for text, one in votes.items():
-                if one.kind == "label":
+            for text, answer in votes.items():
+                if answer.kind == "label":
                     times[text] = times.get(text, 0) + 1
         once = sorted(text for text, count in times.items() if count == 1 and text not in mine)
         return Question(once[int(draw.integers(len(once)))], "second") if once else None
 
     def _shown(self, who: str, question: Question) -> Shown:
         text = question.text
-        blind = question.way == "second"  # the model has learnt what the other person said: it would give it away
+        blind = question.way == "second"  # the model has learnt the other annotator's label and would suggest it
         probabilities = {} if blind else self._probabilities(text)
         rejected = {
-            label for one in self._standing.values()
-            if one.kind == "reject" and one.text == text and one.who == who for label in one.labels
+            label for answer in self._standing.values()
+            if answer.kind == "reject" and answer.text == text and answer.who == who for label in answer.labels
         }  # fmt: skip
         left = [label for label in probabilities if label not in rejected]
         if not left and not blind:
@@ -227,7 +228,7 @@ class Labelling:
         if before is not None and before.kind == "label":
             ticked = before.labels
         if len(probabilities) < 2 and not self.pool.multilabel:
-            probabilities = {}  # 100 % of the only class says nothing
+            probabilities = {}  # with a single class it is always 100 %
         return Shown(
             text, self.names[text], shown_record(self.pool.texts[text]), question.way, probabilities,
             left[0] if left else None, ticked if self.pool.multilabel else (),
@@ -235,7 +236,7 @@ class Labelling:
         )  # fmt: skip
 
     def _probabilities(self, text: int) -> dict[str, float]:
-        """Probabilities by a model without the label of the text, which it would only repeat."""
+        """The probability of each class, by a model that has not learnt the label of the text."""
         if self.learner.model is not None:
             return self.learner.probabilities(text)
         return self.pool.probabilities(text, self.temperature())
@@ -260,7 +261,7 @@ class Labelling:
     def why_done(self, who: str) -> str:
         """Why there is no text to show, in a sentence."""
         votes = self._votes.get(who, {})
-        skipped = sum(one.kind == "skip" for one in votes.values())
+        skipped = sum(answer.kind == "skip" for answer in votes.values())
         if who in self.among or who in self.wish:
             return "no more text of this kind is left; leave the search to go on with the others"
         if skipped and not self.again:
@@ -324,7 +325,7 @@ class Labelling:
             return gone
 
     def look_for(self, who: str, label: str | None = None, words: str | None = None) -> int:
-        """Show only texts most like a class, or with these words, or all; returns their number."""
+        """Show only texts most similar to a class, only texts with these words, or all texts; return their number."""
         with self.lock:
             self.wish.pop(who, None)
             self.among.pop(who, None)
@@ -339,21 +340,21 @@ class Labelling:
             return len(self.pool)
 
     def summary(self, who: str) -> dict[str, Any]:
-        """Progress, as plain values."""
+        """The progress of the labelling, as JSON values."""
         with self.lock:
             votes = self._votes.get(who, {})
-            kinds = [one.kind for one in votes.values()]
+            kinds = [answer.kind for answer in votes.values()]
             return {
                 "texts": len(self.pool), "labelled": len(self.pool.labels), "by_you": kinds.count("label"),
                 "skipped": kinds.count("skip"), "flagged": kinds.count("flag"), "classes": self.pool.class_sizes(),
             }  # fmt: skip
 
     def random_answers(self) -> list[RecordedAnswer]:
-        """Labels of texts that were drawn at random, in order: the sample that accuracy is measured on."""
+        """The answers about texts drawn at random, in order: the sample for measuring accuracy."""
         with self.lock:
-            return [one for one in self._standing.values() if one.kind == "label" and one.way == "random"]
+            return [answer for answer in self._standing.values() if answer.kind == "label" and answer.way == "random"]
 
     def label_ids(self) -> list[int]:
-        """The numbers of all decisions that gave a label and stand, in order."""
+        """The ids of all labelling decisions that were not undone, in order."""
         with self.lock:
-            return [one.id for one in self._standing.values() if one.kind == "label"]
+            return [answer.id for answer in self._standing.values() if answer.kind == "label"]

@@ -1,6 +1,7 @@
-"""What a way of asking would have brought: labelled data is replayed, a label given when it is asked for.
+"""Simulate labelling with labelled data: compare query strategies by accuracy against the number of labels.
 
-What is measured is the model that suggests: the linear model, and naive Bayes while there is none.
+Each label is revealed when the strategy asks for it. The evaluated model is the one that makes the suggestions: the
+linear model, or naive Bayes while there are too few labels.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from unnaive.io.corpus import Corpus
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 
-TestRows = tuple[Sparse, Sparse | None]  # terms that texts have, and vectors of their own, where they have such
+TestRows = tuple[Sparse, Sparse | None]  # presence of terms, and the rows of vector fields if there are any
 WAYS = ("mixed", "uncertain", "random")
 STEP = 20  # labels between two measurements
 
 
 @dataclass(frozen=True)
 class LabellingCurve:
-    """Accuracy on texts aside against labels given, of every seed (n_seeds, n_points)."""
+    """Accuracy on test texts against the number of labels, for every seed (n_seeds, n_points)."""
 
     way: str
     labels: tuple[int, ...]
@@ -37,11 +38,11 @@ class LabellingCurve:
 
     @property
     def mean(self) -> Floats:
-        """Over the seeds (n_points,)."""
+        """The mean accuracy over the seeds (n_points,)."""
         return np.asarray(self.accuracy.mean(axis=0))
 
     def labels_for(self, accuracy: float) -> float | None:
-        """The fewest labels with which the mean reaches an accuracy, interpolated; None if it does not.
+        """The number of labels at which the mean reaches an accuracy, interpolated; None if it never does.
 
         >>> LabellingCurve("random", (10, 20), np.array([[0.5, 0.7]])).labels_for(0.6)
         15.0
@@ -62,16 +63,16 @@ def simulate(
     seed: int = 0, progress: Callable[[str, int], None] | None = None, vectors: WordVectors | None = None,
     rule: TokenRule | None = None,
 ) -> list[LabellingCurve]:  # fmt: skip
-    """Curves of the ways of asking. The texts are counted once; every seed draws its own random questions."""
-    if any(len(one) != 1 for one in (*pool_corpus.labels, *test_corpus.labels)):
+    """The learning curve of each query strategy; every seed draws other random questions."""
+    if any(len(names) != 1 for names in (*pool_corpus.labels, *test_corpus.labels)):
         raise BadData("a simulation needs exactly one label for each text")
     labels = min(labels, len(pool_corpus))
     if labels < STEP:
         raise BadData(f"{len(pool_corpus)} texts are too few for a simulation; give at least {STEP}")
-    truth = [one[0] for one in pool_corpus.labels]
+    truth = [names[0] for names in pool_corpus.labels]
     pool = TextPool(list(pool_corpus.texts), sorted(set(truth)), vectors=vectors, rule=rule)
     test = _counted(pool, test_corpus), pool.vector_rows(list(test_corpus.texts))
-    right = np.array([one[0] for one in test_corpus.labels], object)
+    right = np.array([names[0] for names in test_corpus.labels], object)
     points = tuple(range(STEP, labels + 1, STEP))
     curves = []
     for way in ways:
@@ -87,11 +88,11 @@ def simulate(
 def _replay(
     pool: TextPool, truth: Sequence[str], test: TestRows, right: np.ndarray, strategy: Strategy, points: Sequence[int]
 ) -> list[float]:
-    """Accuracies of one run; the pool is empty of labels before and after."""
+    """The accuracies of one run; the pool has no labels before and after it."""
     asked: list[int] = []
     measured: list[float] = []
     classes, learner = list(pool.classes), LinearLearner(pool)
-    pool.set_classes([])  # classes are found as they come, as by a person who does not know them
+    pool.set_classes([])  # a class becomes known with its first label
     while len(asked) < points[-1]:
         question = next_question(pool, Asked(asked, asked[-10:], len(asked)), strategy, learner)
         if question is None:
@@ -112,17 +113,17 @@ def _counted(pool: TextPool, corpus: Corpus) -> Sparse:
 
 
 def _predict(pool: TextPool, learner: LinearLearner, test: TestRows) -> np.ndarray:
-    """The best class of every text aside. Naive Bayes' division by the length changes no order, so it is left out."""
+    """The predicted class of every test text; naive Bayes scores need no division by √length, which keeps the order."""
     model = learner.model
     if model is not None:
         return np.asarray(np.array(model.classes, object)[model.scores(pool.weighted(*test)).argmax(axis=1)])
     prior = pool.log_prior()
-    scores = np.stack([test[0] @ pool.weights(place) + prior[place] for place in range(len(pool.classes))], axis=1)
+    scores = np.stack([test[0] @ pool.weights(index) + prior[index] for index in range(len(pool.classes))], axis=1)
     return np.asarray(np.array(pool.classes, object)[scores.argmax(axis=1)])
 
 
 def seed_sign_test(differences: Floats) -> float:
-    """The two-sided p-value that a difference is as often above zero as below; ties are left out.
+    """The two-sided p-value of the sign test that differences are positive as often as negative, without ties.
 
     p = 2 Σ_{k ≤ fewer} C(n, k) / 2^n, at most 1
 

@@ -1,4 +1,4 @@
-"""When to stop: how accurate the model is, whether its answers still change, and what more labels would bring."""
+"""Decide when to stop labelling: the accuracy, the stability of predictions, and the expected gain of more labels."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from unnaive.curation.labelling.agreement import cohen_kappa
 from unnaive.curation.labelling.linear import LinearLearner, n_folds
 from unnaive.learning.intervals import wilson_interval
 
-STABLE = 0.99  # kappa from which two successive models count as the same
-STABLE_TIMES = 3  # in a row, before it is said
-FEWEST = 30  # random answers before a curve is fitted
+STABLE = 0.99  # minimum kappa at which two successive models count as equal
+STABLE_TIMES = 3  # equal comparisons in a row before the model is reported as stable
+FEWEST = 30  # random answers before a learning curve is fitted
 EVERY = 10  # labels between two models that are compared
 CURVE_POINTS = 16
-WIDER = 1.2  # errors of models of overlapping folds vary together: 1.1 to 1.4 times as much as independent ones would
-TAILS = 0.05, 0.95  # of the posterior of curves: what lies between holds in more than 80 % of cases, .1 to .9 in 70 %
+WIDER = 1.2  # overlapping folds make errors correlated: their standard deviation is 1.1 to 1.4 times as large
+TAILS = 0.05, 0.95  # quantiles of the posterior; the interval covers over 80 % of cases, that from .1 to .9 only 70 %
 
 
 class Interval(NamedTuple):
-    """A share with its interval."""
+    """A share with the ends of its interval."""
 
     share: float
     low: float
@@ -33,10 +33,10 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Of `n` texts drawn at random, how many the model as it is now labels right, each taken out of it first.
+    """How many of `n` random texts are classified correctly by models that were fitted without them.
 
-    share      of the labels that models learnt from which had not seen the text
-    unlabelled texts of the pool that have no label yet
+    share       the share of all labels that these models were fitted on
+    unlabelled  the number of texts in the pool without a label
     """
 
     right: int
@@ -46,12 +46,12 @@ class Accuracy:
 
     @property
     def interval(self) -> Interval:
-        """With 95 % confidence, of the accuracy of the model of all labels on the texts that have none yet.
+        """The 95 % interval of the accuracy, on the unlabelled texts, of the model fitted on all labels.
 
-        Wilson's interval with 1.96 · WIDER · √(1 + n / unlabelled) standard deviations: the m texts without a label are
-        a sample too, so the variance of the difference is p (1 − p) (1/n + 1/m). The model of all labels makes fewer
-        errors than the models of the folds, with a steep learning curve in proportion to 1 / labels²: the upper end is
-        that of errors · share². Simulated in docs/statistics.md.
+        Wilson's interval with 1.96 · WIDER · √(1 + n / m) standard deviations. The m unlabelled texts are a sample too,
+        so the variance of the difference is p (1 − p) (1/n + 1/m). The model of all labels makes fewer errors than the
+        models of the folds; on a steep learning curve errors fall with 1 / labels², so the errors of the upper end are
+        multiplied by share². docs/statistics.md has a simulation.
         """
         deviations = 1.96 * WIDER * sqrt(1 + self.n / max(1, self.unlabelled))
         low, high = wilson_interval(self.right, self.n, deviations)
@@ -59,11 +59,10 @@ class Accuracy:
 
 
 def running_accuracy(learner: LinearLearner, random_texts: Sequence[int]) -> Accuracy:
-    """How many of the texts that were asked at random the current model gets right without having seen them.
+    """The accuracy of the current model on the labelled texts that were drawn at random.
 
-    The texts were drawn without regard to the model, so that they stand for the rest of the pool. The linear model is
-    fitted on folds for it, each text scored by the one that it is not in; naive Bayes takes the text out of its counts,
-    exactly. In multilabel data an answer is right if all labels are.
+    These texts represent the pool, because the model did not select them. The linear model is cross-validated; naive
+    Bayes scores are exact leave-one-out scores. A multilabel prediction is right if all of its labels are.
     """
     pool = learner.pool
     held_out, share = learner.held_out(), 1 - 1 / max(2, len(pool.labels))
@@ -88,7 +87,7 @@ def running_accuracy(learner: LinearLearner, random_texts: Sequence[int]) -> Acc
 
 
 def change_bound(kappa: float) -> float:
-    """The most that F can differ between two models of agreement kappa: 4 (1 − κ) / κ; ∞ for κ ≤ 0.
+    """The maximum difference in F between two models whose predictions agree by kappa: 4 (1 − κ) / κ; ∞ for κ ≤ 0.
 
     Bloodgood and Grothendieck (2013), analysis of stopping by stabilising predictions.
 
@@ -102,20 +101,20 @@ class Stability:
     """Whether successive models still label the pool differently."""
 
     def __init__(self) -> None:
-        self.kappas: list[tuple[int, float]] = []  # labels given, agreement with the model before
+        self.kappas: list[tuple[int, float]] = []  # (number of labels, agreement with the previous model)
         self._last: tuple[int, list[str | None]] | None = None
 
     def look(self, learner: LinearLearner) -> None:
-        """Compare the model with the one of ten labels ago; nothing before that."""
+        """Compare the predictions with those of ten labels ago; do nothing if there are fewer new labels."""
         pool = learner.pool
         labelled = len(pool.labels)
         if self._last is not None and labelled < self._last[0] + EVERY:
-            if labelled < self._last[0]:  # labels were taken back
+            if labelled < self._last[0]:  # labels were undone
                 self._last = None
-                self.kappas = [one for one in self.kappas if one[0] <= labelled]
+                self.kappas = [entry for entry in self.kappas if entry[0] <= labelled]
             return
         best = learner.best()
-        now = [None if place < 0 else pool.classes[place] for place in best.tolist()]
+        now = [None if index < 0 else pool.classes[index] for index in best.tolist()]
         if self._last is not None:
             kappa = cohen_kappa(self._last[1], now)
             self.kappas.append((labelled, 1.0 if kappa is None else kappa))
@@ -123,17 +122,17 @@ class Stability:
 
     @property
     def stable(self) -> bool:
-        """Whether the last three comparisons all came out the same."""
+        """Whether kappa was at least STABLE in each of the last three comparisons."""
         return len(self.kappas) >= STABLE_TIMES and all(kappa >= STABLE for _, kappa in self.kappas[-STABLE_TIMES:])
 
 
 @dataclass(frozen=True)
 class Outlook:
-    """What the learning curve says: accuracy now, and how many more labels a point of it costs.
+    """The fitted learning curve: the accuracy now, and how many more labels one more point of accuracy needs.
 
-    more            labels for +1 point: the middle estimate; ∞ where the curve does not reach it
-    low, high       between which that lies with 80 % probability
-    curve           (labels, accuracy, low, high) with 80 % probability, up to twice the labels that there are
+    more            labels for +1 point, as the median; ∞ if the curve does not reach it
+    low, high       the 80 % interval of `more`
+    curve           (labels, accuracy, low, high) with 80 % intervals, up to twice the present number of labels
     """
 
     accuracy: float
@@ -144,17 +143,18 @@ class Outlook:
 
 
 def outlook(labels_given: Sequence[int], right: Sequence[bool], now: int, *, gain: float = 0.01) -> Outlook | None:
-    """Fit accuracy(n) = a − b n^−c to answers at random, and ask where it is `gain` higher than now.
+    """Fit accuracy(n) = a − b n^−c to the answers about random texts, and find where it is `gain` higher than now.
 
-    labels_given  how many labels the model had when each answer came; `right`: whether it had suggested that label
+    labels_given  the number of labels that the model had learnt before each answer
+    right         whether the model had suggested the label of the answer
 
-    Every curve of a grid over (a, b, c) is weighed with the likelihood of the answers, so what is told is a
-    distribution and not one curve: with few answers it is wide, and below 30 there is none (None).
+    Every curve of a grid over (a, b, c) is weighted by the likelihood of the answers. The result is a distribution of
+    curves: it is wide with few answers. Below 30 answers the result is None.
     """
     if len(right) < FEWEST or now < 1:
         return None
     n, hit = np.maximum(np.asarray(labels_given, np.float64), 1.0), np.asarray(right, bool)
-    a, b, c = (one.ravel() for one in np.meshgrid(*GRID, indexing="ij"))
+    a, b, c = (axis.ravel() for axis in np.meshgrid(*GRID, indexing="ij"))
     curve = np.clip(a[:, None] - b[:, None] * n[None, :] ** -c[:, None], 1e-3, 1 - 1e-3)
     log_likelihood = np.where(hit, np.log(curve), np.log1p(-curve)).sum(axis=1)
     weight = np.exp(log_likelihood - log_likelihood.max())
@@ -179,12 +179,12 @@ GRID = (np.linspace(0.3, 1.0, 29), np.geomspace(0.05, 5.0, 25), np.linspace(0.15
 def _quantiles(values: Floats, weight: Floats, at: tuple[float, ...]) -> list[float]:
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weight[order])
-    places = [min(int(np.searchsorted(reached, one)), len(values) - 1) for one in at]
-    return [float(values[order[place]]) for place in places]
+    indices = [min(int(np.searchsorted(reached, level)), len(values) - 1) for level in at]
+    return [float(values[order[index]]) for index in indices]
 
 
 def describe_outlook(accuracy: Accuracy, stability: Stability, ahead: Outlook | None) -> list[str]:
-    """What to tell people, a sentence each.
+    """The sentences that annotators see: accuracy, stability, and the labels needed for one more point.
 
     >>> describe_outlook(Accuracy(9, 10), Stability(), None)
     ['accuracy 90 % (53 to 99 %) on 10 texts drawn at random']
@@ -213,7 +213,7 @@ def _describe_outlook(ahead: Outlook) -> str:
 
 
 def _rounded(number: float) -> int:
-    """Two digits that matter.
+    """Round to two significant digits.
 
     >>> _rounded(1234.0), _rounded(7.2)
     (1200, 7)
@@ -222,7 +222,7 @@ def _rounded(number: float) -> int:
 
 
 def to_dict(accuracy: Accuracy, stability: Stability, ahead: Outlook | None) -> dict[str, Any]:
-    """The same as plain values."""
+    """The accuracy, stability and outlook as JSON values."""
     share, low, high = accuracy.interval
     finite = None if ahead is None else _plain(ahead)
     return {
@@ -235,7 +235,7 @@ def to_dict(accuracy: Accuracy, stability: Stability, ahead: Outlook | None) -> 
 
 
 def _plain(ahead: Outlook) -> dict[str, Any]:
-    """An outlook without infinities, its curve by name."""
+    """An outlook as JSON values: None instead of ∞, and the points of the curve as dicts."""
     names = ("labels", "accuracy", "low", "high")
-    found: dict[str, Any] = {name: None if value == inf else value for name, value in vars(ahead).items()}
-    return found | {"curve": [dict(zip(names, point, strict=True)) for point in ahead.curve]}
+    values: dict[str, Any] = {name: None if value == inf else value for name, value in vars(ahead).items()}
+    return values | {"curve": [dict(zip(names, point, strict=True)) for point in ahead.curve]}
