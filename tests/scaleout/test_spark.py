@@ -300,7 +300,7 @@ def test_a_driver_without_memory_is_one_sentence_and_no_hang(tmp_path):
         ({"text": "body"}, "the DataFrame has no column 'body'; it has text, label: say text=NAME"),
         ({"model": "svm"}, "linear support vector machine needs all documents in one place; Spark trains multinomial,"),
         ({"calibrate": True}, "the calibration needs held-out documents on one machine"),
-        ({"decision": "scut"}, "the decision 'scut' is tuned on held-out documents"),
+        ({"decision": "scut"}, "the decision 'scut' needs held-out documents on one machine"),
         ({"class_weight": "balanced"}, "class_weight makes fractions of counts"),
         ({"missing": "drop"}, "no treatment of missing values called 'drop'; there are error, skip"),
     ],
