@@ -11,7 +11,8 @@ from unnaive.data.targets import Targets, read_targets
 from unnaive.data.training_data import DocumentRows, TrainingData
 from unnaive.evaluation.trials import train_scorer
 from unnaive.learning.learner import TrainingSpec
-from unnaive.learning.train import make_scorer, train
+from unnaive.learning.make_scorer import make_scorer
+from unnaive.learning.train import train
 from unnaive.linear.links import comparable_scores
 from unnaive.models.catalogue import make_model
 from unnaive.text.vocabulary import Vocabulary

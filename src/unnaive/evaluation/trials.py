@@ -34,7 +34,8 @@ from unnaive.evaluation.tally import indicator_matrix
 from unnaive.learning.decisions import Argmax, Decision
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
-from unnaive.learning.train import kept_rows, make_scorer, out_of_fold_scores, train
+from unnaive.learning.make_scorer import make_scorer
+from unnaive.learning.train import kept_rows, out_of_fold_scores, train
 from unnaive.learning.tuning import TUNINGS
 from unnaive.learning.vectors import has_vectors
 from unnaive.linear.links import comparable_scores, probabilities

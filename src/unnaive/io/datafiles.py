@@ -110,7 +110,7 @@ class DataFile(ColumnOptions):
         self._warn_about_rows(log.rows, empty, missing)
 
     def corpus(self, *, unlabelled: bool = False) -> Corpus:
-        """All labelled documents at once; single-label unless some row has several labels.
+        """All labelled documents at once; multilabel if any row has two labels or more.
 
         In single-label data, rows without a label are left out with a warning, or kept if `unlabelled`; in multilabel
         data they are documents without labels.

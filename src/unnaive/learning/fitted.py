@@ -228,7 +228,7 @@ class FittedModel:
         """For each document, a set of labels that contains the right one with this confidence, the most probable first.
 
         For documents from the distribution of the training data, this share has its label in the set. For multilabel
-        documents, this share has all its labels in the set, separately for documents with one and with several labels.
+        documents, this share has all its labels in the set: of documents with one label, and of those with more.
         `by_class` guarantees it for every class; rare classes are covered together (`conformal.describe_sets` names
         them). A set may be empty: if the model is right more often than the confidence asks, the least certain
         documents get none. With `at_least_one`, a set always contains the first label that `predict` returns.

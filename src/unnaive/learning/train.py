@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning, choose
+from unnaive.base.errors import UnnaiveError, choose
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
-from unnaive.data.field_vectors import FieldVectors, columns_of_words
+from unnaive.data.field_vectors import columns_of_words
 from unnaive.data.folds import block_folds, fold_strata, folds, out_of_fold, shuffle_blocks, split_folds
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
@@ -30,6 +29,7 @@ from unnaive.learning.decisions import Decision, default_decision
 from unnaive.learning.fit_calibration import FITS
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import HeldOutScores, TrainingSpec
+from unnaive.learning.make_scorer import active_terms, make_scorer
 from unnaive.learning.optimise import least_cost, read_optimise
 from unnaive.learning.top_tuning import TOP, needs_top_scores, refuse_calibration, tune_top
 from unnaive.learning.training_options import TrainingOptions
@@ -37,7 +37,7 @@ from unnaive.learning.tuned_models import N_FOLDS, find_tuning, keeps_documents,
 from unnaive.learning.tuning import TUNINGS
 from unnaive.learning.vectors import TAKERS, check_vectors, find_field_vectors, has_vectors, with_vector_words
 from unnaive.linear.scorer import Scorer
-from unnaive.linear.selection import check_select, min_df_for_full_table, select_terms
+from unnaive.linear.selection import check_select
 
 DECISIONS = ("argmax", "untuned", *TUNINGS)
 # minimum number of documents to hold out any, then for fewer folds, then for a single part
@@ -210,7 +210,7 @@ def _learn_in_passes(data: TrainingData, spec: TrainingSpec, progress: ProgressC
     if data.passes is None:
         raise RuntimeError("the training data does not support passes over its documents")
     named = data.counts()
-    active = _active_terms(spec, named)
+    active = active_terms(spec, named)
     vocabulary = named.vocabulary if active is None or named.vocabulary is None else named.vocabulary.take(active)
     counts = named.counts if active is None else named.counts.take_terms(active)
     size = DataSize(int(counts.n_docs), counts.n_terms, int(counts.df.sum()), counts.n_classes)
@@ -322,106 +322,6 @@ def _check_some_can_be_held_out(targets: Targets) -> None:
             "no class has two documents, so none can be held out to calibrate or to tune decisions by; give more "
             "documents, or train without"
         )
-
-
-def make_scorer(
-    spec: TrainingSpec,
-    named: NamedCounts,
-    rows: DocumentRows | None = None,
-    *,
-    exclusive: bool,
-    progress: ProgressCallback | None = None,
-    before: FittedModel | None = None,
-) -> tuple[Scorer, Ids | None]:
-    """The scorer, and the columns of its terms; None for all columns.
-
-    named      the sums over the documents
-    rows       the documents, for models that learn from them; columns as in `named`
-    exclusive  whether every document has exactly one label
-    before     a model whose selection is kept
-    """
-    model, dense = spec.model, find_field_vectors(spec, named.vocabulary)
-    active = _active_terms(spec, named, dense)
-    if model.statistic == "counts":
-        counts = named.counts if active is None else named.counts.take_terms(active)
-        return model.rule(counts, exclusive=exclusive), active
-    if rows is None:
-        raise UnnaiveError(f"{model.title} learns from all documents at once; train it with all of them instead")
-    if rows.weight is not None and not model.takes_sample_weight:
-        raise UnnaiveError(f"{model.title} takes no sample_weight; fit without it")
-    documents, targets = rows.X, rows.targets
-    more: dict[str, Any] = {"exclusive": exclusive, "sample_weight": rows.weight, "progress": progress}
-    if model.takes_terms and named.vocabulary is not None:
-        more["terms"] = named.vocabulary if active is None else named.vocabulary.take(active)
-    selecting = before is None and model.takes_terms and (spec.select is not None or spec.min_df > 1)
-    if selecting:  # a model that holds out documents by itself selects terms within each fold, as for the final fit
-        more |= {"terms": named.vocabulary, "active": active, "select": _selection(spec, named, dense)}
-    if (spec.vectors is not None or dense) and named.vocabulary is not None:
-        of_words = [] if spec.vectors is None else [spec.vectors.over(named.vocabulary)]
-        more |= {"active": active, "vectors": [*of_words, *dense]}
-        more |= {"terms": named.vocabulary} if model.takes_terms else {}
-        if dense and model.takes_terms and not selecting and before is None:
-            more["select"] = _selection(spec, named, dense)
-        active = None  # the columns of its vectors are all used, even if no document has them
-    elif active is not None and not selecting:
-        documents = documents[:, active]
-    n_terms = documents.shape[1] if active is None else len(active)
-    size = DataSize(documents.shape[0], n_terms, documents.nnz, targets.Y.shape[1])
-    check_class_limit(model, size, exclusive=exclusive)
-    if before is not None:
-        position_of = {label: position for position, label in enumerate(targets.classes)}
-        places = np.array([position_of.get(label, -1) for label in before.classes], np.int64)
-        chosen_on = None if before.statistic is None else int(before.statistic.n_docs)
-        scorer = model.relearn(before.scorer, places, documents, targets.Y, chosen_on=chosen_on, **more)
-    else:
-        scorer = model.learn(documents, targets.Y, **more)
-    used = scorer.used_terms() if named.vocabulary is not None else None
-    if used is None:
-        return scorer, active
-    return scorer.take_terms(used), used if active is None else active[used]
-
-
-def _selection(
-    spec: TrainingSpec, named: NamedCounts, dense: Sequence[FieldVectors]
-) -> Callable[[Sparse, Sparse, Floats | None], Ids]:
-    """A function that returns the columns that `min_df` and `select` keep for documents X with labels Y and weights."""
-    words, vocabulary = columns_of_words(named.counts.n_terms, dense), named.vocabulary
-    if words is not None and vocabulary is not None:
-        vocabulary = vocabulary.take(words)
-
-    def select(X: Sparse, Y: Sparse, weight: Floats | None) -> Ids:
-        X = X if words is None else take_columns(csr_array(X), words)
-        try:
-            selected = select_terms(Counts.of(X, Y, weight), vocabulary, min_df=spec.min_df, select=spec.select)
-        except BadData:  # too few documents for any term
-            return np.zeros(0, np.int64)
-        return selected if words is None else words[selected]
-
-    return select
-
-
-def _active_terms(spec: TrainingSpec, named: NamedCounts, dense: Sequence[FieldVectors] = ()) -> Ids | None:
-    """The columns that `min_df` and `select` keep; None for all. Columns without names are all used.
-
-    The columns of vector fields are not among them.
-    """
-    words = columns_of_words(named.counts.n_terms, dense)
-    if words is not None and named.vocabulary is not None:
-        if not bool((named.counts.df[words] > 0).any()):
-            return words[:0]  # vectors alone
-        part = replace(named, vocabulary=named.vocabulary.take(words), counts=named.counts.take_terms(words))
-        chosen = _active_terms(spec, part)
-        return words if chosen is None else words[chosen]
-    if named.vocabulary is None and spec.select is None and spec.min_df == 1:
-        return None
-    min_df = spec.min_df
-    if spec.model.in_passes and spec.select is None:  # meant for vocabularies that grow
-        min_df = min_df_for_full_table(named.counts, min_df)
-        if min_df > spec.min_df:
-            warnings.warn(f"terms of fewer than {min_df:,} documents are left out, so that a weight for each class and "
-                          "term fits in memory", UnnaiveWarning, stacklevel=2)  # fmt: skip
-    chosen = select_terms(named.counts, named.vocabulary, min_df=min_df, select=spec.select)
-    return None if len(chosen) == named.counts.n_terms else chosen
 
 
 def _make_fitted(

@@ -22,7 +22,7 @@ class Layout:
     kind        the name of the value of a label, "probability" or "score"
     classes     a column for each of these classes, none without --all
     top         number of labels with values for every document
-    multilabel  whether a document may have several labels
+    multilabel  whether documents are multilabel
     explain     the terms that count most for the label
     sets        the prediction set with a confidence
     kept        the columns of the input that are written again; none for plain texts, which get ids
