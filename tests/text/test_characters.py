@@ -90,7 +90,7 @@ def test_tf_idf_scores_of_texts_are_those_of_their_counts(analyzer, kind):
     bias = rng.normal(size=7)
     expected = np.tile(bias, (len(texts), 1))
     for part in parts:
-        place = np.arange(n_terms, dtype=np.int32) if part.place is None else part.place
+        place = np.arange(n_terms, dtype=np.int32) if part.row_of_term is None else part.row_of_term
         assert add_tf_idf(X, place, part.idf.astype(np.float64), part.weights, expected)
         expected += part.bias
     for threads in (1, 3):
@@ -98,6 +98,6 @@ def test_tf_idf_scores_of_texts_are_those_of_their_counts(analyzer, kind):
         assert np.array_equal(scorer.scores(texts), expected)
     with pytest.raises(ValueError, match="do not fit"):
         TfIdfTextScorer(counter.rule, counter.vocabulary, bias[:6], parts)
-    broken = parts[1]._replace(place=np.full(n_terms, len(columns), np.int32))
+    broken = parts[1]._replace(row_of_term=np.full(n_terms, len(columns), np.int32))
     with pytest.raises(ValueError, match="do not fit"):
         TfIdfTextScorer(counter.rule, counter.vocabulary, bias, [broken])

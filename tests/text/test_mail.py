@@ -240,9 +240,12 @@ def test_encoded_words_are_those_of_the_standard_library(value):
 @pytest.mark.parametrize(
     ("header", "problem"),
     [
-        ("Content-Type: multipart/mixed; boundary=x" + "; a=b" * 1_000, "a field on content of more than 4,096"),
+        (
+            "Content-Type: multipart/mixed; boundary=x" + "; a=b" * 1_000,
+            ("a Content-Type or Content-Disposition field of more than 4,096"),
+        ),
         ("".join(f"Content-Type: multipart/mixed; boundary=b{n}\n\n--b{n}\n" for n in range(60)), "more than 50 deep"),
-        ("Content-Type: text/plain; charset=punycode\nContent-Transfer-Encoding: base64", "a charset that is not"),
+        ("Content-Type: text/plain; charset=punycode\nContent-Transfer-Encoding: base64", "a charset for host names"),
     ],
 )
 def test_messages_that_would_take_too_long_are_read_as_they_stand(header, problem):

@@ -266,7 +266,7 @@ def test_the_rule_travels_through_json():
 @pytest.mark.parametrize(
     ("values", "part"),
     [
-        ([1], "table of settings"),
+        ([1], "not an object of settings"),
         ({"colour": 1}, "does not know"),
         ({"ngrams": [2, 1]}, "ngrams"),
         ({"ngrams": [1, 10**9]}, "ngrams"),

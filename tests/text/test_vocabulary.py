@@ -57,7 +57,7 @@ def test_union_keeps_ids_and_take_chooses():
 def test_terms_must_be_distinct_text():
     with pytest.raises(BadData, match="'a' twice"):
         Vocabulary(["a", "b", "a"])
-    with pytest.raises(BadData, match="every term is a str"):
+    with pytest.raises(BadData, match="give only str"):
         Vocabulary(["a", 3])
     with pytest.raises(BadData, match="give a list"):
         Vocabulary("abc")

@@ -1,8 +1,8 @@
-// Whether loops that are compiled a second time for AVX2 are there, and whether this processor runs them.
+// Whether a second copy of the loops is compiled for AVX2, and whether this processor can run it.
 //
-// A module includes its loops in a namespace for any processor and again, where UNNAIVE_AVX2 is defined, in one that is
-// compiled for AVX2; elsewhere the second name stands for the first. AVX2 alone has no fused multiply-add, so that
-// results do not depend on the processor.
+// A module includes its loops twice, each time in its own namespace: once for any processor, and once for AVX2 if
+// UNNAIVE_AVX2 is defined. Otherwise the second namespace is an alias of the first. AVX2 without FMA has no fused
+// multiply-add, so results do not depend on the processor.
 #pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)

@@ -1,14 +1,15 @@
-// The exponential of four numbers at once. Included in each namespace that is compiled for an instruction set, where
-// Four is four doubles, so no guard.
+// The exponential of four numbers at once. Each namespace that is compiled for an instruction set includes this file
+// and defines Four as four doubles, so there is no include guard.
 
 typedef uint64_t FourBits __attribute__((vector_size(32)));
 
-// e^x of numbers up to 0, to a unit of the last place or two; 0 below −708, where few digits would be left.
+// e^x for x ≤ 0, with an error of one or two units in the last place; 0 for x < −708, where the result would be nearly
+// subnormal.
 inline Four exp_of(Four x) {
-  constexpr double kRound = 6755399441055744.0;  // 1.5 · 2^52: adding it leaves a whole number in the low bits
+  constexpr double kRound = 6755399441055744.0;  // 1.5 · 2^52: adding it rounds to a whole number in the low bits
   const Four shifted = x * 1.4426950408889634074 + kRound, k = shifted - kRound;
   const Four r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10;  // |r| ≤ log 2 / 2
-  // Taylor's series up to r^13, by pairs: a third of the steps that wait for one another, compared with Horner's rule
+  // Taylor series up to r^13, evaluated in pairs: a third as many dependent steps as with Horner's rule
   const Four r2 = r * r, r4 = r2 * r2;
   const Four low = (0.5 + r * (1.0 / 6.0)) + r2 * (1.0 / 24.0 + r * (1.0 / 120.0));
   const Four middle = (1.0 / 720.0 + r * (1.0 / 5040.0)) + r2 * (1.0 / 40320.0 + r * (1.0 / 362880.0));

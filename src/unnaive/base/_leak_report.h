@@ -1,10 +1,10 @@
-// nanobind's report of what is still referenced when the interpreter ends: for those who build with sanitizers.
+// nanobind reports objects that are still referenced when the interpreter exits; only sanitized builds need the report.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
-// An interpreter that ends with an error or by Ctrl-C keeps modules alive by the frames of its last traceback; the
-// report would bury the one sentence that says what went wrong. Every module calls this when it is imported.
+// When the interpreter exits with an error or after Ctrl-C, the frames of the last traceback keep modules alive, and
+// the report would hide the error message. Every module calls this function on import.
 inline void set_leak_report() {
 #ifndef UNNAIVE_SANITIZED
   nanobind::set_leak_warnings(false);

@@ -1,5 +1,5 @@
-// What native modules ask of the operating system where systems differ: files by their path, large blocks of memory,
-// what the processor can do. Python's part of the same question is base/system.py.
+// Functions of native modules that depend on the operating system: opening files, allocating large blocks, features of
+// the processor. The Python counterpart is base/system.py.
 #pragma once
 #include <cerrno>
 #include <cstddef>
@@ -25,7 +25,8 @@
 namespace unnaive {
 
 #if defined(_WIN32)
-// UTF-8, as os.fsencode gives it there, to what the system calls take; lone surrogates stay what they are.
+// Convert UTF-8, the encoding of os.fsencode on Windows, to the wide string of the system calls; lone surrogates are
+// kept.
 inline std::wstring wide_path(const std::string& path) {
   std::wstring wide;
   for (size_t i = 0; i < path.size();) {
@@ -58,7 +59,8 @@ inline ptrdiff_t read_some(int file, void* to, size_t most) { return read(file, 
 inline void close_file(int file) { close(file); }
 #endif
 
-// Memory for std::free, on huge pages where there are any: a page takes longer to get than to fill.
+// Allocate memory that std::free releases, on huge pages if the system has them: getting a small page takes longer than
+// filling it.
 inline void* allocate_large(size_t bytes) {
 #if defined(__linux__)
   constexpr size_t huge_page = size_t{2} << 20;
@@ -70,10 +72,10 @@ inline void* allocate_large(size_t bytes) {
 #endif
 }
 
-// Whether the processor has the instruction that counts bits; asked where the compiler was told to use it.
+// Whether the processor has the popcnt instruction; true if the compiler was not told to use it.
 inline bool counts_bits() {
 #if defined(__x86_64__) && defined(__POPCNT__)
-  // not __builtin_cpu_supports: what it reads is in a library that is not linked on Windows, nor by ziglang for musl
+  // __builtin_cpu_supports needs a library that is not linked on Windows, nor by ziglang for musl
 #if defined(_WIN32)
   int found[4];
   __cpuid(found, 1);

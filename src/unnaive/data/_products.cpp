@@ -37,8 +37,8 @@ using unnaive::kAhead;
 using unnaive::LogCounts;
 using unnaive::Weighted;
 
-constexpr int64_t kBlockCells = 512;      // scores that go through each step of the softmax together: 4 kB
-constexpr int64_t kGroupCells = 1 << 20;  // posteriors that several threads hold at a time: 8 MB
+constexpr int64_t kBlockCells = 512;      // scores that pass through each step of the softmax together: 4 kB
+constexpr int64_t kGroupCells = 1 << 20;  // posteriors that all threads together hold at a time: 8 MB
 
 template <typename Index>
 struct Csr {
@@ -48,14 +48,14 @@ struct Csr {
   int64_t rows;
 };
 
-// What a pass of scaling needs beside the documents.
+// The input of a pass of iterative scaling besides the documents.
 struct Labels {
   const int32_t* targets;
   const double* weight;
   const double* offset;  // one for each class, then −∞ up to the stride; added to the scores of every document
 };
 
-// work(0) … work(jobs − 1), by this thread and others; work must not throw.
+// Call work(0) … work(jobs − 1) on this thread and others; work must not throw.
 template <class Work>
 void in_threads(int64_t threads, int64_t jobs, const Work& work) {
   std::atomic<int64_t> next{0};
@@ -66,7 +66,7 @@ void in_threads(int64_t threads, int64_t jobs, const Work& work) {
   for (int64_t i = 1; i < std::min(threads, jobs); ++i) {
     try {
       others.emplace_back(drain);
-    } catch (const std::system_error&) {  // no more threads to be had: this one takes their share
+    } catch (const std::system_error&) {  // the system gives no more threads: this one does their share
       break;
     }
   }
@@ -76,7 +76,7 @@ void in_threads(int64_t threads, int64_t jobs, const Work& work) {
 
 namespace plain {
 #include "../text/_weighted_rows.h"
-// after what they are made of
+// the loops use the functions above
 #include "_products_loops.h"
 #include "_products_passes.h"
 #include "_products_weighted.h"
@@ -87,7 +87,7 @@ namespace plain {
 #pragma GCC target("avx2")
 namespace wide {
 #include "../text/_weighted_rows.h"
-// after what they are made of
+// the loops use the functions above
 #include "_products_loops.h"
 #include "_products_passes.h"
 #include "_products_weighted.h"
@@ -159,11 +159,11 @@ nb::object numpy_of(std::vector<T> values) {
   auto* held = new std::vector<T>(std::move(values));
   nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   nb::object out = nb::cast(nb::ndarray<nb::numpy, T>(held->data(), {held->size()}, owner));
-  // numpy has two 64-bit integers and prints the one that nanobind makes as a stranger
+  // numpy has two 64-bit integer types; nanobind returns the one that is not called int64
   return std::is_same_v<T, int64_t> ? out.attr("view")("int64") : out;
 }
 
-// (row ends, columns, values) of the columns that have a place, which is their new number; −1 is none.
+// (row ends, columns, values) of the columns with a place ≥ 0, which is their new number; −1 drops a column.
 template <typename Index, typename Value>
 nb::tuple run_take_columns(Vector<Index> starts, Vector<int32_t> columns, Vector<Value> values, Vector<int32_t> place) {
   require(columns.size() == values.size(), "a sparse matrix has as many columns as values");
@@ -176,7 +176,7 @@ nb::tuple run_take_columns(Vector<Index> starts, Vector<int32_t> columns, Vector
     nb::gil_scoped_release free;
     size_t size = 0;
     for (size_t k = 0; k < columns.size(); ++k) size += place.data()[columns.data()[k]] >= 0;
-    kept.resize(size + 1);  // what has no place is written, and written over
+    kept.resize(size + 1);  // a cell without a place is written too, and then overwritten
     found.resize(size + 1);
     size_t at = 0;
     for (size_t row = 0; row + 1 < starts.size(); ++row) {
@@ -201,7 +201,7 @@ PartMatrix part_matrix(const Vector<int64_t>& starts, const Vector<int32_t>& ter
   return {X.starts, X.columns, X.values, X.rows, n_terms};
 }
 
-// Documents laid out for passes, packed where they can be.
+// Documents in the layout of the passes, packed if possible.
 class ScalingDocuments {
  public:
   ScalingDocuments(Vector<int64_t> row_starts, Vector<int32_t> row_terms, Vector<double> row_values,
@@ -229,7 +229,7 @@ class ScalingDocuments {
                                                            width, chunk, unnaive::LongVector<double>(n_docs, 1.0));
   }
 
-  // The log-likelihood; what is expected of every cell is added to `expected`.
+  // Return the log-likelihood, and add the expected count of every cell to `expected`.
   double expectations(Vector<int32_t> targets, Vector<double> weight, Vector<double> offset, Vector<double> weights,
                       OutVector expected, int64_t threads) const {
     return packed_ ? run(*packed_, targets, weight, offset, weights, expected, threads)
@@ -258,7 +258,7 @@ class ScalingDocuments {
   std::unique_ptr<CellDocuments<PlainEntry>> plain_;
 };
 
-// Cells as Python gets them: sums and numbers of documents.
+// Cells unpacked for Python: sums and numbers of documents.
 struct Unpacked {
   std::vector<int64_t> sums, df;
 
@@ -271,7 +271,7 @@ struct Unpacked {
   }
 };
 
-// (where classes end, terms, sums, df; sums and df of the corpus).
+// (ends of the classes, terms, sums, df; sums and df of the corpus).
 nb::tuple python_of(const std::vector<ClassSums>& sums, const std::vector<uint64_t>& corpus) {
   std::vector<int64_t> ends{0};
   for (const ClassSums& one : sums) ends.push_back(ends.back() + static_cast<int64_t>(one.terms.size()));
@@ -290,7 +290,7 @@ nb::tuple python_of(const std::vector<ClassSums>& sums, const std::vector<uint64
                         numpy_of(std::move(cells.df)), numpy_of(std::move(all.sums)), numpy_of(std::move(all.df)));
 }
 
-// What python_of gives of the documents, or None where cells are too small.
+// The result of python_of for the documents, or None if a sum might overflow a cell.
 template <typename Index, typename ClassIndex>
 nb::object run_class_sums(Vector<Index> starts, Vector<int32_t> columns, Vector<int32_t> values,
                           Vector<ClassIndex> class_starts, Vector<int32_t> documents, int64_t n_terms,
@@ -321,7 +321,7 @@ std::vector<CellRow> table_of(const Cells& cells) {
   return table;
 }
 
-// Adds documents of one class each; what their counts add up to, or 0 if one of them is none: then nothing is added.
+// Add documents of one class each. Return the sum of their counts; if a value is not a count, return 0 and add nothing.
 template <typename Index>
 int64_t run_add_documents(Vector<Index> starts, Vector<int32_t> columns, Vector<int32_t> values,
                           Vector<int32_t> classes, Cells out) {
@@ -339,7 +339,7 @@ int64_t run_add_documents(Vector<Index> starts, Vector<int32_t> columns, Vector<
                               table);
 }
 
-// What python_of gives of rows of cells, of the first terms.
+// The result of python_of for the first `n_terms` cells of each row.
 nb::tuple run_list_cells(Cells cells, int64_t n_terms) {
   const std::vector<CellRow> table = table_of(cells);
   require(n_terms >= 0, "a table has no fewer than 0 terms");
@@ -353,7 +353,7 @@ nb::tuple run_list_cells(Cells cells, int64_t n_terms) {
   return python_of(sums, corpus);
 }
 
-// (columns, where each cell was) of a matrix whose column j moves to place[j].
+// (columns, former position of each cell) of a matrix whose column j moves to place[j].
 template <typename Index>
 nb::tuple run_move_columns(Vector<Index> starts, Vector<int32_t> columns, Vector<int32_t> place) {
   require(columns.size() < size_t{1} << 31, "the matrix has too many cells");
@@ -377,17 +377,18 @@ NB_MODULE(_products, m) {
   m.def("set_folder",
         [](const std::string& folder, size_t least) { unnaive::ScratchFiles::instance().set_folder(folder, least); });
   m.def("drop_pages", [] { unnaive::ScratchFiles::instance().drop_pages(); });
-  const auto out = nb::arg("out").noconvert();  // a converted copy would be filled and thrown away
+  const auto out = nb::arg("out").noconvert();  // without noconvert, a converted copy would be filled and discarded
   m.def("product", &run_product<int32_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
   m.def("product", &run_product<int64_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
   m.def("transposed", &run_transposed<int32_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
   m.def("transposed", &run_transposed<int64_t>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
-  const auto weights = nb::arg("weights").noconvert();  // a converted copy would take the place of the other kind
+  // without noconvert, float32 weights would be converted for the overload of float64
+  const auto weights = nb::arg("weights").noconvert();
   m.def("add_tf_idf", &run_add_tf_idf<float>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), weights, out,
         nb::arg());
   m.def("add_tf_idf", &run_add_tf_idf<double>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), weights, out,
         nb::arg());
-  const auto values = nb::arg("values").noconvert();  // likewise
+  const auto values = nb::arg("values").noconvert();  // for the same reason
   const auto no_copy = [&](auto function) { m.def("take_columns", function, nb::arg(), nb::arg(), values, nb::arg()); };
   no_copy(&run_take_columns<int32_t, int32_t>);
   no_copy(&run_take_columns<int64_t, int32_t>);

@@ -1,18 +1,18 @@
-// Sums of documents of one class each in rows of cells, one for each class, that stay between batches; a cell is that
-// of _products_sums.h.
+// Sums of documents of one class each: a row of cells for each class, kept between batches. _products_sums.h defines a
+// cell.
 #pragma once
 #include <algorithm>
 #include <vector>
 
 #include "_products_sums.h"
 
-// As long as the terms that the class has met: those behind it are zero.
+// A row has a cell for each term up to the last one seen in the class; later terms have the sum 0.
 struct CellRow {
   uint64_t* cells;
   int64_t terms;
 };
 
-// What all values add up to; 0 where one of them is no count above 0, and nothing was added then.
+// Return the sum of all values; if a value is not a count above 0, return 0 and add nothing.
 template <typename Index>
 int64_t add_documents(const CountRows<Index>& X, const int32_t* classes, const std::vector<CellRow>& table) {
   int64_t total = 0;
@@ -24,7 +24,7 @@ int64_t add_documents(const CountRows<Index>& X, const int32_t* classes, const s
   return total;
 }
 
-// The cells of each class that are not zero, of the first `terms`. Every cell is written, and kept unless it is zero.
+// The nonzero cells of each class among the first `terms`. Every cell is written, and kept only if it is not zero.
 inline std::vector<ClassSums> list_cells(const std::vector<CellRow>& table, int64_t terms) {
   std::vector<ClassSums> sums;
   std::vector<int32_t> kept_terms(static_cast<size_t>(terms) + 1);

@@ -1,6 +1,7 @@
-// Documents as the passes of generalised iterative scaling read them (_products_passes.h; gis.py has the cells): laid
-// out once, read in every iteration. Scores go document by document. Sums go by chunks of documents, whose posteriors a
-// cache holds, and in a chunk by term, so that what belongs to a term is loaded and stored once.
+// The layout of documents for generalised iterative scaling (_products_passes.h; gis.py defines the cells). It is built
+// once and read in every iteration. Scores are computed document by document. Expected counts are summed over chunks of
+// documents whose posteriors fit in the cache, and term by term inside a chunk, so that the cells of a term are loaded
+// and stored once.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -15,11 +16,11 @@
 constexpr int kCountBits = 12;
 constexpr int64_t kPackedPlaces = int64_t{1} << (32 - kCountBits);
 constexpr int64_t kEntriesAhead = 12;  // entries between a prefetch and its use
-constexpr int64_t kRunsAhead = 4;      // likewise of runs
-constexpr int64_t kParts = 32;         // of the cells, which threads share out
+constexpr int64_t kRunsAhead = 4;      // runs between a prefetch and its use
+constexpr int64_t kParts = 32;         // parts into which the cells are divided among threads
 
-// Documents are counts, or counts over their sum: then a count and a place go into four bytes, a quarter of what an
-// iteration has to read, and the document has a scale.
+// An entry of a document whose values are counts, or counts times a scale that the document stores. Count and place are
+// packed into four bytes, a quarter of the memory that an iteration reads otherwise.
 struct PackedEntry {
   uint32_t bits;
 
@@ -30,7 +31,7 @@ struct PackedEntry {
   double value() const { return static_cast<int32_t>(bits & ((1u << kCountBits) - 1)); }
 };
 
-// Any other documents.
+// An entry of any other document.
 struct PlainEntry {
   double amount;
   int64_t where;
@@ -40,14 +41,14 @@ struct PlainEntry {
   double value() const { return amount; }
 };
 
-// A part of the documents: rows of a sparse matrix, whose columns are the terms of the part.
+// A part of the columns of all documents: a sparse matrix whose columns are the terms of the part.
 struct PartMatrix {
   const int64_t* starts;
   const int32_t* terms;
   const double* values;
   int64_t size, n_terms;
 
-  // look(term, value) for every entry of document d
+  // Call look(term, value) for every entry of document d.
   template <class Look>
   void each(int64_t d, const Look& look) const {
     for (int64_t k = starts[d]; k < starts[d + 1]; ++k) look(terms[k], values[k]);
@@ -55,15 +56,15 @@ struct PartMatrix {
 };
 
 struct Run {
-  int32_t term, size;  // how many entries of the chunk the term has
+  int32_t term, size;  // size: number of entries of the term in the chunk
 };
 
 struct Border {
   int64_t run, entry;
 };
 
-// Entries of every chunk by term; places are documents, counted from the first of the chunk. Part p of chunk
-// i begins at borders[i · kParts + p].
+// The entries of every chunk, sorted by term; a place is the document's position in the chunk. Part p of chunk i begins
+// at borders[i · kParts + p].
 template <class Entry>
 struct ChunkRuns {
   std::vector<Border> borders;
@@ -71,7 +72,7 @@ struct ChunkRuns {
   unnaive::LongVector<Entry> entries;
 };
 
-// Terms where parts with about as many entries each begin.
+// The first term of each part; parts have about equally many entries.
 inline std::vector<int32_t> part_starts(const PartMatrix& X) {
   std::vector<int64_t> sizes(static_cast<size_t>(X.n_terms));
   for (int64_t k = 0; k < X.starts[X.size]; ++k) ++sizes[X.terms[k]];
@@ -88,15 +89,16 @@ Entry entry_of(int64_t place, double value, double scale) {
   return Entry::of(place, std::is_same_v<Entry, PackedEntry> ? std::nearbyint(value / scale) : value);
 }
 
-// Terms of a part are ascending, or ordered by the size of their runs: where these end is then no surprise to the
-// processor, and is worth it if much belongs to a term.
+// The terms of a part ascend, or are sorted by the size of their runs: the processor then predicts where a run ends,
+// which pays if terms have many cells.
 template <class Entry>
 ChunkRuns<Entry> runs_by_chunk(const PartMatrix& X, int64_t chunk, const unnaive::LongVector<double>& scale,
                                bool by_size) {
   const std::vector<int32_t> parts = part_starts(X);
   ChunkRuns<Entry> out;
   out.entries.resize(static_cast<size_t>(X.starts[X.size] + kEntriesAhead));
-  std::vector<int64_t> next(static_cast<size_t>(X.n_terms));  // entries of a term, then where its next one goes
+  // number of entries of a term, then the position of its next entry
+  std::vector<int64_t> next(static_cast<size_t>(X.n_terms));
   std::vector<int32_t> terms;
   Border at{0, 0};
   for (int64_t first = 0; first < X.size; first += chunk) {
@@ -127,7 +129,7 @@ ChunkRuns<Entry> runs_by_chunk(const PartMatrix& X, int64_t chunk, const unnaive
   return out;
 }
 
-// An entry, and where the list of its term begins.
+// An entry, and the first cell of its term's list.
 template <class Entry>
 struct ListEntry {
   Entry entry;
@@ -135,13 +137,14 @@ struct ListEntry {
 };
 
 struct Group {
-  int32_t length, size;  // of the lists, and how many entries in a row have lists of this length
+  int32_t length, size;  // length of the lists; number of consecutive entries whose lists have this length
 };
 
-// Entries of every chunk by term, as in ChunkRuns; most runs would have one or two of them, so that each has its list.
+// The entries of every chunk sorted by term, as in ChunkRuns. Most runs would have one or two entries, so every entry
+// stores the start of its list.
 template <class Entry>
 struct ChunkLists {
-  std::vector<Border> borders;  // `run` is the number of a group
+  std::vector<Border> borders;  // `run` is the index of a group
   unnaive::LongVector<Group> groups;
   unnaive::LongVector<ListEntry<Entry>> entries;
 };
@@ -171,14 +174,14 @@ ChunkLists<Entry> lists_by_chunk(const ChunkRuns<Entry>& all, const std::vector<
   return out;
 }
 
-// Documents in two parts: terms with a full row of weights, and terms with a list of cells, those of list t being
-// list_starts[t] … list_starts[t + 1], each of its class.
+// Documents in two parts: terms with a full row of weights, and terms with a list of cells. List t has the cells
+// list_starts[t] … list_starts[t + 1]; list_classes has the class of each cell.
 template <class Entry>
 struct CellDocuments {
   int64_t size, n_rows, width, stride, chunk;
-  unnaive::LongVector<double> scale;       // of documents
+  unnaive::LongVector<double> scale;       // of each document
   unnaive::LongVector<int64_t> starts;     // the rows of document d are by_document[starts[d]] …
-  unnaive::LongVector<Entry> by_document;  // places are rows
+  unnaive::LongVector<Entry> by_document;  // a place is a row of weights
   std::vector<int64_t> list_starts;
   std::vector<int32_t> list_classes;
   ChunkRuns<Entry> rows;
@@ -206,8 +209,8 @@ struct CellDocuments {
   int64_t n_cells() const { return n_rows * width + static_cast<int64_t>(list_classes.size()); }
 };
 
-// The scale of each document whose values are counts times it, all of them small enough to pack; nothing if some are
-// not.
+// The scale of each document, such that its values are counts times the scale and the counts are small enough to pack;
+// empty if some document has none.
 inline unnaive::LongVector<double> packing_scales(const PartMatrix& in_rows, const PartMatrix& in_lists,
                                                   int64_t chunk) {
   if (in_rows.n_terms > kPackedPlaces || chunk > kPackedPlaces) return {};

@@ -1,4 +1,4 @@
-// A sparse matrix with its columns in another order: cells are sorted by two passes of counting, in linear time.
+// Reorder the columns of a sparse matrix in linear time, by two counting sorts.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 struct MovedCells {
   std::vector<int32_t> columns;  // ascending in each row
-  std::vector<int32_t> cells;    // where each of them was
+  std::vector<int32_t> cells;    // former position of each cell
 };
 
 // Column j of the matrix moves to place[j].

@@ -1,5 +1,6 @@
-// The loops of _products.cpp, compiled once for each instruction set: included there in two namespaces, so no guard.
-// A block of 4·K columns is held in registers; what is left over (fewer than four columns) goes one by one.
+// The loops of _products.cpp, compiled once for each instruction set: included there in two namespaces, so there is no
+// include guard. Blocks of 4·K columns are held in registers; fewer than four remaining columns are computed one by
+// one.
 
 // out[d, from…from+4K) = Σ_t X[d, t] · dense[t, from…from+4K)
 template <int K, typename Index>

@@ -1,5 +1,5 @@
-// One pass over the documents for generalised iterative scaling (_products_cells.h has their layout), compiled once for
-// each instruction set: included in two namespaces of _products.cpp, so no guard.
+// One pass over the documents for generalised iterative scaling (_products_cells.h has the layout), compiled once for
+// each instruction set: included in two namespaces of _products.cpp, so there is no include guard.
 
 #include "../base/_exp_four.h"
 
@@ -29,7 +29,7 @@ void score_rows(const Entry* k, const Entry* stop, const double* weights, double
   }
 }
 
-// Entries of one part of a chunk, and the runs that they are in.
+// The entries of one part of a chunk, and their runs.
 template <class Entry>
 struct PartRuns {
   const Run *run, *stop;
@@ -41,7 +41,7 @@ struct PartRuns {
         entry(all.entries.data() + all.borders[chunk * kParts + part].entry) {}
 };
 
-// work(length), which most lengths reach as a constant: loops over them are unrolled
+// Call work(length); small lengths are passed as compile-time constants, so that loops over them are unrolled
 template <class Work>
 void with_length(int32_t length, const Work& work) {
   switch (length) {
@@ -64,7 +64,7 @@ void with_length(int32_t length, const Work& work) {
   }
 }
 
-// look(document, value, where its list starts, length) for every listed entry of some parts of a chunk
+// Call look(document, value, start of the list, length of the list) for every listed entry of some parts of a chunk
 template <class Entry, class Look>
 void each_listed(const ChunkLists<Entry>& all, int64_t chunk, int64_t part, int64_t parts, const Look& look) {
   const Border first = all.borders[chunk * kParts + part], last = all.borders[chunk * kParts + part + parts];
@@ -137,7 +137,8 @@ void expect_rows(const PartRuns<Entry>& some, const double* posteriors, int64_t 
   for (; from < width; ++from) expect_column(some, posteriors + from, stride, expected + from, width);
 }
 
-// Scores, times `scale` and plus `offset`, less the largest of them, which stays in range; the target's is returned.
+// Replace scores by scale · score + offset, minus their maximum, so that their exponentials do not overflow; return
+// that of the target.
 inline double shift_scores(double* scores, const double* offset, int64_t stride, int32_t target, double scale) {
   Four most = load(offset) - INFINITY;
   for (int64_t c = 0; c < stride; c += 4) {
@@ -150,7 +151,7 @@ inline double shift_scores(double* scores, const double* offset, int64_t stride,
   return scores[target];
 }
 
-// Exponentials become shares of their sum, times `factor`; returns the sum.
+// Divide the exponentials by their sum and multiply them by `factor`; return the sum.
 inline double share_out(double* exponentials, int64_t stride, double factor) {
   Four sums = {};
   for (int64_t c = 0; c < stride; c += 4) sums += load(exponentials + c);
@@ -159,9 +160,8 @@ inline double share_out(double* exponentials, int64_t stride, double factor) {
   return total;
 }
 
-// Scores of documents first … first + size become posteriors times weight and scale; likelihoods are weight ·
-// log p(target). Each step goes over some documents at a time: they depend on nothing, so that the processor overlaps
-// them.
+// Replace the scores of documents first … first + size by posteriors times weight and scale; likelihoods are weight ·
+// log p(target). Each step processes several independent documents, so that the processor can overlap them.
 template <class Entry>
 void posteriors_of(const CellDocuments<Entry>& X, const Labels& labels, int64_t first, int64_t size, double* scores,
                    double* likelihoods) {
@@ -180,7 +180,7 @@ void posteriors_of(const CellDocuments<Entry>& X, const Labels& labels, int64_t 
   }
 }
 
-// The posteriors of the documents of a chunk, and the log-likelihood of each document.
+// Compute the posteriors of the documents of a chunk, and the log-likelihood of each document.
 template <class Entry>
 void chunk_posteriors(const CellDocuments<Entry>& X, const Labels& labels, const double* weights, int64_t chunk,
                       double* scores, double* likelihoods) {
@@ -195,8 +195,8 @@ void chunk_posteriors(const CellDocuments<Entry>& X, const Labels& labels, const
   posteriors_of(X, labels, first, size, scores, likelihoods);
 }
 
-// Threads take chunks for the posteriors, then parts of the cells for the sums: every number is added up in the same
-// order, so that results do not depend on how many threads there are.
+// Threads compute the posteriors chunk by chunk, then the sums part by part. Every sum has the same order of additions,
+// so results do not depend on the number of threads.
 template <class Entry>
 double expectations(const CellDocuments<Entry>& X, const Labels& labels, const double* weights, double* expected,
                     int64_t threads) {

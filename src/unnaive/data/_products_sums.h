@@ -1,5 +1,5 @@
-// Sums of documents by class: the product of 0/1 labels with counts, and with which counts are there at all. Whole
-// numbers, so that the order of additions is irrelevant and classes can be shared out among threads.
+// Sums of documents by class: for every class and term, the sum of counts and the number of documents with the term.
+// These are whole numbers, so the order of additions does not matter and threads can share the classes.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -28,7 +28,8 @@ struct ClassDocuments {
   int64_t classes;
 };
 
-// A cell has its sum in the upper half and its number of documents in the lower: one addition for both.
+// A cell holds the sum of counts in its upper half and the number of documents in its lower half: one addition updates
+// both.
 inline uint64_t cell_of(int32_t value) { return static_cast<uint64_t>(value) << 32 | 1; }
 inline int64_t sum_of(uint64_t cell) { return static_cast<int64_t>(cell >> 32); }
 inline int64_t df_of(uint64_t cell) { return static_cast<int64_t>(cell & 0xFFFFFFFFu); }
@@ -38,8 +39,8 @@ void add_row(const CountRows<Index>& X, int64_t row, uint64_t* cells) {
   for (int64_t k = X.starts[row]; k < X.starts[row + 1]; ++k) cells[X.columns[k]] += cell_of(X.values[k]);
 }
 
-// Whether no sum can outgrow the half of a cell: all values are above 0 and few enough, no class names a document
-// twice.
+// Whether no sum can overflow half a cell: all values are above 0, their total is below 2³², and no class lists a
+// document twice.
 template <typename Index>
 bool fits_cells(const int32_t* values, size_t size, const ClassDocuments<Index>& labels) {
   int32_t least = 1;
@@ -55,13 +56,13 @@ bool fits_cells(const int32_t* values, size_t size, const ClassDocuments<Index>&
   return least > 0 && total < uint64_t{1} << 32 && !twice;
 }
 
-// The cells of one class that are not zero, terms ascending.
+// The nonzero cells of one class; terms ascend.
 struct ClassSums {
   std::vector<int32_t> terms;
   std::vector<uint64_t> cells;
 };
 
-// Adds up the cells of one class after another; most stay zero.
+// Sums the cells of one class after another; most cells stay zero.
 class ClassAdder {
  public:
   explicit ClassAdder(int64_t terms)
@@ -69,7 +70,8 @@ class ClassAdder {
 
   uint64_t* cells() { return all_.data(); }
 
-  // What was added up, which is cleared. In a group that is not all zeros every cell is written, and kept unless it is.
+  // Return the sums and clear them. Every cell of a group with a nonzero cell is written, and kept only if it is not
+  // zero itself.
   ClassSums take() {
     size_t kept = 0;
     for (size_t from = 0; from < all_.size(); from += kGroup) {
@@ -97,7 +99,8 @@ class ClassAdder {
   std::vector<uint64_t> cells_;
 };
 
-// work(next) on up to n threads, this one among them; next() numbers jobs from 0. The first exception is thrown here.
+// Call work(next) on up to n threads including this one; next() numbers the jobs from 0. The first exception is
+// rethrown here.
 template <typename Work>
 void share_jobs(unsigned n, const Work& work) {
   std::atomic<int64_t> next{0};
@@ -114,14 +117,14 @@ void share_jobs(unsigned n, const Work& work) {
   std::vector<std::thread> threads;
   try {
     while (threads.size() + 1 < n) threads.emplace_back(guarded);
-  } catch (const std::system_error&) {  // no more to be had: those that there are do all
+  } catch (const std::system_error&) {  // the system gives no more threads: those that run do all jobs
   }
   guarded();
   for (std::thread& thread : threads) thread.join();
   if (error) std::rethrow_exception(error);
 }
 
-// The sums of every class; the largest classes first, so that no thread is left with one at the end.
+// The sums of every class. The largest classes come first, so that no thread starts one when the others have finished.
 template <typename Index, typename ClassIndex>
 std::vector<ClassSums> sums_by_class(const CountRows<Index>& X, const ClassDocuments<ClassIndex>& labels,
                                      unsigned threads) {
@@ -142,7 +145,7 @@ std::vector<ClassSums> sums_by_class(const CountRows<Index>& X, const ClassDocum
   return sums;
 }
 
-// The sums over the corpus of documents of one class each.
+// The sums over a corpus whose documents have one class each.
 inline std::vector<uint64_t> sum_classes(const std::vector<ClassSums>& sums, int64_t terms) {
   std::vector<uint64_t> cells(static_cast<size_t>(terms));
   for (const ClassSums& one : sums)
@@ -150,7 +153,8 @@ inline std::vector<uint64_t> sum_classes(const std::vector<ClassSums>& sums, int
   return cells;
 }
 
-// The sums over the corpus. Where every document has one class they are those of the classes, which are fewer cells.
+// The sums over the corpus. If every document has exactly one class, they are the sums over the classes, which have
+// fewer cells than the documents.
 template <typename Index, typename ClassIndex>
 std::vector<uint64_t> sums_of_corpus(const CountRows<Index>& X, const ClassDocuments<ClassIndex>& labels,
                                      const std::vector<ClassSums>& sums) {

@@ -1,8 +1,8 @@
-// Scores of tf-idf documents by a part of the columns, compiled once for each instruction set: included in two
-// namespaces of _products.cpp, so no guard. Documents are weighted as they are read; nothing is written but scores.
+// Scores of tf-idf documents by some of the columns, compiled once for each instruction set: included in two namespaces
+// of _products.cpp, so there is no include guard. Documents are weighted while they are read; only scores are written.
 
-// out[d] += Σ_t z_t · weights[place_t] / length with z_t = (1 + log n_t) · idf[place_t], over the terms with a place;
-// the length is √Σ_t z_t², or Σ_t |z_t|
+// out[d] += Σ_t z_t · weights[place_t] / length with z_t = (1 + log n_t) · idf[place_t], over the terms with place_t ≥
+// 0; the length is √Σ_t z_t², or Σ_t |z_t| if `by_sum`
 template <typename Weight>
 void add_tf_idf(const Csr<int64_t>& X, const int32_t* place, const double* idf, const Weight* weights, double* out,
                 int64_t width, bool by_sum) {

@@ -1,5 +1,6 @@
-// Blocks of memory that lie in files without a name: pages that the system may write out and take back when it needs
-// room, unlike those of malloc, which have nowhere to go. On Windows blocks of malloc go to the system's own file.
+// Blocks of memory that are mapped from unnamed files: under memory pressure the system can write their pages to the
+// file, which it cannot do with malloc's memory without swap space. On Windows blocks come from malloc, and the system
+// uses its page file.
 #pragma once
 #if !defined(_WIN32)
 #include <fcntl.h>
@@ -21,13 +22,13 @@ namespace unnaive {
 
 class ScratchFiles {
  public:
-  // One for each native module; never destroyed, since arrays may outlive all else.
+  // The instance of this native module. It is never destroyed, because arrays may outlive everything else.
   static ScratchFiles& instance() {
     static ScratchFiles* only = new ScratchFiles;
     return *only;
   }
 
-  // Blocks of at least `least` bytes lie in files of `folder` from now on; none if it is empty.
+  // From now on, map blocks of at least `least` bytes from files in `folder`; if it is empty, use malloc.
   void set_folder(const std::string& folder, size_t least) {
     const std::lock_guard<std::mutex> lock(mutex_);
     while (!idle_.empty()) drop_idle();
@@ -35,8 +36,9 @@ class ScratchFiles {
     least_ = least;
   }
 
-  // Whether a block of this size lies in a file: then `block` is one, of anything or of zeros, or nullptr where the
-  // disk has no room. One question, since another thread may set the folder between two.
+  // Map a block of this size from a file, zeroed if `zeros` is set; `block` is nullptr if the disk is full. Returns
+  // false if such blocks are not mapped from files. Test and mapping are one call, because another thread may change
+  // the folder in between.
   bool map(size_t size, bool zeros, void*& block) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (folder_.empty() || size < least_ || size == 0) return false;
@@ -50,21 +52,21 @@ class ScratchFiles {
     return true;
   }
 
-  // Take the pages of all blocks out of this process's memory. What was written stays in the system's cache of the
-  // files, and is found there again when it is next used.
+  // Remove the pages of all blocks from the memory of this process. Their content stays in the page cache of the system
+  // or in the files, and is read from there at the next access.
   void drop_pages() {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (const auto& [block, size] : sizes_) drop_pages_of(block, size);
   }
 
-  // Bytes of a block that `map` gave, at least those that were asked for; 0 for any other.
+  // The size of a block from `map`, at least the requested one; 0 for any other block.
   size_t size_of(void* block) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = sizes_.find(block);
     return found == sizes_.end() ? 0 : found->second;
   }
 
-  // Whether it was a block of `map`, which is gone now.
+  // Release a block of `map`; false for any other block.
   bool unmap(void* block) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = sizes_.find(block);
@@ -108,7 +110,7 @@ class ScratchFiles {
     return named;
   }
 
-  // Room for all of it from the start: a disk that is full is found here, not in the middle of a loop.
+  // Reserve the whole size at once, so that a full disk is noticed here and not by a crash inside a loop.
   static bool reserve(int file, size_t size) {
 #ifdef __linux__
     return posix_fallocate(file, 0, static_cast<off_t>(size)) == 0;
@@ -118,7 +120,7 @@ class ScratchFiles {
   }
 #endif
 
-  // Blocks that were let go and may be wanted again at once: a new file costs a fault for every page of it.
+  // The number of released blocks that are kept for reuse: a new file costs a page fault for every page.
   static constexpr size_t kIdle = 16;
 
   void* take_idle(size_t size) {
@@ -132,7 +134,7 @@ class ScratchFiles {
     return nullptr;
   }
 
-  // The one that has been idle for longest goes.
+  // Unmap the block that has been idle longest.
   void drop_idle() {
     void* block = idle_.front();
     idle_.erase(idle_.begin());
@@ -147,7 +149,8 @@ class ScratchFiles {
   std::vector<void*> idle_;
 };
 
-// Zeros, in a file if they are many; nullptr where there is no room. `free_scratch` takes them, and blocks of malloc.
+// Allocate zeros, mapped from a file if they are large; nullptr if there is no memory. Release them by `free_scratch`,
+// which also takes blocks of malloc.
 inline void* allocate_zeros(size_t count, size_t each) {
   if (each && count > SIZE_MAX / each) return nullptr;
   void* block = nullptr;
@@ -159,7 +162,7 @@ inline void free_scratch(void* block) {
   if (!ScratchFiles::instance().unmap(block)) std::free(block);
 }
 
-// For std::vector.
+// Allocator for std::vector.
 template <typename T>
 struct ScratchAllocator {
   using value_type = T;
@@ -181,7 +184,7 @@ struct ScratchAllocator {
   bool operator!=(const ScratchAllocator&) const { return false; }
 };
 
-// A vector whose memory follows the documents: on disk where training beyond memory says so.
+// A vector as long as the training data; on disk during training beyond memory.
 template <typename T>
 using LongVector = std::vector<T, ScratchAllocator<T>>;
 

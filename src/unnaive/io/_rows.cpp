@@ -1,5 +1,5 @@
-// Rows of JSON lines and of CSV as columns of bytes, as Python sees it; batches.py hands over whole rows.
-// Every reader returns None where Python's own readers must look at the rows themselves.
+// Bindings: rows of JSON lines and of CSV → columns of bytes. batches.py passes whole rows. Every reader returns None
+// if Python's own readers must read the rows.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
@@ -28,7 +28,7 @@ nb::object numpy_of(std::vector<T> values) {
   auto* held = new std::vector<T>(std::move(values));
   nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   nb::object out = nb::cast(nb::ndarray<nb::numpy, T>(held->data(), {held->size()}, owner));
-  // numpy has two 64-bit integers and prints the one that nanobind makes as a stranger
+  // numpy has two 64-bit integer types; nanobind returns the one that is not called int64
   return std::is_same_v<T, int64_t> ? out.attr("view")("int64") : out;
 }
 
@@ -40,7 +40,7 @@ nb::object numpy_of(Bytes bytes) {
   return nb::cast(nb::ndarray<nb::numpy, uint8_t>(data, {size}, owner));
 }
 
-// [(bytes, ends, kinds), …], a column each.
+// [(bytes, ends, kinds), …], one tuple for each column.
 nb::object python_of(Columns columns) {
   nb::list out;
   for (Column& column : columns)
@@ -62,7 +62,7 @@ nb::object json_rows(Vector<uint8_t> data, std::vector<std::string> wanted, size
   return sound ? python_of(std::move(columns)) : nb::none();
 }
 
-// (the columns of json_rows; where the line of each row starts and ends, two numbers for each)
+// (the columns of json_rows; start and end of the line of each row, two numbers for each row)
 nb::object json_lines(Vector<uint8_t> data, std::vector<std::string> wanted, size_t longest) {
   const size_t required = wanted.size();
   const JsonKeys keys{std::move(wanted), {}, required};
@@ -107,7 +107,7 @@ void check_cells(const Vector<uint8_t>& bytes, const Vector<int64_t>& ends) {
     throw nb::value_error("cells end behind their bytes");
 }
 
-// (a number for each cell, the same for the same bytes; the row where each number comes first)
+// (an integer for each cell, equal for equal bytes; the first row with each integer)
 nb::object cell_codes(Vector<uint8_t> bytes, Vector<int64_t> ends) {
   check_cells(bytes, ends);
   std::vector<int32_t> codes(ends.size() - 1);
@@ -127,7 +127,7 @@ nb::object cell_codes(Vector<uint8_t> bytes, Vector<int64_t> ends) {
   return nb::make_tuple(numpy_of(std::move(codes)), numpy_of(std::move(firsts)));
 }
 
-// The bytes of delimited text with these columns, (bytes, ends) each.
+// Delimited text of these columns, each a pair (bytes, ends).
 nb::object csv_lines(std::vector<std::pair<Vector<uint8_t>, Vector<int64_t>>> columns, uint8_t delimiter) {
   std::vector<TextColumn> texts;
   const size_t rows = columns.empty() ? 0 : columns[0].second.size() - 1;
@@ -145,7 +145,7 @@ nb::object csv_lines(std::vector<std::pair<Vector<uint8_t>, Vector<int64_t>>> co
   return numpy_of(std::move(lines));
 }
 
-// The hash of each cell, so many side by side, 0 for as many as this processor can.
+// The hash of each cell, computed `lanes` at a time; 0 stands for the most that this processor can.
 nb::object cell_hashes(Vector<uint8_t> bytes, Vector<int64_t> ends, int lanes) {
   check_cells(bytes, ends);
   std::vector<uint64_t> hashes(ends.size() - 1);
@@ -156,7 +156,7 @@ nb::object cell_hashes(Vector<uint8_t> bytes, Vector<int64_t> ends, int lanes) {
   return numpy_of(std::move(hashes));
 }
 
-// The checksum of bytes, which are copied to `to` as well; `wide` is false to have the loop for any processor.
+// The checksum of the bytes, which are also copied to `to`; `wide` is false for the loop that runs on any processor.
 uint64_t copy_checksum(Vector<uint8_t> data, nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> to,
                        bool wide) {
   if (to.size() != data.size()) throw nb::value_error("the copy has another size");

@@ -1,4 +1,4 @@
-// Bytes eight at a time: where the next of a few characters stands, and whether they are UTF-8 without NULs.
+// Eight bytes at a time: find the next of a few characters, and check that bytes are UTF-8 without NUL.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ inline uint64_t load(const uint8_t* p) {
   return word;
 }
 
-// The high bit of each byte that is zero; above the first such byte there may be false ones.
+// Set the high bit of each zero byte; bytes above the first zero byte may be set wrongly.
 inline uint64_t zeros(uint64_t word) { return (word - kEach) & ~word & kHigh; }
 
 template <uint8_t... kWanted>
@@ -25,7 +25,7 @@ inline uint64_t any_of(uint64_t word) {
   return (zeros(word ^ (kEach * kWanted)) | ...);
 }
 
-// The first of the wanted characters from `p` on, or `end`.
+// The position of the first wanted character from `p` on, or `end`.
 template <uint8_t... kWanted>
 inline const uint8_t* find(const uint8_t* p, const uint8_t* end) {
   for (; end - p >= 8; p += 8)

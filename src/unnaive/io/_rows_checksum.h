@@ -1,4 +1,4 @@
-// The checksum of a block of bytes, 64 bits, at the speed of memory; classifier/checksums.py is its specification.
+// A 64-bit checksum of a block of bytes at the speed of memory; classifier/checksums.py is its specification.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace unnaive {
 
-constexpr size_t kSumLanes = 1024;  // words of 64 bits side by side
+constexpr size_t kSumLanes = 1024;  // 64-bit words that are summed in parallel
 constexpr size_t kSumRow = 8 * kSumLanes;
-constexpr uint64_t kSumFactor = 0x9e3779b97f4a7c15u;  // odd, so that multiplying by it loses nothing
+constexpr uint64_t kSumFactor = 0x9e3779b97f4a7c15u;  // odd, so that the multiplication is invertible
 
 inline uint64_t rotate_left(uint64_t word, int by) { return word << by | word >> (64 - by); }
 
@@ -23,7 +23,7 @@ inline uint64_t little_word(const uint8_t* at) {
   return word;
 }
 
-// Takes one row of kSumRow bytes into the lanes.
+// Add one row of kSumRow bytes to the lanes.
 inline __attribute__((always_inline)) void add_row_by(uint64_t* lanes, const uint8_t* row) {
   for (size_t i = 0; i < kSumLanes; ++i) lanes[i] = rotate_left((lanes[i] ^ little_word(row + 8 * i)) * kSumFactor, 29);
 }
@@ -43,7 +43,7 @@ __attribute__((target("avx512f,avx512dq,avx512vl,prefer-vector-width=512"))) inl
 }
 #endif
 
-// The fastest loop that this processor runs, or the one for any; all give the same.
+// The fastest loop that this processor can run, or the portable one; all give the same result.
 inline AddRow find_loop(bool wide) {
 #ifdef UNNAIVE_AVX2
   const bool has_avx512 =
@@ -55,15 +55,15 @@ inline AddRow find_loop(bool wide) {
   return add_row_plain;
 }
 
-// The checksum of `size` bytes; with `to` they are copied there too, in one pass over memory.
-// `wide` is false for the loop that runs on any processor.
+// The checksum of `size` bytes. If `to` is given, the bytes are copied there in the same pass over memory. If `wide` is
+// false, the portable loop is used.
 inline uint64_t checksum_of(const uint8_t* data, size_t size, uint8_t* to, bool wide) {
   const AddRow add_row = find_loop(wide);
   uint64_t lanes[kSumLanes];
   for (size_t i = 0; i < kSumLanes; ++i) lanes[i] = (i + 1) * kSumFactor;
   const size_t whole = size - size % kSumRow;
   for (size_t at = 0; at < whole; at += kSumRow) {
-    if (to) std::memcpy(to + at, data + at, kSumRow);  // first: the copy fetches what the sum then finds near
+    if (to) std::memcpy(to + at, data + at, kSumRow);  // copy first: it brings the row into the cache for the sum
     add_row(lanes, data + at);
   }
   if (whole < size) {

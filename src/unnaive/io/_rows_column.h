@@ -1,4 +1,4 @@
-// One column of some rows: the bytes of its cells one after another, where each ends, and what kind of value it is.
+// One column of some rows: the concatenated bytes of its cells, the end of each cell, and the kind of its value.
 #pragma once
 #include <cstdint>
 #include <cstdlib>
@@ -12,9 +12,9 @@
 
 namespace unnaive {
 
-enum Kind : uint8_t { kMissing = 0, kString = 1, kOther = 2 };  // other: JSON as it stands in the file
+enum Kind : uint8_t { kMissing = 0, kString = 1, kOther = 2 };  // kOther: JSON text as in the file
 
-// Memory that is written once from front to back, and handed on without a copy.
+// Memory that is written once, sequentially, and passed on without a copy.
 class Bytes {
  public:
   explicit Bytes(size_t room)
@@ -44,7 +44,7 @@ class Bytes {
   size_t size_ = 0;
 };
 
-// A cell is never longer than what stands for it in the file, so that a column has room enough from the start.
+// A cell is never longer than its representation in the file, so the initial size of a column suffices.
 struct Column {
   Bytes bytes;
   std::vector<int64_t> ends{0};

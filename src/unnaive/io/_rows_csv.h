@@ -1,4 +1,4 @@
-// Delimited text → columns, as Python's csv reads it; refused where the two could differ.
+// Delimited text → columns, like Python's csv module; input on which the two might differ is refused.
 #pragma once
 #include "_rows_column.h"
 
@@ -6,14 +6,14 @@ namespace unnaive {
 
 struct CsvShape {
   uint8_t delimiter;
-  size_t width;                 // fields of every row
-  std::vector<int64_t> places;  // for each field the column that it goes to, or -1
-  size_t longest;               // bytes of a field
+  size_t width;                 // number of fields of every row
+  std::vector<int64_t> places;  // the output column of each field, or −1
+  size_t longest;               // maximum number of bytes of a field
 };
 
-constexpr size_t kStrayLines = 10;  // STRAY_LINES of csv_records.py, which has the rule of stray quotes
+constexpr size_t kStrayLines = 10;  // STRAY_LINES of csv_records.py, which states the rule for stray quotes
 
-// Where the last whole row ends: behind the last line end that is outside of quotes; 0 if there is none.
+// The end of the last whole row, after the last line end outside quotes; 0 if there is none.
 inline size_t csv_rows_end(const uint8_t* data, size_t size) {
   size_t quotes = 0;
   for (size_t i = 0; i < size; ++i) quotes += data[i] == '"';
@@ -36,7 +36,7 @@ class CsvReader {
     return false;
   }
 
-  // One row, all of its fields; false where Python must read it.
+  // Read one row; false if Python must read it.
   bool read_row(Columns& columns) {
     for (size_t field = 0;; ++field) {
       if (field == shape_.width) return false;
@@ -80,7 +80,8 @@ class CsvReader {
 
   bool ends_field(uint8_t c) const { return c == shape_.delimiter || c == '\n' || c == '\r'; }
 
-  // Whether a quoted field could be the work of a stray quote: many lines, and all inside of it may be whole rows.
+  // Whether a quoted field might start with a stray quote: it has many lines, and all lines inside it could be whole
+  // rows.
   bool may_be_stray(const uint8_t* p, const uint8_t* closed) const {
     if (shape_.width < 2) return false;
     size_t lines = 0, delimiters = 0;
@@ -117,7 +118,7 @@ class CsvReader {
   const CsvShape& shape_;
 };
 
-// The rows of `data`, which begins and ends with whole ones; the first `skipped` are left out.
+// Read the rows of `data`, which consists of whole rows; the first `skipped` rows are left out.
 inline bool read_csv(const uint8_t* p, const uint8_t* end, const CsvShape& shape, size_t skipped, Columns& columns) {
   CsvReader reader(p, end, shape);
   Columns aside = empty_columns(skipped ? columns.size() : 0, skipped ? static_cast<size_t>(end - p) : 0);

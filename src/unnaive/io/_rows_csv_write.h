@@ -1,4 +1,4 @@
-// Columns → delimited text, as Python's csv writes it: a cell with a quote, the delimiter or a line end is quoted.
+// Columns → delimited text, like Python's csv module: a cell with a quote, the delimiter or a line end is quoted.
 #pragma once
 #include <algorithm>
 
@@ -8,12 +8,12 @@ namespace unnaive {
 
 struct TextColumn {
   const uint8_t* bytes;
-  const int64_t* ends;  // of cell i: ends[i] to ends[i + 1]
+  const int64_t* ends;  // cell i is bytes[ends[i]] … bytes[ends[i + 1] − 1]
 };
 
 class CsvLines {
  public:
-  // Room for every cell in quotes, with a delimiter or a line end behind it, and for every quote twice.
+  // The size of the output if every cell is quoted, followed by a delimiter or line end, and every quote is doubled.
   static size_t room(const std::vector<TextColumn>& columns, size_t rows) {
     size_t room = 3 * columns.size() * rows;
     for (const TextColumn& column : columns) {
@@ -42,7 +42,7 @@ class CsvLines {
       const void* found = p == end ? nullptr : std::memchr(p, '"', static_cast<size_t>(end - p));
       const uint8_t* stop = found ? static_cast<const uint8_t*>(found) + 1 : end;
       out_.append(p, static_cast<size_t>(stop - p));
-      out_.append('"');  // the second of two, or the one at the end
+      out_.append('"');  // doubles the quote before it, or closes the cell
       if (!found) return;
       p = stop;
     }

@@ -1,5 +1,5 @@
-// BLAKE2b of 8 bytes without a key (RFC 7693): the numbers by which texts are known again. Several texts are hashed
-// side by side, one in each lane of a vector; a lane whose text ends takes the next.
+// BLAKE2b with 8 bytes and no key (RFC 7693), which identifies texts. Several texts are hashed in parallel, one in each
+// lane of a vector; when a text ends, its lane takes the next.
 #pragma once
 #include "_rows_bytes.h"
 
@@ -7,14 +7,14 @@ namespace unnaive {
 
 struct Cells {
   const uint8_t* bytes;
-  const int64_t* ends;  // of cell i: ends[i] to ends[i + 1]
+  const int64_t* ends;  // cell i is bytes[ends[i]] … bytes[ends[i + 1] − 1]
   size_t count;
 };
 
 constexpr size_t kHashBlock = 128;
 constexpr uint64_t kHashStart[8] = {0x6a09e667f3bcc908u, 0xbb67ae8584caa73bu, 0x3c6ef372fe94f82bu, 0xa54ff53a5f1d36f1u,
                                     0x510e527fade682d1u, 0x9b05688c2b3e6c1fu, 0x1f83d9abfb41bd6bu, 0x5be0cd19137e2179u};
-constexpr uint64_t kHashParameters = 0x01010008;  // one leaf, no key, 8 bytes
+constexpr uint64_t kHashParameters = 0x01010008;  // parameter block: one leaf, no key, 8 bytes of output
 constexpr uint8_t kHashOrder[12][16] = {
     {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, {14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3},
     {11, 8, 12, 0, 5, 2, 15, 13, 10, 14, 3, 6, 7, 1, 9, 4}, {7, 9, 3, 1, 13, 12, 11, 14, 2, 6, 5, 10, 4, 0, 15, 8},
@@ -52,7 +52,7 @@ constexpr int kLanes = 8;
 namespace unnaive {
 #endif
 
-// The widest vectors that this processor has loops for here, in words.
+// The number of lanes of the widest loop that this processor can run.
 inline int widest_lanes() {
 #ifdef UNNAIVE_WIDE_HASH
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) return widest::kLanes;
@@ -61,7 +61,7 @@ inline int widest_lanes() {
   return plain::kLanes;
 }
 
-// The hash of each cell, by the loops for so many lanes, or by the widest if `lanes` is 0; all give the same.
+// The hash of each cell, by the loop with `lanes` lanes, or the widest if `lanes` is 0; all give the same result.
 inline void hash_cells(const Cells& cells, uint64_t* out, int lanes) {
   const int most = widest_lanes();
   lanes = lanes && lanes < most ? lanes : most;

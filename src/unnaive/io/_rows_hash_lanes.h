@@ -1,5 +1,5 @@
-// The loops of _rows_hash.h, which includes this for each width of vectors: kLanes words of 64 bits.
-// No #pragma once.
+// The loops of _rows_hash.h, which includes this file for each vector width, kLanes 64-bit words; so there is no
+// include guard.
 
 typedef uint64_t Lanes __attribute__((vector_size(8 * kLanes)));
 
@@ -33,7 +33,8 @@ inline void mix_rounds(Lanes* v, const Lanes* m) {
   if constexpr (kRound < 11) mix_rounds<kRound + 1>(v, m);
 }
 
-// h, the state of each lane, after its block m, of which `seen` bytes of its text end with it; `last` is all ones then.
+// Update h, the state of each lane, by its block m. `seen` is the number of bytes of the text up to the end of the
+// block; `last` is all ones for the last block of a text.
 inline void compress(Lanes* h, const Lanes* m, const Lanes& seen, const Lanes& last) {
   Lanes v[16];
   for (int i = 0; i < 8; ++i) v[i] = h[i], v[i + 8] = kHashStart[i] - Lanes{};

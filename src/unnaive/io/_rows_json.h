@@ -1,4 +1,4 @@
-// JSON lines → columns: what Python's json would make of each line, or a refusal where the two could differ.
+// JSON lines → columns, like Python's json module; lines on which the two might differ are refused.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,10 +7,10 @@
 
 namespace unnaive {
 
-constexpr int kDeepest = 64;            // brackets inside each other; Python decides what is beyond
-constexpr size_t kLongestNumber = 500;  // digits; Python refuses integers of thousands
+constexpr int kDeepest = 64;            // maximum nesting; deeper values are left to Python
+constexpr size_t kLongestNumber = 500;  // characters of a number; Python refuses integers of thousands of digits
 
-// One line. Every method returns false where the line must be left to Python.
+// One line. A method returns false if the line must be left to Python.
 class JsonLine {
  public:
   JsonLine(const uint8_t* p, const uint8_t* end) : p_(p), end_(end) {}
@@ -20,7 +20,7 @@ class JsonLine {
     return p_ == end_;
   }
 
-  // {"key": value, …} and nothing behind it; `member(key)` reads the value.
+  // Parse {"key": value, …} with nothing after it; `member(key)` reads the value.
   template <class Member>
   bool object(Member member) {
     if (!take('{')) return false;
@@ -39,7 +39,7 @@ class JsonLine {
     return take('}') && finished();
   }
 
-  // The value into the column: a string decoded, anything else as it stands.
+  // Append the value to the column: a string is decoded, any other value is copied as JSON.
   bool read_value(Column& column) {
     if (p_ != end_ && *p_ == '"') {
       if (!decode_string(column.bytes)) return false;
@@ -211,7 +211,7 @@ class JsonLine {
     return true;
   }
 
-  // The character in UTF-8, both halves of a pair joined; half a pair alone is no character.
+  // Append the character in UTF-8; two surrogates are joined, and a lone surrogate is refused.
   bool append_code(uint32_t code, Bytes& out) {
     if (code >= 0xd800 && code <= 0xdfff) {
       uint32_t low;
@@ -233,11 +233,11 @@ class JsonLine {
   const uint8_t* end_;
 };
 
-// Which keys to read, and of which a record must be left to Python.
+// The keys to read, and keys whose records are left to Python.
 struct JsonKeys {
   std::vector<std::string> wanted;
   std::vector<std::string> refused;
-  size_t required;  // the first so many of the wanted ones must be there
+  size_t required;  // this many of the first `wanted` keys must be present
 };
 
 inline bool read_record(JsonLine& line, const JsonKeys& keys, Columns& columns, size_t row) {
@@ -257,8 +257,8 @@ inline bool read_record(JsonLine& line, const JsonKeys& keys, Columns& columns, 
   return true;
 }
 
-// The records of whole lines, none longer than `longest`; `bounds`, if asked for, gets where each starts and ends with
-// its end of line.
+// Read the records of whole lines of at most `longest` bytes. If `bounds` is given, the start and end of each line,
+// including its line end, are appended to it.
 inline bool read_json(const uint8_t* p, const uint8_t* end, const JsonKeys& keys, size_t longest, Columns& columns,
                       std::vector<int64_t>* bounds = nullptr) {
   const uint8_t* const start = p;

@@ -1,5 +1,5 @@
-// The weights of all arcs of an OR gate by eq. 15, in one walk over the arcs of each class and one over its weights;
-// or_gate.py has the formula in numpy, which is the specification.
+// The weights of all arcs of an OR gate by eq. 15, in one loop over the arcs of each class and one over its weights;
+// the formula in numpy, in or_gate.py, is the specification.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
@@ -18,9 +18,9 @@ template <typename T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Out = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-constexpr int kSmall = 64;  // counts below have their numbers in a table: most arcs, no division
+constexpr int kSmall = 64;  // smaller counts, which most arcs have, are looked up in a table instead of divided
 
-// Of a count n in a class of N_i• tokens: r = 1 − n/N_i• and n/r.
+// For a count n in a class of N_i• tokens: r = 1 − n/N_i• and n/r.
 struct Share {
   double rest, over;
 
@@ -45,13 +45,14 @@ class Shares {
   double tokens_;
 };
 
-// Of a term: the odds that a token is this one, and the odds against it; side by side, since they are read together.
+// For a term: the odds that a token is this term, and the odds against it; stored together because they are read
+// together.
 struct Odds {
   double of, against;
 };
 
-// Above 0 also for the only term of the corpus. One loop for each quotient, so that the processor divides several at a
-// time.
+// The odds of each term, above 0 also for the only term of the corpus. Each quotient has its own loop, so that the
+// processor divides several at a time.
 std::vector<Odds> odds_of(const double* overall, size_t size, double total) {
   std::vector<double> others(size), of(size);
   for (size_t k = 0; k < size; ++k) others[k] = std::max(total - overall[k], total * 0x1p-53);
@@ -62,7 +63,8 @@ std::vector<Odds> odds_of(const double* overall, size_t size, double total) {
   return out;
 }
 
-// Writes n / (r · odds) of some arcs, and returns Π (r + r · odds): four products, since each waits for the one before.
+// Write n / (r · odds) of some arcs, and return Π (r + r · odds) as the product of four independent products, so that
+// multiplications need not wait for each other.
 template <typename Index, typename Count>
 double walk_arcs(const Count* inside, const Index* terms, int64_t size, const Odds* odds, const Shares& shares,
                  double* out) {
@@ -84,7 +86,8 @@ double walk_arcs(const Count* inside, const Index* terms, int64_t size, const Od
   return one * two * (three * four);
 }
 
-// out = scale_i · Π_i · n / (r · odds · total); false if a product is not above 0, which takes another formula.
+// out = scale_i · Π_i · n / (r · odds · total); false if a product is not above 0, in which case another formula is
+// needed.
 template <typename Index, typename Count>
 bool scaled_products(Vector<Index> starts, Vector<Index> terms, Vector<Count> inside, Vector<double> overall,
                      Vector<double> totals, Vector<double> scale, double total, Out out) {

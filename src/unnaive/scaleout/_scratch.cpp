@@ -1,4 +1,4 @@
-// Arrays of numpy in files without a name, by the allocators that numpy lets one set (NEP 49). scratch.py says when.
+// numpy arrays in unnamed files, by a custom allocator of numpy (NEP 49); scratch.py decides when it is used.
 #include "../data/_scratch.h"
 
 #include <nanobind/nanobind.h>
@@ -16,7 +16,8 @@ namespace nb = nanobind;
 namespace unnaive {
 namespace {
 
-// The handler of numpy's C interface, version 1, and where its table of functions has it; the same since numpy 1.22.
+// The memory handler of numpy's C API, version 1, and the index of its setter in the API table; unchanged since numpy
+// 1.22.
 struct Allocator {
   void* context;
   void* (*malloc)(void*, size_t);
@@ -53,7 +54,7 @@ void* resize(void*, void* block, size_t size) {
 
 Handler handler{"unnaive scratch files", 1, {nullptr, allocate, zeros, resize, release}};
 
-// The handler before is what the caller gives back to `set_handler` in the end.
+// Set the handler and return the previous one, which the caller restores at the end.
 nb::object set_handler(nb::object wanted) {
   nb::object table = nb::module_::import_("numpy._core._multiarray_umath").attr("_ARRAY_API");
   void** functions = static_cast<void**>(PyCapsule_GetPointer(table.ptr(), nullptr));

@@ -1,4 +1,4 @@
-// The native text path, as Python sees it: Engine (texts → counts), Scorer (texts → scores), read_files.
+// Bindings of the native text path: Engine (texts → counts), Scorer (texts → scores), read_files.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -32,7 +32,8 @@ nb::tuple count(Engine& engine, nb::handle texts, bool grow, const Threads& thre
   return numpy_rows(std::move(counts));
 }
 
-// What counting takes, without the counts: a model of machines with more cores is made of these parts.
+// The processor time of each phase of counting, without the counts; benchmarks extrapolate it to machines with more
+// cores.
 nb::tuple time_phases(Engine& engine, nb::handle texts, const Threads& threads, size_t limit) {
   const Held input = held(texts, limit);
   Phases took;
@@ -44,14 +45,14 @@ nb::tuple time_phases(Engine& engine, nb::handle texts, const Threads& threads, 
   return nb::make_tuple(took.head, took.copy, took.shards, took.merge, took.join);
 }
 
-// For as long as it lives, nobody changes the engine's tables. Another thread may have the lock and want the GIL, so
-// that nobody waits for it with the GIL.
+// A lock that prevents changes of the engine's tables while it lives. The GIL is released while waiting, because
+// another thread may hold the lock and need the GIL.
 std::shared_lock<std::shared_mutex> reading(Engine& engine) {
   nb::gil_scoped_release release;
   return std::shared_lock<std::shared_mutex>(engine.mutex());
 }
 
-// The tokens of one text as they are read, for comparison with the reference.
+// The tokens of one text, for comparison with the reference.
 nb::list tokens(Engine& engine, nb::str text, size_t limit) {
   nb::list words;
   const auto lock = reading(engine);
@@ -69,7 +70,7 @@ void learn(Engine& engine, nb::handle texts, bool grow, const Threads& threads, 
   engine.learn(input.documents, grow, threads, listen);
 }
 
-// The words that wait for their stems.
+// The words whose stems are not known yet.
 nb::list pending(Engine& engine) {
   nb::list words;
   const auto lock = reading(engine);
@@ -82,7 +83,7 @@ nb::list pending(Engine& engine) {
 
 void resolve(Engine& engine, const Vector<uint8_t>& blob, const Vector<int64_t>& offsets, bool grow) {
   const std::vector<Bytes> stems = words_in(blob, offsets);
-  nb::gil_scoped_release release;  // another thread may hold the lock and want the GIL
+  nb::gil_scoped_release release;  // another thread may hold the lock and need the GIL
   const std::unique_lock<std::shared_mutex> lock(engine.mutex());
   if (engine.resolved() + stems.size() != engine.surfaces().size())
     throw nb::value_error("there must be a stem for every word that waits for one");
@@ -95,7 +96,7 @@ void forget(Engine& engine) {
   engine.forget();
 }
 
-// Another call may be growing the table, and want the GIL while it does.
+// The GIL is released, because a call that grows the table may hold the lock and need the GIL.
 size_t size(Engine& engine) {
   nb::gil_scoped_release release;
   const std::shared_lock<std::shared_mutex> lock(engine.mutex());
@@ -119,7 +120,7 @@ nb::tuple terms(Engine& engine) {
   return nb::make_tuple(numpy_of(std::move(bytes)), numpy_of(std::move(ends)));
 }
 
-// What Python knows, read once; the engines keep no reference of their own.
+// Python's table of HTML entities, read once; engines hold no reference to Python objects.
 const Entities& html_entities() {
   static Kept<Entities> entities;
   return entities.get([] {
@@ -157,7 +158,7 @@ void make_engine(Engine* self, bool lowercase, bool turkish, bool digits, uint32
   self->set_words(words_in(stops, stop_ends), words_in(vocabulary, vocabulary_ends));
 }
 
-// A Scorer with the arrays that it looks at.
+// A Scorer with the numpy arrays that it refers to.
 struct HeldScorer {
   std::vector<nb::object> owners;
   Engine& engine;
@@ -171,7 +172,7 @@ std::vector<std::string> paths_of(const std::vector<nb::bytes>& names) {
   return paths;
 }
 
-// (bytes of all files, where each ends, which are not UTF-8), or (the file that could not be read, errno).
+// (bytes of all files, the end of each, which are not UTF-8), or (the file that could not be read, errno).
 nb::tuple numpy_files(FileTexts texts) {
   if (texts.error) return nb::make_tuple(texts.failed, texts.error);
   auto odd = converted<uint8_t>(texts.odd.data(), texts.odd.size());
@@ -226,7 +227,7 @@ Linear linear_of(const Doubles& arcs, const Vector<int32_t>& arc_class, const Ve
   return linear;
 }
 
-// Every place below `size` once, or none at all.
+// A permutation of 0 … size − 1, or an empty vector.
 std::vector<uint32_t> permutation(const Vector<int64_t>& places, size_t size) {
   std::vector<uint32_t> order;
   std::vector<bool> seen(size);
@@ -257,7 +258,7 @@ void make_scorer(HeldScorer* self, nb::object engine_object, Doubles arcs, Vecto
       HeldScorer{std::move(owners), engine, linear, Scorer(engine, linear, permutation(columns, linear.terms), fast)};
 }
 
-// A sparse matrix of classes × terms, its columns one after another: (values, their classes, where each term's end).
+// A sparse matrix of classes × terms in the order of terms: (values, their classes, the end of each term).
 nb::tuple by_term(const Doubles& arcs, const Vector<int64_t>& terms, const Vector<int64_t>& ends, size_t n_terms) {
   bool right = ends.size() > 0 && arcs.size() == terms.size() && ends.data()[0] == 0 &&
                ends.data()[ends.size() - 1] == static_cast<int64_t>(arcs.size());
@@ -270,7 +271,8 @@ nb::tuple by_term(const Doubles& arcs, const Vector<int64_t>& terms, const Vecto
                         numpy_of(std::move(found.ends)));
 }
 
-// (scores, how many mentions of terms each text has); scores are 0 and −∞ where a class leads by more than `clear`.
+// (scores, number of known term occurrences of each text). If a class leads by more than `clear`, its score is 0 and
+// the others are −∞.
 nb::tuple scores(HeldScorer& self, nb::handle texts, double clear, const Threads& threads, size_t limit) {
   const Held input = held(texts, limit);
   NumpyArray<double> out(nb::make_tuple(input.documents.count, self.linear.classes));
@@ -300,7 +302,7 @@ NB_MODULE(_kernel, m) {
   set_leak_report();
   using namespace unnaive;
   if (!counts_bits()) throw nb::import_error("this processor, of before 2009, cannot count bits");
-  static std::once_flag filled;  // a module that is imported again finds the tables of the first time in use
+  static std::once_flag filled;  // on a second import the tables exist and are in use
   std::call_once(filled, [] {
     fill_kinds();
     loops = loops_for(has_wide());
@@ -342,7 +344,7 @@ NB_MODULE(_kernel, m) {
           },
           "paths"_a, "batch"_a, "most"_a)
       .def("take", &take_files);
-  // for comparison: the loops for any processor, or for this one; says which there were
+  // for tests: choose the portable loops or those for this processor; returns whether the latter were in use
   m.def("use_wide", [](bool wide) { return loops.exchange(loops_for(wide && has_wide())) != &kPlainLoops; });
   m.def("all_str", &all_str, "texts"_a);
   m.def("by_term", &by_term, "arcs"_a, "terms"_a, "ends"_a, "n_terms"_a);

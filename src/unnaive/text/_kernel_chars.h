@@ -1,20 +1,20 @@
-// Character n-grams through what they are cut from: every distinct chunk or word is cut once, and a document's grams
-// are the sum of its units' grams, row(document) = Σ_units n_unit · grams(unit).
+// Character n-grams by way of the units that they are cut from, chunks or words: every distinct unit is cut once, and
+// the n-grams of a document are the sum over its units, row(document) = Σ_units n_unit · grams(unit).
 #pragma once
 #include "_kernel_engine.h"
 
 namespace unnaive {
 
-// Rows of counts that Python holds.
+// Rows of counts in arrays of Python.
 struct RowsView {
   const int32_t *counts, *ids;
-  const int64_t* ends;  // after a 0
+  const int64_t* ends;  // ends of the rows, starting with a 0
   size_t rows;
 
   size_t size(size_t row) const { return static_cast<size_t>(ends[row + 1] - ends[row]); }
 };
 
-// Word terms of the same documents, and the column that each of them has.
+// Word terms of the same documents, and the column of each term.
 struct WordRows {
   RowsView view;
   const int32_t* columns;
@@ -27,14 +27,14 @@ class CharGrams {
     ends_.make_room(1);
   }
 
-  // A gram of a given vocabulary, and its column.
+  // Add an n-gram of the vocabulary with its column.
   void add(Bytes gram, uint32_t column) {
     if (grams_.insert(gram) == columns_.size()) columns_.push_back(column);
     n_columns_ = std::max(n_columns_, column + 1);
   }
 
-  // Cuts the units that have come since. Grams that are new get the columns from `next` on if they are to, else they
-  // are left out; gives the next column.
+  // Cut the units that were added since the last call. If `grow` is set, new n-grams get the columns from `next` on;
+  // otherwise they are left out. Returns the next free column.
   uint32_t learn(const WordTable& units, bool grow, uint32_t next) {
     ends_.make_room(units.size() + 1);
     partial_ |= !grow && learnt_ < units.size();
@@ -46,14 +46,14 @@ class CharGrams {
     return next;
   }
 
-  // Whether units were cut without grams that had no column; they are to be forgotten before columns are added.
+  // Whether n-grams without a column were left out; the units must then be forgotten before columns are added.
   bool partial() const { return partial_; }
   size_t cells() const { return used_; }
   uint32_t units() const { return learnt_; }
-  uint32_t n_columns() const { return n_columns_; }  // every gram has a lower column
+  uint32_t n_columns() const { return n_columns_; }  // the columns of all n-grams are lower
   const WordTable& grams() const { return grams_; }
 
-  // The gram that had column j has column place[j]; all columns are below n_columns.
+  // Move the n-gram of column j to column place[j]; all columns are below n_columns.
   void move(const int32_t* place, uint32_t n_columns) {
     for (uint32_t& column : columns_) column = static_cast<uint32_t>(place[column]);
     for (size_t i = 0; i < used_; ++i) cells_[i] = static_cast<uint32_t>(place[cells_[i]]);
@@ -68,7 +68,7 @@ class CharGrams {
     partial_ = false;
   }
 
-  // Counts a document's grams.
+  // Count the n-grams of a document.
   void count(const RowsView& units, size_t row, size_t n_columns, RowCounter& counter) const {
     size_t most = 0;
     for (int64_t k = units.ends[row]; k < units.ends[row + 1]; ++k) {
@@ -84,7 +84,7 @@ class CharGrams {
   }
 
  private:
-  // Lists the columns of a unit's grams, the short ones first.
+  // Append the columns of a unit's n-grams to cells_, the short ones first.
   uint32_t cut(Bytes unit, bool grow, uint32_t next) {
     padded_.make_room(unit.size + 2 + 16);  // keys are read 16 bytes at a time
     padded_[0] = border_;
@@ -122,9 +122,9 @@ class CharGrams {
   unsigned shortest_, longest_;
   uint8_t border_;
   WordTable grams_;
-  std::vector<uint32_t> columns_;  // of each gram
-  Array<uint32_t> cells_;          // columns of the grams of all units, one after another
-  Array<size_t> ends_;             // where those of each unit end, after a 0
+  std::vector<uint32_t> columns_;  // column of each n-gram
+  Array<uint32_t> cells_;          // concatenated columns of the n-grams of all units
+  Array<size_t> ends_;             // end of each unit in cells_, starting with a 0
   size_t used_ = 0;
   uint32_t learnt_ = 0, n_columns_ = 0;
   bool partial_ = false;
@@ -132,9 +132,9 @@ class CharGrams {
   Array<size_t> starts_;
 };
 
-// Documents by their word terms, their character grams, or both.
+// Documents by their word terms, their character n-grams, or both.
 struct MixedRows {
-  const CharGrams* grams;  // none: words alone
+  const CharGrams* grams;  // null if there are only word terms
   RowsView units;
   WordRows words;
   size_t n_columns;
@@ -152,7 +152,7 @@ struct MixedRows {
     if (grams) grams->count(units, row, n_columns, counter);
   }
 
-  // each(shard, row) for all rows, by several threads; the first listens for Ctrl-C.
+  // Call each(shard, row) for all rows on several threads; the first thread checks for Ctrl-C.
   template <class Each>
   void each_row(unsigned shards, const std::function<void()>& listen, Each&& each) const {
     Stop stop;
@@ -173,7 +173,7 @@ struct MixedRows {
   unsigned shards(unsigned threads) const {
     return static_cast<unsigned>(std::min<size_t>(std::max(threads, 1u), 1 + cells() / kWorth));
   }
-  // The first row of a shard, of about as many cells as any other.
+  // The first row of a shard; shards have about equally many cells.
   size_t bound(unsigned shards, unsigned s) const {
     const int64_t *ends = grams ? units.ends : words.view.ends, *stop = ends + rows();
     if (s == 0) return 0;
@@ -181,11 +181,11 @@ struct MixedRows {
     return static_cast<size_t>(std::lower_bound(ends, stop, *stop * s / shards) - ends);
   }
 
-  static constexpr size_t kWorth = size_t{1} << 14;  // cells that are worth a thread
-  static constexpr size_t kCells = size_t{1} << 20;  // between two looks for Ctrl-C
+  static constexpr size_t kWorth = size_t{1} << 14;  // cells for which another thread is started
+  static constexpr size_t kCells = size_t{1} << 20;  // cells between two checks for Ctrl-C
 };
 
-// The rows of all columns, ids ascending.
+// The rows over all columns; ids ascend in each row.
 inline Counts join_rows(const MixedRows& documents, unsigned threads, const std::function<void()>& listen) {
   const unsigned n = documents.shards(threads);
   std::vector<Rows> parts(n);

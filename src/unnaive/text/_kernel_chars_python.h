@@ -1,4 +1,4 @@
-// Character grams and tf-idf scores as Python sees them.
+// Bindings of character n-grams and tf-idf scores.
 #pragma once
 #include "_kernel_python.h"
 #include "_kernel_tfidf.h"
@@ -12,7 +12,7 @@ void require(bool right, const char* sentence) {
 using Ints = Vector<int32_t>;
 using Ends = Vector<int64_t>;
 
-// Rows that came from an engine, looked at before they are used as places.
+// Check rows from an engine before their ids are used as indices.
 RowsView rows_of(const Ints& counts, const Ints& ids, const Ends& ends, size_t n_ids) {
   require(ends.size() >= 1 && ends.data()[0] == 0, "rows start at 0");
   bool right = counts.size() == ids.size() && ends.data()[ends.size() - 1] == static_cast<int64_t>(ids.size());
@@ -24,7 +24,7 @@ RowsView rows_of(const Ints& counts, const Ints& ids, const Ends& ends, size_t n
   return {counts.data(), ids.data(), ends.data(), ends.size() - 1};
 }
 
-// What join and scores are given: the grams or None, rows of units, rows of words, and the columns of the words.
+// The arguments of join and scores: rows of units, rows of words, and the columns of the words.
 struct MixedArrays {
   Ints unit_counts, unit_ids;
   Ends unit_ends;
@@ -73,7 +73,7 @@ uint32_t learn_units(CharGrams& self, Engine& units, bool grow, uint32_t next) {
   return self.learn(units.terms().words(), grow, next);
 }
 
-// The grams from number `first` on as terms, that is behind the mark of a gram.
+// The n-grams from number `first` on as terms, each after the character that marks n-grams.
 nb::tuple gram_terms(const CharGrams& self, uint32_t first, unsigned mark) {
   const WordTable& grams = self.grams();
   const size_t n = first < grams.size() ? grams.size() - first : 0;
@@ -113,13 +113,13 @@ nb::tuple join(const CharGrams& self, const nb::tuple& units, const nb::tuple& w
   return numpy_rows(std::move(counts));
 }
 
-// A scorer with the arrays that it looks at.
+// A scorer with the numpy arrays that it refers to.
 struct HeldTfIdf {
   std::vector<nb::object> owners;
   TfIdfScorer scorer;
 };
 
-// parts are (place, idf, weights, bias, whether the length of a document is the sum of its terms).
+// Parts are tuples (place, idf, weights, bias, whether the length of a document is the sum of its terms).
 void make_tf_idf(HeldTfIdf* self, const nb::list& parts, const Doubles& bias, size_t n_columns) {
   using Singles = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
   using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -144,7 +144,7 @@ void make_tf_idf(HeldTfIdf* self, const nb::list& parts, const Doubles& bias, si
     require(right, "the arrays of a linear model do not fit each other");
     found.push_back({same ? nullptr : place.data(), idf.data(), single ? singles.data() : nullptr,
                      single ? nullptr : doubles.data(), own_bias.data(), nb::cast<bool>(part[4])});
-    // what was looked at, which is a copy where numbers were of another kind
+    // keep the arrays that were read; they are copies if the caller's had another type
     for (nb::object array : {nb::cast(place), nb::cast(idf), nb::cast(own_bias), nb::borrow(part[2])})
       owners.push_back(std::move(array));
   }
@@ -164,6 +164,20 @@ nb::object tf_idf_scores(const HeldTfIdf& self, nb::handle grams, const nb::tupl
   return out.array;
 }
 
+// (scores, number of known term occurrences of each text), read and scored in one pass.
+nb::tuple tf_idf_text_scores(HeldTfIdf& self, nb::handle texts, Engine& engine, const Threads& threads, size_t limit) {
+  const Held input = held(texts, limit);
+  NumpyArray<double> out(nb::make_tuple(input.documents.count, self.scorer.classes()));
+  NumpyArray<int64_t> known(nb::cast(input.documents.count));
+  {
+    nb::gil_scoped_release release;
+    const std::shared_lock<std::shared_mutex> lock(engine.mutex());
+    if (engine.terms().size() != self.scorer.columns()) throw nb::value_error("there must be weights for every term");
+    self.scorer.scores(engine, input.documents, threads, listen, out.data, known.data);
+  }
+  return nb::make_tuple(out.array, known.array);
+}
+
 void add_characters(nb::module_& m) {
   nb::class_<CharGrams>(m, "CharGrams")
       .def("__init__", &make_grams, "shortest"_a, "longest"_a, "border"_a, "grams"_a, "ends"_a, "columns"_a)
@@ -177,7 +191,8 @@ void add_characters(nb::module_& m) {
       .def("join", &join, "units"_a, "words"_a, "n_columns"_a, "threads"_a);
   nb::class_<HeldTfIdf>(m, "TfIdfScorer")
       .def("__init__", &make_tf_idf, "parts"_a, "bias"_a, "n_columns"_a)
-      .def("scores", &tf_idf_scores, "grams"_a.none(), "units"_a, "words"_a, "threads"_a);
+      .def("scores", &tf_idf_scores, "grams"_a.none(), "units"_a, "words"_a, "threads"_a)
+      .def("text_scores", &tf_idf_text_scores, "texts"_a, "engine"_a, "threads"_a, "limit"_a);
 }
 
 }  // namespace unnaive

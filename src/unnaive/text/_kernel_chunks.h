@@ -1,5 +1,5 @@
-// Characters → chunks: what stands between spaces, folded, with its punctuation; character n-grams are cut from them.
-// chunk_pattern of scripts.py has the same step as a regular expression.
+// Characters → chunks: the text between spaces, folded, including punctuation; character n-grams are cut from them.
+// chunk_pattern of scripts.py is the same as a regular expression.
 #pragma once
 #include <array>
 
@@ -9,7 +9,7 @@
 
 namespace unnaive {
 
-// Spaces and controls, halves of surrogate pairs, and what stands for bytes that are no character.
+// Whether a code is a space or control character, a surrogate, or the replacement for bytes that are not UTF-8.
 inline bool is_space(uint32_t code) {
   const auto within = [code](uint32_t first, uint32_t last) { return code - first <= last - first; };
   if (code < 0x1680) return code <= 0x20 || within(0x7F, 0xA0);
@@ -25,7 +25,7 @@ class Chunker {
     if (rule.lowercase && rule.turkish) ascii_['I'] = kLonger;
   }
 
-  // flush(tokens, n, false) for every batch of the document's chunks, which are valid during the call.
+  // Call flush(tokens, n, false) for every batch of the document's chunks, which are valid during the call.
   template <class Table, class Flush>
   void scan(const Document& document, const Table& table, Flush& flush) {
     switch (document.width) {
@@ -46,8 +46,8 @@ class Chunker {
   }
 
  private:
-  static constexpr uint8_t kLonger = 1;              // marks a character of ASCII whose lower-case form is not
-  static constexpr size_t kBlock = size_t{1} << 12;  // characters between two looks for room
+  static constexpr uint8_t kLonger = 1;              // marks an ASCII character whose lower-case form is not ASCII
+  static constexpr size_t kBlock = size_t{1} << 12;  // characters between two checks of the buffer's size
 
   bool parts(uint32_t code) const { return is_space(code) || (!rule_.digits && kinds[code] & kNumber); }
 
@@ -86,7 +86,7 @@ class Chunker {
     }
   }
 
-  // Bytes that are not UTF-8 part chunks as U+FFFD does.
+  // Bytes that are not UTF-8 separate chunks, like U+FFFD.
   template <class Table, class Flush>
   void read_utf8(Bytes text, const Table& table, Flush& flush) {
     for (size_t i = 0; i < text.size;) {
@@ -122,7 +122,7 @@ class Chunker {
   }
 
   Rule rule_;
-  std::array<uint8_t, 0x80> ascii_;  // 0 for what parts chunks
+  std::array<uint8_t, 0x80> ascii_;  // 0 for characters that separate chunks
   Array<uint8_t> text_;
   std::array<size_t, kBatch + 1> starts_{};
   std::array<Token, kBatch> batch_;

@@ -1,5 +1,5 @@
-// Characters → terms where spaces are not all that cuts a text: emoji, symbols, and runs of scripts without spaces.
-// scripts.py has the same steps as regular expressions.
+// Characters → terms where not only spaces separate them: emoji, symbols, and scripts without spaces. scripts.py has
+// the same steps as regular expressions.
 #pragma once
 #include <array>
 
@@ -16,14 +16,14 @@ inline bool is_skin_tone(uint32_t code) { return code >= 0x1F3FB && code <= 0x1F
 inline bool is_tag(uint32_t code) { return code >= 0xE0020 && code <= 0xE007F; }
 inline bool is_one_of(uint32_t code, const char* some) { return code < 0x80 && code && std::strchr(some, int(code)); }
 
-// Where the keycap at i ends, a digit in a box; i itself if there is none.
+// The end of the keycap (a digit in a box) at i; i if there is none.
 inline size_t keycap_end(Codes codes, size_t i) {
   if (codes[i] - '0' > 9) return i;
   const size_t box = i + 1 + (codes[i + 1] == 0xFE0F);
   return codes[box] == 0x20E3 ? box + 1 : i;
 }
 
-// Where the picture at i ends, with its selector, skin tone and tags.
+// The end of the pictograph at i, with its selector, skin tone and tags; i if there is none.
 inline size_t picture_end(Codes codes, size_t i) {
   const bool text = has_kind(codes[i], kTextPictograph) && codes[i + 1] == 0xFE0F;
   if (!text && !has_kind(codes[i], kPictograph)) return i;
@@ -34,7 +34,7 @@ inline size_t picture_end(Codes codes, size_t i) {
   return i;
 }
 
-// Where the emoji at i ends: a flag, a keycap, or pictures joined by U+200D.
+// The end of the emoji at i: a flag, a keycap, or pictographs joined by U+200D; i if there is none.
 inline size_t emoji_end(Codes codes, size_t i) {
   if (is_flag_letter(codes[i])) return is_flag_letter(codes[i + 1]) ? i + 2 : i;
   if (codes[i] < 0x80) return keycap_end(codes, i);
@@ -47,7 +47,8 @@ inline size_t emoji_end(Codes codes, size_t i) {
   return end;
 }
 
-// Where the symbol at i ends: :) ;-( anywhere; =) :D :/ and <3 where no word touches them.
+// The end of the symbol at i; i if there is none. :) and ;-( are symbols anywhere; =) :D :/ and <3 only if no word
+// touches them.
 inline size_t symbol_end(Codes codes, size_t i) {
   const auto in_word = [&](size_t at) { return has_kind(codes[at], kLetter | kNumber); };
   const bool free = i == 0 || !in_word(i - 1);
@@ -61,14 +62,15 @@ inline size_t symbol_end(Codes codes, size_t i) {
   return is_one_of(codes[mouth], "()dDpPoO/\\|*") && free && !in_word(mouth + 1) ? mouth + 1 : i;
 }
 
-// Where a term comes from: words may be too short and make n-grams, signs only the latter, runs neither.
+// The origin of a term. Words have a minimum length and form n-grams; signs form n-grams; terms of runs do neither.
 enum class Origin : uint8_t { word, sign, run };
 
 class Cutter {
  public:
   explicit Cutter(const Rule& rule) : rule_(rule) {}
 
-  // flush(tokens, n, alone) for batches of tokens; those of runs come alone, and stand in no n-gram of words.
+  // Call flush(tokens, n, alone) for batches of tokens; tokens of runs come with alone = true and are in no n-gram of
+  // words.
   template <class Table, class Flush>
   void cut(Codes codes, const Table& table, Flush& flush) {
     const auto send = [&] { this->send(table, flush); };
@@ -90,13 +92,13 @@ class Cutter {
   bool is_word(uint32_t code) const { return has_kind(code, rule_.digits ? kLetter | kNumber : kLetter); }
   bool is_unspaced(uint32_t code) const { return rule_.cut_runs && has_kind(code, kUnspaced); }
 
-  // Where the emoji or symbol at i ends, or i.
+  // The end of the emoji or symbol at i; i if there is none.
   size_t sign_end(Codes codes, size_t i) const {
     const size_t end = rule_.emoji ? emoji_end(codes, i) : i;
     return end == i && rule_.symbols ? symbol_end(codes, i) : end;
   }
 
-  // Adds the words and runs of one stretch of letters, marks and numbers; gives where it ends.
+  // Add the words and runs of one stretch of letters, marks and numbers; return its end.
   template <class Send>
   size_t cut_word(Codes codes, size_t i, Send& send) {
     const auto goes_on = [&](size_t at) {
@@ -115,7 +117,7 @@ class Cutter {
     return i;
   }
 
-  // The 1- and 2-grams of a run; marks stay with their character.
+  // Add the 1- and 2-grams of a run; marks stay with their character.
   template <class Send>
   void add_grams(Codes codes, size_t start, size_t end, Send& send) {
     const auto next = [&](size_t at) {

@@ -1,4 +1,4 @@
-// Which loops this processor runs: those for any, or those for AVX-512, which give the same.
+// The choice of loops for this processor: portable ones, or those for AVX-512; both give the same results.
 #pragma once
 #include <atomic>
 #include <cstring>
@@ -7,23 +7,22 @@
 
 namespace unnaive {
 
-// What becomes of ASCII: whether letters are lowered, digits make words, and one character is a word.
+// How ASCII is folded: whether letters are lower-cased, digits belong to words, and one character can be a word.
 struct Fold {
   bool lowercase, digits, single;
 };
 
-// Bits and flags by which ids are sorted.
-struct SortSpace {
-  uint64_t* bits;
-  uint8_t *flags, *blocks;
+// Counts by id, and flags that mark groups of ids with a count.
+struct CountSpace {
+  uint8_t *counts, *flags, *blocks;
   size_t n_blocks;
 };
 
-constexpr size_t kOver = 16;  // what loops may write behind the last id or edge
+constexpr size_t kOver = 16;  // elements that loops may write after the last id or edge
 
 namespace plain {
 #include "_kernel_plain.h"
-// after what they are made of
+// the loops use the functions above
 #include "_kernel_loops.h"
 }  // namespace plain
 
@@ -33,12 +32,12 @@ namespace plain {
 #include <immintrin.h>
 #pragma GCC push_options
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // of its own headers
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // warnings in GCC's own headers
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt")
 namespace unnaive {
 namespace wide {
 #include "_kernel_wide.h"
-// after what they are made of
+// the loops use the functions above
 #include "_kernel_loops.h"
 }  // namespace wide
 }  // namespace unnaive
@@ -50,7 +49,7 @@ namespace unnaive {
 struct Loops {
   decltype(&plain::list_edges) list_edges;
   decltype(&plain::set_tokens) set_tokens;
-  decltype(&plain::sort_ids) sort_ids;
+  decltype(&plain::take_counts) take_counts;
 };
 
 inline bool has_wide() {
@@ -62,9 +61,9 @@ inline bool has_wide() {
 #endif
 }
 
-inline constexpr Loops kPlainLoops{plain::list_edges, plain::set_tokens, plain::sort_ids};
+inline constexpr Loops kPlainLoops{plain::list_edges, plain::set_tokens, plain::take_counts};
 #ifdef UNNAIVE_WIDE
-inline constexpr Loops kWideLoops{wide::list_edges, wide::set_tokens, wide::sort_ids};
+inline constexpr Loops kWideLoops{wide::list_edges, wide::set_tokens, wide::take_counts};
 #endif
 
 inline const Loops* loops_for(bool wide) {
@@ -75,7 +74,7 @@ inline const Loops* loops_for(bool wide) {
   return &kPlainLoops;
 }
 
-extern std::atomic<const Loops*> loops;  // chosen at import
+extern std::atomic<const Loops*> loops;  // chosen when the module is imported
 inline const Loops& chosen_loops() { return *loops.load(std::memory_order_relaxed); }
 
 }  // namespace unnaive

@@ -1,4 +1,5 @@
-// Many documents → rows of counts: a map per shard, merged in document order, so that ids are those of one thread.
+// Many documents → rows of counts. Each thread counts a shard with its own tables; the tables are merged in document
+// order, so that ids are the same as with one thread.
 #pragma once
 #include <functional>
 #include <memory>
@@ -12,10 +13,10 @@
 
 namespace unnaive {
 
-constexpr size_t kHead = size_t{2} << 20;   // bytes at most that are read before threads share the rest
-constexpr size_t kShort = size_t{1} << 20;  // bytes of documents up to which scratch space is kept
+constexpr size_t kHead = size_t{2} << 20;   // at most this many bytes are read before threads share the rest
+constexpr size_t kShort = size_t{1} << 20;  // scratch buffers are kept if no document has more bytes
 
-// How many threads a call may have, and how many bytes are worth one.
+// The maximum number of threads, and the bytes of text for which another thread is started.
 struct Threads {
   unsigned most;
   size_t worth;
@@ -26,7 +27,7 @@ struct Threads {
   }
 };
 
-// What a call took, in processor seconds of the longest thread of each phase.
+// Processor seconds of the slowest thread in each phase of a call.
 struct Phases {
   double head, copy, shards, merge, join;
 };
@@ -37,17 +38,17 @@ struct Counts {
   Phases phases{};
 };
 
-// Slots that are made at once for the words of so many bytes: more come with time, but a table that grows is read and
-// written all over.
+// The number of words to reserve slots for, given the size of the texts: the table grows later if needed, but growing
+// rehashes all of it.
 inline size_t likely_words(size_t bytes) { return std::min<size_t>(bytes / 256, size_t{1} << 18); }
 
-// Cells that are likely to come of so many bytes, times the lengths of n-grams.
+// An estimate of the number of cells, given the size of the texts and the range of n-gram lengths.
 inline size_t likely_cells(size_t bytes, const Terms& terms) {
   return bytes / 8 * (terms.longest() - terms.shortest() + 1) + 64;
 }
 
-// The places of words, those first that are likely to come often: the short ones, unless words stand in an order that
-// may say more than the alphabet.
+// The indices of words by expected frequency: short words first if the vocabulary is in alphabetical order; otherwise
+// its own order, which may reflect frequency.
 inline std::vector<uint32_t> likely_first(const std::vector<Bytes>& words) {
   std::vector<uint32_t> order(words.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -66,7 +67,7 @@ class Engine {
   Engine(const Settings& settings, unsigned shortest, unsigned longest, bool stemmed)
       : settings_(settings), stemmed_(stemmed), terms_(words_, 0, shortest, longest) {}
 
-  // The stop words come first, the vocabulary second, before anything is counted.
+  // Add the stop words and then the vocabulary; called before anything is counted.
   void set_words(const std::vector<Bytes>& stops, const std::vector<Bytes>& vocabulary) {
     WordTable& table = stemmed_ ? surfaces_.words : words_;
     words_.reserve(vocabulary.size() + stops.size());
@@ -80,17 +81,31 @@ class Engine {
   Counts count(const Documents& documents, bool grow, const Threads& threads, const std::function<void()>& listen);
   void learn(const Documents& documents, bool grow, const Threads& threads, const std::function<void()>& listen);
 
-  // Words that wait for their stems start at this entry of the surfaces.
+  // The first entry of the surfaces whose stem is not known yet.
   uint32_t resolved() const { return static_cast<uint32_t>(surfaces_.unit_of.size()); }
   const WordTable& surfaces() const { return surfaces_.words; }
   void forget();
   void resolve(const std::vector<Bytes>& stems, bool grow);
 
+  // A faster table of the n-grams, for counting documents of this many bytes without adding terms; null if the n-grams
+  // are not pairs, or if too little text has been read to pay for building the table.
+  const PairTerms* fast_pairs(size_t bytes) {
+    if (terms_.longest() != 2) return nullptr;
+    const std::lock_guard<std::mutex> lock(pairs_mutex_);
+    const size_t version = size_t{terms_.size()} + words_.size();  // neither of them ever shrinks
+    if (pairs_version_ != version) read_ = 0;
+    pairs_version_ = version;
+    const bool built = read_ >= terms_.size();
+    read_ += bytes;
+    if (!built) pairs_ = read_ >= terms_.size() ? PairTerms(terms_.grams(), terms_.words().size()) : PairTerms();
+    return pairs_.empty() ? nullptr : &pairs_;
+  }
   const Terms& terms() const { return terms_; }
   std::shared_mutex& mutex() { return mutex_; }
   bool stemmed() const { return stemmed_; }
 
-  // use(terms, n) for every batch of a document, where terms are single words, after fetch(term) for each of them.
+  // Call use(terms, n) for every batch of a document, where terms are single words; fetch(term) is called before for
+  // each of them.
   template <class Fetch, class Use>
   void each_batch(const Document& document, Scratch& scratch, Fetch&& fetch, Use&& use) {
     Reader reader = this->reader(terms_, false);
@@ -99,11 +114,14 @@ class Engine {
       use(static_cast<const uint32_t*>(scratch.words), kept);
     });
   }
-  void count_into(const Document& document, Scratch& scratch) {
-    count_document(document, scratch, reader(terms_, false));
+  // Count a document without new terms; `pairs` has the n-grams of the engine if it is not null. fetch(term) is called
+  // for n-grams when they are found.
+  template <class Fetch>
+  void count_into(const Document& document, Scratch& scratch, const PairTerms* pairs, Fetch&& fetch) {
+    count_document(document, scratch, reader(terms_, false, pairs), fetch);
   }
 
-  // flush(tokens, n, alone) for every batch of one document's tokens, stop words and all.
+  // Call flush(tokens, n, alone) for every batch of a document's tokens, including stop words.
   template <class Flush>
   void each_token(const Document& document, Flush&& flush) {
     auto scratch = take_scratch();
@@ -118,7 +136,7 @@ class Engine {
     pool_.pop_back();
     return scratch;
   }
-  // Scratch space is kept unless long documents have made it large.
+  // Return a scratch buffer to the pool, unless long documents have made it large.
   void give_back(std::unique_ptr<Scratch> scratch, bool keep) {
     const std::lock_guard<std::mutex> lock(pool_mutex_);
     if (keep && pool_.size() < 16) pool_.push_back(std::move(scratch));
@@ -128,10 +146,10 @@ class Engine {
   struct Shard {
     std::unique_ptr<WordTable> own_words;
     std::unique_ptr<Terms> own_terms;
-    std::vector<uint32_t> ids;  // in the engine, of the terms that it has learnt by itself
+    std::vector<uint32_t> ids;  // the engine's ids of the terms that only this shard has learnt
     Rows rows;
 
-    // Appends a document's row; gives its size.
+    // Append the row of a document; return its size.
     int64_t take(RowCounter& row) {
       const size_t n = row.size();
       rows.make_room(n);
@@ -141,7 +159,9 @@ class Engine {
     }
   };
 
-  Reader reader(Terms& terms, bool grow) const { return {terms, stemmed_ ? &surfaces_ : nullptr, grow}; }
+  Reader reader(Terms& terms, bool grow, const PairTerms* pairs = nullptr) const {
+    return {terms, stemmed_ ? &surfaces_ : nullptr, grow, pairs};
+  }
   void start_shard(Shard& shard, size_t bytes, bool learns, bool first);
   void join_rows(const Shard& shard, size_t first, size_t from, size_t to, uint32_t known, Counts& counts) const;
 
@@ -152,11 +172,14 @@ class Engine {
   Terms terms_;
   Surfaces surfaces_;
   std::shared_mutex mutex_;
-  std::mutex pool_mutex_;
+  std::mutex pool_mutex_, pairs_mutex_;
+  PairTerms pairs_;
+  size_t pairs_version_ = 0;  // of the terms since read_ was set to 0
+  size_t read_ = 0;           // bytes of text that were counted without adding terms
   std::vector<std::unique_ptr<Scratch>> pool_;
 };
 
-// each(row) for some documents.
+// Call each(row) for the documents from `from` to `to`, until `stop` is set.
 template <class Each>
 void each_document(const Documents& documents, size_t from, size_t to, Listener& listener, Stop& stop, Each&& each) {
   for (size_t row = from; row < to && !stop.now.load(std::memory_order_relaxed); ++row) {
@@ -165,10 +188,31 @@ void each_document(const Documents& documents, size_t from, size_t to, Listener&
   }
 }
 
-// A shard that learns by itself, which is every one but the first, does so in a copy of what is known.
+// Call work(row, space) for all documents on several threads. Each thread has its own Space, whose `scratch` belongs to
+// the engine; threads take one part of the documents after another.
+template <class Space, class Work>
+void each_text(Engine& engine, const Documents& documents, const Threads& threads, const std::function<void()>& listen,
+               Work&& work) {
+  constexpr unsigned kParts = 8;  // parts of the documents for each thread
+  const unsigned n = threads.shards(documents), parts = n > 1 ? n * kParts : 1;
+  const std::vector<size_t> bounds = shard_bounds(documents, parts);
+  const bool keep = longest_size(documents) <= kShort;
+  std::atomic<unsigned> next{0};
+  Stop stop;
+  run_sharded(n, stop, [&](unsigned s) {
+    Space space;
+    space.scratch = engine.take_scratch();
+    Listener listener{listen, s == 0};
+    for (unsigned part = next++; part < parts; part = next++)
+      each_document(documents, bounds[part], bounds[part + 1], listener, stop, [&](size_t row) { work(row, space); });
+    engine.give_back(std::move(space.scratch), keep);
+  });
+}
+
+// Prepare a shard. The first learns terms in the engine's own tables, every other one in a copy of them.
 inline void Engine::start_shard(Shard& shard, size_t bytes, bool learns, bool first) {
-  // the first has room for all rows, which join its own at the end: to move huge pages elsewhere would take as long as
-  // to fill them, and what is never touched costs nothing
+  // the first shard gets memory for all rows, which are appended to its own at the end: moving huge pages would take as
+  // long as filling them, and untouched memory costs nothing
   const size_t cells = likely_cells(bytes, terms_);
   shard.rows.ids = Array<int32_t>::unset(cells);
   shard.rows.counts = Array<int32_t>::unset(cells);
@@ -187,30 +231,32 @@ inline Counts Engine::count(const Documents& documents, bool grow, const Threads
   const unsigned n = threads.shards(documents);
   const size_t bytes = total_size(documents);
   const bool keep = longest_size(documents) <= kShort;
-  const bool learns = grow && !(stemmed_ && terms_.plain());  // single stems have all got their ids already
+  // terms that are single stems have got their ids from resolve()
+  const bool learns = grow && !(stemmed_ && terms_.plain());
+  const PairTerms* pairs = learns ? nullptr : fast_pairs(bytes);
   std::vector<Shard> shards(n);
   Counts counts;
   counts.ends = Array<int64_t>(documents.count + 1);
   Phases& phases = counts.phases;
   Stop stop;
-  // a short text is read sooner than the system tells the time
+  // reading the clock takes longer than counting a short text
   const auto timed = [&](unsigned parts, const auto& work) {
     if (bytes > kShort) return longest_of(parts, stop, work);
     run_sharded(parts, stop, work);
     return 0.0;
   };
   const auto read = [&](unsigned s, size_t from, size_t to) {
-    const Reader words = reader(shards[s].own_terms ? *shards[s].own_terms : terms_, learns);
+    const Reader words = reader(shards[s].own_terms ? *shards[s].own_terms : terms_, learns, pairs);
     auto scratch = take_scratch();
     Listener listener{listen, s == 0};
     each_document(documents, from, to, listener, stop, [&](size_t row) {
-      count_document(documents.at(row), *scratch, words);
+      count_document(documents.at(row), *scratch, words, [](uint32_t) {});
       counts.ends[row + 1] = shards[s].take(scratch->row);
     });
     give_back(std::move(scratch), keep);
   };
   start_shard(shards[0], bytes, learns, true);
-  // the first documents teach most of the words that come often, so that shards learn few by themselves
+  // the first documents contain most frequent words, so that the other shards learn few terms themselves
   const size_t head = n > 1 && learns ? shard_bounds(documents, static_cast<unsigned>(bytes / kHead) + 16)[1] : 0;
   phases.head = timed(1, [&](unsigned) { read(0, 0, head); });
   const Terms::Known known = terms_.known();
@@ -226,7 +272,7 @@ inline Counts Engine::count(const Documents& documents, bool grow, const Threads
   for (size_t row = 0; row < documents.count; ++row) counts.ends[row + 1] += counts.ends[row];
   counts.rows = std::move(shards[0].rows);
   counts.rows.resize(static_cast<size_t>(counts.ends[documents.count]));
-  // every thread takes a share of each later shard
+  // each thread copies a share of every later shard
   phases.join = timed(n, [&](unsigned part) {
     for (unsigned s = 1; s < n; ++s) {
       const size_t rows = bounds[s + 1] - bounds[s];
@@ -237,8 +283,8 @@ inline Counts Engine::count(const Documents& documents, bool grow, const Threads
   return counts;
 }
 
-// Some rows of a shard that begins with row `first` move to their place among all. Ids up to `known` are the engine's
-// already; those behind them, few and last in each row, get the engine's ids and are sorted again.
+// Copy some rows of a shard, which begins with row `first`, to their position among all rows. Ids below `known` are the
+// engine's; the few others, at the end of each row, are mapped to the engine's ids and sorted again.
 inline void Engine::join_rows(const Shard& shard, size_t first, size_t from, size_t to, uint32_t known,
                               Counts& counts) const {
   const int64_t *ends = counts.ends.data(), start = ends[first];
@@ -262,10 +308,10 @@ inline void Engine::join_rows(const Shard& shard, size_t first, size_t from, siz
   }
 }
 
-// Every distinct word of the documents joins the surfaces.
+// Add every distinct word of the documents to the surfaces.
 inline void Engine::learn(const Documents& documents, bool grow, const Threads& threads,
                           const std::function<void()>& listen) {
-  if (grow && surfaces_.unknown) forget();  // what the vocabulary lacked may join it now
+  if (grow && surfaces_.unknown) forget();  // stems that were not in the vocabulary may now be added to it
   const unsigned n = threads.shards(documents);
   const std::vector<size_t> bounds = shard_bounds(documents, n);
   const bool keep = longest_size(documents) <= kShort;
@@ -286,7 +332,7 @@ inline void Engine::learn(const Documents& documents, bool grow, const Threads& 
   for (const WordTable& words : own) surfaces_.words.merge(words);
 }
 
-// The surfaces are a cache of stems: without them words are stemmed again.
+// Empty the surfaces, which are a cache of stems.
 inline void Engine::forget() {
   WordTable stops;
   for (uint32_t stop = 0; stop < stops_; ++stop) stops.insert(surfaces_.words[stop]);

@@ -1,4 +1,4 @@
-// Many small files → one buffer: read by threads, checked to be UTF-8.
+// Read many small files into one buffer with several threads, and check that they are UTF-8.
 #pragma once
 #include <algorithm>
 #include <cerrno>
@@ -11,16 +11,16 @@
 namespace unnaive {
 
 struct FileTexts {
-  Array<uint8_t> blob;  // may have room behind the last text
+  Array<uint8_t> blob;  // may be longer than the texts
   Array<int64_t> ends;
-  std::vector<uint8_t> odd;  // 1 for files that are not UTF-8; they are in the blob as they are
-  size_t failed = 0;         // the file that could not be read, and why
+  std::vector<uint8_t> odd;  // 1 for files that are not UTF-8; the blob has their bytes unchanged
+  size_t failed = 0;         // index of the file that could not be read; `error` is its errno
   int error = 0;
 
   size_t bytes() const { return ends.size() ? static_cast<size_t>(ends[ends.size() - 1]) : 0; }
 };
 
-// Files one after another in memory that has room for more.
+// Concatenated files in a growing buffer.
 struct FileBytes {
   Array<uint8_t> bytes;
   size_t used = 0;
@@ -30,7 +30,7 @@ struct FileBytes {
   }
 };
 
-// Appends a file to `out`; gives errno.
+// Append a file to `out`; return errno, or 0.
 inline int append_file(const std::string& path, FileBytes& out) {
   const int file = open_to_read(path);
   if (file < 0) return errno;
@@ -46,10 +46,10 @@ inline int append_file(const std::string& path, FileBytes& out) {
   return error;
 }
 
-// The files from `from` to `to`, on one thread.
+// Read the files from `from` to `to` on one thread.
 inline void read_shard(const std::string* paths, size_t from, size_t to, FileTexts& texts, FileBytes& out,
                        std::atomic<int>& error) {
-  // most of it is never touched; huge pages would be cleared whole
+  // most of the buffer stays untouched; a huge page would be zeroed completely
   out.bytes = Array<uint8_t>::unset(std::min((to - from) << 16, kHugePage - 1));
   for (size_t i = from; i < to && !error.load(std::memory_order_relaxed); ++i) {
     const size_t start = out.used;
@@ -69,7 +69,7 @@ inline void read_shard(const std::string* paths, size_t from, size_t to, FileTex
   }
 }
 
-// Files by so many threads; what one thread has read stays where it is.
+// Read files with several threads; with one thread, its buffer is returned without a copy.
 inline FileTexts read_files(const std::string* paths, size_t count, unsigned threads) {
   FileTexts texts;
   texts.ends = Array<int64_t>(count + 1);

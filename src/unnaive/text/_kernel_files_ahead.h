@@ -1,4 +1,4 @@
-// Files that a thread of its own reads, in their order, while the caller is busy with something else.
+// Reads files in order on a separate thread, while the caller does something else.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -14,7 +14,7 @@ namespace unnaive {
 
 class FilesAhead {
  public:
-  // Reads `batch` files at a time; stops for a while when the files that wait to be taken have `most` bytes or more.
+  // Read `batch` files at a time; pause while files of `most` bytes or more are waiting to be taken.
   FilesAhead(std::vector<std::string> paths, size_t batch, size_t most)
       : paths_(std::move(paths)), batch_(batch), most_(most), thread_([this] { work(); }) {}
 
@@ -27,7 +27,7 @@ class FilesAhead {
     thread_.join();
   }
 
-  // The next batch, as soon as it is read; without any file when all were taken.
+  // Wait for the next batch; without files if all have been taken.
   FileTexts take() {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [this] { return ended_ || !waiting_.empty(); });
@@ -59,7 +59,7 @@ class FilesAhead {
     changed_.notify_all();
   }
 
-  // Whether to go on, once there is room.
+  // Wait for space, then add the batch; false if the reader must stop.
   bool put(FileTexts texts) {
     const bool failed = texts.error != 0;
     std::unique_lock<std::mutex> lock(mutex_);
@@ -78,7 +78,7 @@ class FilesAhead {
   size_t bytes_ = 0;
   bool stopped_ = false, ended_ = false;
   std::exception_ptr problem_;
-  std::thread thread_;  // the last of all, since it uses them
+  std::thread thread_;  // the last member, because the thread uses the others
 };
 
 }  // namespace unnaive

@@ -1,4 +1,4 @@
-// Weights in float, a row of all classes for each term: sums that are near the scores in double, and how near.
+// Weights in float32, one row of all classes for each term: approximate scores, and a bound on their error.
 #pragma once
 #include <cmath>
 #include <limits>
@@ -11,7 +11,7 @@ namespace unnaive {
 
 typedef float Four __attribute__((vector_size(16)));
 
-// Adds the rows of n terms to `sums`; kGroups vectors stay in registers.
+// Add the rows of n terms to `sums`; the kGroups vectors stay in registers.
 template <unsigned kGroups>
 void add_rows(const Four* rows, size_t groups, const uint32_t* terms, unsigned n, Four* sums) {
   Four local[kGroups];
@@ -38,25 +38,25 @@ inline AddRows add_rows_for(size_t groups) {
   return groups >= 1 && groups <= 8 ? table[groups - 1] : add_any_rows;
 }
 
-// The class with the highest score, and by how much it leads every other at the least: by less than 0, or by what is no
-// number, where sums in float cannot tell.
+// The class with the highest score, and a lower bound of its lead over every other class. The bound is negative or NaN
+// if float32 cannot decide.
 struct Lead {
   size_t best = 0;
   double least = -std::numeric_limits<double>::infinity();
 };
 
-// Sums in float of no more than kBatch rows, and totals in double of all before them.
+// float32 sums of at most kBatch rows, and float64 totals of all earlier batches.
 struct FloatSums {
   std::vector<Four> batch;
   std::vector<double> totals;
-  size_t terms = 0;  // that were added, each as often as it came
+  size_t terms = 0;  // number of term occurrences that were added
 
   void start(size_t groups, size_t classes) {
     batch.assign(groups, Four{0, 0, 0, 0});
     totals.assign(classes, 0.0);
     terms = 0;
   }
-  // The batch joins the totals and starts again.
+  // Add the batch to the totals and clear it.
   void add_up() {
     const auto* sums = reinterpret_cast<const float*>(batch.data());
     for (size_t c = 0; c < totals.size(); ++c) totals[c] += static_cast<double>(sums[c]);
@@ -68,7 +68,7 @@ class FloatRows {
  public:
   FloatRows() = default;
 
-  // Weights in the order of the engine's terms, less their mean over the classes, which leaves all leads as they are.
+  // Weights in the engine's order of terms, minus their mean over the classes, which changes no lead.
   FloatRows(const Linear& linear, const std::vector<uint32_t>& columns)
       : linear_(linear),
         groups_((linear.classes + 3) / 4),
@@ -93,21 +93,21 @@ class FloatRows {
   void start(FloatSums& sums) const { sums.start(groups_, linear_.classes); }
 
   void fetch(uint32_t term) const {
-    // a number, since a word that is no term asks for what is nowhere, which does no harm
+    // computed as an integer: for a word that is not a term the address is invalid, and prefetching it does no harm
     const auto row = reinterpret_cast<uintptr_t>(rows_.data()) + term * groups_ * sizeof(Four);
     for (size_t g = 0; g < groups_ && g < 16; g += 4)
       __builtin_prefetch(reinterpret_cast<const void*>(row + g * sizeof(Four)));
   }
 
-  // Adds the rows of a batch of terms.
+  // Add the rows of a batch of terms.
   void add(const uint32_t* terms, unsigned n, FloatSums& sums) const {
     add_(rows_.data(), groups_, terms, n, sums.batch.data());
     sums.add_up();
     sums.terms += n;
   }
 
-  // Adds the rows of terms, each times its count, or once if the model is binary. A count of n is a product, whose
-  // error is within that of n sums.
+  // Add the rows of terms, each multiplied by its count, or once if the model is binary. The error of a product by n is
+  // within that of n additions.
   void add_cells(const int32_t* terms, const int32_t* counts, size_t cells, FloatSums& sums) const {
     for (size_t i = 0; i < cells; ++i) {
       const auto n = static_cast<size_t>(linear_.binary ? 1 : counts[i]);
@@ -136,24 +136,24 @@ class FloatRows {
   }
 
  private:
-  // What is infinite, or in float might be, makes every lead doubtful.
+  // Infinite values, and values that might overflow in float32, make every lead uncertain.
   static double larger(double most, double value) {
     return std::fabs(value) < kMost ? std::max(most, std::fabs(value)) : std::numeric_limits<double>::infinity();
   }
 
-  // What a lead may be off from that of exact scores, as they come out in double: twice what a score may.
-  // Float, for centred weights of at most w: n·w·2⁻²⁴ since they are rounded, n·w·b·2⁻²⁴ since b of them are added one
+  // A bound of the error of a lead compared with float64 scores: twice the bound for one score, which has two parts.
+  // float32, for centred weights of at most w: n·w·2⁻²⁴ for rounding the weights, n·w·b·2⁻²⁴ for adding b of them one
   // after another (Higham 2002, section 4.2), and two more such roundings for a count and its product.
-  // Double, for weights whose parts come to at most v: n·(n + 8)·v·2⁻⁵³ here, where weights are put together and
-  // totals added, and as much in the exact scores; then the bias.
+  // float64, for weights whose parts have absolute values that sum to at most v: n·(n + 8)·v·2⁻⁵³ for adding the parts
+  // of weights and the totals, as much again in the exact scores, and the bias.
   double doubt(double n) const {
     const double batch = std::min<double>(n, kBatch) + 4;
     return 2 * n * (batch * std::ldexp(largest_, -24) + (n + 4) * std::ldexp(largest_weight_, -51)) +
            std::ldexp(largest_bias_, -50);
   }
 
-  static constexpr double kMost = 1e24;       // 2³² times as much, 256 times, is still a float
-  static constexpr double kLeast = 0x1p-120;  // its rounding bound is above what underflows
+  static constexpr double kMost = 1e24;       // 2³² · 256 times this value is still finite in float32
+  static constexpr double kLeast = 0x1p-120;  // its rounding bound exceeds values that underflow
 
   Linear linear_;
   size_t groups_ = 0;

@@ -1,4 +1,4 @@
-// A batch of words → the terms of the n-grams that end with each of them, the short ones first.
+// A batch of words → the terms of the n-grams that end with each word, the short ones first.
 #pragma once
 #include "_kernel_terms.h"
 
@@ -8,17 +8,17 @@ class Grams {
  public:
   static constexpr unsigned kLongest = 8;
 
-  // The next word begins a new sequence.
+  // Start a new sequence: no n-gram spans the words before and after.
   void start_sequence() { std::fill(previous_, previous_ + kLongest, kNone); }
 
-  // Writes terms to `out` and gives how many; kNone among the words stands for an unknown one. What has no id is left
-  // out, or with kGrow gets the next.
+  // Write terms to `out` and return their number; kNone stands for an unknown word. N-grams without an id are left out,
+  // or get the next id if kGrow is set.
   template <bool kGrow>
   unsigned terms_of(const uint32_t* words, unsigned n, Terms& terms, uint32_t* out) {
     if (n == 0) return 0;
     if (kGrow) terms.make_room(n);
     std::copy(words, words + n, items_);
-    // length by length, so that the slots of a batch are fetched together
+    // one length after another, so that the slots of a batch are prefetched together
     for (unsigned length = 2; length <= terms.longest(); ++length) lengthen<kGrow>(words, n, length, terms.grams());
     unsigned found = 0;
     const auto add = [&](uint32_t term) {
@@ -36,7 +36,37 @@ class Grams {
     return found;
   }
 
-  // The same for words that stand in no n-gram: each is a term, whatever the lengths, and no n-gram goes over it.
+  // The same for a fixed vocabulary with n-grams of two words, which are in `pairs`. Pairs are prefetched kLead words
+  // ahead, and fetch(term) is called for every term, so that loads overlap with look-ups.
+  template <class Fetch>
+  unsigned terms_of_pairs(const uint32_t* words, unsigned n, const Terms& terms, const PairTerms& pairs, uint32_t* out,
+                          Fetch&& fetch) {
+    if (n == 0) return 0;
+    uint32_t before = previous_[0];
+    previous_[0] = words[n - 1];
+    const bool singles = terms.shortest() == 1;
+    unsigned found = 0;
+    for (unsigned i = 0; i < n + kLead; ++i) {
+      if (i < n) {
+        terms.fetch_word(words[i]);
+        pairs_[i] = pairs.key_of(before, words[i]);
+        pairs.fetch(pairs_[i]);
+        before = words[i];
+      }
+      if (i < kLead) continue;
+      const uint32_t word = singles ? terms.term_of_word(words[i - kLead]) : kNone;
+      out[found] = word;
+      found += word != kNone;
+      fetch(word == kNone ? 0 : word);
+      const uint32_t pair = pairs.term_of(pairs_[i - kLead]);
+      out[found] = pair;
+      found += pair != kNone;
+      fetch(pair == kNone ? 0 : pair);
+    }
+    return found;
+  }
+
+  // The same for words that are in no n-gram: each is a term, whatever the lengths, and no n-gram spans it.
   template <bool kGrow>
   unsigned single_terms_of(const uint32_t* words, unsigned n, Terms& terms, uint32_t* out) {
     start_sequence();
@@ -51,7 +81,7 @@ class Grams {
   }
 
  private:
-  // items_[i], the gram of one word less that ends with word i, becomes that of `length` words.
+  // Replace items_[i], the gram of length − 1 words that ends with word i, by that of `length` words.
   template <bool kGrow>
   void lengthen(const uint32_t* words, unsigned n, unsigned length, PairTable& grams) {
     uint32_t& previous = previous_[length - 2];
@@ -72,10 +102,12 @@ class Grams {
     }
   }
 
-  uint32_t previous_[kLongest];  // items of the 1-, 2-, … grams that end with the word before
+  static constexpr unsigned kLead = 32;  // words between prefetching a pair and looking it up
+
+  uint32_t previous_[kLongest];  // items of the 1-, 2-, … grams that end with the last word of the previous batch
   uint32_t items_[kBatch];
   uint64_t pairs_[kBatch];
-  size_t places_[kLongest][kBatch];  // slots of the grams of 2, 3, … words
+  size_t places_[kLongest][kBatch];  // slots of the grams of 2, 3, … words that end with each word
 };
 
 }  // namespace unnaive

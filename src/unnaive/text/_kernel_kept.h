@@ -1,13 +1,13 @@
-// A value that is made of Python's objects when it is first asked for, and then kept for ever.
+// A value that is computed from Python objects at its first use and then kept for ever.
 #pragma once
 #include <atomic>
 #include <memory>
 
 namespace unnaive {
 
-// To be a static variable. C++ would let other threads wait for one that makes a static variable itself; they would
-// wait with the GIL, or where there is none keep the interpreter from stopping all threads, which the one that makes it
-// may need. Here nobody waits: who comes meanwhile makes another, and the first to be ready is kept.
+// For static variables. C++ makes threads wait while another initialises a static variable. They would hold the GIL
+// meanwhile, which the initialising thread may need; without a GIL they would block a stop-the-world pause. Here nobody
+// waits: threads that arrive early compute the value as well, and the first result is kept.
 template <class T>
 class Kept {
  public:

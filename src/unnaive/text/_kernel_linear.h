@@ -1,4 +1,4 @@
-// A linear model as the kernel has it: its weights as they are stored, and those of a sparse matrix by term.
+// A linear model in the kernel: its weights as they are stored, and sparse weights by term.
 #pragma once
 #include <cmath>
 
@@ -10,13 +10,13 @@ namespace unnaive {
 struct Linear {
   size_t classes = 0, terms = 0;
   const double* dense = nullptr;  // (terms, classes), or:
-  const int64_t* ends = nullptr;  // arcs of term t are ends[t] … ends[t + 1] of
+  const int64_t* ends = nullptr;  // term t has the arcs ends[t] … ends[t + 1] − 1 of:
   const int32_t* arc_class = nullptr;
   const double* arc = nullptr;
   const double *class_background = nullptr, *term_background = nullptr, *bias = nullptr;
   bool binary = false;
 
-  // weights of one term for all classes
+  // Write the weights of a term for all classes.
   void row(size_t t, double* out) const {
     for (size_t c = 0; c < classes; ++c)
       out[c] = term_background[t] + class_background[c] + (dense ? dense[t * classes + c] : 0.0);
@@ -24,12 +24,12 @@ struct Linear {
       for (int64_t k = ends[t]; k < ends[t + 1]; ++k) out[arc_class[k]] += arc[k];
   }
 
-  // At least what the parts of a weight come to without their signs.
+  // An upper bound of the sum of absolute values of a weight's parts.
   double magnitude(size_t t, size_t c, double weight) const {
     return std::fabs(weight) + 2 * (std::fabs(term_background[t]) + std::fabs(class_background[c]));
   }
 
-  // Adds n times the arcs of a term.
+  // Add n times the arcs of a term to `out`.
   void add_arcs(size_t t, double n, double* out) const {
     if (dense) {
       const double* row = dense + t * classes;
@@ -40,7 +40,7 @@ struct Linear {
   }
 };
 
-// The arcs of each class, rows of a sparse matrix, in the order of their terms.
+// The arcs of a sparse matrix with a row for each class, sorted by term.
 struct TermArcs {
   Array<double> arc;
   Array<int32_t> arc_class;

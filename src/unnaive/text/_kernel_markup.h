@@ -1,5 +1,5 @@
-// What is read of marked-up text: tags, comments, scripts and styles become a space, entities what they stand for. The
-// same steps as the regular expression of pieces.py.
+// The text of markup: tags, comments, scripts and styles become a space, and entities become the characters they stand
+// for. The steps are those of the regular expression in pieces.py.
 #pragma once
 #include <string>
 #include <unordered_map>
@@ -9,16 +9,16 @@
 
 namespace unnaive {
 
-// Names with the semicolon that most of them need, and their UTF-8; from Python's html.entities.
+// UTF-8 by entity name, including the semicolon that most names need; from Python's html.entities.
 using Entities = std::unordered_map<std::string, std::string>;
 
 class Markup {
  public:
   explicit Markup(const Entities& entities) : entities_(entities) {}
 
-  // Appends to `out`, which holds `used` bytes, what is read of the text; gives how many there are then.
+  // Append the text of the markup to `out`, which has `used` bytes; return the new number of bytes.
   size_t clean(Bytes text, Array<uint8_t>& out, size_t used) const {
-    out.make_room(used + 2 * text.size + 8);  // the longest name of two characters has fewer bytes than twice its own
+    out.make_room(used + 2 * text.size + 8);  // no entity is shorter than half the UTF-8 of its characters
     uint8_t* to = out.data() + used;
     const uint8_t *at = text.data, *const stop = text.data + text.size;
     while (at < stop) {
@@ -38,7 +38,7 @@ class Markup {
   static bool is_hex(uint8_t c) { return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'f'); }
   static bool is_space(uint8_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-  // The first < or &, or the end.
+  // The position of the first < or &, or the end.
   static const uint8_t* next_mark(const uint8_t* p, const uint8_t* stop) {
 #ifdef UNNAIVE_SSE2
     const __m128i tag = _mm_set1_epi8('<'), entity = _mm_set1_epi8('&');
@@ -52,21 +52,21 @@ class Markup {
     return p;
   }
 
-  // Whether the text at p begins so, in any case.
+  // Whether the text at p begins with `name`, ignoring case.
   static bool begins(const uint8_t* p, const uint8_t* stop, const char* name) {
     for (; *name; ++p, ++name)
       if (p == stop || lower(*p) != static_cast<uint8_t>(*name)) return false;
     return true;
   }
 
-  // Writes a space for the tag at p and steps over it; what is no tag is read as it is.
+  // Write a space for the tag at p and return its end; a < that starts no tag is copied.
   static const uint8_t* skip_tag(const uint8_t* p, const uint8_t* stop, uint8_t*& out) {
     const uint8_t* end = tag_end(p, stop);
     *out++ = end ? ' ' : *p;
     return end ? end : p + 1;
   }
 
-  // Where the tag, comment, script or style at p ends, or null.
+  // The end of the tag, comment, script or style at p; null if there is none.
   static const uint8_t* tag_end(const uint8_t* p, const uint8_t* stop) {
     if (begins(p, stop, "<!--")) return comment_end(p + 4, stop);
     for (const char* element : {"script", "style"})
@@ -80,7 +80,7 @@ class Markup {
     return end < stop && *end == '>' ? end + 1 : nullptr;
   }
 
-  // Comments, scripts and styles that are not closed run to the end.
+  // Comments, scripts and styles that are not closed extend to the end of the text.
   static const uint8_t* comment_end(const uint8_t* p, const uint8_t* stop) {
     const char close[] = "-->";
     const uint8_t* end = std::search(p, stop, close, close + 3);
@@ -97,7 +97,7 @@ class Markup {
     return stop;
   }
 
-  // Writes what the entity at p stands for and steps over it; what is none is read as it is.
+  // Write the characters of the entity at p and return its end; an & that starts no entity is copied.
   const uint8_t* read_entity(const uint8_t* p, const uint8_t* stop, uint8_t*& out) const {
     const bool numeric = stop - p >= 2 && p[1] == '#';
     const bool hex = numeric && stop - p >= 4 && lower(p[2]) == 'x' && is_hex(p[3]);
@@ -137,7 +137,8 @@ class Markup {
            (code >= 0xFDD0 && code <= 0xFDEF) || (code & 0xFFFE) == 0xFFFE;
   }
 
-  // The longest name that is known, and the rest as it is; of long ones html.unescape looks at 32 characters.
+  // Write the longest known name at the start, and the rest unchanged; like html.unescape, only the first 32 characters
+  // are considered.
   void write_name(const std::string& name, uint8_t*& out) const {
     const bool closed = name.back() == ';';
     const size_t letters = name.size() - closed;

@@ -1,4 +1,4 @@
-// Arrays of zeros that grow.
+// Growing arrays that are initialised with zeros.
 #pragma once
 #include <algorithm>
 #include <cstdlib>
@@ -22,12 +22,12 @@ inline void give_back(const Block& block) {
   std::free(block.data);
 }
 
-// Zeros between two places of a block that are behind the array's end.
+// Set bytes between two offsets after the end of the array to zero.
 inline void clear(const Block& block, size_t from, size_t to) {
   if (!block.clean && from < to) std::memset(static_cast<uint8_t*>(block.data) + from, 0, to - from);
 }
 
-// The `used` bytes of a block with room for more, zeros behind them, or for fewer.
+// Resize a block to `wanted` bytes; its first `used` bytes are kept and the rest is zero.
 inline Block resized(Block block, size_t used, size_t wanted) {
   if (in_pages(block.bytes)) {
     clear(block, used, std::min(wanted, block.bytes));
@@ -58,7 +58,7 @@ class Array {
     if (block_.data) give_back(block_);
   }
 
-  // For what is written before it is read: any values.
+  // An array with arbitrary values, for callers that write before they read.
   static Array unset(size_t size) {
     Array array;
     array.block_ = take_block(size * sizeof(T));
@@ -76,7 +76,7 @@ class Array {
     block_ = resized(block_, size_ * sizeof(T), size * sizeof(T));
     size_ = size;
   }
-  // At least `size`, and half as much again where it has to grow.
+  // Grow to at least `size`, with half as much again in reserve.
   void make_room(size_t size) {
     if (size > size_) resize(size + size / 2 + 64);
   }

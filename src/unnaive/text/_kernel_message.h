@@ -1,4 +1,4 @@
-// The parts of an RFC 822 message that are read; the same steps as pieces.py, line by line.
+// The parts of an RFC 822 message that are read; the steps are those of pieces.py, line by line.
 #pragma once
 #include <algorithm>
 #include <string>
@@ -10,7 +10,7 @@ namespace unnaive {
 
 enum class Message : uint8_t { none, whole, body, subject_body, from_subject_body };
 
-// A line without its end, and where the next one starts.
+// A line without its line end, and the start of the next one.
 struct Line {
   const uint8_t *start, *end, *next;
 
@@ -27,7 +27,7 @@ struct Line {
     const size_t length = std::strlen(text);
     return size() >= length && std::memcmp(start, text, length) == 0;
   }
-  // Whether all bytes from `from` on are what UU encoding writes.
+  // Whether all bytes from `from` on can occur in UU encoding.
   bool uu_from(size_t from) const {
     return std::all_of(start + from, end, [](uint8_t c) { return c >= ' ' && c <= '`'; });
   }
@@ -51,7 +51,7 @@ inline bool uu_last(const Line& line) {
   return *line.start >= '!' && *line.start <= 'L' && line.size() == 1 + (count + 2) / 3 * 4 && line.uu_from(1);
 }
 
-// Where the colon of a header field is, or null.
+// The position of the colon of a header field, or null.
 inline const uint8_t* field_end(const Line& line) {
   const uint8_t* p = line.start;
   while (p < line.end && *p >= '!' && *p <= '~' && *p != ':') ++p;
@@ -65,7 +65,8 @@ inline bool wanted_field(const Line& line, const uint8_t* colon, Message parts) 
          (name == "from" && parts == Message::from_subject_body);
 }
 
-// The values of the wanted fields join `parts`; gives where the body starts: the beginning if there is no header.
+// Append the values of the wanted fields to `parts`; return the start of the body, which is the start of the text if
+// there is no header.
 inline const uint8_t* read_header(Bytes text, Message wanted, std::vector<Bytes>& parts) {
   const uint8_t* stop = text.data + text.size;
   bool in_field = false, keep = false;
@@ -91,7 +92,7 @@ inline const uint8_t* read_header(Bytes text, Message wanted, std::vector<Bytes>
   return text.data;
 }
 
-// Every stretch between UU-encoded blocks joins `parts`.
+// Append every stretch between UU-encoded blocks to `parts`.
 inline void read_body(const uint8_t* body, const uint8_t* stop, std::vector<Bytes>& parts) {
   const uint8_t* kept = body;
   bool inside = false;

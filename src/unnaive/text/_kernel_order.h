@@ -1,4 +1,4 @@
-// The order of terms by their bytes, which is that of code points, and terms in another order.
+// The order of terms by their bytes, which is the order of code points, and terms in a given order.
 #pragma once
 #include <vector>
 
@@ -7,7 +7,7 @@
 
 namespace unnaive {
 
-// The first 8 bytes as a number that compares as they do; those beyond the end are 0.
+// The first 8 bytes as an integer that compares like them; bytes after the end are 0.
 inline uint64_t first_bytes(Bytes term) {
   uint8_t bytes[8] = {};
   std::memcpy(bytes, term.data, std::min<size_t>(term.size, 8));
@@ -25,7 +25,7 @@ struct KeyedTerm {
   uint32_t term;
 };
 
-// Sorts by keys, one byte after another from the last on; a byte that all share is passed over.
+// Radix sort by keys, from the last byte to the first; bytes that are equal in all keys are skipped.
 inline void sort_by_key(Array<KeyedTerm>& terms) {
   const size_t n = terms.size();
   const auto byte_of = [](const KeyedTerm& one, unsigned place) { return one.key >> 8 * place & 0xFF; };
@@ -42,7 +42,7 @@ inline void sort_by_key(Array<KeyedTerm>& terms) {
   }
 }
 
-// The numbers of the terms in ascending order of their bytes; none where they are in order as they stand.
+// The indices of the terms in ascending order of their bytes; empty if the terms are already in order.
 inline Array<int64_t> order_of_terms(const std::vector<Bytes>& terms) {
   size_t sorted = 1;
   while (sorted < terms.size() && !comes_before(terms[sorted], terms[sorted - 1])) ++sorted;
@@ -62,7 +62,7 @@ inline Array<int64_t> order_of_terms(const std::vector<Bytes>& terms) {
   return order;
 }
 
-// Some terms one after another, in the order in which their numbers come, and where each ends, after a 0.
+// Concatenate the chosen terms in the given order; `ends` starts with a 0.
 inline void take_terms(const std::vector<Bytes>& terms, const int64_t* chosen, size_t n, Array<uint8_t>& bytes,
                        Array<int64_t>& ends) {
   ends = Array<int64_t>(n + 1);

@@ -1,6 +1,6 @@
-// Large blocks of memory straight from the system, on huge pages, since look-ups are what costs. What is given back is
-// kept for the next who asks: to get pages anew takes as long as to fill them, and in a virtual machine, whose host has
-// taken them meanwhile, several times as long.
+// Large blocks of memory on huge pages, directly from the system: huge pages speed up look-ups, which dominate the
+// time. Released blocks are kept for reuse, because getting new pages takes as long as filling them, and several times
+// as long in a virtual machine whose host has reclaimed them.
 #pragma once
 #include <array>
 #include <atomic>
@@ -19,7 +19,7 @@ namespace unnaive {
 
 constexpr size_t kHugePage = size_t{2} << 20;
 
-// Memory of an array; `clean` where all behind the array's end is zero.
+// The memory of an array; `clean` if all bytes after the end of the array are zero.
 struct Block {
   void* data = nullptr;
   size_t bytes = 0;
@@ -34,7 +34,7 @@ inline size_t page_bytes(size_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
-// Fresh pages are zero already, and cost nothing before they are touched.
+// Map new pages, which are zero and cost nothing until they are touched.
 inline Block map_pages(size_t bytes) {
   const size_t more = bytes + kHugePage;
   void* start = mmap(nullptr, more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -46,20 +46,20 @@ inline Block map_pages(size_t bytes) {
   return {reinterpret_cast<void*>(at), bytes};
 }
 
-// Blocks that were given back, the oldest first. Nobody waits here: who finds it locked goes to the system, so that a
-// process which was forked at the wrong moment does not hang.
+// Released blocks, the oldest first. No thread waits for the lock: if it is taken, the system is asked instead, so that
+// a process forked while the lock was held does not hang.
 class KeptPages {
  public:
   static constexpr size_t kMost = size_t{96} << 20;  // bytes
 
-  // Keeps at most so many bytes from now on: they count as memory of the program until the system runs short.
+  // Keep at most this many bytes from now on: they count as memory of the process until the system needs them.
   void limit(size_t bytes) {
     most_.store(bytes);
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
     while (lock && total_ > bytes) unmap_oldest();
   }
 
-  // The smallest that is large enough, but not several times as large; none if there is no such.
+  // Take the smallest kept block that is large enough, but at most twice as large; an empty block if there is none.
   Block take(size_t bytes) {
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
     if (!lock) return {};
@@ -71,7 +71,7 @@ class KeptPages {
     return found < size_ ? removed(found) : Block{};
   }
 
-  // Keeps a block in place of the oldest ones, which go back to the system.
+  // Keep a block; the oldest blocks are unmapped if there are too many.
   void keep(Block block) {
     std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
     const size_t most = most_.load();
@@ -80,7 +80,7 @@ class KeptPages {
       return;
     }
     while (size_ == blocks_.size() || total_ + block.bytes > most) unmap_oldest();
-    madvise(block.data, block.bytes, MADV_FREE);  // the system may have them where memory runs short
+    madvise(block.data, block.bytes, MADV_FREE);  // the system may reclaim the pages when memory runs short
     block.clean = false;
     blocks_[size_++] = block;
     total_ += block.bytes;
@@ -117,11 +117,11 @@ inline void give_pages(const Block& block) { kept_pages.keep(block); }
 inline void limit_kept_pages(size_t bytes) { kept_pages.limit(bytes); }
 constexpr size_t kMostKept = KeptPages::kMost;
 
-// A block with fresh pages behind it; they are moved without copying them.
+// Extend a block by new pages; its pages are remapped, not copied.
 inline Block grown_pages(Block block, size_t bytes) {
   const size_t wanted = page_bytes(bytes);
   if (mremap(block.data, block.bytes, wanted, 0) != MAP_FAILED) return {block.data, wanted, block.clean};
-  // there is no room behind it: huge pages are moved whole to where they fit, and split where they do not
+  // no address space after the block: remap it to an aligned address, because huge pages are split at any other
   const Block place = map_pages(wanted);
   if (mremap(block.data, block.bytes, wanted, MREMAP_MAYMOVE | MREMAP_FIXED, place.data) != MAP_FAILED)
     return {place.data, wanted, block.clean};

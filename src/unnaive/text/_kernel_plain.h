@@ -1,14 +1,15 @@
-// What the loops of _kernel_loops.h are made of, for any processor; included there, in a namespace, so no guard.
+// The building blocks of _kernel_loops.h for any processor; included there in a namespace, so there is no include
+// guard.
 
-// Positions that are written at a time, wanted or not: there is room for so many more.
+// Positions are written in groups of this size, needed or not: buffers have space for one more group.
 constexpr unsigned kGroup = 4;
 
-// Writes base + i for every bit i of the mask, without a branch for each, and gives where the next goes.
+// Write base + i for every bit i of the mask, without a branch for each bit; return the next output position.
 inline uint32_t* flatten(uint64_t mask, uint32_t base, uint32_t* out) {
   uint32_t* const end = out + __builtin_popcountll(mask);
   do {
     for (unsigned i = 0; i < kGroup; ++i) {
-      // a mask that has run out gives some position: ctz of 0 would be undefined
+      // an empty mask gives an arbitrary position, because ctz of 0 is undefined
       out[i] = base + static_cast<uint32_t>(__builtin_ctzll(mask | 1ull << 63));
       mask &= mask - 1;
     }
@@ -17,7 +18,7 @@ inline uint32_t* flatten(uint64_t mask, uint32_t base, uint32_t* out) {
   return end;
 }
 
-// The mask of 64 flags, each 0 or 0xFF, which are cleared.
+// The mask of 64 flags, each 0 or 0xFF; the flags are cleared.
 inline uint64_t take_flags(uint8_t* flags) {
   uint64_t mask = 0;
 #ifdef UNNAIVE_SSE2
@@ -31,7 +32,24 @@ inline uint64_t take_flags(uint8_t* flags) {
   return mask;
 }
 
-// Folds 64 bytes and gives the mask of those in words; all beyond ASCII are, after the speller.
+// Write the nonzero ones of 64 counts and clear them; return their mask.
+inline uint64_t take_group(uint8_t* counts, int32_t* out) {
+  uint64_t mask = 0;
+#ifdef UNNAIVE_SSE2
+  auto* at = reinterpret_cast<__m128i*>(counts);
+  for (unsigned part = 0; part < 4; ++part) {
+    const __m128i zeros = _mm_cmpeq_epi8(_mm_loadu_si128(at + part), _mm_setzero_si128());
+    mask |= static_cast<uint64_t>(_mm_movemask_epi8(zeros) ^ 0xFFFF) << 16 * part;
+  }
+#else
+  for (unsigned i = 0; i < 64; ++i) mask |= static_cast<uint64_t>(counts[i] != 0) << i;
+#endif
+  for (uint64_t rest = mask; rest; rest &= rest - 1) *out++ = counts[__builtin_ctzll(rest)];
+  std::memset(counts, 0, 64);
+  return mask;
+}
+
+// Fold 64 bytes and return the mask of those in words; after the speller, all bytes beyond ASCII are in words.
 inline uint64_t fold_whole_block(const uint8_t* p, const Fold& fold, uint8_t* out) {
   uint64_t words = 0;
 #ifdef UNNAIVE_SSE2
@@ -57,7 +75,7 @@ inline uint64_t fold_whole_block(const uint8_t* p, const Fold& fold, uint8_t* ou
   return words;
 }
 
-// The same of up to 64 bytes.
+// The same for up to 64 bytes.
 inline uint64_t fold_block(const uint8_t* p, size_t size, const Fold& fold, uint8_t* out) {
   if (size >= 64) return fold_whole_block(p, fold, out);
   uint8_t padded[64] = {};
@@ -65,7 +83,7 @@ inline uint64_t fold_block(const uint8_t* p, size_t size, const Fold& fold, uint
   return fold_whole_block(padded, fold, out);
 }
 
-// Writes the key of a word of up to kInline bytes and gives its hash.
+// Write the key of a word of up to kInline bytes and return its hash.
 inline uint64_t set_key(const uint8_t* text, uint32_t length, Token& token) {
   token.low = load8(text) & key_masks.low[length];
   token.high = load4(text + 8) & key_masks.high[length];

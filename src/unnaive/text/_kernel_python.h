@@ -1,4 +1,4 @@
-// How texts and arrays pass between Python and the kernel: strings and buffers in, numpy arrays out.
+// Conversions between Python and the kernel: strings and buffers in, numpy arrays out.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -21,7 +21,7 @@ nb::object numpy_of(Array<T> array, std::initializer_list<size_t> shape) {
   auto* held = new Array<T>(std::move(array));
   nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Array<T>*>(p); });
   nb::object out = nb::cast(nb::ndarray<nb::numpy, T>(held->data(), shape, owner));
-  // numpy has two 64-bit integers and prints the one that nanobind makes as a stranger
+  // numpy has two 64-bit integer types; nanobind returns the one that is not called int64
   return std::is_same_v<T, int64_t> ? out.attr("view")("int64") : out;
 }
 
@@ -36,7 +36,8 @@ const nb::object& numpy() {
   return numpy.get([] { return nb::object(nb::module_::import_("numpy")); });
 }
 
-// A new array of numpy's own and its memory: for a single prediction that is quicker than to hand over ours.
+// A new array allocated by numpy, with a pointer to its memory: for a single prediction this is faster than passing on
+// an array of ours.
 template <class T>
 struct NumpyArray {
   nb::object array;
@@ -46,7 +47,7 @@ struct NumpyArray {
     Py_buffer view;
     if (PyObject_GetBuffer(array.ptr(), &view, PyBUF_WRITABLE) != 0) throw nb::python_error();
     data = static_cast<T*>(view.buf);
-    PyBuffer_Release(&view);  // the memory stays where it is as long as the array lives
+    PyBuffer_Release(&view);  // the memory is not moved while the array lives
   }
 
   static const nb::object& type() {
@@ -62,7 +63,7 @@ Array<T> converted(const From* values, size_t size) {
   return out;
 }
 
-// The documents of a call, and what keeps them alive while the GIL is released.
+// The documents of a call, with references that keep them alive while the GIL is released.
 struct Held {
   Documents documents;
   std::vector<nb::object> owners;
@@ -84,7 +85,7 @@ Document document_of(PyObject* text, size_t row, size_t limit) {
   return {PyUnicode_DATA(text), length, width, width == 0};
 }
 
-// A tuple holds every string: a list could be changed by another thread.
+// The strings are copied to a tuple, because another thread could change a list.
 Held held_strings(nb::handle texts, size_t limit) {
   Held held;
   nb::tuple strings = nb::steal<nb::tuple>(PySequence_Tuple(texts.ptr()));
@@ -123,12 +124,11 @@ Held held(nb::handle texts, size_t limit) {
   return listed ? held_strings(texts, limit) : held_buffer(texts, limit);
 }
 
-// Whether a list or tuple has nothing but str in it. Its objects are anywhere in memory, so that they are asked for in
-// time.
+// Whether all elements of a list or tuple are str. The objects are anywhere in memory, so they are prefetched.
 bool all_str(nb::handle texts) {
   constexpr Py_ssize_t kLead = 16;
   if (!PyList_Check(texts.ptr()) && !PyTuple_Check(texts.ptr())) return false;
-  const nb::ft_object_guard guard(texts);  // without the GIL another thread could change a list meanwhile
+  const nb::ft_object_guard guard(texts);  // without a GIL, another thread could change the list meanwhile
   PyObject** items = PySequence_Fast_ITEMS(texts.ptr());
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(texts.ptr());
   bool all = true;
@@ -139,7 +139,7 @@ bool all_str(nb::handle texts) {
   return all;
 }
 
-// Ctrl-C is noticed by the thread that called, between documents.
+// Check for Ctrl-C; the calling thread does this between documents.
 void listen() {
   nb::gil_scoped_acquire gil;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -157,7 +157,7 @@ std::vector<Bytes> words_in(const Vector<uint8_t>& blob, const Vector<int64_t>& 
   return words;
 }
 
-// (counts, ids, where rows end) in the narrowest integers that scipy takes.
+// (counts, ids, row ends) with the smallest integer type that scipy accepts.
 nb::tuple numpy_rows(Counts counts) {
   Rows& rows = counts.rows;
   if (rows.used > 0x7FFFFFFFu) {

@@ -12,13 +12,13 @@ namespace unnaive {
 struct Settings {
   Rule rule;
   Message message;
-  const Entities* entities;  // of marked-up text, else null
-  Fields fields;             // of records
+  const Entities* entities;  // for text with markup, otherwise null
+  Fields fields;             // for records with fields
 };
 
 constexpr uint32_t kDrop = 0xFFFFFFFEu;  // a stop word, or a word whose stem is empty
 
-// Stemming: every distinct word as written, with the entry of its stem. Python fills it in, once per word.
+// For stemming: every distinct word as written, with the entry of its stem. Python computes each stem once.
 struct Surfaces {
   WordTable words;
   std::vector<uint32_t> unit_of;  // entry of the stem, kDrop, or kNone if the vocabulary lacks it
@@ -30,16 +30,16 @@ struct Surfaces {
   }
 };
 
-// What a thread needs to read and count documents, reused from call to call.
+// The buffers of a thread for reading and counting documents, reused between calls.
 class Scratch {
  public:
   explicit Scratch(const Settings& settings) : settings_(settings), scanner_(settings.rule) {}
 
-  // flush(tokens, n, alone) for every batch of the document's tokens, which are about to be looked up in `table`.
+  // Call flush(tokens, n, alone) for every batch of the document's tokens, which will be looked up in `table`.
   template <class Flush>
   void read(const Document& document, const WordTable& table, Flush&& flush) {
     if (!settings_.fields.on) return read_text(document, table, flush);
-    // a text of the record may be converted in turn, so that it has space of its own
+    // separate buffers, because a text inside the record may be converted itself
     each_section(utf8_of(document, record_), settings_.fields, [&](const Field* field, Bytes text) {
       read_section(field, {text.data, text.size, 0, document.ascii}, table, flush);
     });
@@ -50,8 +50,7 @@ class Scratch {
   uint32_t words[kBatch], terms[kBatch * Grams::kLongest];
 
  private:
-  // Words of a field's own come after its shared ones; no n-gram goes over the border of a section, or from one to the
-  // other.
+  // The field's own words follow its shared ones; no n-gram spans two sections, or shared and own words.
   template <class Flush>
   void read_section(const Field* field, const Document& text, const WordTable& table, Flush& flush) {
     const Mode mode = field ? field->mode : Mode::shared;
@@ -97,8 +96,9 @@ class Scratch {
   Array<uint8_t> cleaned_;
 };
 
-// Words of a batch, by what find(token) says of each: without stop words, and without unknown ones or with kNone for
-// them. Gives how many; entries count from `base`, which is 0 or the first after the stop words.
+// Collect the result of find(token) for the words of a batch, without stop words; unknown words are left out, or kept
+// as kNone if `unknown` is set. Returns the number of words. Entries are counted from `base`, which is 0 or the first
+// entry after the stop words.
 template <class Find>
 unsigned words_of(const Token* tokens, unsigned n, uint32_t stops, uint32_t base, bool unknown, uint32_t* out,
                   Find&& find) {
@@ -106,21 +106,22 @@ unsigned words_of(const Token* tokens, unsigned n, uint32_t stops, uint32_t base
   const uint32_t most = kNone - stops - !unknown;
   for (unsigned i = 0; i < n; ++i) {
     const uint32_t entry = find(tokens[i]);
-    out[kept] = entry - base;  // kNone stays kNone: where it is kept, the base is 0
+    out[kept] = entry - base;  // kNone stays kNone, because base is 0 if unknown words are kept
     kept += entry - stops <= most;
   }
   return kept;
 }
 
-// The words of documents as entries, looked up or added.
+// Turns the words of documents into entries, which are looked up or added.
 struct Reader {
   Terms& terms;
-  const Surfaces* surfaces;  // with stems
+  const Surfaces* surfaces;  // null without stemming
   bool grow;
+  const PairTerms* pairs;  // the n-grams of `terms` if they are pairs and no terms are added; or null
 
   const WordTable& table() const { return surfaces ? surfaces->words : terms.words(); }
 
-  // Word entries, for n-grams; into scratch.words.
+  // Write word entries, for n-grams, to scratch.words.
   unsigned read(const Token* tokens, unsigned n, Scratch& scratch) {
     uint32_t* out = scratch.words;
     if (surfaces) return stems_of(tokens, n, true, out);
@@ -130,8 +131,8 @@ struct Reader {
     return words_of(tokens, n, stops, 0, true, out, [&](const Token& token) { return words.find(token); });
   }
 
-  // Known terms, where those are single words; into scratch.words. fetch(term) comes as soon as a word is looked up,
-  // which may give no term.
+  // Write known terms, if terms are single words, to scratch.words. fetch(term) is called as soon as a word has been
+  // looked up, also for words that turn out not to be terms.
   template <class Fetch>
   unsigned find(const Token* tokens, unsigned n, Scratch& scratch, Fetch&& fetch) const {
     uint32_t* out = scratch.words;
@@ -149,11 +150,11 @@ struct Reader {
     });
   }
 
-  // Counts the terms of a batch, where those are single words.
+  // Count the terms of a batch, if terms are single words.
   void count(const Token* tokens, unsigned n, RowCounter& row) const {
     WordTable& words = terms.words();
     row.make_room(size_t{terms.size()} + n, n);
-    // stop words, unknown ones and empty stems fall below 0
+    // stop words, unknown words and empty stems become negative
     const auto id_of = [stops = terms.stops()](uint32_t entry) {
       return std::max(static_cast<int32_t>(entry - stops), -1);
     };
@@ -177,24 +178,39 @@ struct Reader {
   }
 };
 
-// The terms of a batch of words, in scratch.words, go to scratch.terms; gives how many.
-template <bool kGrow>
-unsigned terms_of_words(unsigned n, bool alone, Terms& terms, Scratch& scratch) {
-  return alone ? scratch.grams.single_terms_of<kGrow>(scratch.words, n, terms, scratch.terms)
-               : scratch.grams.terms_of<kGrow>(scratch.words, n, terms, scratch.terms);
+// Write the terms of a batch of words, in scratch.words, to scratch.terms; return their number. fetch(term) is called
+// for each of them before it is counted.
+template <class Fetch>
+unsigned terms_of_words(unsigned n, bool alone, const Reader& reader, Scratch& scratch, Fetch&& fetch) {
+  Terms& terms = reader.terms;
+  Grams& grams = scratch.grams;
+  const uint32_t* words = scratch.words;
+  if (reader.pairs && !alone) return grams.terms_of_pairs(words, n, terms, *reader.pairs, scratch.terms, fetch);
+  const unsigned found = alone && reader.grow ? grams.single_terms_of<true>(words, n, terms, scratch.terms)
+                         : alone              ? grams.single_terms_of<false>(words, n, terms, scratch.terms)
+                         : reader.grow        ? grams.terms_of<true>(words, n, terms, scratch.terms)
+                                              : grams.terms_of<false>(words, n, terms, scratch.terms);
+  scratch.row.make_room(terms.size(), found);
+  std::for_each(scratch.terms, scratch.terms + found, fetch);
+  return found;
 }
 
-// Counts one document into scratch.row.
-inline void count_document(const Document& document, Scratch& scratch, Reader reader) {
+// Count one document into scratch.row. If terms are n-grams, fetch(term) is called for each of them before it is
+// counted.
+template <class Fetch>
+void count_document(const Document& document, Scratch& scratch, Reader reader, Fetch&& fetch) {
   Terms& terms = reader.terms;
+  const auto fetch_all = [&](uint32_t term) {
+    scratch.row.fetch(term);
+    fetch(term);
+  };
   scratch.grams.start_sequence();
   scratch.read(document, reader.table(), [&](const Token* tokens, unsigned n, bool alone) {
     if (terms.plain()) return reader.count(tokens, n, scratch.row);
+    scratch.row.make_room(terms.size(), 0);
     const unsigned words = reader.read(tokens, n, scratch);
-    const unsigned found = reader.grow ? terms_of_words<true>(words, alone, terms, scratch)
-                                       : terms_of_words<false>(words, alone, terms, scratch);
+    const unsigned found = terms_of_words(words, alone, reader, scratch, fetch_all);
     scratch.row.make_room(terms.size(), found);
-    scratch.row.fetch(scratch.terms, found);
     scratch.row.count(found, [&](size_t i) { return static_cast<int32_t>(scratch.terms[i]); });
   });
 }

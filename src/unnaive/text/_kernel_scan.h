@@ -1,4 +1,4 @@
-// Bytes → words in batches: where words start and end, then their keys and hashes.
+// Bytes → words in batches: first the edges of words, then their keys and hashes.
 #pragma once
 #include "_kernel_chunks.h"
 #include "_kernel_cut.h"
@@ -16,8 +16,8 @@ class Scanner {
         cutter_(rule),
         chunker_(rule) {}
 
-  // flush(tokens, n, alone) for every batch of the document's tokens, which are valid during the call; each token's
-  // slot in `table` has been fetched. Those that come alone stand in no n-gram of words.
+  // Call flush(tokens, n, alone) for every batch of the document's tokens, which are valid during the call; the slot of
+  // each token in `table` has been prefetched. Tokens with alone = true are in no n-gram of words.
   template <class Table, class Flush>
   void scan(const Document& document, const Table& table, Flush&& flush) {
     if (rule_.chunks) return chunker_.scan(document, table, flush);
@@ -37,7 +37,7 @@ class Scanner {
   }
 
  private:
-  // kPlain: every word between edges is long enough.
+  // kPlain: every word between edges has the minimum length.
   template <bool kPlain, class Table, class Flush>
   void each_batch(size_t words, const Table& table, Flush& flush) {
     for (size_t from = 0; from < words; from += kBatch) {
@@ -48,7 +48,7 @@ class Scanner {
     }
   }
 
-  // Gives how many tokens have characters enough; they move together.
+  // Remove tokens with too few characters; return the number of the others.
   unsigned drop_short(unsigned n) {
     unsigned kept = 0;
     for (unsigned i = 0; i < n; ++i) {

@@ -1,5 +1,5 @@
-// Documents → scores of a linear model, without a matrix. The exact sums are in double; the best class is looked
-// for in float first, and where its lead is within the error bound, the exact sums decide.
+// Documents → scores of a linear model, without a matrix. Exact sums are in float64. The best class is first computed
+// in float32; if its lead is within the error bound, the exact sums decide.
 #pragma once
 #include <cmath>
 #include <limits>
@@ -21,17 +21,19 @@ inline int64_t argmax(const double* scores, size_t n) {
 
 class Scorer {
  public:
-  // Term t of the engine has column columns[t] of the weights, or column t where there are no columns.
+  // Term t of the engine has column columns[t] of the weights, or column t if `columns` is empty.
   Scorer(Engine& engine, const Linear& linear, std::vector<uint32_t> columns, bool fast)
       : engine_(engine), linear_(linear), columns_(std::move(columns)), fast_(fast && linear.classes > 1) {}
 
-  // Also how many mentions of terms each document has. Where the best class is sure to lead by more than `clear`, its
-  // score is 0 and that of the others −∞.
+  // Compute the scores, and the number of known term occurrences of each document. If the best class certainly leads by
+  // more than `clear`, its score is 0 and the others are −∞.
   void scores(const Documents& documents, const Threads& threads, const std::function<void()>& listen, double clear,
               double* out, int64_t* known) {
+    const PairTerms* pairs = engine_.fast_pairs(total_size(documents));
     const bool enough = worth_rows(total_size(documents));
     const bool full = enough && have_full_rows(), fast = enough && std::isfinite(clear) && have_float_rows();
-    each(documents, threads, listen, [&](size_t row, Space& space) {
+    each_text<Space>(engine_, documents, threads, listen, [&](size_t row, Space& space) {
+      space.pairs = pairs;
       double* scores = out + row * linear_.classes;
       const Lead lead = fast ? float_lead(documents.at(row), space) : Lead{};
       if (!(lead.least > clear)) {
@@ -45,8 +47,10 @@ class Scorer {
   }
 
   void best(const Documents& documents, const Threads& threads, const std::function<void()>& listen, int64_t* out) {
+    const PairTerms* pairs = engine_.fast_pairs(total_size(documents));
     const bool fast = worth_rows(total_size(documents)) && have_float_rows();
-    each(documents, threads, listen, [&](size_t row, Space& space) {
+    each_text<Space>(engine_, documents, threads, listen, [&](size_t row, Space& space) {
+      space.pairs = pairs;
       const Lead lead = fast ? float_lead(documents.at(row), space) : Lead{};
       if (lead.least > 0) {
         out[row] = static_cast<int64_t>(lead.best);
@@ -61,31 +65,15 @@ class Scorer {
  private:
   struct Space {
     std::unique_ptr<Scratch> scratch;
+    const PairTerms* pairs = nullptr;
     std::vector<double> exact;
     Rows row;
     RowCounter columns;
     FloatSums sums;
-    int64_t known = 0;  // mentions of terms of the document whose lead was looked for
+    int64_t known = 0;  // term occurrences of the document in the last float_lead()
   };
 
-  template <class Work>
-  void each(const Documents& documents, const Threads& threads, const std::function<void()>& listen, Work&& work) {
-    const unsigned n = threads.shards(documents), parts = n > 1 ? n * kParts : 1;
-    const std::vector<size_t> bounds = shard_bounds(documents, parts);
-    const bool keep = longest_size(documents) <= kShort;
-    std::atomic<unsigned> next{0};
-    Stop stop;
-    run_sharded(n, stop, [&](unsigned s) {
-      Space space;
-      space.scratch = engine_.take_scratch();
-      Listener listener{listen, s == 0};
-      for (unsigned part = next++; part < parts; part = next++)
-        each_document(documents, bounds[part], bounds[part + 1], listener, stop, [&](size_t row) { work(row, space); });
-      engine_.give_back(std::move(space.scratch), keep);
-    });
-  }
-
-  // Whether enough was read for rows in float, or full ones: they take as long to make as some texts to read.
+  // Whether enough text was read to pay for building float32 or full rows.
   bool worth_rows(size_t bytes) { return (read_ += bytes) >= linear_.terms; }
   bool have_float_rows() {
     if (fast_) std::call_once(filled_, [&] { rows_ = FloatRows(linear_, columns_); });
@@ -97,14 +85,14 @@ class Scorer {
     return !full_row_.empty();
   }
 
-  // Counts the document's terms, for which there is room in space.row; gives how many there are.
+  // Count the terms of a document and make room for them in space.row; return their number.
   size_t count_terms(const Document& document, Space& space) {
-    engine_.count_into(document, *space.scratch);
+    engine_.count_into(document, *space.scratch, space.pairs, [](uint32_t) {});
     space.row.make_room(space.scratch->row.size());
     return space.scratch->row.size();
   }
 
-  // The columns of the terms that were counted, ascending, and their counts go to space.row.
+  // Write the columns of the counted terms in ascending order, and their counts, to space.row.
   void write_columns(Space& space) {
     RowCounter& row = space.scratch->row;
     int32_t *ids = space.row.ids.data(), *counts = space.row.counts.data();
@@ -116,10 +104,10 @@ class Scorer {
     space.columns.write_sorted(ids, counts);
   }
 
-  static constexpr size_t kLead = 16;  // terms between asking memory for what a term needs and adding it
+  static constexpr size_t kLead = 16;  // terms between a prefetch and its use
 
-  // What exact() reads of a term, asked for in time: first where its weights are, then the weights. Between two calls
-  // others use the caches, so that next to nothing is there.
+  // Prefetch what exact() reads of a term: first the position of its weights, then the weights. Between two calls other
+  // code uses the caches, so nearly nothing is left in them.
   void fetch_places(size_t term, bool full) const {
     __builtin_prefetch(linear_.term_background + term);
     if (full) __builtin_prefetch(full_row_.data() + term);
@@ -137,8 +125,8 @@ class Scorer {
     }
   }
 
-  // The sums in double, terms in ascending order, as the product of sparse counts with the weights has them; `full`
-  // says whether there are full rows. Gives how many mentions of terms there are.
+  // Compute the sums in float64 with terms in ascending order, like the product of a sparse matrix of counts with the
+  // weights; `full` tells whether there are full rows. Returns the number of term occurrences.
   int64_t exact(const Document& document, Space& space, bool full, double* out) {
     const size_t cells = count_terms(document, space);
     write_columns(space);
@@ -163,8 +151,8 @@ class Scorer {
     return known;
   }
 
-  // Frequent terms have arcs to most classes: those have a row of all of them, zero where there is none, which changes
-  // no sum and is added several classes at a time.
+  // Terms with arcs to at least half of the classes get a full row of weights, with zeros for the other classes. This
+  // changes no sum, and several classes are added at a time.
   void fill_full_rows() {
     const auto many = [&](size_t t) {
       return 2 * static_cast<size_t>(linear_.ends[t + 1] - linear_.ends[t]) >= linear_.classes;
@@ -187,7 +175,7 @@ class Scorer {
     for (size_t c = 0; c < linear_.classes; ++c) out[c] += n * weights[c];
   }
 
-  // Of the sums in float; space.known is how many mentions of terms there are.
+  // The lead by float32 sums; sets space.known to the number of term occurrences.
   Lead float_lead(const Document& document, Space& space) {
     rows_.start(space.sums);
     engine_.terms().plain() && !linear_.binary ? add_words(document, space) : add_cells(document, space);
@@ -209,16 +197,14 @@ class Scorer {
     space.known = std::accumulate(counts, counts + cells, int64_t{0});
   }
 
-  static constexpr unsigned kParts = 8;  // of the documents for each thread, which takes them one by one
-
   Engine& engine_;
   Linear linear_;
   std::vector<uint32_t> columns_;
   bool fast_;
-  std::atomic<size_t> read_{0};  // bytes of the texts so far
+  std::atomic<size_t> read_{0};  // bytes of text read so far
   std::once_flag filled_, full_filled_;
   FloatRows rows_;
-  std::vector<uint32_t> full_row_;  // of a term: its place in full_rows_, from 1; 0 where it has none
+  std::vector<uint32_t> full_row_;  // for each term: its position in full_rows_ plus 1, or 0
   std::vector<double> full_rows_;
 };
 

@@ -1,5 +1,4 @@
-// A record with fields → its sections, each with how it is read; sections.py has the same steps and says what they
-// mean.
+// A record with fields → its sections, each with its mode; sections.py has the same steps and defines the modes.
 #pragma once
 #include <string>
 
@@ -8,7 +7,7 @@
 
 namespace unnaive {
 
-// How the text behind a key is read: not at all, as terms as they stand, behind the key, both, or as fixed terms.
+// How the text after a key is read: not at all, as plain terms, as terms prefixed by the key, both, or as fixed terms.
 enum class Mode : uint8_t { skipped, shared, own, both, fixed };
 
 struct Field {
@@ -16,7 +15,7 @@ struct Field {
   Mode mode;
 };
 
-// Of a token rule; none and `on` means that all sections are skipped.
+// The fields of a token rule; if `on` is set and there are none, all sections are skipped.
 struct Fields {
   bool on = false;
   std::vector<Field> fields;
@@ -29,13 +28,13 @@ inline const uint8_t* find_byte(const uint8_t* from, const uint8_t* end, uint8_t
   return at ? static_cast<const uint8_t*>(at) : end;
 }
 
-// use(field, text) for every section that is read; what stands before the first has no field.
+// Call use(field, text) for every section that is read; text before the first section has no field.
 template <class Use>
 void each_section(Bytes record, const Fields& fields, Use&& use) {
   const uint8_t *at = record.data, *end = record.data + record.size;
   const uint8_t* stop = find_byte(at, end, kSection);
   if (stop > at) use(static_cast<const Field*>(nullptr), Bytes{at, static_cast<size_t>(stop - at)});
-  size_t next = 0;  // fields come in their order
+  size_t next = 0;  // sections come in the order of the fields
   while (stop < end) {
     at = stop + 1;
     stop = find_byte(at, end, kSection);
@@ -52,7 +51,7 @@ void each_section(Bytes record, const Fields& fields, Use&& use) {
   }
 }
 
-// Whether bytes can be a fixed term: UTF-8 without spaces, controls and U+FFFD.
+// Whether bytes can be a fixed term: UTF-8 without spaces, control characters and U+FFFD.
 inline bool is_fixed_term(Bytes unit) {
   bool plain = unit.size > 0;
   for (size_t i = 0; i < unit.size; ++i) {
@@ -62,10 +61,10 @@ inline bool is_fixed_term(Bytes unit) {
   return plain && is_utf8(unit.data, unit.size);
 }
 
-// Words behind the key of a field, in batches.
+// Words prefixed by the key of a field, in batches.
 class KeyedWords {
  public:
-  // flush(tokens, n, alone) with `sign` and the key before each word.
+  // Call flush(tokens, n, alone) with the key and `sign` before each word.
   template <class Table, class Flush>
   void send(const Token* tokens, unsigned n, bool alone, const Table& table, Flush& flush) {
     size_t size = 16;  // keys are read 16 bytes at a time
@@ -93,7 +92,7 @@ class KeyedWords {
     prefix_ += sign;
   }
 
-  // The fixed terms of a section, which stand alone; its first unit is for people.
+  // The fixed terms of a section, which are in no n-gram; the first unit is for human readers and is skipped.
   template <class Table, class Flush>
   void send_fixed(Bytes section, const Table& table, Flush& flush) {
     const uint8_t *end = section.data + section.size, *at = find_byte(section.data, end, kUnit);

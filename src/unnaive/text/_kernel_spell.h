@@ -1,5 +1,5 @@
-// Pieces of a document as bytes in which every character beyond ASCII is a folded letter, mark or number: what else
-// there was has become a space. Text that is all ASCII is its own spelling.
+// Pieces of a document as bytes in which every character beyond ASCII is a folded letter, mark or number; other
+// characters have become spaces. A piece that is all ASCII is unchanged.
 #pragma once
 #include <array>
 
@@ -11,17 +11,17 @@ namespace unnaive {
 struct Rule {
   bool lowercase, turkish, digits;
   uint32_t min_length;
-  bool cut_runs;  // of scripts without spaces, into characters
+  bool cut_runs;  // cut scripts without spaces into characters
   bool emoji, symbols;
-  bool chunks;  // between spaces are read in the place of words
+  bool chunks;  // read chunks between spaces instead of words
 };
 
-// Characters of a piece.
+// The characters of a piece as code points.
 struct Codes {
   const uint32_t* data;
   size_t size;
 
-  // What is beyond the text separates.
+  // A position outside the text counts as a space.
   uint32_t operator[](size_t i) const { return i < size ? data[i] : ' '; }
 };
 
@@ -30,7 +30,8 @@ constexpr size_t kPiece = size_t{1} << 15;  // characters of a document that are
 
 inline bool ascii_word(uint32_t c) { return (c | 0x20) - 'a' < 26 || c - '0' < 10; }
 
-// Where a document may be cut: after an ASCII character that separates words and is in no symbol, near kPiece.
+// A position near kPiece where a document can be cut: after an ASCII character that separates words and is in no
+// symbol.
 template <class Unit>
 size_t piece_end(const Unit* p, size_t length) {
   if (length <= kPiece) return length;
@@ -54,7 +55,7 @@ class Speller {
     if (rule_.turkish) short_['I'] = packed(0x131);  // ı
   }
 
-  // read(bytes, ascii) for each piece of the document, or cut(codes) where more than spaces may cut it.
+  // Call read(bytes, ascii) for each piece of the document, or cut(codes) if not only spaces separate its terms.
   template <class Read, class Cut>
   void each_piece(const Document& document, Read&& read, Cut&& cut) {
     switch (document.width) {
@@ -99,10 +100,10 @@ class Speller {
     }
   }
 
-  // Whether the piece just spelled has more to be cut at than spaces.
+  // Whether not only spaces separate the terms of the current piece.
   bool needs_cutting() const { return rule_.symbols || (seen_ & watched_); }
 
-  // The characters of a piece. Bytes that are not UTF-8 are U+FFFD, which separates.
+  // The code points of a piece. Bytes that are not UTF-8 become U+FFFD, which separates words.
   Codes decode_utf8(Bytes text) {
     codes_.make_room(text.size);
     size_t n = 0;
@@ -122,7 +123,7 @@ class Speller {
     return {codes_.data(), length};
   }
 
-  // Latin-1 is mostly ASCII: stretches of it are copied whole.
+  // Latin-1 is mostly ASCII, of which whole stretches are copied.
   Bytes spell(const uint8_t* p, size_t length) {
     uint8_t* out = room(3 * length);
     for (size_t i = 0; i < length;) {
@@ -169,7 +170,7 @@ class Speller {
 
   bool is_plain(uint8_t c) const { return c < 0x80 && !(rule_.turkish && c == 'I'); }
 
-  // Length of the longest prefix that is its own spelling.
+  // The length of the longest prefix that needs no change.
   size_t plain_prefix(const uint8_t* p, size_t size) const {
     size_t i = 0;
 #ifdef UNNAIVE_SSE2
@@ -184,7 +185,7 @@ class Speller {
     return i;
   }
 
-  // Three bytes are written, whatever the length: no branch depends on the character.
+  // Write three bytes, whatever the length, so that no branch depends on the character.
   void put_short(uint32_t code, uint8_t*& out) const {
     const uint32_t entry = short_[code];
     out[0] = static_cast<uint8_t>(entry);
@@ -204,7 +205,7 @@ class Speller {
     }
   }
 
-  // The spelling of a character below 0x800, low byte first, and its length in the top byte.
+  // The spelling of a character below 0x800: its bytes, the first one lowest, and its length in the top byte.
   uint32_t packed(uint32_t code) const {
     if (!(kinds[code] & word_kinds_)) return ' ' | 1u << 24;
     uint8_t bytes[4] = {};
@@ -222,7 +223,7 @@ class Speller {
   Array<uint8_t> space_;
   Array<uint32_t> codes_;
   unsigned word_kinds_;
-  uint8_t watched_, seen_ = 0;  // kinds that need a closer look, and those of the piece
+  uint8_t watched_, seen_ = 0;  // kinds that need cutting, and the kinds in the current piece
 };
 
 }  // namespace unnaive

@@ -1,4 +1,4 @@
-// Open addressing tables: words by their bytes, always compared exactly, and n-grams by a pair of ids.
+// Open-addressing hash tables: words by their bytes, always compared exactly, and n-grams by a pair of ids.
 #pragma once
 #include <stdexcept>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace unnaive {
 
-// Where the slots of a table are; a word's slot is fetched as soon as its hash is known.
+// The address of a table's slots, for prefetching the slot of a word when its hash is known.
 struct Ahead {
   const uint8_t* slots;
   unsigned shift;
@@ -16,13 +16,13 @@ struct Ahead {
   void fetch(uint64_t hash) const { __builtin_prefetch(slots + (hash >> shift << 4)); }
 };
 
-// Power-of-two slots, at least kHalves / 2 for each that is used, the free ones all zero; the top bits of the hash say
-// where to begin.
+// A power of two of slots, at least kHalves / 2 for each used one; free slots are all zero. The top bits of the hash
+// are the index of the first probe.
 template <class Slot, unsigned kHalves>
 class Slots {
  public:
   Slots() { allocate(8); }
-  // The same slots in use, of at least as many as `used` need.
+  // A copy with slots for at least `used` entries.
   Slots(const Slots& other, size_t used) {
     allocate(8);
     reserve(used);
@@ -31,6 +31,7 @@ class Slots {
   }
   size_t begin(uint64_t hash) const { return hash >> shift_; }
   size_t next(size_t i) const { return (i + 1) & (slots_.size() - 1); }
+  size_t size() const { return slots_.size(); }
   Slot& operator[](size_t i) { return slots_[i]; }
   const Slot& operator[](size_t i) const { return slots_[i]; }
   Ahead ahead() const {
@@ -38,7 +39,7 @@ class Slots {
     return {reinterpret_cast<const uint8_t*>(slots_.data()), shift_};
   }
 
-  // Room for this many, at the least.
+  // Grow to slots for at least this many entries.
   void reserve(size_t used) {
     unsigned bits = 64 - shift_;
     while ((size_t{2} << bits) < kHalves * used) ++bits;
@@ -65,7 +66,7 @@ class Slots {
   unsigned shift_ = 0;
 };
 
-// Equality of bytes, 8 at a time; the last 8 may overlap those before.
+// Equality of bytes, 8 at a time; the last 8 may overlap the previous ones.
 inline bool same_bytes(const uint8_t* a, const uint8_t* b, size_t length) {
   if (length < 8) return std::memcmp(a, b, length) == 0;
   for (size_t i = 0; i + 8 < length; i += 8)
@@ -73,13 +74,13 @@ inline bool same_bytes(const uint8_t* a, const uint8_t* b, size_t length) {
   return load8(a + length - 8) == load8(b + length - 8);
 }
 
-// Words in the order they came; their bytes one after another.
+// Words in order of insertion, with their bytes concatenated.
 class WordTable {
  public:
-  static constexpr size_t kSlack = 16;  // bytes that can be read from the start of any word
+  static constexpr size_t kSlack = 16;  // bytes that are readable from the start of any word
 
   WordTable() { ends_.make_room(1); }
-  // A copy with slots for so many words, where the other has them for more.
+  // A copy with slots for at least `words` words.
   WordTable(const WordTable& other, size_t words)
       : slots_(other.slots_, std::max<size_t>(words, other.size_)),
         bytes_(other.bytes_),
@@ -108,7 +109,7 @@ class WordTable {
 
   uint32_t insert(Bytes word) { return insert(token_of(word)); }
 
-  // use(token, i) for each of many words in their order, whose slots have been fetched by then.
+  // Call use(token, i) for each word in order; its slot has been prefetched.
   template <class Use>
   void each_token(const std::vector<Bytes>& words, Use&& use) const {
     Token batch[kBatch];
@@ -124,7 +125,7 @@ class WordTable {
   }
   uint32_t find(Bytes word) const { return find(token_of(word)); }
 
-  // Inserts the words of another table in their order, from its entry `first` on; gives the entry of each.
+  // Insert the words of another table from its entry `first` on, in order; return the entry of each.
   std::vector<uint32_t> merge(const WordTable& other, uint32_t first = 0) {
     std::vector<uint32_t> entries(other.size() - first);
     slots_.reserve(size() + entries.size() / 2);
@@ -142,13 +143,13 @@ class WordTable {
     return entries;
   }
 
-  // A slot for an entry that has none, unless its word has one already.
+  // Give an entry a slot, unless its word has one already.
   void settle(const Token& token, uint32_t entry) {
     Slot& slot = slots_[search(token)];
     if (slot.is_free()) slot = Slot::of(token, entry);
   }
 
-  // An entry that no token finds, to keep the ids of those after it.
+  // Append an entry without a slot; look-ups do not find it, but later entries keep their ids.
   uint32_t append(Bytes word) {
     if (size_ >= 0x7FFFFFFEu) throw std::length_error("there are more than 2 billion distinct words");
     const int64_t start = ends_[size_];
@@ -160,7 +161,7 @@ class WordTable {
   }
 
  private:
-  // A short word is its own key; that of a long one is its hash, behind a first byte that no word has.
+  // The key of a short word is the word itself; that of a long word is its hash, after a first byte that no word has.
   struct Slot {
     uint64_t low;
     uint32_t high, entry;
@@ -179,8 +180,8 @@ class WordTable {
 
   bool is_at(size_t i, const Token& token) const { return slots_[i].low == token.low && slots_[i].high == token.high; }
 
-  // The slot of what the first look did not find: a word that was displaced, or a long one; else the free slot that a
-  // new word gets.
+  // The slot of a word that is not in its first slot, because it was displaced or is long; otherwise the free slot
+  // where a new word belongs.
   __attribute__((noinline)) size_t search(const Token& token) const {
     const Slot wanted = Slot::of(token, 0);
     size_t i = slots_.begin(token.hash);
@@ -211,8 +212,8 @@ class WordTable {
   uint32_t size_ = 0;
 };
 
-// (prefix, word) → entry, in the order they came, and the entry's term; the key is the pair itself, so equality is
-// exact, and no pair is 0.
+// (prefix, word) → entry in order of insertion, and the entry's term. The key is the pair itself, so equality is exact;
+// no pair is 0.
 class PairTable {
  public:
   struct Slot {
@@ -232,7 +233,7 @@ class PairTable {
 
   void reserve(size_t pairs) { slots_.reserve(pairs); }
 
-  // Room for this many more: until they have come, slots stay where they are.
+  // Make room for this many more pairs: slots do not move while they are inserted.
   void make_room(size_t more) {
     if (size_ + more > 0x7FFFFFFEu) throw std::length_error("there are more than 2 billion distinct n-grams");
     slots_.reserve(size_ + more);
@@ -248,8 +249,15 @@ class PairTable {
     }
   }
 
-  // The slot of a pair, which may be new; there is room for it. New and old pairs come in no order that a processor
-  // could foresee, so that they take the same way.
+  // Call use(pair, term) for all pairs with a term, in no particular order.
+  template <class Use>
+  void each_term(Use&& use) const {
+    for (size_t i = 0; i < slots_.size(); ++i)
+      if (!slots_[i].is_free() && slots_[i].term != kNone) use(slots_[i].pair, slots_[i].term);
+  }
+
+  // Find or insert a pair and return its slot; there must be room. Whether a pair is new is unpredictable, so both
+  // cases take the same path without a branch.
   size_t insert(uint64_t pair) {
     size_t i = slots_.begin(hash_of_pair(pair));
     while ((slots_[i].pair != pair) & !slots_[i].is_free()) i = slots_.next(i);
@@ -263,7 +271,7 @@ class PairTable {
   }
 
  private:
-  Slots<Slot, 3> slots_;  // n-grams are many, and their table is what takes memory
+  Slots<Slot, 3> slots_;  // a higher load than for words, because n-grams are many and their table dominates memory
   Array<uint64_t> pairs_;
   uint32_t size_ = 0;
 };

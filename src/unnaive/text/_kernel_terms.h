@@ -1,22 +1,23 @@
-// Term ids: words, and n-grams as (prefix, word) pairs; ids are given in the order of first occurrence.
+// Term ids of words, and of n-grams as (prefix, word) pairs, in order of first occurrence.
 #pragma once
-#include "_kernel_table.h"
+#include "_kernel_pair_terms.h"
 
 namespace unnaive {
 
-constexpr uint32_t kGram = 0x80000000u;  // marks the id of an n-gram apart from that of a word
+constexpr uint32_t kGram = 0x80000000u;  // distinguishes items of n-grams from those of words
 
-// An item is a word entry, or a gram entry with kGram; a term is an item that is counted.
+// An item is a word entry, or a gram entry with kGram set; a term is an item that is counted.
 class Terms {
  public:
-  // `stops` words stand first in the table; they are dropped before they get here.
+  // The first `stops` words of the table are stop words; they are dropped by the caller.
   Terms(WordTable& words, uint32_t stops, unsigned shortest, unsigned longest)
       : words_(&words), stops_(stops), shortest_(shortest), longest_(longest) {}
 
-  // The same terms over a copy of the words.
+  // The same terms for a copy of the words.
   Terms(const Terms& other, WordTable& words) : Terms(other) { words_ = &words; }
 
-  // Single words: the term of an entry is its place after the stop words, and no other table is needed.
+  // Whether terms are single words: the term of an entry is its distance from the stop words, and no other table is
+  // needed.
   bool plain() const { return longest_ == 1; }
   uint32_t stops() const { return stops_; }
   unsigned shortest() const { return shortest_; }
@@ -24,10 +25,11 @@ class Terms {
   WordTable& words() { return *words_; }
   const WordTable& words() const { return *words_; }
   PairTable& grams() { return grams_; }
+  const PairTable& grams() const { return grams_; }
 
   uint32_t size() const { return plain() ? words_->size() - stops_ : size_; }
 
-  // Room for the terms of n more words, all of which may be new.
+  // Make room for the terms of n more words, all of which may be new.
   void make_room(size_t n) {
     const size_t terms = n * longest_;
     if (size_ + terms > 0x7FFFFFFEu) throw std::length_error("there are more than 2 billion distinct terms");
@@ -36,11 +38,13 @@ class Terms {
     of_word_.make_room(words_->size() + 1);
   }
 
-  // The term of a word entry or of a gram's slot, kNone if it has none; only where there are n-grams.
+  // The term of a word entry or of a gram's slot, kNone if it has none; only if there are n-grams.
   uint32_t term_of_word(uint32_t word) const { return word < of_word_.size() ? of_word_[word] - 1 : kNone; }
+  void fetch_word(uint32_t word) const { __builtin_prefetch(of_word_.data() + (word < of_word_.size() ? word : 0)); }
   uint32_t term_of_gram(size_t place) { return grams_.at(place).term; }
 
-  // The same, but one without a term gets the next id. There is room; old and new take the same way, without a branch.
+  // The same, but a word or gram without a term gets the next id. There must be room; old and new ones take the same
+  // path without a branch.
   uint32_t give_word(uint32_t word) {
     of_word_[word] = given(of_word_[word] - 1, word) + 1;
     return of_word_[word] - 1;
@@ -50,8 +54,8 @@ class Terms {
     return slot.term = given(slot.term, slot.entry | kGram);
   }
 
-  // The terms of a given vocabulary, at the next ids. Those that come first in `order`, which has every place in it,
-  // get the slot where they are looked for first.
+  // Add the terms of a vocabulary at the next ids. `order` is a permutation of them: earlier ones get the slot that is
+  // probed first.
   void add(const std::vector<Bytes>& terms, const std::vector<uint32_t>& order) {
     if (!plain()) {
       for (const Bytes& term : terms) add_words_of(term);
@@ -63,17 +67,18 @@ class Terms {
     for (const uint32_t place : order) ordered.push_back(terms[place]);
     for (const Bytes& term : terms) words_->append(term);
     words_->reserve(words_->size());
-    // a stop word has its slot: as a term it keeps its id, but no text reaches it
+    // a stop word already has a slot: as a term it keeps its id, but no text contains it
     words_->each_token(ordered, [&](const Token& token, size_t i) { words_->settle(token, first + order[i]); });
   }
 
-  // How far a copy goes: what comes behind was learnt apart.
+  // The sizes when a copy was made; later entries were added separately.
   struct Known {
     uint32_t words, grams, terms;
   };
   Known known() const { return {words_->size(), grams_.size(), size()}; }
 
-  // Maps the terms that a copy, which counted later documents, has learnt since to ids here; new ones get the next ids.
+  // Map the terms that a copy, which counted later documents, has added since `known` to ids here; new terms get the
+  // next ids.
   std::vector<uint32_t> merge(const Terms& copy, const Known& known) {
     const bool same = copy.words_ == words_;
     std::vector<uint32_t> word = same ? std::vector<uint32_t>() : words_->merge(*copy.words_, known.words);
@@ -96,12 +101,12 @@ class Terms {
     return ids;
   }
 
-  // No pair is 0, which marks a free slot.
+  // No pair is 0, because 0 marks a free slot.
   static uint64_t pair_of(uint32_t prefix, uint32_t word) { return static_cast<uint64_t>(prefix) << 32 | (word + 1); }
   static uint32_t prefix_of(uint64_t pair) { return static_cast<uint32_t>(pair >> 32); }
   static uint32_t word_of(uint64_t pair) { return static_cast<uint32_t>(pair) - 1; }
 
-  // The text of every term, one after another, and where each ends, after a 0.
+  // The concatenated text of all terms, and the end of each, starting with a 0.
   void write(Array<uint8_t>& bytes, Array<int64_t>& ends) const {
     ends = Array<int64_t>(size() + 1);
     bytes = Array<uint8_t>(words_->total_bytes() + 1);
@@ -114,7 +119,7 @@ class Terms {
   }
 
  private:
-  // An n-gram is its prefix, a space, and its last word.
+  // Write an n-gram as its prefix, a space, and its last word.
   size_t write_item(uint32_t item, Array<uint8_t>& bytes, size_t used) const {
     if (item & kGram) {
       const uint64_t pair = grams_[item & ~kGram];
@@ -125,7 +130,7 @@ class Terms {
     const Bytes word = (*words_)[item];
     bytes.make_room(used + word.size + WordTable::kSlack);
     if (word.size <= WordTable::kSlack) {
-      std::memcpy(bytes.data() + used, word.data, WordTable::kSlack);  // quicker than the right number
+      std::memcpy(bytes.data() + used, word.data, WordTable::kSlack);  // a constant size is faster than the exact one
     } else {
       std::memcpy(bytes.data() + used, word.data, word.size);
     }
@@ -139,7 +144,7 @@ class Terms {
     return id;
   }
 
-  // The words of a term are joined by spaces; no word has one.
+  // Add a term; its words are joined by spaces, which no word contains.
   void add_words_of(Bytes term) {
     const uint8_t *start = term.data, *end = term.data + term.size;
     uint32_t item = kNone;
@@ -160,8 +165,8 @@ class Terms {
     pair ? give_gram(grams_.find(pair)) : give_word(item);
   }
 
-  // The slots here of the grams that a copy has learnt, given the entries of its words; a prefix has come before what
-  // it begins.
+  // The slots here of the grams that a copy has added, given the entries of its words; a prefix always precedes the
+  // grams that extend it.
   template <class WordHere>
   std::vector<size_t> merged_grams(const Terms& copy, const Known& known, WordHere&& word_here) {
     const uint32_t n = copy.grams_.size() - known.grams;
@@ -181,7 +186,7 @@ class Terms {
     const Ahead ahead = grams_.ahead();
     for (uint32_t from = 0; from < n; from += kBatch) {
       const uint32_t to = std::min(n, from + kBatch);
-      // a prefix in the same batch has no slot yet: a wrong guess is fetched in vain
+      // a prefix in the same batch has no slot yet; then a wrong slot is prefetched, which does no harm
       for (uint32_t g = from; g < to; ++g) ahead.fetch(PairTable::hash_of_pair(pair_here(g)));
       for (uint32_t g = from; g < to; ++g) places[g] = grams_.insert(pair_here(g));
     }
@@ -191,9 +196,9 @@ class Terms {
   WordTable* words_;
   uint32_t stops_;
   unsigned shortest_, longest_;
-  uint32_t size_ = 0;  // where there are n-grams, as are:
+  uint32_t size_ = 0;  // used only if there are n-grams, like the following members
   PairTable grams_;
-  Array<uint32_t> of_word_;  // term of each word entry, plus 1
+  Array<uint32_t> of_word_;  // term of each word entry plus 1; 0 for none
   Array<uint32_t> items_;    // item of each term
 };
 

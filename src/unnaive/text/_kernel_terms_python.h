@@ -1,17 +1,17 @@
-// Vocabularies as Python sees them: the bytes of their terms, sorted, selected, checked and joined.
+// Bindings of vocabularies: the bytes of their terms, sorted, selected, checked and joined.
 #pragma once
 #include "_kernel_order.h"
 #include "_kernel_python.h"
 
 namespace unnaive {
 
-// Of a vocabulary that is not trusted: the first term that is not UTF-8, and the first that comes again; -1 for none.
+// Check an untrusted vocabulary: (the first term that is not UTF-8, the first that is repeated); −1 for none.
 nb::tuple check_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets) {
   const std::vector<Bytes> terms = words_in(blob, offsets);
   int64_t odd = -1, again = -1;
   {
     nb::gil_scoped_release release;
-    // all at once are soonest looked at: they are UTF-8 if the whole is, and none begins within a character
+    // fast path: if the whole blob is UTF-8 and no term begins inside a character, every term is UTF-8
     bool sound = !terms.empty() && terms.back().data + terms.back().size == blob.data() + blob.size() &&
                  is_utf8(blob.data(), blob.size());
     for (size_t i = 0; sound && i < terms.size(); ++i) sound = !terms[i].size || (*terms[i].data & 0xC0) != 0x80;
@@ -26,8 +26,7 @@ nb::tuple check_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offset
   return nb::make_tuple(odd, again);
 }
 
-// The ids of some terms in a vocabulary; those that it lacks get the ids behind its own, in the order in which they
-// come.
+// The ids of terms in a vocabulary; terms that it lacks get the next ids in their order.
 nb::object place_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets, const Vector<uint8_t>& other,
                        const Vector<int64_t>& other_offsets) {
   const std::vector<Bytes> terms = words_in(blob, offsets), others = words_in(other, other_offsets);
@@ -42,7 +41,7 @@ nb::object place_terms(const Vector<uint8_t>& blob, const Vector<int64_t>& offse
   return numpy_of(std::move(ids));
 }
 
-// The numbers of the terms in the order of their bytes; None where they are in it already.
+// The indices of the terms in the order of their bytes; None if they are already in order.
 nb::object term_order(const Vector<uint8_t>& blob, const Vector<int64_t>& offsets) {
   const std::vector<Bytes> terms = words_in(blob, offsets);
   Array<int64_t> order;

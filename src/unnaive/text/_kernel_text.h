@@ -1,4 +1,4 @@
-// Documents as UTF-8, whatever Python or Arrow holds them in, and the kind and lower-case form of a character.
+// Documents as UTF-8, from the representations of Python and Arrow, and the kind and lower-case form of characters.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -18,7 +18,8 @@ namespace unnaive {
 constexpr uint32_t kNone = 0xFFFFFFFFu;
 constexpr uint32_t kMaxCode = 0x10FFFF;
 
-// What each code is. A mark is a letter too, and what is written without spaces is a letter or a number.
+// The kinds of a character, as bits. A mark is also a letter, and a character written without spaces is also a letter
+// or a number.
 enum Kind : uint8_t {
   kSeparator = 0,
   kLetter = 1,
@@ -27,11 +28,11 @@ enum Kind : uint8_t {
   kMark = 8,
   kUnspaced = 16,
   kPictograph = 32,
-  kTextPictograph = 64,  // an emoji only with U+FE0F behind it
-  kEmojiPart = 128       // tells that there may be an emoji around
+  kTextPictograph = 64,  // an emoji only if U+FE0F follows
+  kEmojiPart = 128       // an emoji may be near
 };
 
-extern uint8_t kinds[kMaxCode + 1];  // pages without words are never touched
+extern uint8_t kinds[kMaxCode + 1];  // pages without letters are never touched
 
 inline void fill_kinds() {
   for (const Pair& run : kLetters) std::memset(kinds + run.first, kLetter, run.second - run.first + 1);
@@ -80,10 +81,10 @@ inline unsigned encode(uint32_t code, uint8_t* out) {
 
 struct Decoded {
   uint32_t code;    // kNone for bytes that are not UTF-8: overlong, surrogate, truncated, stray
-  unsigned length;  // bytes to step over, at least 1
+  unsigned length;  // bytes to skip, at least 1
 };
 
-// One character of at least two bytes; `left` bytes may be read.
+// Decode one character of at least two bytes; `left` bytes are readable.
 inline Decoded decode(const uint8_t* p, size_t left) {
   const auto follows = [&](unsigned i) { return i < left && (p[i] & 0xC0) == 0x80; };
   const uint32_t lead = p[0];
@@ -99,7 +100,7 @@ inline Decoded decode(const uint8_t* p, size_t left) {
   return {kNone, 1};
 }
 
-// Length of the longest prefix of ASCII bytes.
+// The length of the longest prefix of ASCII bytes.
 inline size_t ascii_prefix(const uint8_t* p, size_t size) {
   size_t i = 0;
 #ifdef UNNAIVE_SSE2
@@ -120,7 +121,7 @@ inline bool is_utf8(const uint8_t* p, size_t size) {
   return true;
 }
 
-// A document: UTF-8 bytes (width 0), or Python's one, two or four bytes a character.
+// A document: UTF-8 bytes (width 0), or a Python string with one, two or four bytes for each character.
 struct Document {
   const void* data;
   size_t length;
@@ -133,7 +134,7 @@ struct Bytes {
   size_t size;
 };
 
-// The documents of a call: Python strings one by one, or an Arrow buffer with its offsets.
+// The documents of a call: Python strings, or an Arrow buffer with offsets.
 struct Documents {
   std::vector<Document> strings;
   const uint8_t* blob = nullptr;
@@ -153,7 +154,7 @@ size_t utf8_from(const Unit* p, size_t length, uint8_t* out) {
   return static_cast<size_t>(out - start);
 }
 
-// The document's UTF-8, as it is written: its own bytes, or a copy in `space`.
+// The document as UTF-8: its own bytes, or a copy in `space`.
 inline Bytes utf8_of(const Document& document, std::vector<uint8_t>& space) {
   if (document.width == 0) return {static_cast<const uint8_t*>(document.data), document.length};
   const size_t most = document.length * (document.width == 1 ? 2 : document.width == 2 ? 3 : 4);

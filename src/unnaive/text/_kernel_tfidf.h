@@ -1,9 +1,9 @@
-// Documents → scores of linear models over tf-idf, each with its own columns, without a matrix in between: sublinear
-// counts, idf and length are applied to a document as it is read.
+// Documents → scores of linear models over tf-idf, each with its own columns, without a matrix: sublinear counts, idf
+// and length are applied while a document is read.
 #pragma once
 #include "../base/_avx2.h"
 #include "_kernel_chars.h"
-#include "_weighted.h"
+#include "_kernel_tfidf_rows.h"
 
 namespace unnaive {
 
@@ -22,17 +22,6 @@ namespace wide_sums {
 namespace wide_sums = plain_sums;
 #endif
 
-// out += Σ_t z_t · weights[place_t] / length + bias with z_t = (1 + log n_t) · idf[place_t]; length is √Σ_t z_t² or Σ_t
-// |z_t|
-struct TfIdfPart {
-  const int32_t* place;  // the row of weights of every column, −1 for none; null: every column is its own
-  const double* idf;
-  const float* singles;  // weights (n_rows, classes), or:
-  const double* doubles;
-  const double* bias;
-  bool by_sum;  // the length is Σ_t |z_t|
-};
-
 class TfIdfScorer {
  public:
   TfIdfScorer(std::vector<TfIdfPart> parts, const double* bias, size_t classes, size_t columns)
@@ -41,33 +30,66 @@ class TfIdfScorer {
   size_t classes() const { return classes_; }
   size_t columns() const { return columns_; }
 
+  // The scores of texts, and the number of known term occurrences of each; the terms of the engine are the columns.
+  void scores(Engine& engine, const Documents& documents, const Threads& threads, const std::function<void()>& listen,
+              double* out, int64_t* known) {
+    const size_t bytes = total_size(documents);
+    const PairTerms* pairs = engine.fast_pairs(bytes);
+    const bool fast = (read_ += bytes) >= columns_;  // building rows takes as long as scoring some texts
+    if (fast) std::call_once(filled_, [&] { fill_rows(); });
+    const TfIdfRows* rows = fast && !rows_.empty() ? rows_[0].get() : nullptr;
+    const auto fetch = [&](uint32_t term) {
+      if (rows) rows->fetch(term);
+    };
+    each_text<Space>(engine, documents, threads, listen, [&](size_t row, Space& space) {
+      engine.count_into(documents.at(row), *space.scratch, pairs, fetch);
+      const size_t size = take_row(space.scratch->row, space.row);
+      known[row] = std::accumulate(space.row.counts.data(), space.row.counts.data() + size, int64_t{0});
+      score(space, size, fast, out + row * classes_);
+    });
+  }
+
+  // The scores of documents that have been counted already.
   void scores(const MixedRows& documents, unsigned threads, const std::function<void()>& listen, double* out) const {
     const unsigned n = documents.shards(threads);
     std::vector<Space> spaces(n);
-    for (Space& space : spaces) space.sums.resize(classes_);
     documents.each_row(n, listen, [&](unsigned s, size_t row) {
       Space& space = spaces[s];
       space.row.used = 0;
       size_t size = 0;
       if (!copy_ascending(documents, row, space.row, size)) {
         documents.count(row, space.counter);
-        size = space.counter.size();
-        space.row.make_room(size);
-        space.counter.write_sorted(space.row.ids.data(), space.row.counts.data());
+        size = take_row(space.counter, space.row);
       }
-      score(space, size, out + row * classes_);
+      score(space, size, false, out + row * classes_);
     });
   }
 
  private:
   struct Space {
-    RowCounter counter;
+    std::unique_ptr<Scratch> scratch;  // for texts
+    RowCounter counter;                // for documents that have been counted already
     Rows row;
     std::vector<Weighted> cells;
     std::vector<double> sums;
   };
 
-  // The row as it is, if it has words alone and their columns ascend; else false.
+  void fill_rows() {
+    for (const TfIdfPart& part : parts_) {
+      const bool possible = TfIdfRows::possible(part, classes_);
+      rows_.push_back(possible ? std::make_unique<TfIdfRows>(part, classes_, columns_) : nullptr);
+    }
+  }
+
+  // Move the counted row to `out`, columns ascending; return its size.
+  static size_t take_row(RowCounter& counter, Rows& out) {
+    const size_t size = counter.size();
+    out.make_room(size);
+    counter.write_sorted(out.ids.data(), out.counts.data());
+    return size;
+  }
+
+  // Copy a row if it has only words and their columns ascend; otherwise return false.
   static bool copy_ascending(const MixedRows& documents, size_t row, Rows& out, size_t& size) {
     if (documents.grams) return false;
     const RowsView& view = documents.words.view;
@@ -85,7 +107,8 @@ class TfIdfScorer {
     return ascend;
   }
 
-  // The same of K classes, too few to fill a vector, in one pass: every sum adds up in the order of the terms as well.
+  // Add the scores of K classes, fewer than a vector has, in one pass; every sum adds its terms in the order of the
+  // columns.
   template <size_t K, class Weight>
   void add_few(const Rows& row, size_t size, const TfIdfPart& part, const Weight* weights, double* out) const {
     double squares = 0.0, total = 0.0, sums[K] = {};
@@ -113,9 +136,16 @@ class TfIdfScorer {
     return classes_ == 2 || classes_ == 3;
   }
 
-  void score(Space& space, size_t size, double* out) const {
+  // `fast` tells whether rows_ has been filled.
+  void score(Space& space, size_t size, bool fast, double* out) const {
     std::copy(bias_, bias_ + classes_, out);
-    for (const TfIdfPart& part : parts_) {
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      const TfIdfPart& part = parts_[p];
+      if (fast && rows_[p]) {
+        rows_[p]->add(space.row, size, log_count_, out);
+        for (size_t c = 0; c < classes_; ++c) out[c] += part.bias[c];
+        continue;
+      }
       if (part.singles ? add_few(space.row, size, part, part.singles, out)
                        : add_few(space.row, size, part, part.doubles, out)) {
         for (size_t c = 0; c < classes_; ++c) out[c] += part.bias[c];
@@ -140,18 +170,22 @@ class TfIdfScorer {
 
   template <class Weight>
   void add(Space& space, double length, const Weight* weights, double* out) const {
+    space.sums.resize(classes_);
     const auto size = static_cast<int64_t>(space.cells.size()), width = static_cast<int64_t>(classes_);
     if (has_avx2())
       return wide_sums::add_rows(space.cells.data(), size, length, weights, space.sums.data(), out, width);
     plain_sums::add_rows(space.cells.data(), size, length, weights, space.sums.data(), out, width);
   }
 
-  static constexpr size_t kFurther = 16;  // entries between a prefetch and its use, where little is done with each
+  static constexpr size_t kFurther = 16;  // entries between a prefetch and its use
 
   std::vector<TfIdfPart> parts_;
   const double* bias_;
   size_t classes_, columns_;
   LogCounts log_count_;
+  std::atomic<size_t> read_{0};  // bytes of text read so far
+  std::once_flag filled_;
+  std::vector<std::unique_ptr<TfIdfRows>> rows_;  // for each part, or null
 };
 
 }  // namespace unnaive

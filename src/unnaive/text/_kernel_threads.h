@@ -1,4 +1,4 @@
-// Shards of documents over threads; the calling thread works too, and listens for Ctrl-C.
+// Distribute shards of documents over threads; the calling thread also works, and checks for Ctrl-C.
 #pragma once
 #include <time.h>
 
@@ -14,16 +14,16 @@
 
 namespace unnaive {
 
-// Set when a worker has failed or the user has had enough; the others stop at their next document.
+// Set when a worker has failed or the user has pressed Ctrl-C; the others stop at their next document.
 struct Stop {
   std::atomic<bool> now{false};
 };
 
-// Looks for Ctrl-C from time to time, on the thread that called.
+// Checks for Ctrl-C from time to time on the calling thread.
 struct Listener {
   const std::function<void()>& listen;
   bool listens;
-  size_t read = 0;  // bytes since the last look
+  size_t read = 0;  // bytes since the last check
 
   void after(size_t bytes) {
     if (!listens || (read += bytes) < kListen) return;
@@ -47,7 +47,7 @@ inline size_t longest_size(const Documents& documents) {
   return longest;
 }
 
-// Bounds of `shards` contiguous runs of about equal bytes of the documents from row `from` on.
+// The bounds of `shards` contiguous ranges of about equal size in bytes, from row `from` on.
 inline std::vector<size_t> shard_bounds(const Documents& documents, unsigned shards, size_t from = 0) {
   std::vector<size_t> bounds{from};
   const size_t share = total_size(documents, from) / shards + 1;
@@ -60,7 +60,7 @@ inline std::vector<size_t> shard_bounds(const Documents& documents, unsigned sha
   return bounds;
 }
 
-// Processor time of this thread so far, in seconds; 0 where the system does not tell.
+// Processor seconds of this thread so far; 0 if the system does not provide them.
 inline double thread_seconds() {
 #if defined(CLOCK_THREAD_CPUTIME_ID)
   timespec now{};
@@ -71,7 +71,7 @@ inline double thread_seconds() {
 #endif
 }
 
-// work(shard) for every shard, the first on this thread; the first exception is thrown again here.
+// Call work(shard) for every shard, the first on this thread; the first exception is rethrown here.
 template <class Work>
 void run_sharded(unsigned shards, Stop& stop, Work&& work) {
   if (shards == 1) return work(0);
@@ -89,7 +89,7 @@ void run_sharded(unsigned shards, Stop& stop, Work&& work) {
     try {
       threads.emplace_back(guarded, shard);
     } catch (const std::system_error&) {
-      guarded(shard);  // no more threads to be had
+      guarded(shard);  // the system gives no more threads
     }
   }
   guarded(0);
@@ -98,7 +98,7 @@ void run_sharded(unsigned shards, Stop& stop, Work&& work) {
     if (error) std::rethrow_exception(error);
 }
 
-// The same; gives the processor seconds of the longest shard: what it takes where each has a core of its own.
+// The same; returns the processor seconds of the slowest shard, the time it would take with one core for each shard.
 template <class Work>
 double longest_of(unsigned shards, Stop& stop, Work&& work) {
   std::vector<double> seconds(shards);

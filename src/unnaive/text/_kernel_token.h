@@ -1,4 +1,4 @@
-// A word with its key and its hash. Up to 12 bytes, which nearly all words have, the key is the word itself.
+// A word with its key and hash. The key of a word of at most 12 bytes, which nearly all words have, is the word itself.
 #pragma once
 #include <array>
 
@@ -6,11 +6,11 @@
 
 namespace unnaive {
 
-constexpr unsigned kBatch = 256;  // words between fetching their slots and looking into them
-constexpr uint32_t kInline = 12;  // bytes of a key
+constexpr unsigned kBatch = 256;  // words between prefetching their slots and reading them
+constexpr uint32_t kInline = 12;  // maximum number of bytes of a key
 
-// Words have no NUL in them, so that zeros tell where a short one ends. The key of a long one, kLong, is in no slot:
-// its bytes decide.
+// Words contain no NUL, so padding with zeros is unambiguous. The key kLong of a long word is in no slot; its bytes are
+// compared instead.
 struct Token {
   uint64_t low;   // the first 8 bytes, zero-padded, or kLong
   uint32_t high;  // the next 4
@@ -22,10 +22,11 @@ struct Token {
   static constexpr uint64_t kLong = 2;
 };
 
-extern uint64_t hash_seed;  // drawn at import: the hash decides no result, only who may slow us down
+// random for each process: results do not depend on the hash, and nobody can construct texts whose words collide
+extern uint64_t hash_seed;
 
 inline uint64_t mixed(uint64_t a, uint64_t b) {
-#if defined(UNNAIVE_WEAK_HASH)  // of the sanitized build: words collide all the time, and must still be told apart
+#if defined(UNNAIVE_WEAK_HASH)  // in the sanitized build: words collide often and must still be distinguished
   return (a * b) & 0xFC00000000000000ull;
 #elif defined(__SIZEOF_INT128__)
   const unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
@@ -37,12 +38,12 @@ inline uint64_t mixed(uint64_t a, uint64_t b) {
 #endif
 }
 
-// The multiplier is not drawn: its bits must be well spread.
+// The multiplier is constant, because its bits must be well distributed.
 constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15ull;
 
 inline uint64_t hash_of_key(uint64_t low, uint64_t high) { return mixed(low ^ hash_seed, high ^ kMultiplier); }
 
-// Keys are read low byte first on every machine.
+// Keys are read in little-endian order on every machine.
 inline uint64_t load8(const uint8_t* p) {
   uint64_t word;
   std::memcpy(&word, p, 8);
@@ -61,7 +62,7 @@ inline uint32_t load4(const uint8_t* p) {
   return word;
 }
 
-// Of words that are too long to be their own key.
+// The hash of a word that is too long to be its own key.
 inline uint64_t hash_of_bytes(const uint8_t* text, size_t length) {
   uint64_t hash = length;
   size_t i = 0;
@@ -72,7 +73,7 @@ inline uint64_t hash_of_bytes(const uint8_t* text, size_t length) {
   return hash_of_key(rest, hash);
 }
 
-// The bytes of a key of each length: of its low 8 and its high 4.
+// Masks for the bytes of a key of each length: its low 8 and high 4 bytes.
 struct KeyMasks {
   std::array<uint64_t, kInline + 1> low{};
   std::array<uint32_t, kInline + 1> high{};
@@ -93,8 +94,8 @@ inline void set_long_token(const uint8_t* text, uint32_t length, Token& token) {
   token.text = text;
 }
 
-// The token of a folded word in a text; 12 bytes from its start on can be read. It is written field by field: a
-// processor waits for a struct that is put together and copied at once.
+// Make the token of a folded word; 12 bytes from its start are readable. It is written field by field, because copying
+// a freshly written struct stalls the processor.
 __attribute__((always_inline)) inline void set_token(const uint8_t* text, uint32_t length, Token& token) {
   if (__builtin_expect(length > kInline, 0)) return set_long_token(text, length, token);
   const uint64_t low = load8(text) & key_masks.low[length];
@@ -108,7 +109,7 @@ __attribute__((always_inline)) inline void set_token(const uint8_t* text, uint32
 
 inline bool has_zero_byte(uint64_t bytes) { return (bytes - 0x0101010101010101ull) & ~bytes & 0x8080808080808080ull; }
 
-// The token of any bytes, of which 12 can be read; those that no word can have count as long.
+// The token of arbitrary bytes, of which 12 are readable; bytes that no word can have are treated as a long word.
 inline Token token_in(const uint8_t* text, uint32_t length) {
   Token token;
   if (length == 0 || text[0] <= Token::kLong) {
@@ -122,7 +123,7 @@ inline Token token_in(const uint8_t* text, uint32_t length) {
   return token;
 }
 
-// The token of any bytes, such as a term of a given vocabulary.
+// The token of arbitrary bytes, such as a term of a vocabulary.
 inline Token token_of(Bytes word) {
   const auto length = static_cast<uint32_t>(word.size);
   uint8_t padded[kInline] = {};
@@ -132,7 +133,7 @@ inline Token token_of(Bytes word) {
   return token;
 }
 
-// Characters of a token: all bytes but those that continue one.
+// The number of characters of a token: its bytes without continuation bytes.
 inline uint32_t characters(const Token& token) {
   constexpr uint64_t tops = 0x8080808080808080ull;
   if (token.is_long())

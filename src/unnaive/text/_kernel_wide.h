@@ -1,5 +1,5 @@
-// What the loops of _kernel_loops.h are made of, for processors with AVX-512: 64 bytes in one register, and the
-// positions of set bits in one instruction. Included there, in a namespace, so no guard.
+// The building blocks of _kernel_loops.h for processors with AVX-512: 64 bytes in one register, and the positions of
+// set bits by one instruction. Included there in a namespace, so there is no include guard.
 
 constexpr unsigned kGroup = 16;
 
@@ -26,6 +26,18 @@ inline uint64_t take_flags(uint8_t* flags) {
   return mask;
 }
 
+inline uint64_t take_group(uint8_t* counts, int32_t* out) {
+  const __m512i all = _mm512_loadu_si512(counts);
+  const uint64_t mask = _mm512_test_epi8_mask(all, all);
+  __m512i some = _mm512_maskz_compress_epi8(mask, all);
+  for (const int32_t* const end = out + __builtin_popcountll(mask); out < end; out += kGroup) {
+    _mm512_storeu_si512(out, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(some)));
+    some = _mm512_alignr_epi64(some, some, 2);
+  }
+  _mm512_storeu_si512(counts, _mm512_setzero_si512());
+  return mask;
+}
+
 inline uint64_t fold_block(const uint8_t* p, size_t size, const Fold& fold, uint8_t* out) {
   const __m512i bit = _mm512_set1_epi8(0x20);
   const __m512i c = _mm512_maskz_loadu_epi8(size >= 64 ? ~0ull : (1ull << size) - 1, p);
@@ -39,6 +51,6 @@ inline uint64_t fold_block(const uint8_t* p, size_t size, const Fold& fold, uint
 
 inline uint64_t set_key(const uint8_t* text, uint32_t length, Token& token) {
   const __m128i key = _mm_maskz_loadu_epi8(static_cast<__mmask16>((1u << length) - 1), text);
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(&token), key);  // the length, which is behind it, is written later
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(&token), key);  // overwrites the length field, which is set later
   return hash_of_key(static_cast<uint64_t>(_mm_cvtsi128_si64(key)), static_cast<uint64_t>(_mm_extract_epi64(key, 1)));
 }

@@ -1,4 +1,4 @@
-// Cells of a document that have been weighted, and what sublinear counts are; for _weighted_rows.h.
+// Weighted cells of a document, and sublinear counts; for _weighted_rows.h.
 #pragma once
 #include <array>
 #include <cmath>
@@ -8,17 +8,21 @@ namespace unnaive {
 
 constexpr int64_t kAhead = 8;  // entries between a prefetch and its use
 
-// a cell of a document, weighted: the row of weights that its term has, and its value
+// A weighted cell of a document: the row of weights of its term, and its value.
 struct Weighted {
   int64_t row;
   double value;
 };
 
-// 1 + log n, looked up for small counts; what is no count is 0.
+// 1 + log n, from a table for small counts; 0 for values that are not above 0.
 class LogCounts {
  public:
   LogCounts() {
     for (size_t n = 1; n < table_.size(); ++n) table_[n] = 1.0 + std::log(static_cast<double>(n));
+  }
+  double operator()(int32_t n) const {
+    const auto at = static_cast<uint32_t>(n);
+    return at < table_.size() ? table_[at] : 1.0 + std::log(static_cast<double>(at));
   }
   double operator()(double n) const {
     if (!(n > 0)) return 0.0;

@@ -1,5 +1,5 @@
-// Sums of weighted rows, compiled once for each instruction set: included in two namespaces of _products.cpp and of
-// the kernel, so no guard. No multiply-add is fused, so that results do not depend on the processor.
+// Sums of weighted rows, compiled once for each instruction set: included in two namespaces of _products.cpp and of the
+// kernel, so there is no include guard. Multiply-adds are not fused, so results do not depend on the processor.
 
 typedef double Four __attribute__((vector_size(32), aligned(8), may_alias));
 typedef float FourSingles __attribute__((vector_size(16), aligned(4), may_alias));
@@ -25,7 +25,7 @@ void sum_rows(const Weighted* cells, int64_t size, const Weight* weights, double
   for (int j = 0; j < K; ++j) store(sums + from + 4 * j, found[j]);
 }
 
-// The same of K columns that fill no vector.
+// The same for K remaining columns, fewer than a vector has.
 template <int K, typename Weight>
 void sum_columns(const Weighted* cells, int64_t size, const Weight* weights, double* sums, int64_t width,
                  int64_t from) {

@@ -29,7 +29,7 @@ BACKEND = "reference" if kernel is None else "native"
 @cache
 def _warn_once() -> None:
     warnings.warn(
-        f"unnaive was built without a compiler, so that texts are read by Python, 50 times slower or more ({_CAUSE})",
+        f"unnaive was built without a compiler, so Python reads the texts, at least 50 times more slowly ({_CAUSE})",
         UnnaiveWarning,
         stacklevel=4,
     )

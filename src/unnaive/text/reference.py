@@ -40,7 +40,9 @@ class ReferenceEngine:
         """(counts, ids, row offsets) of the texts; ids ascend in each row."""
         for number, text in enumerate(texts):
             if len(text) > LARGEST_TEXT:
-                raise BadData(f"text {number} has {len(text)} characters; a text may have {LARGEST_TEXT}, split it")
+                raise BadData(
+                    f"text {number} has {len(text)} characters, more than the maximum of {LARGEST_TEXT}; split it"
+                )
         with self._growing if grow else nullcontext():
             passes = [[self._row(tokens(text, rule), grow) for text in texts] for rule in self._passes]
         rows = [sorted(sum(parts, Counter()).items()) for parts in zip(*passes, strict=True)]
@@ -85,13 +87,13 @@ class ReferenceScorer:
         The kernel may skip exact scores if the best class leads by more than `clear`; this engine ignores `clear`.
         """
         counts, ids, ends = self.engine.count(texts, grow=False)
-        known = np.diff(np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])[ends])
+        n_known = np.diff(np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])[ends])
         counts = np.ones_like(counts) if self.linear.binary else counts
         x = csr_array((counts.astype(np.float64), ids, ends), shape=(len(texts), len(self.engine)))
         seen = x @ self.linear.arcs.T
         seen = seen.toarray() if hasattr(seen, "toarray") else seen
         shared = np.outer(x.sum(axis=1), self.linear.class_background) + (x @ self.linear.term_background)[:, None]
-        return np.asarray(seen + (shared + self.linear.bias)), known
+        return np.asarray(seen + (shared + self.linear.bias)), n_known
 
     def best(self, texts: Texts) -> NDArray[np.int64]:
         """(n_texts,) the class with the highest score; the first of equal ones."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from unnaive.base.errors import BadData
 from unnaive.base.types import Floats
 from unnaive.text.backend import engine_kind, kernel, thread_count
-from unnaive.text.buffer import as_texts
+from unnaive.text.buffer import Texts, as_texts
 from unnaive.text.engines import engine_for, scorer_for
 from unnaive.text.reference import LinearArrays
 from unnaive.text.tokens import TokenRule
@@ -49,7 +49,9 @@ class TextScorer:
     ) -> None:
         arcs = arcs if hasattr(arcs, "tocsr") else np.asarray(arcs, dtype=np.float64)
         if len(arcs.shape) != 2 or arcs.shape[1] != len(vocabulary):
-            raise BadData(f"arcs have shape {arcs.shape}; expected a row for each class of {len(vocabulary)} terms")
+            raise BadData(
+                f"arcs have shape {arcs.shape}; expected (n_classes, {len(vocabulary)}), a column for each term"
+            )
         linear = LinearArrays(
             arcs,
             _vector(class_background, arcs.shape[0], "class_background"),
@@ -91,14 +93,14 @@ class TextScorer:
 class TfIdfPart(NamedTuple):
     """A linear model over normalised (1 + log n) · idf.
 
-    place    the row of `weights` of each term (n_terms,), −1 for none; None if row t belongs to term t
-    idf      the idf of each row (n_rows,)
-    weights  (n_rows, n_classes), float32 or float64
-    bias     (n_classes,)
-    norm     "l2" for documents of length 1, "l1" for documents that sum to 1
+    row_of_term  the row of `weights` of each term (n_terms,), −1 for none; None if row t belongs to term t
+    idf          the idf of each row (n_rows,)
+    weights      (n_rows, n_classes), float32 or float64
+    bias         (n_classes,)
+    norm         "l2" for documents of length 1, "l1" for documents that sum to 1
     """
 
-    place: NDArray[np.int32] | None
+    row_of_term: NDArray[np.int32] | None
     idf: Floats
     weights: NDArray[Any]
     bias: Floats
@@ -108,7 +110,7 @@ class TfIdfPart(NamedTuple):
 class TfIdfTextScorer:
     """Class scores of raw texts by a sum of linear models over tf-idf; needs the native kernel.
 
-    score(c) = bias[c] + Σ_parts bias_part[c] + Σ_t z_t · weights[place_t, c] / length,  z_t = (1 + log n_t) · idf_t
+    score(c) = bias[c] + Σ_parts bias_part[c] + Σ_t z_t · weights[row_t, c] / length,  z_t = (1 + log n_t) · idf_t
 
     >>> part = TfIdfPart(None, np.ones(2), np.array([[2.0, 0.0], [0.0, 3.0]]), np.zeros(2))
     >>> scorer = TfIdfTextScorer(TokenRule(), Vocabulary(["ball", "vote"]), np.array([0.5, 0.0]), [part])
@@ -127,10 +129,11 @@ class TfIdfTextScorer:
         threads: int | None = None,
     ) -> None:
         self.threads = thread_count(threads)
-        self._engine = engine_for(rule, vocabulary, self.threads, "native")
+        self._engine: Any = engine_for(rule, vocabulary, self.threads, "native")
+        self._reads_words = rule.analyzer == "word" and rule.segmenter is None
         every = np.arange(len(vocabulary), dtype=np.int32)
         self._columns = every  # columns of the terms, for an engine that counts only words
-        places = [every if part.place is None else part.place for part in parts]
+        places = [every if part.row_of_term is None else part.row_of_term for part in parts]
         tables = [
             (rows, part.idf, part.weights, part.bias, part.norm == "l1")
             for rows, part in zip(places, parts, strict=True)
@@ -139,9 +142,26 @@ class TfIdfTextScorer:
 
     def scores(self, texts: Any) -> Floats:
         """(n_texts, n_classes) scores."""
+        return self.scores_and_known(texts)[0]
+
+    def scores_and_known(self, texts: Any) -> tuple[Floats, NDArray[np.int64] | None]:
+        """The scores, and (n_texts,) the number of known term occurrences of each text.
+
+        None instead of the latter unless terms are words that the kernel reads, which takes one pass.
+        """
         documents = as_texts(texts)
+        if self._reads_words:
+            result: tuple[Floats, NDArray[np.int64]] = self._engine.read(
+                self._scorer.text_scores, documents, False, engine=self._engine.kernel
+            )
+            return result
+        return self._row_scores(documents), None
+
+    def _row_scores(self, documents: Texts) -> Floats:
+        """The scores by way of rows of counts, for character n-grams and for segmenters in Python."""
         if hasattr(self._engine, "use"):
-            return self._engine.use(documents, False, self._score)  # type: ignore[no-any-return]
+            scores: Floats = self._engine.use(documents, False, self._score)
+            return scores
         counts, ids, ends = self._engine.count(documents, False)
         none = np.zeros(0, np.int32)
         words = counts, ids.astype(np.int32, copy=False), ends.astype(np.int64), self._columns

@@ -1,4 +1,4 @@
-// Texts → scores of an imported fastText model, its decisions and its k best labels; engine.py has the same in numpy.
+// Texts → scores, decisions and k best labels of an imported fastText model; engine.py is the same in numpy.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
@@ -28,15 +28,16 @@ using OutVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using OutTable = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-constexpr size_t kBlock = 32;       // rows that are added in 32 bits before their sum goes to 64
-constexpr size_t kSoon = 1 << 16;   // numbers of rows that are fetched before they are needed
-constexpr size_t kShare = 1 << 15;  // bytes of text that are worth a thread
+constexpr size_t kBlock = 32;       // rows that are summed in 32 bits before the sum is added in 64 bits
+constexpr size_t kSoon = 1 << 16;   // numbers (floats) in rows that are prefetched before they are needed
+constexpr size_t kShare = 1 << 15;  // bytes of text for which another thread is started
 
-// What a thread needs for one group of texts after another.
+// The buffers of a thread, reused for every group of texts.
 struct Space : Reading {
   std::vector<uint8_t> utf8;
-  size_t starts[kTexts + 1], known[kTexts];  // of each text its rows; how many words and character n-grams
-  std::vector<float> hidden, raw;            // of each text the mean of its rows, and its outputs
+  // first row of each text; number of words and character n-grams of each text
+  size_t starts[kTexts + 1], known[kTexts];
+  std::vector<float> hidden, raw;  // mean of the rows, and outputs, of each text
   std::vector<double> sums;
   Ranking ranking;
 
@@ -97,7 +98,7 @@ class Engine {
     });
   }
 
-  // For each text a list of its k best labels, out of `names`; all their probabilities go behind one another.
+  // For each text, the list of its k best labels from `names`; the probabilities of all texts are concatenated.
   nb::tuple top(nb::handle texts, int64_t k, float threshold, nb::list names) const {
     require(nb::len(names) == n_labels_, "the names do not fit the labels");
     const Held held = hold(texts);
@@ -153,7 +154,7 @@ class Engine {
     return {PyUnicode_DATA(text), length, width, width == 0};
   }
 
-  // The texts of a list, a tuple or a TextBuffer, and what keeps them alive.
+  // The texts of a list, a tuple or a TextBuffer, with references that keep them alive.
   static Held hold(nb::handle texts) {
     Held held;
     if (PyList_Check(texts.ptr()) || PyTuple_Check(texts.ptr())) {
@@ -196,7 +197,7 @@ class Engine {
     Stop stop;
     run_sharded(shards, stop, [&](unsigned shard) {
       thread_local Space kept;
-      Space& space = kept;  // its address is looked up once
+      Space& space = kept;  // looks up the thread-local address once
       Listener listener{signals, shard == 0};
       for (size_t row = bounds[shard]; row < bounds[shard + 1] && !stop.now;) {
         const size_t n = std::min(bounds[shard + 1] - row, kTexts);
@@ -232,7 +233,7 @@ class Engine {
   void read_tree(const Table<int32_t>& children) {
     if (outputs_.loss != Loss::kTree) return;
     require(children.shape(0) + 1 == n_labels_ && children.shape(1) == 2, "the tree does not fit the labels");
-    for (size_t i = 0; i < 2 * children.shape(0); ++i)  // children before parents: no circle
+    for (size_t i = 0; i < 2 * children.shape(0); ++i)  // children come before parents, so there is no cycle
       require(children.data()[i] >= 0 && static_cast<size_t>(children.data()[i]) < n_labels_ + i / 2, "no tree");
     outputs_.children.assign(children.data(), children.data() + 2 * children.shape(0));
     outputs_.find_paths();
@@ -250,7 +251,7 @@ class Engine {
     scale_.assign(factors.data(), factors.data() + n_labels_);
   }
 
-  // Of folded rows: a known word and its character n-grams in one row.
+  // Fold rows: the row of a known word also includes its character n-grams.
   void sum_words() {
     sizes_.resize(rule_.n_words);
     word_rows_ = Array<float>::unset(rule_.n_words * width_);
@@ -271,7 +272,7 @@ class Engine {
   }
   size_t word_start(size_t word) const { return static_cast<size_t>(starts_[word]); }
 
-  // The outputs of `n` texts from `row` on, where `raw_of` finds them; gives how long the texts are.
+  // Compute the outputs of `n` texts from `row` on, for `raw_of`; return the total size of the texts.
   size_t read(const Documents& documents, size_t row, size_t n, Space& space) const {
     size_t size = 0, added = 0;
     space.rows.clear();
@@ -297,7 +298,7 @@ class Engine {
   }
   float* raw_of(size_t text, Space& space) const { return space.raw.data() + text * stride_; }
 
-  // work(rows, n) for some rows of a text at a time, while the next ones come.
+  // Call work(rows, n) for a block of rows of a text at a time, while the next block is prefetched.
   template <class Work>
   void in_blocks(size_t text, const Space& space, const Work& work) const {
     const float* places[kBlock];
@@ -331,7 +332,7 @@ class Engine {
     for (size_t j = 0; j < width_; ++j) raw[j] = static_cast<float>(space.sums[j] / n);
   }
 
-  // As fastText does it, in its order and in 32 bits.
+  // Sum rows like fastText, in its order and in 32 bits.
   void add_hidden(size_t text, Space& space) const {
     float* hidden = space.hidden.data() + text * width_;
     in_blocks(text, space, [&](const float* const* rows, size_t n) { add_rows(hidden, rows, n, width_); });
@@ -340,7 +341,8 @@ class Engine {
     for (size_t j = 0; j < width_; ++j) hidden[j] *= share;
   }
 
-  // Scores by class; the one of fastText's decision is the highest, also where its 32 bits or its table make a tie.
+  // The score of each class; fastText's decision has the highest score, even where its 32-bit arithmetic or its table
+  // gives ties.
   void score(size_t text, Space& space, double* out) const {
     if (space.empty(text)) {
       std::fill(out, out + n_labels_, 0.0);
@@ -365,14 +367,14 @@ class Engine {
   Vector<uint8_t> blob_;
   Table<float> rows_;
   size_t width_, n_labels_;
-  size_t stride_ = 0;  // numbers from the outputs of one text to those of the next
+  size_t stride_ = 0;  // distance from the outputs of one text to those of the next
   bool folded_ = false;
   Rule rule_;
   Outputs outputs_;
   std::vector<int64_t> places_, starts_;
-  std::vector<float> output_, scale_;  // the output in blocks of labels
+  std::vector<float> output_, scale_;  // the output matrix in blocks of labels
   Array<float> word_rows_;
-  std::vector<uint32_t> sizes_;  // features of each known word, where its row has them in it
+  std::vector<uint32_t> sizes_;  // number of features of each known word, if its row includes them
 };
 
 }  // namespace

@@ -12,9 +12,9 @@ namespace unnaive {
 constexpr uint32_t kHashStart = 2166136261u;
 constexpr uint32_t kHashFactor = 16777619u;
 constexpr int32_t kUnknown = -1;
-constexpr int32_t kLabel = -2;  // in the table of words: left out of texts
+constexpr int32_t kLabel = -2;  // in the word table: a label, which is left out of texts
 
-// FNV-1a; bytes are sign-extended, as the char of fastText's compiler was signed.
+// FNV-1a with sign-extended bytes, because char is signed in fastText's builds.
 inline uint32_t hash_byte(uint32_t hash, uint8_t byte) {
   return (hash ^ static_cast<uint32_t>(static_cast<int32_t>(static_cast<int8_t>(byte)))) * kHashFactor;
 }
@@ -29,7 +29,7 @@ struct Separators {
 };
 inline const Separators kSeparators;
 
-// Remainders by a divisor that is known only at run time, without a division.
+// Remainders for a divisor known at run time, without a division.
 struct Modulo {
   uint64_t divisor = 1, inverse32 = 0, inverse64 = 0;
 
@@ -41,22 +41,23 @@ struct Modulo {
   }
   uint32_t operator()(uint64_t value) const {
     uint64_t rest = value - static_cast<uint64_t>(static_cast<unsigned __int128>(inverse64) * value >> 64) * divisor;
-    while (rest >= divisor) rest -= divisor;  // the estimate of the quotient is at most two too low
+    while (rest >= divisor) rest -= divisor;  // the estimated quotient is at most two too low
     return static_cast<uint32_t>(rest);
   }
 };
 
-// A word as the table of words compares it: its bytes, up to 12, or a mark and what is compared elsewhere.
+// The key of a word in the word table: its bytes if there are at most 12, otherwise a marker, and the bytes are
+// compared elsewhere.
 struct Key {
   uint64_t low;
   uint32_t high;
 };
-constexpr uint32_t kLong = 0xFFFFFFFFu;  // in `high` of words of more than 12 bytes
+constexpr uint32_t kLong = 0xFFFFFFFFu;  // value of `high` for words of more than 12 bytes
 constexpr size_t kShortest = 12;
 
 struct Token {
   const uint8_t* start;
-  uint32_t size, hash, slot;  // the hash is fastText's, where somebody needs it
+  uint32_t size, hash, slot;  // `hash` is fastText's hash, if it is needed
   Key key;
 };
 
@@ -66,7 +67,7 @@ inline uint32_t hash_bytes(const uint8_t* bytes, size_t size) {
   return hash;
 }
 
-// The key of a word; 16 bytes may be read at `bytes`.
+// The key of a word; 16 bytes are readable at `bytes`.
 inline Key key_of(const uint8_t* bytes, size_t size) {
   if (size > kShortest) return {hash_bytes(bytes, size) | static_cast<uint64_t>(size) << 32, kLong};
   uint64_t low;
@@ -77,8 +78,8 @@ inline Key key_of(const uint8_t* bytes, size_t size) {
   return {low, size == 8 ? 0 : high & (~uint32_t{0} >> (96 - 8 * size))};
 }
 
-// Words and labels by their bytes: open addressing, at most half full. A short word is compared inside its slot: no
-// token has a zero byte, which fills it up.
+// Words and labels by their bytes, in an open-addressing table that is at most half full. Short words are compared
+// inside the slot, padded with zero bytes, which no token contains.
 class WordTable {
  public:
   void fill(const uint8_t* blob, const int64_t* starts, size_t size, size_t n_words) {
@@ -132,12 +133,12 @@ class WordTable {
   }
   const uint8_t* blob_ = nullptr;
   const int64_t* starts_ = nullptr;
-  Array<Slot> slots_;  // on huge pages where there are many
+  Array<Slot> slots_;  // on huge pages if it is large
   int32_t n_words_ = 0;
   unsigned shift_ = 60;
 };
 
-// Hashed n-grams that pruning kept, by bucket.
+// The hashed n-grams that pruning kept, by bucket.
 class KeptTable {
  public:
   void fill(const int32_t* pairs, size_t size) {
@@ -160,16 +161,16 @@ class KeptTable {
     while (slots_[at].bucket != bucket && slots_[at].row >= 0) at = (at + 1) & (slots_.size() - 1);
     return at;
   }
-  Array<Slot> slots_;  // on huge pages where there are many
+  Array<Slot> slots_;  // on huge pages if it is large
   unsigned shift_ = 60;
 };
 
-constexpr size_t kTokens = 64;  // that are cut before the first is looked up, so that memory has time
+constexpr size_t kTokens = 64;  // tokens that are cut before the first is looked up, so that prefetches complete
 
-// What reading a text needs, used again for the next.
+// The buffers for reading a text, reused for the next.
 struct Reading {
   std::vector<int32_t> rows, hashes;
-  size_t asked = 0;  // rows up to this one are fetched as they are found
+  size_t asked = 0;  // rows up to this one are prefetched when they are found
   std::vector<uint8_t> word;
   Token tokens[kTokens];
 };
@@ -177,15 +178,15 @@ struct Reading {
 struct Rule {
   size_t n_words = 0;
   int minn = 0, maxn = 0, word_ngrams = 1;
-  const float *word_rows = nullptr, *rows = nullptr;  // rows of words, and all, of `width` numbers each
-  size_t width = 0, soon = 0;                         // of a text, so many rows are fetched as they are found
+  const float *word_rows = nullptr, *rows = nullptr;  // rows of words, and all rows, with `width` numbers each
+  size_t width = 0, soon = 0;  // soon: number of rows of a text that are prefetched when they are found
   bool pruned = false;
-  bool whole_words = false;  // the row of a known word has its character n-grams in it
+  bool whole_words = false;  // the row of a known word includes its character n-grams
   Modulo modulo;
   WordTable words;
   KeptTable kept;
 
-  // Adds the rows of a text to `space.rows`; gives how many of them are not of the token at the end.
+  // Append the rows of a text to `space.rows`; return their number without that of the end-of-line token.
   size_t features(const uint8_t* text, size_t size, Reading& space) const {
     const size_t start = space.rows.size();
     space.asked = start + soon;
@@ -212,7 +213,7 @@ struct Rule {
     const auto place = static_cast<size_t>(row);
     return (place < n_words ? word_rows : rows) + place * width;
   }
-  // Have a row fetched that will be needed soon.
+  // Prefetch a row that will be needed soon.
   void ask_for(int32_t row) const {
     const float* place = row_of(row);
     for (size_t j = 0; j < width; j += 16) __builtin_prefetch(place + j);
@@ -259,13 +260,13 @@ struct Rule {
     token.slot = words.first_slot(token.key);
     return true;
   }
-  // The first separator from `at` on.
+  // The position of the first separator from `at` on.
   static size_t token_end(const uint8_t* text, size_t size, size_t at) {
 #ifdef UNNAIVE_SSE2
     const __m128i space = _mm_set1_epi8(' '), tab = _mm_set1_epi8('\t'), four = _mm_set1_epi8(4);
     for (; at + 16 <= size; at += 16) {
       const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + at));
-      const __m128i above = _mm_sub_epi8(bytes, tab);  // \t, \n, \v, \f and \r are 0 to 4
+      const __m128i above = _mm_sub_epi8(bytes, tab);  // \t, \n, \v, \f and \r become 0 to 4
       const __m128i found =
           _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, space), _mm_cmpeq_epi8(bytes, _mm_setzero_si128())),
                        _mm_cmpeq_epi8(_mm_min_epu8(above, four), above));

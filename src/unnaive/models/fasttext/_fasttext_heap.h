@@ -1,5 +1,5 @@
-// The heap in which fastText keeps the best labels, step by step as in the C++ library that it is built with on Linux:
-// which of equal values comes first depends on the steps, and other C++ libraries take others.
+// The heap in which fastText keeps the best labels, with the exact steps of libstdc++, which fastText is built with on
+// Linux: the order of equal values depends on these steps, and other C++ libraries differ.
 #pragma once
 #include <cstddef>
 #include <utility>
@@ -12,13 +12,13 @@ void sift_up(Heap& heap, size_t hole, const typename Heap::value_type value, Bef
   heap[hole] = value;
 }
 
-// std::push_heap: takes in the last one.
+// std::push_heap: insert the last element.
 template <class Heap, class Before>
 void push_last(Heap& heap, Before before) {
   sift_up(heap, heap.size() - 1, heap.back(), before);
 }
 
-// std::pop_heap of the first `size`: the hole sinks to a leaf, then what was last rises from there.
+// std::pop_heap of the first `size` elements: the hole moves down to a leaf, then the last element moves up from there.
 template <class Heap, class Before>
 void pop_first(Heap& heap, size_t size, Before before) {
   if (size < 2) return;

@@ -1,5 +1,5 @@
-// The loops of _fasttext.cpp, compiled once for each instruction set: included there in two namespaces, so no guard.
-// Numbers stand side by side, eight at a time, so that each is computed in fastText's order.
+// The loops of _fasttext.cpp, compiled once for each instruction set: included there in two namespaces, so there is no
+// include guard. Eight sums are computed in parallel, each in fastText's order.
 
 template <int K>
 void add_block(float* sum, const float* const* rows, size_t n, size_t from) {
@@ -11,7 +11,8 @@ void add_block(float* sum, const float* const* rows, size_t n, size_t from) {
 }
 
 inline void add_four(float* sum, const float* const* rows, size_t n, size_t from) {
-  Four* out = reinterpret_cast<Four*>(sum + from);  // `auto` would forget that it need not be aligned
+  // not `auto`, which would drop the attribute that allows unaligned access
+  Four* out = reinterpret_cast<Four*>(sum + from);
   Four four = *out;
   for (size_t i = 0; i < n; ++i) four += *reinterpret_cast<const Four*>(rows[i] + from);
   *out = four;
@@ -30,7 +31,7 @@ inline void add_rows(float* sum, const float* const* rows, size_t n, size_t widt
     for (size_t i = 0; i < n; ++i) sum[from] += rows[i][from];
 }
 
-// Outputs of T texts for B blocks of labels.
+// Compute the outputs of T texts for B blocks of labels.
 template <int T, int B>
 void multiply_block(const float* output, const float* hidden, size_t width, float* out, size_t stride) {
   Eight sums[T][2 * B] = {};
@@ -57,8 +58,7 @@ void multiply_texts(const float* output, const float* hidden, size_t width, size
     multiply_block<T, 1>(output + block * width * kLabels, hidden, width, out + block * kLabels, stride);
 }
 
-// out[t, i] = Σ_j output[j, i] · hidden[t, j] for `n` texts and `blocks` of kLabels labels, which lie one behind
-// another
+// out[t, i] = Σ_j output[j, i] · hidden[t, j] for `n` texts and `blocks` consecutive blocks of kLabels labels
 inline void multiply(const float* output, const float* hidden, size_t width, size_t blocks, size_t n, float* out,
                      size_t stride) {
   static_assert(kLabels == 16 && kTexts == 6, "twelve sums at a time are what sixteen registers have room for");
@@ -93,12 +93,14 @@ inline float largest(const float* values, size_t n) {
   return most;
 }
 
-// exp of four numbers, rounded to 32 bits; where the last bit is in doubt `exact` decides. The polynomial is right to
-// 2 of 2^53, and `doubt` of 2^29, to both sides of the middle of two neighbours, is what `exact` may be off by.
+// exp of four numbers, rounded to 32 bits. The low 29 bits of the 64-bit result are rounded away: if they are within
+// `doubt` of the midpoint of two floats, `exact` decides. The polynomial errs by at most 2 units in the last place of
+// 64 bits, so `doubt` covers the error of `exact`.
 inline void exp_four(float* values, int64_t doubt, float (*exact)(float)) {
   const Four in = *reinterpret_cast<const Four*>(values);
   const Doubles x = __builtin_convertvector(in, Doubles);
-  const Doubles shifted = x * 1.4426950408889634 + 6755399441055744.0;  // 1.5·2^52: the low bits are a whole number
+  // 1.5·2^52: the low bits hold the rounded number
+  const Doubles shifted = x * 1.4426950408889634 + 6755399441055744.0;
   const Doubles whole = shifted - 6755399441055744.0;
   const Doubles r = (x - whole * 0x1.62e42fefa0000p-1) - whole * 0x1.cf79abc9e3b3ap-40;
   const Doubles square = r * r;
@@ -123,7 +125,7 @@ inline void exp_four(float* values, int64_t doubt, float (*exact)(float)) {
       if (unsure[k]) values[k] = exact(in[k]);
 }
 
-// values[i] = exp of it, for all
+// values[i] = exp(values[i]) for all i
 inline void exponentials(float* values, size_t n, int64_t doubt, float (*exact)(float)) {
   size_t i = 0;
   for (; i + 4 <= n; i += 4) exp_four(values + i, doubt, exact);

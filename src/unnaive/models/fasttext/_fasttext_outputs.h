@@ -1,4 +1,4 @@
-// Outputs of a fastText model → its decision, its probabilities and its k best labels, by its own 32-bit arithmetic.
+// Outputs of a fastText model → its decision, probabilities and k best labels, in fastText's 32-bit arithmetic.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -14,11 +14,11 @@ namespace unnaive {
 
 enum class Loss { kTree = 1, kNegative = 2, kSoftmax = 3, kOneVsAll = 4 };
 
-using Ranked = std::vector<std::pair<float, int32_t>>;  // log of a probability, label
+using Ranked = std::vector<std::pair<float, int32_t>>;  // log-probability, label
 
 inline float fasttext_log(float x) { return static_cast<float>(std::log(x + 1e-5)); }
 
-// fastText reads the logistic function from a table of 512 steps over [−8, 8].
+// fastText's lookup table of the logistic function: 512 steps over [−8, 8].
 struct SigmoidTable {
   float values[513];
   SigmoidTable() {
@@ -28,7 +28,7 @@ struct SigmoidTable {
     }
   }
   float operator()(float x) const {
-    if (!(x >= -8)) return 0;  // nor of what is no number
+    if (!(x >= -8)) return 0;  // also for NaN
     if (x > 8) return 1;
     return values[static_cast<int64_t>((x + 8) * 512 / 8 / 2)];
   }
@@ -48,7 +48,7 @@ inline void keep(Ranked& heap, size_t k, float value, int32_t label) {
   }
 }
 
-// What ranking the labels of a text needs, used again for the next.
+// The buffers for ranking the labels of a text, reused for the next.
 struct Ranking {
   Ranked heap, open;
   std::vector<float> values;
@@ -59,12 +59,12 @@ class Outputs {
  public:
   Loss loss = Loss::kSoftmax;
   size_t n_labels = 0;
-  // of hierarchical softmax: two for each inner node of the tree; the parent of each node; the place of each label from
-  // the left; the length of the longest path
+  // for hierarchical softmax: two children of each inner node, the parent of each node, the position of each label from
+  // the left, and the length of the longest path
   std::vector<int32_t> children, parents, order;
   int deepest = 0;
 
-  // Paths of the tree, once its children are there.
+  // Compute the paths of the tree from its children.
   void find_paths() {
     parents.assign(2 * n_labels - 1, -1);
     order.assign(n_labels, 0);
@@ -87,21 +87,21 @@ class Outputs {
     }
   }
 
-  // Outputs of hierarchical softmax → the share of the right child of each node, in place; of others nothing to do.
+  // For hierarchical softmax, replace the outputs by the probability of the right child of each node; for other losses,
+  // do nothing.
   void prepare(float* raw) const {
     if (loss != Loss::kTree) return;
     const size_t n = n_labels - 1;
     for (size_t i = 0; i < n; ++i) raw[i] = -raw[i];
     single_exponentials(raw, n);
-    for (size_t i = 0; i < n; ++i) raw[i] = 1.f / (1.f + raw[i]);  // as if in 64 bits and then rounded
+    for (size_t i = 0; i < n; ++i) raw[i] = 1.f / (1.f + raw[i]);  // the result equals that of 64 bits rounded to 32
   }
 
-  // The k best labels and the logs of their probabilities, the best first; `raw` is what `prepare` left and is
-  // overwritten.
+  // The k best labels and their log-probabilities, the best first; `raw` is the result of `prepare` and is overwritten.
   void best(float* raw, size_t k, float threshold, Ranking& space) const {
     Ranked& heap = space.heap;
     heap.clear();
-    if (k == 1 && threshold == 0) {  // the usual question
+    if (k == 1 && threshold == 0) {  // the usual call
       auto found = loss == Loss::kTree ? best_leaf(raw, space) : best_label(raw, space.values);
       heap.clear();
       if (found.second >= 0) {
@@ -115,7 +115,7 @@ class Outputs {
       descend(raw, k, threshold, space);
     } else {
       probabilities(raw);
-      float least = 0;  // p + 1e-5 of what certainly ranks behind all of the heap
+      float least = 0;  // p + 1e-5 of a label that certainly ranks below the whole heap
       for (size_t i = 0; i < n_labels; ++i) {
         if (raw[i] < threshold || raw[i] + 1e-5f < least) continue;
         const float value = fasttext_log(raw[i]);
@@ -127,7 +127,7 @@ class Outputs {
     sort_all(heap, higher);
   }
 
-  // The label that fastText gives; of equal ones its heap leaves the last. `raw` is what `prepare` left.
+  // The label that fastText returns; of equal labels, its heap returns the last. `raw` is the result of `prepare`.
   int32_t winner(const float* raw, Ranking& space) const {
     if (loss == Loss::kTree) return std::max(best_leaf(raw, space).second, 0);
     if (loss != Loss::kSoftmax) return best_label(raw, space.values).second;
@@ -138,7 +138,7 @@ class Outputs {
     return static_cast<int32_t>(std::find(raw, raw + n_labels, most) - raw);
   }
 
-  // Log-probabilities of all labels of hierarchical softmax (n_labels,); `space` is for the tree.
+  // Log-probabilities of all labels by hierarchical softmax (n_labels,); `space` is a buffer for the tree.
   void leaf_scores(const float* raw, std::vector<float>& space, double* out) const {
     space.assign(2 * n_labels - 1, 0);
     for (size_t node = n_labels - 1; node-- > 0;) {
@@ -150,15 +150,16 @@ class Outputs {
   }
 
  private:
-  // Labels whose outputs are nearer to the best one than this may have the same logarithm of 32 bits: the best one has
-  // at least 1/n_labels, so that neighbours are so far apart; probabilities are right to 2.4e-7; and the 1e-5 that is
-  // added to them draws them together where all labels are improbable.
+  // Labels whose outputs differ from the best one by less than this may have equal 32-bit log-probabilities. Three
+  // effects add up: the spacing of floats near the log-probability of the best label, which is at least 1/n_labels; the
+  // error of probabilities, 2.4e-7; and the constant 1e-5 that fastText adds to them, which matters if all labels are
+  // improbable.
   float near() const {
     const float apart = n_labels < 50 ? 2.4e-7f : n_labels < 2900 ? 4.8e-7f : 9.6e-7f;
     return (apart + 3.5e-7f) * (1 + 1e-5f * static_cast<float>(n_labels));
   }
 
-  // The best label of other losses than hierarchical softmax, and the log of its probability.
+  // The best label and its log-probability, for losses other than hierarchical softmax.
   std::pair<float, int32_t> best_label(const float* raw, std::vector<float>& space) const {
     const float most = largest(raw, n_labels);
     if (loss != Loss::kSoftmax) {
@@ -178,9 +179,9 @@ class Outputs {
     return found;
   }
 
-  // The best leaf, and a score of it; −1 where none reaches 1e-5, which fastText does not look for.
-  // Probabilities are multiplied, without a logarithm; among leaves that come near the best it is fastText's order and
-  // its sum of 32-bit logarithms that decide.
+  // The best leaf and its score; −1 if no leaf reaches a probability of 1e-5, because fastText does not search below
+  // it. Probabilities are multiplied without logarithms; among leaves close to the best, fastText's order and its sum
+  // of 32-bit logarithms decide.
   std::pair<float, int32_t> best_leaf(const float* shares, Ranking& space) const {
     std::vector<float>& reach = space.values;
     Ranked& near = space.heap;
@@ -193,7 +194,7 @@ class Outputs {
     }
     const float best = largest(reach.data(), n_labels);
     if (best < 1.1e-5f) return {0.f, -1};
-    // rounding, and log(1 + 1e-5) above 0, with which fastText may stop above a leaf that is as good as the best
+    // the rounding error, plus log(1 + 1e-5), by which fastText may stop above a leaf that is as good as the best
     bool certain = false;
     for (size_t i = 0; i + 1 < n_labels; ++i) certain |= (shares[i] > 0.9999f) | (shares[i] < 0.0001f);
     const float least = best * (1 - (certain ? 2e-5f : 2.3e-6f) * static_cast<float>(deepest + 4));
@@ -212,7 +213,8 @@ class Outputs {
     return found;
   }
 
-  // The sum of logarithms down to a leaf in 32 bits; −∞ where fastText stops on the way because it falls below `least`.
+  // The 32-bit sum of logarithms on the path to a leaf; −∞ if fastText stops on the way because the sum falls below
+  // `least`.
   float path_score(const float* shares, int32_t leaf, float least, std::vector<int32_t>& path) const {
     path.clear();
     for (int32_t node = leaf; node >= 0; node = parents[static_cast<size_t>(node)]) path.push_back(node);
@@ -226,7 +228,7 @@ class Outputs {
     return score;
   }
 
-  // exp(output − most) of each label, 32 bits, and their sum in fastText's order.
+  // exp(output − most) of each label in 32 bits; return their sum in fastText's order.
   float odds(const float* raw, float most, float* out) const {
     for (size_t i = 0; i < n_labels; ++i) out[i] = raw[i] - most;
     double_exponentials(out, n_labels);
@@ -244,7 +246,7 @@ class Outputs {
     for (size_t i = 0; i < n_labels; ++i) raw[i] /= sum;
   }
 
-  // Depth first, left before right, with a stack of its own: a tree may be as deep as it has labels.
+  // Depth-first search, left before right, with an explicit stack: a tree may be as deep as its number of labels.
   void descend(const float* shares, size_t k, float threshold, Ranking& space) const {
     Ranked &heap = space.heap, &open = space.open;
     const float least = fasttext_log(threshold);

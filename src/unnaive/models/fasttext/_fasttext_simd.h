@@ -1,4 +1,4 @@
-// The loops of _fasttext_loops.h, for the processor that they run on; results are the same on every one.
+// Choose the loops of _fasttext_loops.h for this processor; results are the same on every processor.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -13,8 +13,8 @@ typedef float Four __attribute__((vector_size(16), aligned(4), may_alias));
 typedef double Doubles __attribute__((vector_size(32)));
 typedef int64_t Whole __attribute__((vector_size(32)));
 
-constexpr size_t kLabels = 16;  // labels whose outputs are summed side by side
-constexpr size_t kTexts = 6;    // texts that are read together
+constexpr size_t kLabels = 16;  // labels whose outputs are summed in parallel
+constexpr size_t kTexts = 6;    // texts that are scored together
 
 #define UNNAIVE_EIGHT                                                                    \
   inline Eight load(const float* from) { return *reinterpret_cast<const Eight*>(from); } \
@@ -51,14 +51,14 @@ inline float largest(const float* values, size_t n) {
   return has_avx2() ? wide::largest(values, n) : plain::largest(values, n);
 }
 
-// exp of every value as the double function of the C library gives it, rounded to 32 bits
+// exp of every value by the C library's function for double, rounded to 32 bits
 inline void double_exponentials(float* values, size_t n) {
   const auto exact = [](float x) { return static_cast<float>(std::exp(static_cast<double>(x))); };
   constexpr int64_t doubt = 16;
   has_avx2() ? wide::exponentials(values, n, doubt, exact) : plain::exponentials(values, n, doubt, exact);
 }
 
-// exp of every value as the float function of the C library gives it: glibc's is right to 0.502 of the last bit
+// exp of every value by the C library's function for float; glibc's error is at most 0.502 units in the last place
 inline void single_exponentials(float* values, size_t n) {
   const auto exact = [](float x) { return std::exp(x); };
 #ifdef __GLIBC__

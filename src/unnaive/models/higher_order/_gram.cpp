@@ -1,6 +1,6 @@
-// Squared row norms of BᵀB for binary documents, a row at a time: no terms × terms or documents × documents matrix
-// is ever whole, and memory is one counter for each term, or for each document. The specification is
-// gram_row_squares_by_blocks of models/higher_order/paths.py.
+// Squared row norms of BᵀB for binary documents, one row at a time: no terms × terms or documents × documents matrix is
+// stored, only one counter for each term or document. The specification is gram_row_squares_by_blocks of
+// models/higher_order/paths.py.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
@@ -36,8 +36,8 @@ Rows rows(const Vector<int64_t>& starts, const Vector<int32_t>& columns, int64_t
   return {starts.data(), columns.data(), static_cast<int64_t>(starts.shape(0)) - 1};
 }
 
-// g_i = Σ_k G_ik², G_ik = Σ_{d ∋ i} [k ∈ d]: one row of G at a time, 2·Σ_d len_d² steps. Each distinct k enters the sum
-// while it is counted up, (a + 1)² = a² + (2a + 1), so that the second walk only clears.
+// g_i = Σ_k G_ik², G_ik = Σ_{d ∋ i} [k ∈ d]: one row of G at a time, 2·Σ_d len_d² steps. The square of G_ik is updated
+// whenever its counter rises, (a + 1)² = a² + (2a + 1), so that the second loop only clears the counters.
 void by_term(const Rows& documents, const Rows& postings, double* out) {
   std::vector<uint32_t> together(postings.size);
   for (int64_t i = 0; i < postings.size; ++i) {
@@ -50,13 +50,13 @@ void by_term(const Rows& documents, const Rows& postings, double* out) {
   }
 }
 
-// add(d, i, Σ_{e ∋ i} K_de) for every document d and term i of its, K_de the terms that documents d and e share:
-// 2·Σ_i df_i² steps. Only the documents that share a term with d are cleared after it: never all of them, which would
-// be n_docs² steps.
+// Call add(d, i, Σ_{e ∋ i} K_de) for every document d and each of its terms i, where K_de is the number of terms that
+// documents d and e share: 2·Σ_i df_i² steps. After each d, only the counters of documents that share a term with d are
+// cleared; clearing all would take n_docs² steps.
 template <class Add>
 void each_shared(const Rows& documents, const Rows& postings, const Add& add) {
   std::vector<uint32_t> shared(documents.size);
-  std::vector<int32_t> touched(documents.size + 1);  // one more, as a place is written before it is taken
+  std::vector<int32_t> touched(documents.size + 1);  // one more, because an element is written before it is counted
   for (int64_t d = 0; d < documents.size; ++d) {
     size_t n_touched = 0;
     for (const int32_t* i = documents.begin(d); i != documents.end(d); ++i)
@@ -73,15 +73,15 @@ void each_shared(const Rows& documents, const Rows& postings, const Add& add) {
   }
 }
 
-// The same number as Σ_{d ∋ i} Σ_{e ∋ i} K_de.
+// The same numbers, computed as Σ_{d ∋ i} Σ_{e ∋ i} K_de.
 void by_document(const Rows& documents, const Rows& postings, double* out) {
   std::vector<uint64_t> sums(postings.size);
   each_shared(documents, postings, [&](int64_t, int32_t i, uint64_t sum) { sums[i] += sum; });
   for (int64_t i = 0; i < postings.size; ++i) out[i] = static_cast<double>(sums[i]);
 }
 
-// x_ic = Σ_k G_ik H_ik with H the G of the documents of class c alone: as H_ik = Σ_{d ∋ i, d in c} [k ∈ d], each
-// document gives what row i of G sums to over its terms to its classes. One walk for all classes, 3·Σ_d len_d² steps.
+// x_ic = Σ_k G_ik H_ik, where H is the matrix G of the documents of class c. As H_ik = Σ_{d ∋ i, d in c} [k ∈ d], each
+// document adds the sum of row i of G over its terms to its classes. One loop serves all classes, 3·Σ_d len_d² steps.
 void cross_by_term(const Rows& documents, const Rows& postings, const Rows& labels, int64_t n_classes, double* out) {
   std::vector<uint32_t> together(postings.size);
   for (int64_t i = 0; i < postings.size; ++i) {
@@ -98,7 +98,7 @@ void cross_by_term(const Rows& documents, const Rows& postings, const Rows& labe
   }
 }
 
-// The same numbers as Σ_{d ∋ i, d in c} Σ_{e ∋ i} K_de.
+// The same numbers, computed as Σ_{d ∋ i, d in c} Σ_{e ∋ i} K_de.
 void cross_by_document(const Rows& documents, const Rows& postings, const Rows& labels, int64_t n_classes,
                        double* out) {
   each_shared(documents, postings, [&](int64_t d, int32_t i, uint64_t sum) {
@@ -133,7 +133,7 @@ void run(Vector<int64_t> starts, Vector<int32_t> terms, Vector<int64_t> term_sta
 
 NB_MODULE(_gram, m) {
   set_leak_report();
-  const auto out = nb::arg("out").noconvert();  // a converted copy would be filled and thrown away
+  const auto out = nb::arg("out").noconvert();  // without noconvert, a converted copy would be filled and discarded
   m.def("by_term", &run<by_term>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
   m.def("by_document", &run<by_document>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), out);
   m.def("cross_by_term", &run_classes<cross_by_term>, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),

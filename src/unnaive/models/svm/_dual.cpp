@@ -28,7 +28,7 @@ namespace nb = nanobind;
 namespace unnaive {
 namespace plain {
 #include "_dual_row_loops.h"
-// after the products that they use
+// the loops use the products above
 #include "_dual_hinge_loops.h"
 #include "_dual_softmax_loops.h"
 }  // namespace plain
@@ -38,7 +38,7 @@ namespace plain {
 #pragma GCC target("avx2")
 namespace wide {
 #include "_dual_row_loops.h"
-// after the products that they use
+// the loops use the products above
 #include "_dual_hinge_loops.h"
 #include "_dual_softmax_loops.h"
 }  // namespace wide
@@ -92,7 +92,7 @@ void require(bool condition, const char* message) {
   if (!condition) throw std::invalid_argument(message);
 }
 
-// A new array of zeros, which numpy is given in the end.
+// A new array of zeros that is returned to Python as a numpy array.
 template <typename T>
 class Zeros {
  public:
@@ -117,7 +117,8 @@ class Zeros {
   std::unique_ptr<T, Free> data_;
 };
 
-// What both solvers are asked: finite penalties that are 0 or of a size that arithmetic can bear, and sane limits.
+// Checks for both solvers: penalties are finite and either 0 or of a magnitude that does not overflow; limits are
+// sensible.
 void check_common(const Vector<double>& penalty, int64_t n_docs, double tol, int64_t max_iter, int64_t n_threads) {
   require(static_cast<int64_t>(penalty.size()) == n_docs, "there is not one weight for each document");
   for (int64_t d = 0; d < n_docs; ++d) {
@@ -141,7 +142,7 @@ const double* checked_table(const std::optional<Table>& table, int64_t rows, int
   return table->data();
 }
 
-// Documents as the solvers read them, for as many problems as one likes.
+// Documents in the layout of the solvers, reusable for any number of problems.
 template <typename Value>
 struct CompactRows {
   Documents<Value> documents;
@@ -159,7 +160,7 @@ CompactRows<Value> compact_rows(Vector<int64_t> starts, Vector<int32_t> terms, V
   return {compact(rows, n_terms), n_terms};
 }
 
-// Ctrl-C, and a call of progress(passes, violation, solved classes) whenever there was another pass.
+// Check for Ctrl-C, and call progress(passes, violation, solved classes) after every further pass.
 class Watch {
  public:
   Watch(const Monitor& monitor, std::optional<nb::callable> progress)
@@ -263,7 +264,7 @@ nb::tuple softmax(const CompactRows<Value>& rows, Vector<int32_t> targets, int64
                         result.value.penalty, result.value.gap, result.converged);
 }
 
-// Arrays must have the right type: a conversion would hide a mistake, and cost a copy.
+// Arrays must have the right type: a conversion would hide a mistake and cost a copy.
 template <typename Value>
 void define_rows(nb::module_& m, const char* name) {
   const auto exact = nb::arg().noconvert();

@@ -1,7 +1,7 @@
-// Several one-vs-rest squared hinge problems side by side: set up, passes until they converge, results. The algorithm
-// is that of LIBLINEAR (Hsieh et al. 2008, A dual coordinate descent method for large-scale linear SVM), with three
-// additions: steps are over-relaxed (Mangasarian and Musicant 1999), a violation that is small next to the largest of
-// the last pass is left alone, and a document in which nothing moved sits out the next pass.
+// Several one-vs-rest squared hinge problems solved together: setup, passes until convergence, results. The algorithm
+// is that of LIBLINEAR (Hsieh et al. 2008, A dual coordinate descent method for large-scale linear SVM) with three
+// additions: steps are over-relaxed (Mangasarian and Musicant 1999); violations that are small compared with the
+// largest of the last pass are skipped; and a document whose variables did not change is skipped in the next pass.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -18,9 +18,9 @@ namespace unnaive {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-constexpr double kRelaxation = 1.3;      // 1 is plain coordinate descent; 20 Newsgroups takes 20 % fewer passes so
-constexpr double kWorthwhile = 0.05;     // share of the last pass's range of gradients below which nothing is moved
-constexpr int64_t kBetweenChecks = 256;  // documents between two looks at the stop flag
+constexpr double kRelaxation = 1.3;      // 1 is plain coordinate descent; 1.3 saves 20 % of the passes on 20 Newsgroups
+constexpr double kWorthwhile = 0.05;     // violations below this share of the last pass's gradient range are skipped
+constexpr int64_t kBetweenChecks = 256;  // documents between two checks of the stop flag
 
 template <typename Value>
 struct HingeProblem {
@@ -91,7 +91,7 @@ class HingeSolver {
     }
   }
 
-  // In single precision nobody asks for the values of problems that have converged, and a pass is saved.
+  // In single precision the objective of converged problems is not needed, which saves a pass.
   void write(const HingeLoops<Value, Vector>& loops, const HingeResult& out) const {
     double objective[kCount], gap[kCount];
     std::fill_n(objective, kCount, kUnknown);
@@ -121,7 +121,7 @@ class HingeSolver {
     return scale * scale;
   }
 
-  // w = r·v with v the weights of scaled documents: a document is added to w with the square of the scale r
+  // w = r·v, where v are the weights for scaled documents: adding a document to w multiplies it by the squared scale r²
   void set_scale() {
     if (!problem_.scale) return;
     scale_.resize(weights_.size());
@@ -175,7 +175,7 @@ class HingeSolver {
     }
   }
 
-  // All documents count again in problem c.
+  // Make all documents active again in problem c.
   void wake(int c) {
     for (size_t d = 0; d < items_.size(); ++d) {
       if (problem_.penalty[d] > 0) active_[d] = static_cast<uint8_t>(active_[d] | 1u << c);
@@ -194,7 +194,8 @@ class HingeSolver {
     }
   }
 
-  // Which problems have converged, and what to shrink in the next pass of the others. Returns the widest range.
+  // Determine which problems have converged, and the shrinking bounds of the others for the next pass. Returns the
+  // widest gradient range.
   double close_pass() {
     double widest = 0;
     for (int c = 0; c < count_; ++c) {
@@ -217,7 +218,7 @@ class HingeSolver {
   const HingeProblem<Value>& problem_;
   const int64_t first_;
   const int count_;
-  int64_t n_live_ = 0;  // documents with a weight above 0
+  int64_t n_live_ = 0;  // number of documents with a weight above 0
   int32_t passes_ = 0;
   int32_t n_iter_[kCount] = {};
   HingeBlock<Value, Vector> block_{};

@@ -1,8 +1,8 @@
-// One pass of dual coordinate descent over documents, for several binary problems at once. Included as
+// One pass of dual coordinate descent over documents, for several binary problems at once. Included like
 // _dual_row_loops.h.
 
-// The document's dual variables move towards their minimum; `change` is by how much its multiple in the weights does.
-// False if nothing moved.
+// Move the dual variables of a document towards their minimum; `change` is the change of its coefficient in the
+// weights. False if nothing changed.
 template <typename Value, typename Vector>
 inline bool move_alpha(HingeBlock<Value, Vector>& block, int64_t d, Vector score, Vector& change) {
   HingeItem<Vector>& item = block.items[d];
@@ -49,8 +49,8 @@ void hinge_pass(HingeBlock<Value, Vector>& block, const int32_t* order, int64_t 
   }
 }
 
-// Primal value and duality gap of each problem: ½‖w‖² = ½ Σ α·margin needs no weights, and the dual is
-// Σα − ½‖w‖² − Σ α²/(4·penalty). The margin is sign·score, the document's own entries included.
+// Primal value and duality gap of each problem: ½‖w‖² = ½ Σ α·margin needs no weights, and the dual is Σα − ½‖w‖² − Σ
+// α²/(4·penalty). The margin is sign·score and includes the terms that only this document has.
 template <typename Value, typename Vector>
 void hinge_value(const HingeBlock<Value, Vector>& block, const double* penalty, double* objective, double* gap) {
   constexpr int kCount = kCountOf<Vector>;

@@ -1,4 +1,4 @@
-// Jobs in a queue for several threads, while the thread that called waits, listens for Ctrl-C and reports progress.
+// A queue of jobs for several threads, while the calling thread waits, checks for Ctrl-C and reports progress.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -13,17 +13,17 @@
 namespace unnaive {
 
 struct Monitor {
-  std::atomic<bool> stop{false};       // set when a job has failed or the user has had enough
-  std::atomic<int64_t> passes{0};      // over the documents, by all jobs so far
-  std::atomic<double> violation{0.0};  // of the optimality conditions, in the last pass of any job
-  std::atomic<int64_t> solved{0};      // classes that need no more passes
+  std::atomic<bool> stop{false};       // set when a job has failed or the user has pressed Ctrl-C
+  std::atomic<int64_t> passes{0};      // passes over the documents of all jobs so far
+  std::atomic<double> violation{0.0};  // violation of the optimality conditions in the latest pass of any job
+  std::atomic<int64_t> solved{0};      // number of classes that have converged
 };
 
 class Queue {
  public:
   Queue(int64_t count, Monitor& monitor) : count_(count), monitor_(monitor) {}
 
-  // What a worker does: jobs until there are none, or one has failed.
+  // The loop of a worker: run jobs until none is left or one has failed.
   template <class Work>
   void drain(const Work& work) {
     for (int64_t job; !monitor_.stop && (job = next_++) < count_;) {
@@ -68,7 +68,8 @@ class Queue {
   std::condition_variable done_;
 };
 
-// work(job) for each job; watch() every 50 ms and at the end, on this thread. What either throws is thrown again here.
+// Call work(job) for each job; call watch() on this thread every 50 ms and at the end. Exceptions of both are rethrown
+// here.
 template <class Work, class Watch>
 void run_jobs(int64_t count, int n_threads, Monitor& monitor, const Work& work, const Watch& watch) {
   Queue queue(count, monitor);
@@ -77,7 +78,7 @@ void run_jobs(int64_t count, int n_threads, Monitor& monitor, const Work& work, 
     queue.enter();
     try {
       threads.emplace_back([&] { queue.drain(work); });
-    } catch (const std::system_error&) {  // no more threads to be had: this one takes its share
+    } catch (const std::system_error&) {  // the system gives no more threads: this one does their share
       queue.drain(work);
       break;
     }

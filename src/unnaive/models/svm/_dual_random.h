@@ -1,5 +1,5 @@
-// A small generator, so that a seed gives the same order of documents everywhere: SplitMix64 (Steele, Lea and Flood
-// 2014). dual_reference.py has the same.
+// A small random generator, so that a seed gives the same order of documents on every system: SplitMix64 (Steele, Lea
+// and Flood 2014). solver_reference.py has the same generator.
 #pragma once
 #include <cstdint>
 #include <utility>

@@ -1,5 +1,5 @@
-// Products of one document with weights of as many classes as there are lanes, or `width` times as many. Included once
-// for each processor, inside a namespace: no include guard, and nothing from the standard library.
+// Products of one document with the weights of as many classes as a vector has lanes, or `width` times as many.
+// Included once for each instruction set inside a namespace: no include guard, and nothing from the standard library.
 
 constexpr int64_t kAhead = 2;          // documents between a prefetch and its use
 constexpr int64_t kEntriesAhead = 32;  // entries between a prefetch of their weights and its use
@@ -16,13 +16,13 @@ inline void prefetch_row(const Rows<Value>& rows, int64_t d) {
   }
 }
 
-// The term that comes some entries behind entry k, or that of the last.
+// The term kEntriesAhead entries after entry k, or that of the last entry.
 template <typename Value>
 inline int32_t later_term(const Rows<Value>& rows, int64_t k, int64_t end) {
   return rows.terms[k + kEntriesAhead < end ? k + kEntriesAhead : end - 1];
 }
 
-// Two sums that alternate: an addition need not wait for the one before.
+// Two alternating sums, so that an addition need not wait for the previous one.
 template <typename Value, typename Vector>
 inline Vector row_product(const Rows<Value>& rows, int64_t d, const LanesOf<Vector>* weights) {
   using Number = NumberOf<Vector>;
@@ -56,14 +56,14 @@ inline void add_scaled_row(const Rows<Value>& rows, int64_t d, Vector change, co
   }
 }
 
-// Sums start at what is in `out`, or, in single precision, at 0 and are added to it in the end.
+// Sums start from the values of `out`; in single precision they start from 0 and are added to `out` at the end.
 inline Four sum_from(const Lanes* out, Four) { return out->of; }
 inline Eight sum_from(const Lanes*, Eight) { return Eight{}; }
 inline void put_sum(Lanes* out, Four sum) { out->of = sum; }
 inline void put_sum(Lanes* out, Eight sum) {
   for (int c = 0; c < kLanes; ++c) out[0].of[c] += sum[c], out[1].of[c] += sum[kLanes + c];
 }
-// From double precision to that of the weights.
+// Convert the change from double precision to that of the weights.
 inline void put_change(LanesOf<Four>* out, const Lanes* change) { out->of = change->of; }
 inline void put_change(LanesOf<Eight>* out, const Lanes* change) {
   for (int c = 0; c < kLanes; ++c) {
@@ -72,7 +72,7 @@ inline void put_change(LanesOf<Eight>* out, const Lanes* change) {
   }
 }
 
-// N vectors from `weights` on, rows of `width`; the sums stay in registers.
+// Sums over N vectors from `weights` on, with rows of `width`; the sums stay in registers.
 template <int N, typename Value, typename Vector>
 inline void add_products(const Rows<Value>& rows, int64_t d, const LanesOf<Vector>* weights, int64_t width,
                          Lanes* out) {

@@ -1,6 +1,6 @@
-// The documents as the solvers read them: a copy with the terms numbered by frequency, so that the weights of frequent
-// terms lie together, and without the terms that a single document has. Such a term meets no other document: its part
-// of a score is a multiple of that document's own dual variable, so the solvers keep one number in its place.
+// The documents in the layout of the solvers: a copy in which terms are numbered by frequency, so that the weights of
+// frequent terms are close in memory, without the terms that occur in only one document. Such a term contributes to the
+// score of its document a multiple of that document's dual variable, so the solvers store one number for all of them.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -35,16 +35,17 @@ struct Documents {
   LongVector<int64_t> starts = LongVector<int64_t>(1);
   LongVector<int32_t> terms;
   LongVector<Value> values;
-  std::vector<int32_t> names;   // what each term is called in the matrix that came
-  std::vector<double> squares;  // the squared length of each document, as far as it is in `values`
-  LongVector<Entry> alone;      // entries of terms that a single document has, by their names
+  std::vector<int32_t> names;   // the column of each term in the caller's matrix
+  std::vector<double> squares;  // squared length of each document, over the entries in `values`
+  LongVector<Entry> alone;      // entries of terms with only one document, by column of the caller's matrix
 
   int64_t size() const { return static_cast<int64_t>(starts.size()) - 1; }
   int64_t n_terms() const { return static_cast<int64_t>(names.size()); }
   Rows<Value> rows() const { return {starts.data(), terms.data(), values.data(), size()}; }
 };
 
-// Everything that the loops rely on: rows in order and within the entries, terms within bounds, finite values.
+// Check all assumptions of the loops: row ends are in order and within the entries, terms are in range, values are
+// finite.
 template <typename Value>
 void check_rows(const Rows<Value>& rows, int64_t n_entries, int64_t n_terms) {
   if (rows.size > INT32_MAX) throw std::invalid_argument("there are more than 2^31 - 1 documents");
@@ -59,7 +60,7 @@ void check_rows(const Rows<Value>& rows, int64_t n_entries, int64_t n_terms) {
   }
 }
 
-// Terms of two or more documents, the most frequent first; ties in the order that they came.
+// The terms with two or more documents, by descending frequency; ties keep their order.
 inline std::vector<int32_t> by_frequency(const std::vector<int32_t>& frequency) {
   std::vector<int32_t> names;
   for (size_t t = 0; t < frequency.size(); ++t)
@@ -68,7 +69,7 @@ inline std::vector<int32_t> by_frequency(const std::vector<int32_t>& frequency) 
   return names;
 }
 
-// In how many documents each term is, however often it stands in one.
+// The document frequency of each term; repeated entries of a document count once.
 template <typename Value>
 std::vector<int32_t> document_frequency(const Rows<Value>& rows, int64_t n_terms) {
   std::vector<int32_t> frequency(n_terms), last(n_terms, -1);
@@ -81,14 +82,14 @@ std::vector<int32_t> document_frequency(const Rows<Value>& rows, int64_t n_terms
   return frequency;
 }
 
-// Entries of one document and term are added up.
+// Sum repeated entries of the same document and term.
 template <typename Value>
 Documents<Value> compact(const Rows<Value>& rows, int64_t n_terms) {
   Documents<Value> out;
   out.names = by_frequency(document_frequency(rows, n_terms));
   std::vector<int32_t> number(n_terms, -1);
   for (size_t i = 0; i < out.names.size(); ++i) number[out.names[i]] = static_cast<int32_t>(i);
-  std::vector<int64_t> place(n_terms, -1);  // where the last entry of a term went
+  std::vector<int64_t> place(n_terms, -1);  // position of the last entry of each term
   out.starts.reserve(rows.size + 1);
   out.terms.reserve(rows.starts[rows.size]);
   out.values.reserve(rows.starts[rows.size]);

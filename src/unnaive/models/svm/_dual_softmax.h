@@ -1,6 +1,6 @@
-// Softmax with a Gaussian prior: set up, passes until the duality gap is small, results. The dual is that of Yu, Huang
-// and Lin (2011), Dual coordinate descent methods for logistic regression and maximum entropy models; a document's dual
-// variables are moved together, to their exact minimum, by Newton's method.
+// Softmax with a Gaussian prior: setup, passes until the duality gap is small, results. The dual is that of Yu, Huang
+// and Lin (2011), Dual coordinate descent methods for logistic regression and maximum entropy models; all dual
+// variables of a document are moved together, to their exact minimum, by Newton's method.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -13,11 +13,12 @@
 
 namespace unnaive {
 
-constexpr double kNoClass = -1e300;     // score of a lane without a class
-constexpr double kNegligible = 0.05;    // share of the mean violation below which a document is left alone
-constexpr double kOverestimate = 10;    // of the gap by what is seen during a pass; about 15 on 20 Newsgroups
-constexpr int32_t kBetweenValues = 20;  // passes between two exact gaps, whatever the estimate says
-constexpr int64_t kBetweenLooks = 64;   // documents between two looks at the stop flag
+constexpr double kNoClass = -1e300;   // score of a lane without a class
+constexpr double kNegligible = 0.05;  // documents with a violation below this share of the mean are skipped
+// factor by which the estimate during a pass exceeds the gap; about 15 on 20 Newsgroups
+constexpr double kOverestimate = 10;
+constexpr int32_t kBetweenValues = 20;  // passes between two exact computations of the gap, whatever the estimate
+constexpr int64_t kBetweenLooks = 64;   // documents between two checks of the stop flag
 
 template <typename Value>
 struct SoftmaxProblem {
@@ -142,12 +143,12 @@ class SoftmaxSolver {
   void put(LongVector<Lanes>& table, int64_t row, int64_t c, double value) {
     table[row * width_ + c / kLanes].of[c % kLanes] = value;
   }
-  // how often document d is in the weights of class c
+  // the coefficient of document d in the weights of class c
   double multiple(int64_t d, int64_t c) const {
     return problem_.penalty[d] * ((problem_.targets[d] == c) - lane(posterior_, d, c));
   }
 
-  // Scores by the prior alone; they do not change, so only what is learnt has to be multiplied in the passes.
+  // Compute the scores by the prior alone. They are constant, so the passes multiply only the learnt part.
   void set_offset() {
     const int64_t n_rows = problem_.prior ? n_docs_ : 1;
     offset_.assign(n_rows * width_, Lanes{Four{kNoClass, kNoClass, kNoClass, kNoClass}});
@@ -181,8 +182,9 @@ class SoftmaxSolver {
     }
   }
 
-  // A start was made with another C, which its sum tells. Half way, by the geometric mean, between the same weights and
-  // the same posteriors takes the fewest passes; the own class takes what the others leave.
+  // The start may come from a problem with another C, which the sum of its variables reveals. The geometric mean
+  // between keeping the weights and keeping the posteriors needs the fewest passes; the document's own class gets the
+  // remainder.
   void set_posterior() {
     for (int64_t d = 0; d < n_docs_; ++d) {
       const double* start = problem_.start ? problem_.start + d * problem_.n_classes : nullptr;
@@ -203,7 +205,7 @@ class SoftmaxSolver {
   }
 
   void set_weights() {
-    if (!problem_.start) return;  // posteriors of 1 for the own class: no document is in the weights
+    if (!problem_.start) return;  // with posteriors of 1 for the own class, no document contributes to the weights
     const Rows<Value> rows = problem_.documents.rows();
     LongVector<Lanes> times(width_);
     LongVector<LanesOf<Vector>> changes(weights_width_);
@@ -225,7 +227,7 @@ class SoftmaxSolver {
     }
   }
 
-  // Converged when the gap, exactly, is within tol of the objective. Returns the estimate of their ratio.
+  // A problem has converged if its exact gap is within tol of the objective. Returns the estimated ratio of the two.
   double close_pass() {
     double violation = 0, loss = 0, live = 0;
     for (int64_t d = 0; d < n_docs_; ++d) violation += violation_[d], loss += loss_[d], live += problem_.penalty[d] > 0;

@@ -1,9 +1,10 @@
 // One pass of dual coordinate descent over documents for the softmax: the dual variables of a document, one for each
-// class, move together. Included as _dual_row_loops.h.
+// class, are moved together. Included like _dual_row_loops.h.
 
 #include "../../base/_exp_four.h"
 
-// scores = bias + prior's + weights·document; an entry that is the document's own has weight penalty·(1[y] − posterior)
+// scores = bias + scores by the prior + weights·document; a term that only this document has contributes its square
+// times penalty·(1[y] − posterior)
 template <typename Value, typename Vector>
 inline void softmax_scores(const SoftmaxState<Value, Vector>& s, int64_t d) {
   const Lanes *offset = s.offset + d * s.offset_stride, *posterior = s.posterior + d * s.width;
@@ -13,7 +14,7 @@ inline void softmax_scores(const SoftmaxState<Value, Vector>& s, int64_t d) {
   add_row_products(s.rows, d, s.weights, s.weights_width, s.scores);
 }
 
-// logs and moved: the logarithm of the softmax of the scores, and itself. Returns log Σ exp score.
+// Set `moved` to the softmax of the scores and `logs` to its logarithm. Returns log Σ exp score.
 template <typename Value, typename Vector>
 inline double softmax_of_scores(const SoftmaxState<Value, Vector>& s) {
   Four highest = s.scores[0].of;
@@ -30,8 +31,8 @@ inline double softmax_of_scores(const SoftmaxState<Value, Vector>& s) {
   return log_sum;
 }
 
-// Σ (p − q)²/q ≥ KL(p‖q), p the posterior and q the softmax of the scores: the document's part of the gap / penalty.
-// Bounded, so that one document far off does not make all others look converged.
+// Σ (p − q)²/q ≥ KL(p‖q), where p is the posterior and q the softmax of the scores: a bound of the document's part of
+// the gap / penalty. It is capped, so that one document far from its optimum does not make all others look converged.
 template <typename Value, typename Vector>
 inline double divergence(const SoftmaxState<Value, Vector>& s, const Lanes* posterior) {
   Four sum = four(0);
@@ -64,10 +65,10 @@ inline double newton_step(const SoftmaxState<Value, Vector>& s, double Q) {
   return total(changed);
 }
 
-// The posterior that minimises the dual with all other documents fixed, into `moved`.
+// Write the posterior that minimises the dual, with all other documents fixed, to `moved`.
 template <typename Value, typename Vector>
 inline void best_posterior(const SoftmaxState<Value, Vector>& s, const Lanes* posterior, double Q) {
-  constexpr int kMost = 50;  // 23 were the most that Q from 1e-6 to 1e6 and scores up to ±1000 took
+  constexpr int kMost = 50;  // at most 23 steps were needed for Q from 1e-6 to 1e6 and scores up to ±1000
   for (int64_t v = 0; v < s.width; ++v) s.target[v].of = s.scores[v].of + Q * posterior[v].of;
   double first = newton_step(s, Q), last = first;
   for (int i = 1; i < kMost && last > 1e-3 * first && last > 1e-13; ++i) last = newton_step(s, Q);
@@ -77,7 +78,7 @@ inline void best_posterior(const SoftmaxState<Value, Vector>& s, const Lanes* po
   for (int64_t v = 0; v < s.width; ++v) s.moved[v].of *= scale;
 }
 
-// Adds the scores of all documents by a table of weights, (n_docs, width in fours).
+// Add the scores of all documents by a table of weights (n_docs, width in vectors of four).
 template <typename Value, typename Vector>
 void add_scores(const Rows<Value>& rows, const LanesOf<Vector>* weights, int64_t width, Lanes* out) {
   constexpr int kFours = kCountOf<Vector> / kLanes;
@@ -110,7 +111,7 @@ void softmax_pass(SoftmaxState<Value, Vector>& s, const int32_t* order, int64_t 
   }
 }
 
-// Part of a document in loss, ½‖W − W0‖² and gap: penalty·KL(posterior‖softmax)
+// A document's parts of the loss, of ½‖W − W0‖² and of the gap, penalty·KL(posterior‖softmax)
 template <typename Value, typename Vector>
 inline SoftmaxValue softmax_value(const SoftmaxState<Value, Vector>& s, int64_t d) {
   const Lanes *posterior = s.posterior + d * s.width, *offset = s.offset + d * s.offset_stride;

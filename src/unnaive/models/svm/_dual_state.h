@@ -1,5 +1,5 @@
-// What the inner loops of the solvers work on. Weights of several classes lie side by side, four in double or eight in
-// single precision: one read of a document's entries serves them all.
+// The state of the inner loops. The weights of several classes are adjacent, four in double or eight in single
+// precision, so that one read of a document's entries serves all of them.
 #pragma once
 #include <cstdint>
 
@@ -29,18 +29,18 @@ using NumberOf = typename LaneTraits<Vector>::Number;
 template <typename Vector>
 constexpr int kCountOf = LaneTraits<Vector>::kCount;
 
-// What is kept or handed on: a bare vector is aligned to 32 bytes only where the processor has such registers.
+// A vector for storing and passing on: a bare vector is aligned to 32 bytes only if the processor has such registers.
 template <typename Vector>
 struct alignas(32) LanesOf {
   Vector of;
 };
 using Lanes = LanesOf<Four>;
 
-// A document in as many binary problems as there are lanes. Its gradient in each: sign·score − 1 + diagonal·alpha
+// A document in as many binary problems as there are lanes. Its gradient in each is sign·score − 1 + diagonal·alpha
 template <typename Vector>
 struct alignas(32) HingeItem {
   Vector alpha, sign;
-  Vector diagonal;  // 1 / (2·penalty), and the squares of the entries that no other document has
+  Vector diagonal;  // 1 / (2·penalty) + Σ squares of the entries whose terms no other document has
   Vector step;      // over-relaxation / (squared length of the document + 1 / (2·penalty))
 };
 
@@ -48,20 +48,20 @@ template <typename Value, typename Vector>
 struct HingeBlock {
   Rows<Value> rows;
   HingeItem<Vector>* items;
-  uint8_t* active;                       // bit c: the document is not shrunk in problem c
-  uint8_t* resting;                      // the document sits out the next pass
+  uint8_t* active;                       // bit c is set if the document is not shrunk in problem c
+  uint8_t* resting;                      // the document is skipped in the next pass
   LanesOf<Vector>* weights;              // (n_terms,)
   const LanesOf<Vector>* squared_scale;  // (n_terms,), or none
   LanesOf<Vector> bias;
-  unsigned open;  // bit c: problem c has not converged
+  unsigned open;  // bit c is set if problem c has not converged
   double shrink_above[kCountOf<Vector>], ignore_below[kCountOf<Vector>];
-  // of one pass: the largest and smallest projected gradient (or 0), and how many documents stayed active
+  // in one pass: the largest and smallest projected gradient (or 0), and the number of documents that stayed active
   double high[kCountOf<Vector>], low[kCountOf<Vector>];
   int64_t visited[kCountOf<Vector>];
 };
 
-// All arrays with a `width` of classes / 4, rounded up; the lanes of no class have scores of −∞ and are never moved.
-// Weights may be in single precision, and then have half the width: what is made of them is in double precision.
+// Arrays have a `width` of classes / 4, rounded up; lanes without a class have scores of −∞ and are never moved.
+// Weights may be in single precision with half the width; everything computed from them is in double precision.
 template <typename Value, typename Vector>
 struct SoftmaxState {
   Rows<Value> rows;
@@ -69,19 +69,19 @@ struct SoftmaxState {
   int64_t weights_width;
   const int32_t* targets;
   const double* penalty;  // C·weight of each document
-  const double* own;      // squares of the entries that no other document has
-  const double* norm;     // squared length, the bias included
-  const Lanes* offset;    // scores by the prior, (n_docs, width), or one row for all
+  const double* own;      // Σ squares of the entries whose terms no other document has
+  const double* norm;     // squared length, including the bias
+  const Lanes* offset;    // scores by the prior, (n_docs, width), or one row for all documents
   int64_t offset_stride;
-  LanesOf<Vector>* weights;  // less those of the prior, (n_terms, weights_width)
+  LanesOf<Vector>* weights;  // minus those of the prior, (n_terms, weights_width)
   Lanes* bias;               // (width,)
   Lanes* posterior;          // dual variables / penalty, (n_docs, width)
-  double* violation;         // bound of each document's part of the duality gap, when it was last visited
-  double* loss;              // of each document, when it was last visited
+  double* violation;         // bound of each document's part of the duality gap at its last visit
+  double* loss;              // loss of each document at its last visit
   uint8_t* resting;
   double ignore_below;
-  Lanes *scores, *logs, *moved, *target;  // room for one document
-  LanesOf<Vector>* change;                // the same, in the precision of the weights
+  Lanes *scores, *logs, *moved, *target;  // buffers for one document
+  LanesOf<Vector>* change;                // buffer for one document in the precision of the weights
 };
 
 struct SoftmaxValue {
