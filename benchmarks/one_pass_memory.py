@@ -32,8 +32,8 @@ assert code == 0
 """
 
 
-def write(path, size, seed=0):
-    """A file of at least `size` bytes."""
+def write(path, size, seed=0, *, drawn=8, lone=LONE):
+    """A file of at least `size` bytes; a document has `drawn` phrases, half of them by its class, and `lone` words."""
     rng = np.random.default_rng(seed)
     words = np.array([f"w{number:x}" for number in range(WORDS)])
     phrases = [
@@ -44,9 +44,9 @@ def write(path, size, seed=0):
     with path.open("w", encoding="utf-8") as file:
         while written < size:
             labels = rng.integers(CLASSES, size=(AT_ONCE, 2)).tolist()
-            for (label, other), rows in zip(labels, rng.integers(PHRASES, size=(AT_ONCE, 8)).tolist(), strict=True):
-                parts = [phrases[label if place < 4 else other][row] for place, row in enumerate(rows)]
-                parts += [f"n{lone:x}" for lone in range(LONE * number, LONE * (number + 1))]
+            for (label, other), rows in zip(labels, rng.integers(PHRASES, size=(AT_ONCE, drawn)).tolist(), strict=True):
+                parts = [phrases[label if place < drawn // 2 else other][row] for place, row in enumerate(rows)]
+                parts += [f"n{word:x}" for word in range(lone * number, lone * (number + 1))]
                 written += file.write(f'{{"text": "{" ".join(parts)}", "label": "c{label}"}}\n')
                 number += 1
                 if written >= size:

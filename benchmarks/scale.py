@@ -173,7 +173,8 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint
   Spark](spark.md) the weights are the same, bit for bit. Use it for more than 8,192 documents: with fewer it is
   `nbsvm`, and smaller shards (`--set shard_size=…`) cost accuracy, 1.8 points for 651 tickets in two shards.
 - **Probabilities as labels** (`--soft-labels`) use the matrix on disk, below, with any model that supports weights; the
-  probabilities take 8 bytes for each text and label. Spark, whose sums are integers, does not support them.
+  probabilities take 8 bytes for each text and label. They are rounded to 24 binary digits, so their sums are exact, and
+  models have the same weights from memory, from files in any order and [on Spark](spark.md).
 - **Models that learn from documents** (maximum entropy, NB-SVM, higher-order smoothing, `auto`), and thresholds of
   multilabel data: with `--memory` or `--cache`, or from 256 MB of input on (`auto`: 32 MB), documents are counted once
   into a matrix on disk (8 bytes an entry, with checksums), which is mapped into memory. `--cache FOLDER` keeps it for
@@ -215,31 +216,46 @@ other work going on; processor time from JSON lines to a model, synthetic text o
 
 Measured by `benchmarks/one_pass_memory.py --memory 256M` (268 MB): five classes, JSON lines of 1,300 bytes, ten words
 of every document occur nowhere else, the command `train --frozen`. The table has the peak memory of the whole program,
-and MB a second of processor time on a very busy machine.
+and MB a second of processor time on very busy machines: multinomial in an earlier run, `sharded-nbsvm` on an AMD EPYC.
+Its run on 1 GB was not repeated since it became faster.
 
 | text | terms seen | terms kept | multinomial | rate | `sharded-nbsvm` | rate |
 |---|---|---|---|---|---|---|
-| 0.1 GB | 0.9 million | 49,967 | 179 MB | 34 MB/s | 178 MB | 3.8 MB/s |
-| 0.4 GB | 3.3 million | 49,970 | | | 188 MB | 3.2 MB/s |
-| 1 GB | 8.1 million | 49,970 | 189 MB | 36 MB/s | not measured | 2.2 MB/s |
-| 3 GB | 24.0 million | 49,970 | 190 MB | 33 MB/s | not measured | |
+| 0.1 GB | 0.9 million | 49,967 | 179 MB | 34 MB/s | 181 MB | 8.4 MB/s |
+| 1 GB | 8.1 million | 49,970 | 189 MB | 36 MB/s | | |
+| 3 GB | 24.0 million | 49,970 | 190 MB | 33 MB/s | 190 MB | 8.7 MB/s |
 
-`sharded-nbsvm` is slower with more shards: the penalty of a shard, and with it the number of passes of the solver,
-grows with the square root of the number of shards. So its times for a billion documents, below, are lower bounds.
+A shard costs the same from 16 shards on, where C stops growing and with it the passes of the solver: 22 and 27 in the
+two rounds with C = 3.2 (ten shards), 24 and 29 with 4. Assigning documents takes 1.4 s for 0.1 GB, for ten shards and
+for 366. Of 11 s for 0.1 GB, the solver takes 4.4 s, counting twice 3.7 s and reading shards from disk twice 1.6 s.
+
+If the terms do not fit in `--memory`, every model leaves out the rarest and says how many, the same ones for any order
+of the documents (`tests/scaleout/test_sharding.py` trains each on a small file in two orders):
+
+- **Models that learn from counts** (`multinomial`, `bernoulli`, `complement`, `or-gate`, `rocchio-counts`,
+  `word-clusters`) read the data once; their sums are on disk, and rare terms are not loaded.
+- **`sharded-nbsvm`** does the same, and then reads the data again with the remaining terms, into shards.
+- **All others** (`auto`, `svm`, `nbsvm`, `maxent`, `label-tree`, `rocchio`, `knn`, `hos`, `tan`, `nb-em`, …) count into
+  the matrix on disk. If there are too many terms, they read the data twice more: to count terms, and with those that
+  remain. stdin cannot be read again, so there they refuse, and say to use a file or more memory.
+
+Measured by `benchmarks/memory_models.py` with `--memory 256M` (268 MB) on 100 MB with 7.7 million terms, five classes:
+`complement` 165 MB and 16 s of the processor, `svm` 261 MB and 22 s, `nbsvm` 259 MB and 26 s, `label-tree` 260 MB and
+20 s, `maxent` 257 MB and 45 s, without pages of files. `auto` and the others were not measured.
 
 ## Many labels
 
 Measured by `benchmarks/label_tree_peers.py`: the same tf-idf rows and default settings for all three tools, one thread,
-processor time, one run on a busy machine (2 cores, Intel Xeon). Memory is that of training beyond the data. omikuji
-predicts one document at a time; times in brackets are ours in this mode. The first table has 30,000 synthetic labels by
-Zipf's law and 60,000 documents, the second Reuters-21578 with its 406 topics, places, people, organisations and
-exchanges and 13,197 documents.
+processor time, one run (2 cores, Intel Xeon; the second table on a busy machine). Memory is that of training beyond the
+data. omikuji predicts one document at a time; times in brackets are ours in this mode. The first table has 30,000
+synthetic labels by Zipf's law and 60,000 documents, the second Reuters-21578 with its 406 topics, places, people,
+organisations and exchanges and 13,197 documents.
 
 | 30,000 labels | P@1, 3, 5 | training | prediction | file | memory |
 |---|---|---|---|---|---|
-| `label-tree` | 81.6, 36.8, 22.3 | 18.4 s | 0.53 ms (0.89) | 40 MB | 173 MB |
-| omikuji 0.5.2, three trees | 77.0, 33.0, 20.1 | 19.6 s | 3.48 ms | 256 MB | 633 MB |
-| napkinXC 0.7.2 | 65.6, 29.0, 18.3 | 37.5 s | 2.87 ms | 122 MB | 213 MB |
+| `label-tree` | 81.6, 36.8, 22.3 | 10.8 s | 0.43 ms (0.27) | 40 MB | 180 MB |
+| omikuji 0.5.2, three trees | 76.5, 32.6, 19.8 | 18.6 s | 2.29 ms | 252 MB | 641 MB |
+| napkinXC 0.7.2 | 65.6, 29.0, 18.3 | 33.0 s | 1.91 ms | 122 MB | 214 MB |
 
 | Reuters-21578 | P@1, 3, 5 | training | prediction | file | memory |
 |---|---|---|---|---|---|
@@ -282,7 +298,7 @@ the last one; pairs of runs are merged in a tree.
 {table}
 
 Beyond a few hundred cores, merging takes most of the time: use fewer and larger parts. The time of `sharded-nbsvm` is
-computed from its rate on 0.3 GB, without the transfers of a cluster.
+computed from its rate above, without the transfers of a cluster.
 """
 
 

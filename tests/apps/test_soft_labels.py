@@ -87,11 +87,17 @@ def test_certain_probabilities_are_labels(tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["-m", "nbsvm", "--soft-labels", "q_*"], "is called like q_*; it has text, p_good, p_bad, id"),
+        (["-m", "nbsvm", "--soft-labels", "q_*"], "matches q_*; it has text, p_good, p_bad, id"),
         (["-m", "nbsvm", "--soft-labels", "id"], "the probability of 'id' in row 3 is 2; give a number from 0 to 1"),
         (["--soft-labels", "p_good"], "the model auto chooses on held-out texts by their labels"),
-        (["-m", "knn", "--soft-labels", "p_good", "--holdout", "0.2"], "--soft-labels does not go with --holdout"),
-        (["-m", "nbsvm", "--soft-labels", "p_good", "--cache", "kept"], "--soft-labels does not go with --cache"),
+        (
+            ["-m", "knn", "--soft-labels", "p_good", "--holdout", "0.2"],
+            "--soft-labels cannot be combined with --holdout",
+        ),
+        (
+            ["-m", "nbsvm", "--soft-labels", "p_good", "--cache", "kept"],
+            "--soft-labels cannot be combined with --cache",
+        ),
         (["-m", "nbsvm", "--soft-labels", "id", "--memory", "1G"], "the probability of 'id' in row 3 is 2; give a"),
     ],
 )

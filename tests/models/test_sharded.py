@@ -1,5 +1,7 @@
 """NB-SVM over shards: one shard is NB-SVM, several are the mean that its docstring says, whatever their order."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, hstack
@@ -8,7 +10,7 @@ from unnaive import NBSVM, ShardedNBSVM
 from unnaive.data.counts import Counts
 from unnaive.data.weighting import presence, tf_idf
 from unnaive.models.svm.nbsvm import log_count_ratio
-from unnaive.models.svm.sharded import FREE, ShardTask
+from unnaive.models.svm.sharded import MOST_SCALE, ShardTask, learn_in_rounds
 from unnaive.models.svm.solver import squared_hinge
 
 pytestmark = pytest.mark.slow
@@ -46,7 +48,7 @@ def test_several_shards_are_the_mean_of_two_rounds():
         return np.hstack([found.weights, found.bias[:, None]])
 
     first = [minimise(Z[rows], rows, ratio) for rows in parts]  # the bias is the last column
-    wider, expected = np.hstack([ratio, FREE * np.eye(3)]), np.zeros((3, 41))
+    wider, expected = np.hstack([ratio, MOST_SCALE * np.eye(3)]), np.zeros((3, 41))
     for number, rows in enumerate(parts):
         others = sum(share[k][:, None] * first[k] for k in range(3) if k != number) / (1 - share[number][:, None])
         scores = Z[rows] @ others[:, :-1].T + others[:, -1]
@@ -71,3 +73,36 @@ def test_more_shards_than_documents_and_empty_documents():
     X[:6] = 0
     model = ShardedNBSVM(shard_size=1).fit(X, y)
     assert np.isfinite(model.scores(X)).all()
+
+
+def test_the_cost_grows_up_to_16_shards_and_the_scale_of_scores_falls_with_the_size_of_a_shard():
+    X, y = documents()
+    X, Y = csr_array(X), csr_array(np.eye(3, dtype=np.int64)[y])
+    cost = {n: ShardTask.of(ShardedNBSVM(shard_size=-(-120 // n)), Counts.of(X, Y)).C for n in (1, 4, 120)}
+    assert cost == {1: 1.0, 4: 2.0, 120: 4.0}
+    many = replace(ShardTask.of(ShardedNBSVM(), Counts.of(X, Y)), n_docs=8192 * 12.0, n_shards=3)
+    assert many.score_scale == 0.5
+    assert replace(many, n_shards=12).score_scale == 1.0
+    assert replace(many, n_shards=120).score_scale == MOST_SCALE
+
+
+def test_solutions_of_the_first_round_are_kept_if_they_are_small_and_computed_again_otherwise():
+    """Either way gives the same bits."""
+    X, y = documents()
+    X, Y = csr_array(X), csr_array(np.eye(3, dtype=np.int64)[y])
+    model = ShardedNBSVM(shard_size=40)
+    task = ShardTask.of(model, Counts.of(X, Y))
+    shards = {number: part.in_order() for number, part in task.split(X, Y)}
+    kept = {}
+    once = learn_in_rounds(task, sorted(shards), shards.__getitem__, kept, 1, lambda _: None)
+    assert sorted(kept) == [0, 1, 2]
+    again = learn_in_rounds(task, sorted(shards), shards.__getitem__, Forgetful(), 1, lambda _: None)
+    np.testing.assert_array_equal(once.sparse_weights, again.sparse_weights)
+    np.testing.assert_array_equal(once.bias, again.bias)
+
+
+class Forgetful(dict):
+    """A mapping that keeps nothing."""
+
+    def __setitem__(self, key, value):
+        """Drop the item."""

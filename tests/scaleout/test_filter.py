@@ -183,7 +183,7 @@ def test_several_columns_and_nested_keys(fitted, tmp_path):
     [
         (b'{"text": "cut\n', "line 3 of .* is not JSON"),
         (b'["useful"]\n', "line 3 of .* is not a JSON object"),
-        (b'{"body": "useful"}\n', "line 3 of .* has no 'text'; it has body"),
+        (b'{"body": "useful"}\n', "line 3 of .* has no key 'text'; it has body"),
         (b'{"text": ["useful"]}\n', "a text of .* is a list"),
     ],
 )
@@ -229,7 +229,7 @@ def test_records_of_web_archives_are_kept_whole(folder, capsys):
     assert gzip.decompress(Path("k.wet.gz").read_bytes()) == b"".join(records[i] for i in (0, 1, 3, 5))
     Path("cut.warc").write_bytes(b"".join(records)[:-10])
     assert run("filter m.model cut.warc -o k.warc --keep good --above 0.5") == 2
-    assert "cut.warc breaks off in record 6" in capsys.readouterr().err
+    assert "cut.warc ends in the middle of record 6" in capsys.readouterr().err
     assert not Path("k.warc").exists()
 
 
@@ -274,7 +274,7 @@ def test_a_folder_of_shards_is_mirrored_and_resumed(folder, fitted, monkeypatch,
     monkeypatch.setattr(running, "filter_file", stop_at_third)
     again = [word if word != "kept" else "again" for word in WORDS]
     assert exit_code([*again, "--json"]) == 130
-    assert "interrupted after 2 shards of 5; the same command goes on" in capsys.readouterr().err
+    assert "interrupted after 2 shards of 5; run the same command" in capsys.readouterr().err
     assert sorted(tree(folder / "again")) == sorted(done)
 
     def note_and_go(rule, job, *rest, **more):
@@ -295,7 +295,7 @@ def test_a_folder_of_shards_is_mirrored_and_resumed(folder, fitted, monkeypatch,
     assert len(done) == 7
     assert Path("again/part1/3.jsonl").read_bytes() == b"".join(lines_of(GOOD))
     assert exit_code([*again[:-1], "0.7"]) == 2
-    assert "filtered with another threshold (0.0, now it is 0.847" in capsys.readouterr().err
+    assert "filtered with another threshold; name another folder" in capsys.readouterr().err
 
 
 def test_shards_of_several_kinds_in_one_folder(folder):
@@ -429,10 +429,10 @@ def test_stdin_to_stdout(folder):
 
 MISTAKES = {
     "filter m.model a.jsonl -o k.jsonl --keep excellent --above 0.5": "no class called 'excellent'",
-    "filter m.model a.jsonl -o k.jsonl --keep good": "one of --above 0.5 and --recall",
-    "filter m.model a.jsonl -o k.jsonl --keep good --above 0.5 --recall 0.9": "one of --above 0.5 and --recall",
+    "filter m.model a.jsonl -o k.jsonl --keep good": "either --above 0.5, or --recall",
+    "filter m.model a.jsonl -o k.jsonl --keep good --above 0.5 --recall 0.9": "either --above 0.5, or --recall",
     "filter m.model a.jsonl -o k.jsonl --keep good --recall 0.9": "add --held-out",
-    "filter m.model a.jsonl -o k.jsonl --keep good --above 1.5": "a probability of 1.5",
+    "filter m.model a.jsonl -o k.jsonl --keep good --above 1.5": "the probability is 1.5",
     "filter m.model a.jsonl -o k.jsonl --keep good --recall 1.5 --held-out a.jsonl": "the recall is 1.5",
     "filter m.model a.jsonl -o k.jsonl --keep good --recall 0.9 --held-out few.jsonl": "too few to guarantee",
     "filter m.model a.jsonl -o k.jsonl --keep good --recall 0.9 --held-out bad.jsonl": "is labelled good",
@@ -441,17 +441,18 @@ MISTAKES = {
     "filter m.model a.jsonl -o a.jsonl --keep good --above 0.5": "is read by this command",
     "filter m.model a.jsonl -o m.model --keep good --above 0.5": "is read by this command",
     "filter m.model shards -o shards --keep good --above 0.5": "is read by this command",
-    "filter m.model shards -o shards/kept --keep good --above 0.5": "lies in shards",
+    "filter m.model shards -o shards/kept --keep good --above 0.5": "is inside shards",
     "filter m.model shards -o a.jsonl --keep good --above 0.5": "a.jsonl is a file",
-    "filter m.model shards --keep good --above 0.5": "name it with --output",
+    "filter m.model shards --keep good --above 0.5": "name the folder with --output",
+    "filter m.model shards -o new.jsonl --keep good --above 0.5": "new.jsonl looks like a file",
     "filter m.model a.jsonl shards/../a.jsonl -o out --keep good --above 0.5": "would both be written",
-    "filter m.model a.jsonl -o k.parquet --keep good --above 0.5": "texts stay jsonl",
+    "filter m.model a.jsonl -o k.parquet --keep good --above 0.5": "the texts keep their format, jsonl",
     "filter m.model gone.jsonl -o k.jsonl --keep good --above 0.5": "no file or folder called gone.jsonl",
     "filter m.model empty.jsonl -o k.jsonl --keep good --above 0.5": "has no texts",
-    "filter m.model cut.jsonl.gz -o k.jsonl --keep good --above 0.5": "cut.jsonl.gz breaks off or is damaged",
-    "filter m.model table.csv -o k.csv --keep good --above 0.5": "of no kind that can be filtered",
+    "filter m.model cut.jsonl.gz -o k.jsonl --keep good --above 0.5": "cut.jsonl.gz is truncated or damaged",
+    "filter m.model table.csv -o k.csv --keep good --above 0.5": "a format that cannot be filtered",
     "filter m.model array.json -o k.json --keep good --above 0.5": "is one JSON array",
-    "filter m.model - -o nothing --keep good --above 0.5": "stdin is filtered into one file",
+    "filter m.model - -o nothing --keep good --above 0.5": "stdin can only be filtered into one file",
     "filter m.model nothing -o out --keep good --above 0.5": "has no file to filter",
 }
 

@@ -123,7 +123,7 @@ def test_complete_batches_are_learnt_while_another_comes_in(model, tmp_path, mon
         "learnt 2 documents in 1 write",
         "learnt 4 documents in 2 writes",
         "idle",
-        "stopping; what came is being learnt",
+        "stopping after the lines that have arrived are learnt",
     ]
     assert model.read_bytes() == expected(tmp_path / "e.model", records(4))
 
@@ -173,7 +173,7 @@ def test_bad_lines_are_left_out_with_a_warning(model, tmp_path, monkeypatch):
         found = run_until_idle(model, source, monkeypatch)
     assert found == {"documents": 2, "writes": 1, "left_out": 4, "again": 0}
     source.write_text("x")
-    with pytest.raises(BadData, match="has become shorter"):
+    with pytest.raises(BadData, match="became shorter"):
         run_until_idle(model, source, monkeypatch)
 
 
@@ -186,7 +186,7 @@ def test_stdin_is_followed_where_no_file_is_named(model, tmp_path, monkeypatch, 
     assert model.read_bytes() == expected(tmp_path / "e.model", records(3))
     for words, sentence in (
         ([], "no DATA to learn was named; give a file, a folder, or - for stdin"),
-        ([str(tmp_path / "in.jsonl"), "--batch", "b"], "--batch and --every are for a stream; add --follow"),
+        ([str(tmp_path / "in.jsonl"), "--batch", "b"], "--batch and --every need a stream; add --follow"),
     ):
         assert exit_code(["update", str(model), *words]) == 2
         assert capsys.readouterr().err == f"unnaive: {sentence}\n"

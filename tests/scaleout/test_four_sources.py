@@ -29,10 +29,10 @@ needs_spark = [
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
 ]
 NO_DOCUMENTS = "there are no documents; give at least one"
-NO_LABEL = "no document has a label to learn from; give some, or name another column with --label"
+NO_LABEL = "no document has a label; label some documents, or name another column with --label"
 NO_TERM = "none of the 2 texts has a term to learn from; check the column and the settings"
 ONE_CLASS = "every document has the label 'a'; a classifier needs at least two classes"
-LONE = "24 terms in 24 documents, and hardly a term is in two of them, so there is little to learn; is this the text"
+LONE = "24 terms in 24 documents, but hardly any term is in two of them, so there is little to learn; is this the text"
 MISSING_HERE, MISSING_THERE = "a label is missing", "1 of 3 rows has no text or no label; fill them"
 WORDS = ["good ball", "fair vote", "ball vote", "new goal", "!!", ""]
 
@@ -111,7 +111,7 @@ CASES = {
     "rare terms": pairs(
         ("good ball", "a"),
         ("fair vote", "b"),
-        problem="no term is in 2 documents or more; lower min_df",
+        problem="no term is in at least 2 documents; lower min_df",
         options={"min_df": 2},
     ),
     "more terms asked for than there are": pairs(("good ball", "a"), ("fair vote", "b"), options={"select": 100}),
@@ -123,7 +123,7 @@ CASES = {
     "sets of one label, but for the last": pairs(("good ball", ["a"]), ("new goal", []), ("ball vote", ["a", "b"])),
     "a label twice": pairs(("good ball", ["a", "a"]), ("fair vote", ["b", "a", "b"])),
     "numbers": pairs(("good ball", 2), ("fair vote", 1), ("ball vote", 1)),
-    "truth values": pairs(("good ball", True), ("fair vote", False)),
+    "booleans": pairs(("good ball", True), ("fair vote", False)),
     "fractions": pairs(  # on Spark either task may be the first to say so
         ("good ball", 0.5),
         ("fair vote", 1.5),

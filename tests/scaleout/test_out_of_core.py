@@ -233,7 +233,7 @@ def test_much_text_is_read_alike_in_memory_and_on_disk(tmp_path, monkeypatch):
     for name, more in (("a", ()), ("b", ("--memory", "1G"))):
         result = run(str(path), "-o", str(tmp_path / f"{name}.model"), *more)
         assert result.exit_code == 0, result.output
-        assert "of text by characters, so words and pairs alone are read" in result.output
+        assert "of text by characters; only words and pairs of words are read" in result.output
     assert (tmp_path / "a.model").read_bytes() == (tmp_path / "b.model").read_bytes()
 
 
@@ -257,7 +257,7 @@ def test_a_kept_matrix_is_used_again_and_only_for_the_same_data(model, tmp_path)
     words = str(path), "-m", model, "--cache", str(tmp_path / "cache"), "-o"
     assert "taken from" not in run(*words, str(tmp_path / "one.model")).output
     again = run(*words, str(tmp_path / "two.model"))
-    assert "the counted matrix of the same data is taken from" in again.output
+    assert "the counted documents of the same data are taken from" in again.output
     assert "a.jsonl: text from text, labels from label, 40 rows" in again.output
     assert (tmp_path / "one.model").read_bytes() == (tmp_path / "two.model").read_bytes()
     assert open_matrix(tmp_path / "cache" / "matrix").X.shape[0] == 40
@@ -269,7 +269,7 @@ def test_a_kept_matrix_is_used_again_and_only_for_the_same_data(model, tmp_path)
 def test_checkpoints_at_a_distance_need_a_folder(tmp_path):
     path = write_jsonl(tmp_path / "a.jsonl", make_rows(40))
     result = run(str(path), "-o", str(tmp_path / "a.model"), "-m", "multinomial", "--checkpoint-every", "1M")
-    assert "--checkpoint-every is for checkpoints; add --checkpoint FOLDER" in result.output
+    assert "--checkpoint-every needs a checkpoint; add --checkpoint FOLDER" in result.output
     assert not (tmp_path / "a.model").exists()
 
 
@@ -332,9 +332,9 @@ def test_pruning_is_min_df_whatever_the_order(order, spilled, tmp_path, monkeypa
 
 def test_memory_is_said_in_words(tmp_path):
     path = write_jsonl(tmp_path / "a.jsonl", make_rows(40))
-    for words, part in ((["--memory", "lots"], "bad size 'lots'"), (["--memory", "3M"], "at least 256M"),
+    for words, part in ((["--memory", "lots"], "size is 'lots'"), (["--memory", "3M"], "at least 256M"),
                         (["--memory", "1G", "--holdout", "0.2"], "--holdout needs all documents in memory"),
-                        (["--checkpoint", str(tmp_path / "c"), "-m", "svm"], "--cache FOLDER keeps")):  # fmt: skip
+                        (["--checkpoint", str(tmp_path / "c"), "-m", "svm"], "use --cache FOLDER")):  # fmt: skip
         result = run(str(path), "-o", str(tmp_path / "a.model"), "-m", "multinomial", *words)
         assert result.exit_code == 2
         assert part in result.output
@@ -393,19 +393,19 @@ def test_a_checkpoint_of_other_data_or_a_strange_folder_is_refused(tmp_path):
     folder.mkdir()
     (folder / "notes.txt").write_text("mine")
     words = str(path), "-m", "multinomial", "-o", str(tmp_path / "a.model"), "--checkpoint", str(folder)
-    assert "holds notes.txt, which is no part of a checkpoint" in run(*words).output
+    assert "has notes.txt in it, which is not part of a checkpoint" in run(*words).output
     (folder / "notes.txt").unlink()
     state = {"format": 3, "of": {"files": [["other", 1, 1]]}, "rows": 3, "counter": {}}
     (folder / STATE).write_bytes(seal_json(state))
-    assert "is of another run (files differ); remove the folder" in run(*words).output
+    assert "was written by another run (files differ); remove the folder" in run(*words).output
     (folder / STATE).write_text(json.dumps(state | {"format": 2}))
-    assert "is of another version of unnaive; remove the folder" in run(*words).output
+    assert "was written by another version of unnaive; remove the folder" in run(*words).output
     (folder / STATE).write_text("{")
     assert "is damaged (Expecting property name" in run(*words).output
     (folder / STATE).unlink()
     (folder / "run-000001").mkdir()  # left by a run that was killed before its first record
     assert run(*words).exit_code == 0
-    assert "stdin cannot be read a second time" in run("-", *words[1:]).output
+    assert "stdin cannot be read twice" in run("-", *words[1:]).output
 
 
 @pytest.fixture
@@ -513,7 +513,7 @@ def test_bad_data_is_refused_with_the_sentences_of_training_in_memory(tmp_path):
     assert "none of the 60 texts has a term to learn from" in result.output
     nobody = write_jsonl(tmp_path / "nobody.jsonl", [{"text": "word", "label": ""}] * 30)
     result = run(str(nobody), "--label", "label", "-o", str(tmp_path / "a.model"), "-m", "multinomial")
-    assert "nobody.jsonl: no document has a label to learn from; give some" in result.output
+    assert "nobody.jsonl: no document has a label; label some documents" in result.output
     with pytest.raises(UnnaiveError), stream_documents(DataFile(str(one)), TokenRule()):
         pass
 
@@ -525,10 +525,10 @@ def test_as_many_labels_as_documents(tmp_path):
     words = str(path), "-m", "multinomial", "-o", str(tmp_path / "a.model")
     refused = run(*words)
     assert refused.exit_code == 2
-    assert "label holds ids; say --label NAME if one of them is" in refused.output
+    assert "label holds ids; use --label NAME if one of them is" in refused.output
     result = run(*words, "--label", "label")
     assert result.exit_code == 0, result.output
-    assert "20,000 classes in 20,000 documents; is that the column of labels?" in result.output
+    assert "20,000 classes in 20,000 documents; is this the column of labels?" in result.output
     model = load_model(tmp_path / "a.model")
     assert model.counts.counts.class_terms.nnz == 40_000
     assert model.predict(["word123 shared4"]).tolist() == ["L123"]

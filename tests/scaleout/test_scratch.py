@@ -83,7 +83,9 @@ def test_solvers_give_the_same_bits(single, tmp_path):
 
 def test_a_folder_without_room_is_refused_with_a_sentence(tmp_path):
     with (
-        pytest.raises(UnnaiveError, match="no-such has no room for what training puts there; free some space"),
+        pytest.raises(
+            UnnaiveError, match="no-such has too little space for the temporary files of training; free some space"
+        ),
         arrays_on_disk(tmp_path / "no-such", least=1000),
     ):
         np.ones(1000)
@@ -95,10 +97,12 @@ def test_memory_that_is_short_is_not_said_to_be_the_disk(tmp_path, monkeypatch):
         with arrays_on_disk(tmp_path, least=1000):
             raise MemoryError
 
-    with pytest.raises(UnnaiveError, match=r"^there is not enough memory for what training needs beside its arrays"):
+    with pytest.raises(UnnaiveError, match=r"^there is not enough memory for training, even with its arrays on disk"):
         fail()
     monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=1 << 20))
-    with pytest.raises(UnnaiveError, match="has no room for what training puts there; free some space on that disk"):
+    with pytest.raises(
+        UnnaiveError, match="has too little space for the temporary files of training; free some space on that disk"
+    ):
         fail()
 
 

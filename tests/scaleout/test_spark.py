@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from support.fasttext_files import KINDS, TEXTS, write_fasttext
 
-from unnaive import BadData, TextClassifier, UnnaiveError, UnnaiveWarning
+from unnaive import BadData, TextClassifier, UnnaiveError, UnnaiveWarning, soft_labels
 from unnaive.classifier.model_file import load_model, save
 from unnaive.data.targets import read_targets
 from unnaive.data.training_data import TrainingData
@@ -162,6 +162,81 @@ def test_shards_are_the_same_and_so_is_the_model(df, tickets, tmp_path, n_partit
     assert file_bytes(trained, tmp_path / "spark.model") == (tmp_path / "local.model").read_bytes()
 
 
+SOFT = "text string, p_a double, p_b float, p_c double"
+
+
+def soft_table(texts, seed=0):
+    """Probabilities of three labels for each text, some of them 0 and some texts without any."""
+    table = np.random.default_rng(seed).dirichlet([0.3] * 3, len(texts)).round(3)
+    table[::17] = 0.0
+    table[:, 1] = table[:, 1].astype(np.float32)
+    return table
+
+
+@pytest.mark.parametrize("n_partitions", [1, 3])
+@pytest.mark.parametrize("model", ["multinomial", "complement", "bernoulli", "sharded-nbsvm"])
+def test_soft_labels_give_the_model_of_local_training(spark, tickets, n_partitions, model):
+    """Sums of probabilities are exact, so they are the same from any partitions, and so are weights."""
+    import unnaive.spark
+
+    texts, table = tickets[0], soft_table(tickets[0])
+    rows = [(text, *values) for text, values in zip(texts, table.tolist(), strict=True)]
+    given = spark.createDataFrame(rows, SOFT).orderBy("text").repartition(n_partitions)
+    parameters = {"model": model, "min_df": 2} | ({"shard_size": 60} if model == "sharded-nbsvm" else {})
+    found = unnaive.spark.fit(given, soft_labels="p_*", **parameters).fitted_
+    expanded = soft_labels(texts, {label: table[:, column] for column, label in enumerate("abc")})
+    local = TextClassifier(**parameters).fit(*expanded).fitted_
+    assert found.classes == local.classes == ("a", "b", "c")
+    assert found.vocabulary == local.vocabulary
+    np.testing.assert_array_equal(found.scores(texts), local.scores(texts))
+    if model != "sharded-nbsvm":  # which keeps no counts
+        assert found.counts.counts.n_docs == pytest.approx(table.sum(), abs=1e-4)
+        assert found.counts.vocabulary == local.counts.vocabulary
+        assert found.counts.counts == local.counts.counts
+
+
+def test_one_soft_label_has_an_opposite_and_certain_ones_are_labels(spark, tickets):
+    import unnaive.spark
+
+    texts, good = tickets[0], [float(number % 3 == 0) for number in range(N)]
+    given = spark.createDataFrame(list(zip(texts, good, strict=True)), "text string, p_good double")
+    found = unnaive.spark.fit(given, soft_labels=["p_good"]).fitted_
+    local = TextClassifier("multinomial").fit(texts, ["good" if value else "not good" for value in good]).fitted_
+    assert found.classes == local.classes == ("good", "not good")
+    assert found.counts.counts == local.counts.counts
+    assert found.counts.counts.terms.dtype == np.int64
+
+
+def test_mistakes_in_soft_labels_are_one_sentence(spark):
+    import unnaive.spark
+
+    schema = "text string, p_good double"
+    with pytest.raises(BadData, match=r"^a probability of 'good' is 1\.5; give numbers from 0 to 1$"):
+        unnaive.spark.fit(spark.createDataFrame([("a text", 0.5), ("more", 1.5)], schema), soft_labels="p_*")
+    rows = spark.createDataFrame([("a text", 0.5), ("more", None), (None, 1.0), ("text", 1.0)], schema)
+    with pytest.raises(BadData, match="2 of 4 rows have no text or no label"):
+        unnaive.spark.fit(rows, soft_labels="p_*")
+    with pytest.warns(UnnaiveWarning, match="2 of 4 rows have no text or no label and are left out"):
+        found = unnaive.spark.fit(rows, soft_labels="p_*", missing="skip").fitted_
+    assert found.counts.counts.class_docs.tolist() == [1.5, 0.5]
+
+
+def test_soft_labels_on_the_command_line(spark, tickets, tmp_path):
+    texts, table = tickets[0], soft_table(tickets[0])
+    rows = [
+        dict(zip(("text", "p_a", "p_b"), (text, *values[:2]), strict=True))
+        for text, values in zip(texts, table.tolist(), strict=True)
+    ]
+    path = tmp_path / "judged.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = ["--text", "text", "-m", "sharded-nbsvm", "--set", "shard_size=60", "--soft-labels", "p_*"]
+    assert run("train", path, "-o", tmp_path / "spark.model", *words, "--engine", "spark", "--master", "local[2]") == 0
+    assert run("train", path, "-o", tmp_path / "local.model", *words) == 0
+    found, local = load_model(tmp_path / "spark.model"), load_model(tmp_path / "local.model")
+    assert found.vocabulary == local.vocabulary
+    np.testing.assert_array_equal(found.scores(texts), local.scores(texts))
+
+
 def test_sums_are_the_same_added_up_by_the_driver_or_across_the_cluster(df, tickets):
     from unnaive.data.weighting import Weighting
     from unnaive.scaleout.spark.passes import CountedDocuments
@@ -258,7 +333,7 @@ def test_rows_without_text_or_label_are_refused_or_left_out(spark, df, tickets, 
     import unnaive.spark
 
     holes = df.union(spark.createDataFrame([(None, "bug"), ("a text", None), (None, None)], SCHEMA))
-    with pytest.raises(BadData, match=f"^3 of {N + 3} rows have no text or no label; fill them, or say missing='skip'"):
+    with pytest.raises(BadData, match=f"^3 of {N + 3} rows have no text or no label; fill them, or set missing='skip'"):
         unnaive.spark.fit(holes)
     with pytest.warns(UnnaiveWarning, match=f"3 of {N + 3} rows have no text or no label and are left out"):
         trained = unnaive.spark.fit(holes, missing="skip")
@@ -291,17 +366,32 @@ def test_a_driver_without_memory_is_one_sentence_and_no_hang(tmp_path):
     done = subprocess.run(
         [sys.executable, program], env=little, capture_output=True, text=True, timeout=300, check=False
     )
-    assert "\nSpark's driver has ended, most often because its memory was not enough;" in done.stdout, done.stderr
+    assert "\nSpark's driver has ended, most often because it ran out of memory;" in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"text": "body"}, "the DataFrame has no column 'body'; it has text, label: say text=NAME"),
-        ({"model": "svm"}, "linear support vector machine needs all documents in one place; Spark trains multinomial,"),
+        ({"text": "body"}, "the DataFrame has no column 'body'; it has text, label: name the column with text=NAME"),
+        (
+            {"model": "svm"},
+            "linear support vector machine needs all documents on one machine; on Spark use sharded-nbsvm",
+        ),
+        (
+            {"model": "auto"},
+            "pool of models on several views needs all documents on one machine; on Spark use sharded-nbsvm, or",
+        ),
+        (
+            {"model": "nbsvm"},
+            "support vector machine on naive Bayes ratios needs all documents on one machine; on Spark use",
+        ),
+        ({"model": "label-tree"}, "tree of labels needs all documents on one machine; on Spark use sharded-nbsvm"),
+        ({"soft_labels": "p_*"}, "no column of the DataFrame matches p_*; it has text, label"),
+        ({"soft_labels": "label"}, "the column 'label' has type string; probabilities must be numbers from 0 to 1"),
+        ({"soft_labels": "p_*", "model": "maxent"}, "maximum entropy takes no soft labels on Spark; use sharded-nbsvm"),
         ({"calibrate": True}, "the calibration needs held-out documents on one machine"),
         ({"decision": "scut"}, "the decision 'scut' needs held-out documents on one machine"),
-        ({"class_weight": "balanced"}, "class_weight makes fractions of counts"),
+        ({"class_weight": "balanced"}, "class_weight makes counts fractions"),
         ({"missing": "drop"}, "no treatment of missing values called 'drop'; there are error, skip"),
     ],
 )
@@ -323,13 +413,15 @@ def test_data_that_cannot_be_learnt_from_is_one_sentence(spark, df):
         unnaive.spark.fit(df.selectExpr("text", "'x' AS label"))
     with pytest.raises(BadData, match=r"^none of the 240 texts has a term to learn from"):
         unnaive.spark.fit(df.selectExpr("'' AS text", "label"))
-    with pytest.raises(BadData, match=r"^the column 'label' holds map<string,int>; labels are strings, whole numbers"):
+    with pytest.raises(
+        BadData, match=r"^the column 'label' has type map<string,int>; labels must be strings, whole numbers"
+    ):
         unnaive.spark.fit(df.selectExpr("text", "map(label, 1) AS label"))
-    with pytest.raises(BadData, match=r"^the column 'text' holds array<string>; texts are strings"):
+    with pytest.raises(BadData, match=r"^the column 'text' has type array<string>; texts must be strings"):
         unnaive.spark.fit(df.selectExpr("array(text) AS text", "label"))
     with pytest.raises(BadData, match=r"^Unknown label type: continuous. A label is 0.5"):  # found on an executor
         unnaive.spark.fit(df.selectExpr("text", "0.5D AS label"))
-    with pytest.raises(UnnaiveError, match=r"^early stopping holds out documents by their place"):
+    with pytest.raises(UnnaiveError, match=r"^early stopping selects held-out documents by their position"):
         unnaive.spark.fit(df, model="maxent", solver="gis")
 
 
@@ -457,7 +549,7 @@ def test_the_command_line_predicts_and_evaluates(spark, table, tickets, tmp_path
     assert run("evaluate", model, table, "--engine", "spark") == 0
     said = capsys.readouterr().err
     others = N - list(tickets[1]).count(tickets[1][0])
-    assert "note: the model never saw" in said
+    assert "note: the model was not trained on" in said
     assert f"these {others} labels cannot be right" in said
     assert "note: no document here has sport; macro averages count such classes as 0" in said
 
@@ -481,7 +573,7 @@ def test_the_command_line_compares_by_folds(spark, table, tmp_path):
         (["--master", "yarn"], "--master is for Spark; add --engine spark"),
         (["--engine", "spark", "--holdout", "0.2"], "train --engine spark has no --holdout; leave it out, or use"),
         (["--engine", "spark", "--memory", "2G"], "train --engine spark has no --memory; leave it out, or use"),
-        (["--engine", "spark", "--model", "knn"], "needs all documents in one place; Spark trains multinomial"),
+        (["--engine", "spark", "--model", "knn"], "needs all documents on one machine; on Spark use sharded-nbsvm"),
     ],
 )
 def test_mistakes_of_the_command_line_are_one_sentence(table, tmp_path, capsys, words, sentence):
@@ -506,7 +598,7 @@ def test_what_spark_cannot_read_is_one_sentence(spark, tmp_path, capsys):
     assert "Spark cannot read" in capsys.readouterr().err
     (tmp_path / "tickets").write_text("a")
     assert run("train", tmp_path / "tickets", *wanted) == 2
-    assert "say --format parquet, csv, tsv, jsonl, orc or table" in capsys.readouterr().err
+    assert "add --format parquet, csv, tsv, jsonl, orc or table" in capsys.readouterr().err
 
 
 def test_filter_texts_keeps_the_rows_that_the_command_keeps(spark, df, tickets, tmp_path):
@@ -536,5 +628,5 @@ def test_filter_texts_keeps_the_rows_that_the_command_keeps(spark, df, tickets, 
     assert [row.n for row in filter_texts(nulls, model, keep=keep, above=0.0, text="body").collect()] == [1]
     with pytest.raises(BadData, match="no column 'text'; it has body, n"):
         filter_texts(nulls, model, keep=keep, above=0.5)
-    with pytest.raises(UnnaiveError, match=r"one of above=0\.5 and recall"):
+    with pytest.raises(UnnaiveError, match=r"either above=0\.5, or recall"):
         filter_texts(df, model, keep=keep)

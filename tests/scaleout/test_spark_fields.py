@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from unnaive import TextClassifier
-from unnaive.base.errors import BadData
+from unnaive.base.errors import BadData, UnnaiveError
 
 pytestmark = [
     pytest.mark.slow,
@@ -77,10 +77,32 @@ def test_dataframes_of_records_give_the_local_model_and_labels(df, rows):
     kept = filter_texts(df, local, keep="bug", above=0.5).orderBy("ticket").collect()
     bugs = local.predict_proba(rows)[:, list(local.classes_).index("bug")] >= 0.5
     assert [row.ticket for row in kept] == [row["ticket"] for row, good in zip(rows, bugs, strict=True) if good]
-    with pytest.warns(UserWarning, match="code .tells the label by itself."):
+    with pytest.warns(UserWarning, match="code .reveals the label."):
         assert set(fit(df, label="queue", fields="auto").fields) == {"subject", "text", "product", "age", "opened"}
     with pytest.raises(BadData, match="no column 'product', which is a field"):
         transform(df.drop("product"), local)
+
+
+def test_models_with_vectors_predict_and_do_not_train(spark, rows, tmp_path, capsys):
+    from unnaive.spark import fit, transform
+
+    draw = np.random.default_rng(0)
+    records = [{"text": row["text"], "embedding": draw.normal(size=4).tolist(), "queue": row["queue"]} for row in rows]
+    df = spark.createDataFrame(records).coalesce(1)
+    kinds = {"text": "text", "embedding": "vector"}
+    local = TextClassifier("nbsvm", fields=kinds).fit(records, [row["queue"] for row in rows])
+    found = transform(df, local, best="most").collect()
+    assert [row.prediction for row in found] == local.predict(records).tolist()
+    assert np.allclose([row.most for row in found], local.scores(records).max(axis=1), rtol=0, atol=1e-12)
+    words = {word for row in rows for word in row["text"].split()}
+    lines = (f"{word} {' '.join(map(str, draw.normal(size=3)))}\n" for word in sorted(words))
+    (tmp_path / "words.txt").write_text("".join(lines), encoding="utf-8")
+    texts = [row["text"] for row in rows]
+    local = TextClassifier("nbsvm", vectors=tmp_path / "words.txt").fit(texts, [row["queue"] for row in rows])
+    assert [row.prediction for row in transform(df, local).collect()] == local.predict(texts).tolist()
+    for more in ({"fields": kinds}, {"vectors": tmp_path / "words.txt"}):
+        with pytest.raises(UnnaiveError, match="vectors are weighed with all documents on one machine"):
+            fit(df, label="queue", model="maxent", **more)
 
 
 def test_the_command_line_reads_columns_as_fields(spark, rows, tmp_path, capsys):
@@ -105,6 +127,6 @@ def test_the_command_line_reads_columns_as_fields(spark, rows, tmp_path, capsys)
     assert measured["accuracy"] == json.loads(capsys.readouterr().out)["measures"]["accuracy"]
     assert run("train", table, *counting, "--fields", "auto", "-o", tmp_path / "x.model", "--engine", "spark") == 0
     said = capsys.readouterr().err
-    assert "left out: ticket (nearly all values differ), code (tells the label by itself)" in said
+    assert "left out: ticket (nearly all values differ), code (reveals the label)" in said
     words = ["compare", table, "--label", "queue", *OPTIONS, "--models", "multinomial", "--folds", "2"]
     assert run(*words, "--engine", "spark", "--quiet") == 0

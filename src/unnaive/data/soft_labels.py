@@ -17,6 +17,7 @@ from unnaive.base.types import Floats, Ids
 from unnaive.data.sample_weights import SMALLEST
 from unnaive.text.buffer import TextBuffer, as_texts
 
+UNITS = 1 << 24  # probabilities are rounded to multiples of 1/UNITS, the precision of float32
 REST = "not {}"  # the opposite of a single label, with the remaining probability
 
 
@@ -42,10 +43,13 @@ def expand_probabilities(
 ) -> tuple[Ids, list[str], Floats]:  # fmt: skip
     """Row, label and weight of every pair of text and label with a probability above 0, text by text.
 
+    Probabilities are rounded to 24 binary digits. Then sums of weights are exact in float64 up to 2²⁹ documents or
+    occurrences, so that models do not depend on the order of texts, on files or on partitions.
+
     `first` is the number of rows before these; it is added to the row numbers in errors.
     """
     if not probabilities:
-        raise BadData("there are no probabilities of any label; give some for at least one")
+        raise BadData("there are no probabilities; give those of at least one label")
     table = {label: _check_probabilities(values, label, n_docs, first) for label, values in probabilities.items()}
     if len(table) == 1:
         ((label, values),) = table.items()
@@ -71,4 +75,4 @@ def _check_probabilities(values: Sequence[Any] | NDArray[Any], label: str, n_doc
         raise BadData(
             f"{n_docs} texts came with {len(probabilities)} probabilities of {label!r}; give one for each text"
         )
-    return probabilities
+    return np.asarray(np.rint(probabilities * UNITS) / UNITS)

@@ -41,12 +41,12 @@ class RecallThreshold:
         """The guarantee in a sentence.
 
         >>> RecallThreshold(0.9, 0.95, 0.5, 100, 95, 300, 20).describe()
-        'at least 90 % of the good texts are kept, with a confidence of 95 %; of 100 held out 95 were, of 300 others 20'
+        'at least 90 % of the good texts are kept, with a confidence of 95 %; 95 of 100 held-out good texts were ...'
         """
         return (
             f"at least {100 * self.recall:g} % of the good texts are kept, with a confidence of "
-            f"{100 * self.confidence:g} %; of {self.good:,} held out {self.kept_good:,} were, of {self.others:,} "
-            f"others {self.kept_others:,}"
+            f"{100 * self.confidence:g} %; {self.kept_good:,} of {self.good:,} held-out good texts were "
+            f"kept, and {self.kept_others:,} of {self.others:,} others"
         )
 
 

@@ -90,24 +90,28 @@ class Checkpoint:
             self.folder.mkdir(parents=True, exist_ok=True)
             strange = sorted(path.name for path in self.folder.iterdir() if not _is_ours(path.name))
         except OSError as problem:
-            raise UnnaiveError(f"--checkpoint {self.folder} is no folder to write in ({problem.strerror})") from problem
+            raise UnnaiveError(
+                f"--checkpoint {self.folder} cannot be used as a folder ({problem.strerror})"
+            ) from problem
         if strange:
             raise UnnaiveError(
-                f"--checkpoint {self.folder} holds {strange[0]}, which is no part of a checkpoint; name an empty folder"
+                f"--checkpoint {self.folder} has {strange[0]} in it, which is not part of a checkpoint; name "
+                "an empty folder"
             )
         flush_folder(self.folder)
 
     def _check_same(self, state: dict[str, Any]) -> None:
         if state.get("format") != FORMAT:
             raise UnnaiveError(
-                f"the checkpoint in {self.folder} is of another version of unnaive; remove the folder to start anew"
+                f"the checkpoint in {self.folder} was written by another version of unnaive; remove the folder "
+                "to start again"
             )
         now = json.loads(json.dumps(self.fingerprint))
         other = next((name for name in now if state["of"].get(name) != now[name]), None)
         if other is not None:
             raise UnnaiveError(
-                f"the checkpoint in {self.folder} is of another run ({other} differ); remove the folder to start anew, "
-                "or name another one"
+                f"the checkpoint in {self.folder} was written by another run ({other} differ); remove the "
+                "folder to start again, or name another one"
             )
 
 
@@ -120,7 +124,7 @@ def fingerprint(source: DataFile, rule: TokenRule) -> dict[str, Any]:
     files = []
     for path in source.files():
         if path == STDIN:
-            raise UnnaiveError("stdin cannot be read a second time, so it has no checkpoint or cache; name a file")
+            raise UnnaiveError("stdin cannot be read twice, so it cannot have a checkpoint or cache; name a file")
         files += [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in _files_of(path)]
     options = source.options
     reading = [
@@ -128,7 +132,7 @@ def fingerprint(source: DataFile, rule: TokenRule) -> dict[str, Any]:
         options.delimiter, options.header, options.encoding, options.language, options.table, options.skip_bad,
         source.ignore_label, source.label_prefix, source.lower_labels,
     ]  # fmt: skip
-    return {"files": files, "columns or options of reading": reading, "settings of words": rule.to_dict()}
+    return {"files": files, "columns or reading options": reading, "tokeniser options": rule.to_dict()}
 
 
 def _files_of(path: str) -> list[Path]:

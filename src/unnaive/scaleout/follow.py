@@ -86,7 +86,8 @@ class Journal:
             journal.offset, journal.ids = journal.start, [id_ for id_ in journal.ids if id_ not in journal.last]
         elif now != journal.after:
             warnings.warn(
-                f"{model} was changed by another command since it last followed {known}; it goes on where it was",
+                f"{model} was changed by another command since it last followed {known}; following continues "
+                "where it stopped",
                 UnnaiveWarning,
                 stacklevel=3,
             )
@@ -154,7 +155,7 @@ def follow(
                 interrupts.check()
             reader.close_batch()
         except KeyboardInterrupt:
-            tell("stopping; what came is being learnt")
+            tell("stopping after the lines that have arrived are learnt")
         learn()
     return {"documents": learnt, "writes": writes, "left_out": reader.left_out, "again": reader.again}
 
@@ -267,7 +268,7 @@ class _Records:
         )
         unknown = [name for name in names if name not in self._spelling]
         if not names or (unknown and not self.options.grow):
-            raise BadData(f"its class {unknown[0]!r} is none of the model's" if unknown else "it has no label")
+            raise BadData(f"the model has no class {unknown[0]!r}" if unknown else "it has no label")
         return text, tuple(self._spelling.get(name, name) for name in names)
 
     def _text(self, record: Any) -> str:
@@ -316,7 +317,7 @@ def _lines(path: str, offset: int, interrupts: _Interrupts) -> Iterator[tuple[by
                 if path == STDIN:
                     break
                 if os.fstat(handle).st_size < offset:
-                    raise BadData(f"{path} has become shorter; it is another file now, so start following it anew")
+                    raise BadData(f"{path} became shorter, so it is another file now; start following it again")
                 yield None, 0
                 with interrupts.waiting():
                     time.sleep(PAUSE)

@@ -98,7 +98,7 @@ def documents_on_disk(
             counting = _Counting(rule, n_jobs, resources.memory, folder / "matrix", of, each_once or source)
             matrix = _count_source(source, counting, hashes)
         else:
-            report["notes"] = [f"the counted matrix of the same data is taken from {keep}"]
+            report["notes"] = [f"the counted documents of the same data are taken from {keep}"]
             log = source.options.log
             log.source, log.columns, log.rows = source.name, Columns.from_dict(matrix.of["columns"]), matrix.X.shape[0]
         # the intermediate results of learners are as large as the matrix
@@ -171,7 +171,9 @@ def _count_labelled(source: DataFile, counting: _Counting, hashes: LearntHashes 
     try:
         return _count(source, counting, hashes, multilabel=bool(source.multilabel))
     except _KeepUnlabelled as error:
-        problem = f"{count_noun(error.n_dropped, 'document')} without a label before the first with several"
+        problem = (
+            f"{count_noun(error.n_dropped, 'document')} without a label before the first document with several labels"
+        )
         _start_again(source, hashes, problem, "put the data into a file")
         return _count(source, counting, hashes, multilabel=True)
 

@@ -63,19 +63,22 @@ def drop_scratch_pages() -> None:
             module.drop_pages()
 
 
-def _find_what_is_short(place: str) -> str:
+def _find_what_is_short(folder: str) -> str:
     """The resource that an allocation failed for: the disk if it is full, else memory."""
     import shutil
 
     try:
-        free = shutil.disk_usage(place).free
+        free = shutil.disk_usage(folder).free
     except OSError:  # there is no such folder, so nothing fits there
         free = 0
     if free < LEAST_FREE:
-        return f"{place} has no room for what training puts there; free some space on that disk, or write to another"
+        return (
+            f"{folder} has too little space for the temporary files of training; free some space on that "
+            "disk, or write to another"
+        )
     return (
-        "there is not enough memory for what training needs beside its arrays on disk; use fewer documents or classes, "
-        "--select fewer terms, or --model label-tree for thousands of classes"
+        "there is not enough memory for training, even with its arrays on disk; use fewer documents or "
+        "classes, --select fewer terms, or --model label-tree for thousands of classes"
     )
 
 

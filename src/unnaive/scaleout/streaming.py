@@ -206,7 +206,10 @@ def _skip_rows(source: DataFile, rows: int) -> Iterator[LabelledTexts]:
             yield (batch.texts, batch.labels) if not first else (batch.texts[first:], batch.labels[first:])
         at += size
     if at < rows:
-        raise UnnaiveError(f"{source.name} has {at:,} rows, and the checkpoint is of {rows:,}; remove it to start anew")
+        raise UnnaiveError(
+            f"{source.name} has {at:,} rows, and the checkpoint was written after {rows:,}; remove the "
+            "checkpoint to start again"
+        )
 
 
 def _shown(batches: Iterator[LabelledTexts], on_documents: OnDocuments | None) -> Iterator[LabelledTexts]:

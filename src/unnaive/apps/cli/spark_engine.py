@@ -15,8 +15,10 @@ from unnaive.base.errors import UnnaiveError, choose, count_noun
 
 if TYPE_CHECKING:
     from unnaive.classifier.text_classifier import TextClassifier
+    from unnaive.data.training_data import TrainingData
     from unnaive.evaluation.records import Record
     from unnaive.evaluation.trials import ExperimentPlan
+    from unnaive.io.columns import Columns
     from unnaive.io.datafiles import DataFile
     from unnaive.learning.fitted import FittedModel
     from unnaive.text.tokens import TokenRule
@@ -104,37 +106,72 @@ def train_on_spark(
     *,
     test: Sequence[str] | None = None,
     frozen: bool = False,
+    soft: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Train, evaluate if requested, write; returns sizes and measures as plain values, like `train_file`."""
+    """Train, evaluate if requested, write; returns sizes and measures as plain values, like `train_file`.
+
+    soft  names or patterns of the columns with the probability of each label
+    """
     from unnaive.apps.cli.train_summary import describe_training
     from unnaive.classifier.model_file import check_writable, save
     from unnaive.learning.train import train
-    from unnaive.scaleout.spark.counting import count_complete_rows
-    from unnaive.scaleout.spark.files import label_column, read_source, text_column
-    from unnaive.scaleout.spark.fitting import check_trainable, partitions_data
+    from unnaive.scaleout.spark.files import read_source
+    from unnaive.scaleout.spark.fitting import check_trainable
+    from unnaive.scaleout.spark.soft_rows import check_soft_model
 
     check_writable(output)
     spec = classifier.spec()
     check_trainable(spec)
+    if soft:
+        check_soft_model(spec)
     start = time.perf_counter()
     with engine.session() as spark:
-        df, columns = read_source(spark, source, labelled=True)
+        df, columns = read_source(spark, source, labelled=not soft)
         classifier.fields = columns.fields or None
-        rows = df.select(text_column(df, columns), label_column(df, columns))
-        counted = count_complete_rows(rows, classifier.token_rule)
-        multilabel = bool(source.multilabel) or counted.n_several > 0
-        named = counted.named(multilabel=multilabel)
-        unlabelled = counted.n_rows - int(named.n_docs)
-        sizes = zip(named.classes, named.counts.class_docs.tolist(), strict=True)
-        source.options.log.label_sets.update({(str(label),): int(size) for label, size in sizes})
-        source.warn_about_labels(list(map(str, named.classes)), counted.n_rows, unlabelled, multilabel=multilabel)
-        data = partitions_data(rows, classifier.token_rule, counted, multilabel=multilabel)
+        check_trainable(spec, columns.fields)
+        if soft:
+            data, n_docs = _count_soft_labels(df, columns, classifier.token_rule, soft)
+        else:
+            data = _count_labels(df, columns, classifier.token_rule, source)
+            n_docs = data.n_docs
         fitted = train(data.with_reading(columns=columns, n_jobs=classifier.n_jobs), spec)
         measured = {"test": _measure(spark, replace(source, paths=tuple(test)), fitted)} if test else {}
         save(fitted, output, frozen=frozen)
     seconds, read = time.perf_counter() - start, f"{source.name} on Spark: {columns.describe()}"
-    summary = describe_training(classifier.model, fitted, output, n_docs=data.n_docs, seconds=seconds, read=read)
+    summary = describe_training(classifier.model, fitted, output, n_docs=n_docs, seconds=seconds, read=read)
     return summary | measured
+
+
+def _count_labels(df: Any, columns: Columns, rule: TokenRule, source: DataFile) -> TrainingData:
+    """The training data of texts and labels, with a note about rows without a label."""
+    from unnaive.scaleout.spark.counting import count_complete_rows
+    from unnaive.scaleout.spark.files import label_column, text_column
+    from unnaive.scaleout.spark.fitting import partitions_data
+
+    rows = df.select(text_column(df, columns), label_column(df, columns))
+    counted = count_complete_rows(rows, rule)
+    multilabel = bool(source.multilabel) or counted.n_several > 0
+    named = counted.named(multilabel=multilabel)
+    unlabelled = counted.n_rows - int(named.n_docs)
+    sizes = zip(named.classes, named.counts.class_docs.tolist(), strict=True)
+    source.options.log.label_sets.update({(str(label),): int(size) for label, size in sizes})
+    source.warn_about_labels(list(map(str, named.classes)), counted.n_rows, unlabelled, multilabel=multilabel)
+    return partitions_data(rows, rule, counted, multilabel=multilabel)
+
+
+def _count_soft_labels(
+    df: Any, columns: Columns, rule: TokenRule, soft: Sequence[str]
+) -> tuple[TrainingData, int]:  # fmt: skip
+    """The training data of texts and probabilities of labels, and the number of texts."""
+    from unnaive.scaleout.spark.files import text_column
+    from unnaive.scaleout.spark.fitting import partitions_data
+    from unnaive.scaleout.spark.rows import report_missing
+    from unnaive.scaleout.spark.soft_rows import count_soft_rows, soft_rows
+
+    rows, read = soft_rows(df, text_column(df, columns), soft)
+    counted = count_soft_rows(rows, rule, read)
+    report_missing(counted.left_out, counted.n_rows, "error")
+    return partitions_data(rows, rule, counted, multilabel=False, read=read), counted.n_rows
 
 
 def predict_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile, output: Path | None) -> None:
@@ -148,10 +185,12 @@ def predict_on_spark(engine: SparkEngine, fitted: FittedModel, source: DataFile,
     from unnaive.scaleout.spark.session import reading_errors
 
     if output is None:
-        raise UnnaiveError("where to? Spark writes a folder of part files: say -o labelled.parquet (or .csv, .jsonl)")
+        raise UnnaiveError(
+            "no output was named; Spark writes a folder of part files: add -o labelled.parquet (or .csv, .jsonl)"
+        )
     format = ENDINGS[choose_ending(output, SPARK, "a table of Spark")].format
     if output.exists():
-        raise UnnaiveError(f"{output} is there already; name another, or remove it first")
+        raise UnnaiveError(f"{output} exists; name another folder, or remove it first")
     with engine.session() as spark:
         from pyspark.sql import functions as F
 
@@ -200,10 +239,10 @@ def _measure(spark: Any, source: DataFile, fitted: FittedModel, *, classes: bool
     return measures
 
 
-def show_spark_measures(found: dict[str, Any]) -> None:
+def show_spark_measures(results: dict[str, Any]) -> None:
     """What `evaluate_on_spark` found, for people: the measures, then the classes, the largest first.
 
-    Of very many classes the largest alone, lowest F1 first.
+    With very many classes, only the largest are shown, lowest F1 first.
     """
     from rich.markup import escape
 
@@ -212,15 +251,15 @@ def show_spark_measures(found: dict[str, Any]) -> None:
     screen = console()
     table = plain_table("measure", ">value")
     for name in ("accuracy", "micro-f1", "macro-f1"):
-        table.add_row(name, f"{found[name]:.4f}")
+        table.add_row(name, f"{results[name]:.4f}")
     documents, classes = (
-        count_noun(found["documents"], "document"),
-        count_noun(len(found["by class"]), "class", "classes"),
+        count_noun(results["documents"], "document"),
+        count_noun(len(results["by class"]), "class", "classes"),
     )
     screen.print(f"{documents}, {classes}", markup=False)
     screen.print(table, "")
     table = plain_table("class", ">precision", ">recall", ">F1", ">documents")
-    rows, n_classes = sorted(found["by class"], key=lambda row: -row["documents"]), len(found["by class"])
+    rows, n_classes = sorted(results["by class"], key=lambda row: -row["documents"]), len(results["by class"])
     if n_classes > TOO_MANY_CLASSES:
         rows = sorted(rows[:MANY_CLASSES], key=lambda row: row["f1"])
     for row in rows:

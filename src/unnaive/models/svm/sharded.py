@@ -6,7 +6,7 @@ any machine, in any order, in the memory that its documents take; scaleout/ read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
@@ -28,7 +28,8 @@ from unnaive.text.backend import thread_count
 
 ROWS_AT_ONCE = 4096
 CLASSES_AT_ONCE = 16  # classes whose scores by the mean are features of one problem
-FREE = 3.0  # scale of such a feature: its penalty is 1/9 of others'; with 10 the solver takes ten times the passes
+UNIT_DOCS, MOST_SCALE = 8192, 3.0  # documents in a shard for which the scale of these scores is 1; largest scale
+MOST_COST = 4.0  # largest factor of C, that of 16 shards: passes of the solver grow with C
 MOST_SHARE = 1 - 1e-9  # of a class's documents in one shard; above it, the other shards have no mean
 
 
@@ -56,7 +57,7 @@ class ShardedNBSVM(HingeModel):
 
     alpha: float = setting("Additive smoothing of the counts in the ratio.", default=1.0, above=0)
     shard_size: int = setting("Average number of documents in a shard.", default=8192, at_least=1)
-    tol: float = setting("Largest violation of the optimality conditions.", default=1e-2, above=0)
+    tol: float = setting("Largest violation of the optimality conditions.", default=0.1, above=0)
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
@@ -68,22 +69,28 @@ class ShardedNBSVM(HingeModel):
         task = ShardTask.of(self, Counts.of(X, Y, sample_weight))
         shards = {number: documents.in_order() for number, documents in task.split(X, Y, weight)}
         n_jobs, report = thread_count(self.n_jobs), rounds_of(progress, self.name, task.n_rounds * len(shards))
-        return learn_in_rounds(task, sorted(shards), shards.__getitem__, n_jobs, report)
+        return learn_in_rounds(task, sorted(shards), shards.__getitem__, {}, n_jobs, report)
 
 
 def learn_in_rounds(
-    task: ShardTask, shards: Sequence[int], read: Callable[[int], ShardDocuments], n_jobs: int,
-    report: Callable[[int], None],
+    task: ShardTask, shards: Sequence[int], read: Callable[[int], ShardDocuments],
+    kept: MutableMapping[int, ShardSolution], n_jobs: int, report: Callable[[int], None],
 ) -> Linear:  # fmt: skip
     """The scorer of all shards; `read` returns a shard by its number, `report` gets the number of solved shards.
 
     shards  numbers of the shards with documents, ascending; some shards may be empty
+    kept    gets the solutions of the first round that are not larger than their documents; others are computed again
     """
     mean = HyperplaneMean(task)
     for number in range(task.n_rounds):
         mean = mean.next() if number else mean
         for n_solved, shard in enumerate(shards, start=1):
-            mean.add(task.solve(read(shard), mean.before, n_jobs))
+            documents = [read(shard)]  # a list, so that `solve` gets the only reference
+            n_cells = documents[0].X.nnz
+            solution = task.solve(documents.pop(), mean.before, kept.get(shard), n_jobs)
+            if number + 1 < task.n_rounds and solution.weights.size <= n_cells:
+                kept[shard] = solution
+            mean.add(solution)
             report(number * len(shards) + n_solved)
     return mean.linear()
 
@@ -157,14 +164,23 @@ class ShardTask:
             weighting=counted_weighting(model.weights, counts.df, float(counts.n_docs)),
             class_df=csc_array(counts.class_df),
             df=np.asarray(counts.df, np.float64), class_docs=np.asarray(counts.class_docs, np.float64),
-            n_docs=float(counts.n_docs), alpha=model.alpha, C=model.C * np.sqrt(n_shards), tol=model.tol,
-            max_iter=model.max_iter, random_state=model.random_state,
+            n_docs=float(counts.n_docs), alpha=model.alpha, C=model.C * min(np.sqrt(n_shards), MOST_COST),
+            tol=model.tol, max_iter=model.max_iter, random_state=model.random_state,
         )  # fmt: skip
 
     @property
     def n_rounds(self) -> int:
         """Passes over the shards: one for the mean, and one for the correction if there are several shards."""
         return 1 if self.n_shards == 1 else 2
+
+    @property
+    def score_scale(self) -> float:
+        """The scale of a score by the mean as a feature: 1 with 8,192 documents a shard, at most 3 with fewer.
+
+        The penalty of the score is 1/scale² of that of others, so it is the same share of the loss in a small shard and
+        in a large one. The solver takes more passes with a larger scale: four times as many with 3 as with 1.
+        """
+        return float(min(np.sqrt(UNIT_DOCS * self.n_shards / max(self.n_docs, 1.0)), MOST_SCALE))
 
     def deal(self, X: Sparse) -> NDArray[np.int64]:
         """The shard of each document (n_docs,), from a hash of its terms and their counts."""
@@ -196,11 +212,14 @@ class ShardTask:
         ratio: Floats = np.log(inside) - np.log(outside) + (np.log(others) - np.log(total))[:, None]
         return ratio
 
-    def solve(self, documents: ShardDocuments, mean: Hyperplanes | None, n_jobs: int = 1) -> ShardSolution:
+    def solve(
+        self, documents: ShardDocuments, mean: Hyperplanes | None, first: ShardSolution | None = None, n_jobs: int = 1
+    ) -> ShardSolution:
         """The hyperplanes of a shard, each times the shard's share of the documents of its class.
 
         documents  as `in_order` returns them
-        mean       the mean of the first round; this shard's part of it is computed again and subtracted
+        mean       the mean of the first round, from which this shard's part is subtracted
+        first      the solution of the shard in the first round; without it, it is computed again
         """
         shard = self._weigh(documents, n_jobs)
         del documents  # frees them: the caller has no reference, and memory has room for two copies only
@@ -208,11 +227,10 @@ class ShardTask:
         if not len(shard.weight):
             return ShardSolution(shard.columns, np.zeros((n_classes, 0)), *np.zeros((2, n_classes)))
         share = shard.class_docs() / np.maximum(self.class_docs, 1e-300)
-        weights, bias = self._minimise(shard, slice(0, n_classes))
-        weights, bias = weights * share[:, None], bias * share
-        if mean is None:
-            return ShardSolution(shard.columns, weights, bias, np.zeros(n_classes))
-        return self._correct(shard, mean, Hyperplanes(weights, bias), share)
+        if first is None:
+            weights, bias = self._minimise(shard, slice(0, n_classes))
+            first = ShardSolution(shard.columns, weights * share[:, None], bias * share, np.zeros(n_classes))
+        return first if mean is None else self._correct(shard, mean, first, share)
 
     def _weigh(self, documents: ShardDocuments, n_jobs: int) -> _Shard:
         """The weighted documents, over the columns that occur in them."""
@@ -224,28 +242,28 @@ class ShardTask:
         compact = csr_array((Z.data, places[Z.indices], Z.indptr), shape=(Z.shape[0], len(columns)))
         return _Shard(compact, csr_array(documents.Y), documents.weight, columns, self.ratio(columns), n_jobs)
 
-    def _correct(self, shard: _Shard, mean: Hyperplanes, shard_part: Hyperplanes, share: Floats) -> ShardSolution:
-        """The second round: correct the mean of the other shards, which is `mean` without `shard_part`."""
-        weights, bias, gain = np.zeros(shard_part.weights.shape), np.zeros(len(share)), np.zeros(len(share))
+    def _correct(self, shard: _Shard, mean: Hyperplanes, first: ShardSolution, share: Floats) -> ShardSolution:
+        """The second round: correct the mean of the other shards, which is `mean` without `first`."""
+        weights, bias, gain = np.zeros(first.weights.shape), np.zeros(len(share)), np.zeros(len(share))
         rest = np.where(share < MOST_SHARE, 1 / np.maximum(1 - share, 1 - MOST_SHARE), 0.0)
-        for first in range(0, len(share), CLASSES_AT_ONCE):
-            classes = slice(first, min(first + CLASSES_AT_ONCE, len(share)))
+        for start in range(0, len(share), CLASSES_AT_ONCE):
+            classes = slice(start, min(start + CLASSES_AT_ONCE, len(share)))
             others = Hyperplanes(
-                (mean.weights[classes][:, shard.columns] - shard_part.weights[classes]) * rest[classes, None],
-                (mean.bias[classes] - shard_part.bias[classes]) * rest[classes],
+                (mean.weights[classes][:, shard.columns] - first.weights[classes]) * rest[classes, None],
+                (mean.bias[classes] - first.bias[classes]) * rest[classes],
             )
-            corrected, bias[classes] = self._minimise(shard.with_scores(others, classes), classes)
+            corrected, bias[classes] = self._minimise(shard.with_scores(others, classes, self.score_scale), classes)
             n_columns = len(shard.columns)
             weights[classes], gain[classes] = corrected[:, :n_columns], np.diagonal(corrected[:, n_columns:])
         gain *= share * rest
-        weights = weights * share[:, None] - shard_part.weights * gain[:, None]
-        return ShardSolution(shard.columns, weights, bias * share - shard_part.bias * gain, gain)
+        weights = weights * share[:, None] - first.weights * gain[:, None]
+        return ShardSolution(shard.columns, weights, bias * share - first.bias * gain, gain)
 
     def _minimise(self, shard: _Shard, classes: slice) -> tuple[Floats, Floats]:
         """Weights (n_classes, n_columns) and bias (n_classes,) of `classes` that minimise the squared hinge."""
         solution = squared_hinge(
             shard.Z, shard.Y[:, classes], C=self.C, scale=shard.ratio[classes], weight=shard.weight, tol=self.tol,
-            max_iter=self.max_iter, random_state=self.random_state, n_jobs=shard.n_jobs,
+            max_iter=self.max_iter, random_state=self.random_state, n_jobs=shard.n_jobs, single=True,
         )  # fmt: skip
         return solution.weights, solution.bias
 
@@ -265,16 +283,16 @@ class _Shard:
         """The weight of the documents of each class (n_classes,)."""
         return np.asarray(self.weight @ csr_array(self.Y, dtype=np.float64))
 
-    def with_scores(self, mean: Hyperplanes, classes: slice) -> _Shard:
+    def with_scores(self, mean: Hyperplanes, classes: slice, factor: float) -> _Shard:
         """The shard with one more feature for each of `classes`: its score by the mean, used only by that class.
 
-        The scale of the feature is large, so the mean is hardly penalised.
+        factor  scale of the feature; its penalty is 1/factor² of that of others
         """
         n_classes = len(mean.bias)
         scores = product(self.Z, np.ascontiguousarray(mean.weights.T)) + mean.bias
         Z = csr_array(hstack([self.Z, csr_array(scores)], format="csr"))
         scale = np.zeros((self.ratio.shape[0], n_classes))
-        scale[classes] = FREE * np.eye(n_classes)
+        scale[classes] = factor * np.eye(n_classes)
         return replace(self, Z=Z, ratio=np.hstack([self.ratio, scale]))
 
 

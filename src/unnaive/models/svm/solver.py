@@ -228,7 +228,7 @@ def softmax(
     n_docs, n_terms = documents.shape
     penalty = _penalties(n_docs, C, weight)
     if isinstance(n_classes, bool) or not isinstance(n_classes, int | np.integer) or n_classes < 1:
-        raise UnnaiveError(f"n_classes is {n_classes!r}; give a whole number from 1 on")
+        raise UnnaiveError(f"n_classes is {n_classes!r}; give a whole number of at least 1")
     codes = _checked_targets(targets, n_docs, int(n_classes))
     prior = _checked_table(prior, (n_classes, n_terms), "prior")
     bias = np.zeros(n_classes) if prior_bias is None else _checked_table(prior_bias, (n_classes,), "prior_bias")
@@ -252,7 +252,7 @@ def _checked_documents(Z: Sparse) -> Sparse:
     try:
         Z.check_format(full_check=True)
     except ValueError as problem:
-        raise UnnaiveError(f"the sparse matrix of documents is damaged: {problem}") from problem
+        raise UnnaiveError(f"the sparse matrix of documents is invalid: {problem}; build it again") from problem
     if not np.isfinite(Z.data).all():
         raise UnnaiveError("the documents hold values that are not finite; replace or leave them out")
     return Z
@@ -266,7 +266,7 @@ def _checked_labels(Y: Sparse, n_docs: int) -> Sparse:
     try:
         Y.check_format(full_check=True)
     except ValueError as problem:
-        raise UnnaiveError(f"the sparse matrix of labels is damaged: {problem}") from problem
+        raise UnnaiveError(f"the sparse matrix of labels is invalid: {problem}; build it again") from problem
     Y = csr_array(Y != 0)
     Y.eliminate_zeros()
     return Y
@@ -277,7 +277,7 @@ def _checked_targets(targets: Any, n_docs: int, n_classes: int) -> NDArray[np.in
     if codes.shape != (n_docs,) or codes.dtype.kind not in "iu":
         raise UnnaiveError(f"targets are {codes.dtype} of shape {codes.shape}; give {n_docs} whole numbers")
     if n_docs and not 0 <= codes.min() <= codes.max() < n_classes:
-        raise UnnaiveError(f"targets go from {codes.min()} to {codes.max()}; there are classes 0 … {n_classes - 1}")
+        raise UnnaiveError(f"targets range from {codes.min()} to {codes.max()}; give numbers from 0 to {n_classes - 1}")
     return np.ascontiguousarray(codes, np.int32)
 
 
@@ -298,7 +298,7 @@ def _penalties(n_docs: int, C: float, weight: Any) -> Floats:
         raise UnnaiveError(f"C is {C!r}; give a number above 0")
     weights = np.ones(n_docs) if weight is None else np.asarray(weight, np.float64)
     if weights.shape != (n_docs,) or not (np.isfinite(weights) & (weights >= 0)).all():
-        raise UnnaiveError(f"weight has shape {weights.shape}; give {n_docs} finite numbers from 0 on")
+        raise UnnaiveError(f"weight has shape {weights.shape}; give {n_docs} finite numbers of at least 0")
     return np.ascontiguousarray(C * weights)
 
 
@@ -317,9 +317,9 @@ def _largest(values: Any) -> float:
 
 def _limits(tol: float, max_iter: int, random_state: int) -> tuple[float, int, int]:
     if not 0 <= tol < np.inf:
-        raise UnnaiveError(f"tol is {tol!r}; give a number from 0 on")
+        raise UnnaiveError(f"tol is {tol!r}; give a number of at least 0")
     if isinstance(max_iter, bool) or not isinstance(max_iter, int | np.integer) or not 0 <= max_iter < 2**31:
-        raise UnnaiveError(f"max_iter is {max_iter!r}; give a whole number from 0 on")
+        raise UnnaiveError(f"max_iter is {max_iter!r}; give a whole number of at least 0")
     if not isinstance(random_state, int | np.integer) or not 0 <= random_state < 2**64:
         raise UnnaiveError(f"random_state is {random_state!r}; give a whole number from 0 to 2**64 − 1")
     return float(tol), int(max_iter), int(random_state)

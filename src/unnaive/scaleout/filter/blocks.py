@@ -113,4 +113,4 @@ def pack_bytes(data: bytes, packing: str) -> bytes:
 
 def damaged(path: str, problem: Exception) -> BadData:
     """The error for a compressed file that cannot be decompressed to its end."""
-    return BadData(f"{path} breaks off or is damaged ({problem}); fetch it again")
+    return BadData(f"{path} is truncated or damaged ({problem}); copy it again")

@@ -38,14 +38,16 @@ class FilterRecord:
             before = json.loads(stored[0])
         except (sqlite3.Error, ValueError) as problem:
             raise UnnaiveError(
-                f"the record of what was filtered into {folder} cannot be used ({problem}); name another folder, or "
-                "remove it"
+                f"the record of the filtered shards in {folder} cannot be used ({problem}); name another "
+                "folder, or remove it"
             ) from problem
         for name, value in settings.items():
             if before.get(name) != value:
+                # a threshold is stored as log-odds or as a score, which the user has never seen
+                values = "" if name == "threshold" else f" (before: {_short(before.get(name))}, now: {_short(value)})"
                 raise UnnaiveError(
-                    f"{folder} holds shards that were filtered with another {name} ({_short(before.get(name))}, now it "
-                    f"is {_short(value)}); name another folder, or remove it"
+                    f"the shards in {folder} were filtered with another {name}{values}; name another folder, or remove "
+                    "it"
                 )
 
     def find(self, job: ShardJob) -> FilterTally | None:

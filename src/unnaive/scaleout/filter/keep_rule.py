@@ -34,7 +34,7 @@ class KeepRule:
 
     def __post_init__(self) -> None:
         if not self.keep:
-            raise UnnaiveError("no class to keep; name one or more")
+            raise UnnaiveError("no class to keep was named; name one or more")
         if len(self._columns) == len(self.fitted.classes) and not self.fitted.multilabel:
             raise UnnaiveError(
                 "all classes of the model are to be kept, so nothing would be dropped; name some of them"
@@ -45,11 +45,11 @@ class KeepRule:
         """Keep texts with at least the probability p of the classes."""
         if not fitted.probabilistic:
             raise UnnaiveError(
-                f"{fitted.spec.model.title} gives no probabilities to compare with {p:g}; train it with --calibrate "
-                "temperature, or have the threshold found with --recall"
+                f"{fitted.spec.model.title} gives no probabilities to compare with {p:g}; train it with "
+                "--calibrate temperature, or choose the threshold with --recall"
             )
         if not 0 <= p <= 1:
-            raise BadData(f"a probability of {p:g}; give one from 0 to 1, such as 0.5")
+            raise BadData(f"the probability is {p:g}; give a number from 0 to 1, such as 0.5")
         return cls(fitted, tuple(keep), log_odds(p))
 
     def with_threshold(self, threshold: float) -> KeepRule:
@@ -135,11 +135,11 @@ def choose_keep_rule(
     """
     classes = (keep,) if isinstance(keep, (str, int, float, bool)) else tuple(keep)
     if (above is None) == (recall is None):
-        raise UnnaiveError("say which texts to keep by one of above=0.5 and recall=0.9 with held_out=(texts, labels)")
+        raise UnnaiveError("give either above=0.5, or recall=0.9 with held_out=(texts, labels)")
     if above is not None:
         return KeepRule.above(fitted, classes, above), None
     if recall is None or held_out is None:
-        raise UnnaiveError("a recall needs labelled texts that the model has not learnt from: held_out=(texts, labels)")
+        raise UnnaiveError("recall needs labelled texts that the model has not learnt: held_out=(texts, labels)")
     texts, labels = held_out
     wanted = set(classes)
     good = np.array(

@@ -42,7 +42,7 @@ class LineShard:
         for data in read_line_blocks(self.path, self.reading.options):
             if first == 1:
                 data = self._check_start(data)
-            n_lines = data.tobytes().count(b"\n")
+            n_lines = int(np.count_nonzero(data == ord("\n")))
             yield LineBlock(self.path, data, first, self.reading)
             first += n_lines
 
@@ -51,9 +51,9 @@ class LineShard:
         start = data[:4].tobytes()
         name = STDIN_NAME if self.path == STDIN else self.path
         if start.startswith(WIDE):
-            raise BadData(f"{name} is UTF-16, and lines are written byte for byte; write it as UTF-8 first")
+            raise BadData(f"{name} is UTF-16, but lines are copied as bytes; convert it to UTF-8 first")
         if self.reading.columns is not None and data[:64].tobytes().lstrip(codecs.BOM_UTF8 + b" \t\r\n")[:1] == b"[":
-            raise BadData(f"{name} is one JSON array, and lines are written byte for byte; write one object a line")
+            raise BadData(f"{name} is one JSON array, but lines are copied as bytes; convert it to one object per line")
         if start.startswith(codecs.BOM_UTF8):
             self.mark = codecs.BOM_UTF8
             return data[len(self.mark) :]
@@ -150,8 +150,8 @@ class LineBlock:
         options, columns = self.reading.options, self.reading.columns
         if len(line) > options.max_line:
             raise BadData(
-                f"line {number} of {self.path} is longer than {options.max_line >> 20} MiB; if it should be, say "
-                "--max-line MIB"
+                f"line {number} of {self.path} is longer than {options.max_line >> 20} MiB; if that is "
+                "right, use --max-line MIB"
             )
         words = _decode(line, options)
         if columns is None or not words.strip():
@@ -174,7 +174,7 @@ class LineBlock:
         for name in columns.texts:
             value = get_key(record, name)
             if value is ABSENT_KEY:
-                options.reject_row(self.path, number, f"has no {name!r}; it has {join_names(list(record))}")
+                options.reject_row(self.path, number, f"has no key {name!r}; it has {join_names(list(record))}")
                 return None
             values.append(parse_text(value, self.path))
         return "\n".join(values)
@@ -243,8 +243,8 @@ def read_line_blocks(path: str, options: ReadOptions) -> Iterator[Bytes]:
                 end = lines_end(buffer[:size])
                 if size - end > options.max_line:
                     raise BadData(
-                        f"a line of {name} is longer than {options.max_line >> 20} MiB; if it should be, say "
-                        "--max-line MIB"
+                        f"a line of {name} is longer than {options.max_line >> 20} MiB; if that is right, "
+                        "use --max-line MIB"
                     )
                 rest = buffer[end:size].copy()
                 if end:

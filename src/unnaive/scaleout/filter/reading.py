@@ -21,7 +21,7 @@ def choose_reading(jobs: Sequence[ShardJob], source: DataFile, fitted: FittedMod
     tables = [job for job in jobs if job.kind in ("jsonl", "parquet")]
     if fields is not None and len(tables) < len(jobs):
         other = next(job for job in jobs if job not in tables)
-        raise BadData(f"{other.source} has texts alone, and the model reads records with fields; give JSONL or Parquet")
+        raise BadData(f"{other.source} has only texts, but the model reads records with fields; give JSONL or Parquet")
     first = next((job for job in tables if job.source == STDIN or has_bytes(job)), None)
     columns, message = None, None
     if first is not None and first.source == STDIN:
@@ -44,4 +44,4 @@ def has_bytes(job: ShardJob) -> bool:
         try:
             return bool(file.read(1))
         except (EOFError, OSError) as problem:
-            raise BadData(f"{job.source} breaks off or is damaged ({problem}); fetch it again") from problem
+            raise BadData(f"{job.source} is truncated or damaged ({problem}); copy it again") from problem

@@ -84,7 +84,7 @@ def filter_file(
             rule, job.open(reading), file, name=job.name, packing=job.packing, message=message, threads=threads
         )
         if not (tally.texts or may_be_empty):
-            raise BadData(f"{job.source} has no texts; give some")
+            raise BadData(f"{job.source} has no texts; give at least one")
         return tally
 
 

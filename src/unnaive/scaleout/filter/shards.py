@@ -85,15 +85,26 @@ def plan_shards(
         else:
             named.append((path, "stdin" if path == STDIN else Path(path).name))
     if not named:
-        raise BadData(f"{sources[0]} has no file to filter; give files in {list_endings(SHARD_ENDINGS)}, packed or not")
+        raise BadData(
+            f"{sources[0]} has no file to filter; give files that end in {list_endings(SHARD_ENDINGS)}, "
+            "compressed or not"
+        )
     several = len(sources) > 1 or len(named) > 1 or (sources[0] != STDIN and Path(sources[0]).is_dir())
     folder = output if output is not None and (several or output.is_dir()) else None
     if several and folder is None:
-        raise UnnaiveError("several files are filtered into a folder; name it with --output FOLDER")
+        raise UnnaiveError("several files are filtered into a folder; name the folder with --output FOLDER")
+    if folder is not None and not folder.exists() and split_ending(folder)[0] in SHARD_ENDINGS:
+        raise UnnaiveError(
+            f"several files are filtered into a folder, but {folder} looks like a file; give a name without "
+            f"{split_ending(folder)[0]}"
+        )
     if folder is not None and STDIN in sources:
-        raise UnnaiveError("stdin is filtered into one file, alone; name a file with --output, or leave that out")
+        raise UnnaiveError(
+            "stdin can only be filtered into one file, without other inputs; name a file with --output, or "
+            "leave --output out"
+        )
     if folder is not None and folder.exists() and not folder.is_dir():
-        raise UnnaiveError(f"{folder} is a file, and several are to be written; name a folder")
+        raise UnnaiveError(f"several files are to be written, but {folder} is a file; name a folder")
     jobs = tuple(
         ShardJob(source, output if folder is None else folder / name, name, _shard_kind(source, format))
         for source, name in named
@@ -122,8 +133,8 @@ def _shard_kind(path: str, format: str | None) -> str:
         return "jsonl"
     ending, packing = split_ending(path)
     if ending not in SHARD_ENDINGS:
-        raise BadData(f"{path} is of no kind that can be filtered; give a name in {list_endings(SHARD_ENDINGS)}, "
-                      "packed or not, or say --format jsonl")  # fmt: skip
+        raise BadData(f"{path} has a format that cannot be filtered; give files that end in "
+                      f"{list_endings(SHARD_ENDINGS)}, compressed or not, or add --format jsonl")  # fmt: skip
     if packing and SHARD_ENDINGS[ending] == "parquet":
         check_packing(path)
     return SHARD_ENDINGS[ending]
@@ -142,8 +153,9 @@ def _check_jobs(jobs: Sequence[ShardJob], folder: Path | None, sources: Sequence
         ending = split_ending(job.target)[0]
         if folder is None and ending and SHARD_ENDINGS.get(ending, "") != job.kind:
             raise UnnaiveError(
-                f"{job.target} is not written as {ending}: texts stay {job.kind}, as they were read; name such a file"
+                f"{job.target} ends in {ending}, but the texts keep their format, {job.kind}; name a file with "
+                "that ending"
             )
     for source in sources:
         if folder is not None and source.is_dir() and folder.resolve().is_relative_to(source.resolve()):
-            raise UnnaiveError(f"{folder} lies in {source}, which is read; name a folder outside of it")
+            raise UnnaiveError(f"{folder} is inside {source}, which is read; name a folder outside it")

@@ -87,12 +87,15 @@ def read_records(stream: IO[bytes], name: str, longest: int) -> Iterator[WarcRec
         try:
             length = int(fields["content-length"])
         except (KeyError, ValueError):
-            raise BadData(f"record {number} of {name} does not say its Content-Length; fetch it again") from None
+            raise BadData(f"record {number} of {name} has no Content-Length; fetch it again") from None
         if not 0 <= length <= longest:
-            raise BadData(f"record {number} of {name} has {length:,} bytes; if it should have, say --max-line MIB")
+            raise BadData(
+                f"record {number} of {name} has {length:,} bytes, more than the limit; if that is right, "
+                "use --max-line MIB"
+            )
         rest = stream.read(length + 4)
         if len(rest) < length:
-            raise BadData(f"{name} breaks off in record {number}; fetch it again")
+            raise BadData(f"{name} ends in the middle of record {number}; fetch it again")
         if rest[length:] != b"\r\n\r\n"[: len(rest) - length]:
             raise BadData(f"record {number} of {name} does not end where its Content-Length says; fetch it again")
         yield WarcRecord(head + rest, len(head), length)
@@ -112,7 +115,7 @@ def _read_head(stream: IO[bytes], name: str) -> bytes:
         if size > LONGEST_HEADER:
             raise BadData(f"the header of {name} is longer than {LONGEST_HEADER >> 10} KiB; fetch it again")
     if lines:
-        raise BadData(f"{name} breaks off in its header; fetch it again")
+        raise BadData(f"{name} ends in the middle of its header; fetch it again")
     return b""
 
 

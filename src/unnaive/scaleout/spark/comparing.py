@@ -40,7 +40,7 @@ def check_plan(plan: ExperimentPlan) -> None:
     for name in plan.measures:
         find_measure(name)
         if name not in MEASURES:
-            raise UnnaiveError(f"{name} needs all scores in one place; Spark measures {', '.join(MEASURES)}")
+            raise UnnaiveError(f"{name} needs all scores on one machine; Spark supports {', '.join(MEASURES)}")
     if plan.train_sizes or plan.vocabularies != (None,):
         raise UnnaiveError("Spark compares by cross-validation on all terms; leave out --train-sizes and --vocabulary")
     for contender in plan.contenders:

@@ -7,12 +7,15 @@ machine holds the vocabularies of all partitions, and the driver receives each t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from scipy.sparse import csr_array, issparse
 
 from unnaive.data.accumulator import Accumulator, name_counts
+from unnaive.data.counts import Counts
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.runs import Run, merge_runs
 from unnaive.io.corpus import check_some_documents
@@ -20,7 +23,8 @@ from unnaive.scaleout.spark.rows import complete_rows, has_label_arrays, report_
 from unnaive.scaleout.spark.session import default_parallelism, map_in_arrow, reading_errors
 from unnaive.text.tokens import TokenRule
 
-RUN_SCHEMA = "part int, left_out long, several long, run binary"
+RUN_SCHEMA = "part int, n_rows long, left_out long, several long, run binary"
+NUMBERS = ("n_rows", "left_out", "several")
 
 
 def count_rows(rows: Any, rule: TokenRule, *, missing: str = "error") -> NamedCounts:
@@ -35,36 +39,70 @@ def count_rows(rows: Any, rule: TokenRule, *, missing: str = "error") -> NamedCo
 
 @dataclass(frozen=True, eq=False)
 class CountedRows:
-    """The counts of the rows with text and label, the number of rows without, and the number of multilabel rows."""
+    """The counts of the rows with text and label.
+
+    n_complete  the number of these rows
+    left_out    the number of rows without text or label
+    n_several   the number of multilabel rows
+    units       what a document of weight 1 counts
+    """
 
     run: Run | None
+    n_complete: int
     left_out: int
     n_several: int
+    units: int = 1
 
     @property
     def n_rows(self) -> int:
         """The number of all rows, complete or not."""
-        return self.left_out + (0 if self.run is None else self.run.n_docs)
+        return self.n_complete + self.left_out
 
     def named(self, *, multilabel: bool) -> NamedCounts:
         """The counts with the names of terms and classes."""
         if self.run is None:
             return NamedCounts.empty()
         counts, vocabulary = self.run.counts()
+        counts = counts if self.units == 1 else divide_counts(counts, self.units)
         return name_counts(counts, self.run.labels, vocabulary, multilabel=multilabel)
 
 
 def count_complete_rows(rows: Any, rule: TokenRule) -> CountedRows:
     """Count all rows; the sums are integers, so they do not depend on the partitions or the order of rows."""
+    return collect_runs(rows, lambda n_parts: partition_counter(rule, n_parts))
+
+
+def collect_runs(rows: Any, counter: Callable[[int], Any], *, units: int = 1) -> CountedRows:
+    """The sum of the runs of all partitions; `counter` returns the function that counts one, for a number of parts."""
     n_parts = default_parallelism(rows)
-    runs = map_in_arrow(rows, partition_counter(rule, n_parts), RUN_SCHEMA)
+    runs = map_in_arrow(rows, counter(n_parts), RUN_SCHEMA)
     if n_parts > 1:
         runs = map_in_arrow(runs.repartition(n_parts, "part"), merge_partition, RUN_SCHEMA)
     with reading_errors():
         parts = runs.toArrow()
     counted = _merge_rows(iter(parts.to_batches()))
     check_some_documents(counted.n_rows)
-    return counted
+    return replace(counted, units=units)
+
+
+def divide_counts(counts: Counts, units: int) -> Counts:
+    """Sums in units as sums in documents: whole numbers stay integers, as in local training.
+
+    >>> table = csr_array(np.array([[3]]))
+    >>> counts = Counts(np.int64(6), np.array([6]), table, table, np.array([3]), np.array([3]))
+    >>> divide_counts(counts, 2).class_terms.toarray(), divide_counts(counts, 3).n_docs
+    (array([[1.5]]), np.int64(2))
+    """
+    values = {field.name: getattr(counts, field.name) for field in fields(Counts)}
+    numbers = {name: value.data if issparse(value) else value for name, value in values.items()}
+    whole = all(not np.any(np.asarray(array) % units) for array in numbers.values())
+    divided = {name: array // units if whole else array / units for name, array in numbers.items()}
+    tables = {
+        name: csr_array((divided[name], table.indices, table.indptr), shape=table.shape)
+        for name, table in values.items()
+        if issparse(table)
+    }
+    return Counts(**(divided | tables))
 
 
 def partition_counter(rule: TokenRule, n_parts: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -77,7 +115,8 @@ def partition_counter(rule: TokenRule, n_parts: int) -> Callable[[Iterator[Any]]
             accumulator.add(texts, labels)
             n_missing += lost
         for part, run in accumulator.run().cut(n_parts):
-            yield _run_row(part, run, *((0, 0) if part else (n_missing, accumulator.n_multilabel)))
+            numbers = (0, 0, 0) if part else (accumulator.n_docs, n_missing, accumulator.n_multilabel)
+            yield run_row(part, run, *numbers)
 
     return count
 
@@ -86,16 +125,16 @@ def merge_partition(batches: Iterator[Any]) -> Iterator[Any]:
     """Runs in, their sum out."""
     counted = _merge_rows(batches)
     if counted.run is not None:
-        yield _run_row(0, counted.run, counted.left_out, counted.n_several)
+        yield run_row(0, counted.run, counted.n_complete, counted.left_out, counted.n_several)
 
 
 def _merge_rows(batches: Iterator[Any]) -> CountedRows:
     """The sum of all runs in the batches."""
-    numbers = [0, 0]
+    numbers = [0] * len(NUMBERS)
 
     def runs() -> Iterator[Run]:
         for batch in batches:
-            for position, name in enumerate(("left_out", "several")):
+            for position, name in enumerate(NUMBERS):
                 numbers[position] += sum(batch.column(name).to_pylist())
             for packed in batch.column("run"):
                 yield Run.from_bytes(packed.as_py())
@@ -103,6 +142,8 @@ def _merge_rows(batches: Iterator[Any]) -> CountedRows:
     return CountedRows(merge_runs(runs()), *numbers)
 
 
-def _run_row(part: int, run: Run, left_out: int, n_several: int) -> Any:
-    columns = {"part": pa.array([part], pa.int32()), "left_out": pa.array([left_out]), "several": pa.array([n_several])}
+def run_row(part: int, run: Run, *numbers: int) -> Any:
+    """A row of RUN_SCHEMA, with the values of NUMBERS."""
+    columns = {"part": pa.array([part], pa.int32())}
+    columns |= {name: pa.array([number]) for name, number in zip(NUMBERS, numbers, strict=True)}
     return pa.record_batch(columns | {"run": pa.array([run.to_bytes()])})

@@ -26,8 +26,8 @@ def read_source(spark: Any, source: DataFile, *, labelled: bool) -> tuple[Any, C
     """The DataFrame of files or of a table, and the columns to use."""
     if source.spelling:
         raise BadData(
-            "--ignore-label, --label-prefix and --lower-labels are not for --engine spark; change the labels in the "
-            "data, or use --engine local"
+            "--engine spark does not support --ignore-label, --label-prefix and --lower-labels; change the "
+            "labels in the data, or use --engine local"
         )
     df = _read(spark, source)
     with reading_errors():
@@ -56,7 +56,9 @@ def find_spark_format(source: DataFile) -> str:
         return choose(list(FORMATS), source.format, "format that Spark reads here")
     known = spark_format(source.paths[0])
     if known is None:
-        raise BadData(f"what is {source.paths[0]}? say --format {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
+        raise BadData(
+            f"the format of {source.paths[0]} is not known; add --format {', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
+        )
     return known
 
 

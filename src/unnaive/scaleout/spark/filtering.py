@@ -61,10 +61,12 @@ def filter_texts(
         cut: dict[str, Any] = {"above": above, "recall": recall, "held_out": held_out, "confidence": confidence}
         return filter_texts(made, fitted, keep=keep, text=name, score=score, **cut).drop(name)
     if text not in df.columns:
-        raise BadData(f"the DataFrame has no column {text!r}; it has {join_names(df.columns)}: say text=NAME")
+        raise BadData(
+            f"the DataFrame has no column {text!r}; it has {join_names(df.columns)}: name the column with text=NAME"
+        )
     check_text_type(df.select(f"`{text}`"), text)
     if score is not None and score in df.columns:
-        raise BadData(f"the DataFrame has a column {score!r} already; name the new one otherwise")
+        raise BadData(f"the DataFrame has a column {score!r} already; choose another name for the new column")
     rule, _ = choose_keep_rule(
         fitted, keep, above=above, recall=recall, held_out=held_out, confidence=confidence
     )  # fmt: skip
@@ -78,16 +80,16 @@ def _filtered_schema(df: Any, score: str | None) -> Any:
     return StructType([*df.schema.fields, *([] if score is None else [StructField(score, DoubleType())])])
 
 
-def batch_filter(shared: Any, place: int, score: str | None) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def batch_filter(shared: Any, text_index: int, score: str | None) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """A function for `map_in_arrow`: batches in, batches of the kept rows out."""
 
     def filter_batches(batches: Iterator[Any]) -> Iterator[Any]:
         rule: KeepRule = shared.value
         for batch in batches:
-            column = batch.column(place)
+            column = batch.column(text_index)
             if column.null_count:
                 batch = batch.filter(column.is_valid())
-                column = batch.column(place)
+                column = batch.column(text_index)
             scores = rule.scores(as_buffer(column))
             kept = np.flatnonzero(rule.keeps(scores))
             selected = batch.take(pa.array(kept))

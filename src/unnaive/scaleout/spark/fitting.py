@@ -20,9 +20,18 @@ from unnaive.learning.tuning import TUNINGS
 from unnaive.linear.scorer import Scorer
 from unnaive.models.catalogue import MODELS, find_model
 from unnaive.scaleout.spark.counting import CountedRows, count_complete_rows
-from unnaive.scaleout.spark.rows import check_missing, has_label_arrays, labelled_rows, report_missing
+from unnaive.scaleout.spark.rows import (
+    BatchReader,
+    check_missing,
+    has_label_arrays,
+    labelled_rows,
+    read_label_batch,
+    report_missing,
+    text_or_records,
+)
 from unnaive.scaleout.spark.session import require_pyspark
-from unnaive.text.sections import read_fields
+from unnaive.scaleout.spark.soft_rows import check_soft_model, count_soft_rows, soft_rows
+from unnaive.text.sections import read_fields, vector_lengths
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
@@ -34,6 +43,7 @@ def fit(
     *,
     text: str = "text",
     label: str = "label",
+    soft_labels: str | Sequence[str] | None = None,
     model: str = "multinomial",
     multilabel: bool | None = None,
     missing: str = "error",
@@ -52,6 +62,9 @@ def fit(
     text, label : str
         The two columns. Labels are strings, integers or booleans; multilabel documents have arrays of them.
         With the parameter `fields` of TextClassifier, documents are records of the columns that it names.
+    soft_labels : str, list of str or None, default=None
+        Columns with the probability of each label, or a pattern such as "p_*", instead of `label`: as `train
+        --soft-labels`, for "sharded-nbsvm" and models that learn from counts.
     model : str, default="multinomial"
         A model that learns from counts, "maxent", "hos" or "sharded-nbsvm".
     multilabel : bool or None, default=None
@@ -75,15 +88,24 @@ def fit(
     check_trainable(spec)
     if classifier.fields is not None:
         classifier.fields = _find_fields(df, label, classifier.fields)
-    rows = labelled_rows(df, text, label, classifier.fields)
-    if has_label_arrays(rows) and multilabel is False:
-        raise BadData(
-            f"the column {label!r} holds arrays of labels; leave out multilabel=False, or give one label each"
-        )
-    counted = count_complete_rows(rows, classifier.token_rule)
+        check_trainable(spec, classifier.fields)
+    rule, several = classifier.token_rule, False
+    read: BatchReader = read_label_batch
+    if soft_labels is not None:
+        check_soft_model(spec)
+        rows, soft = soft_rows(df, text_or_records(df, text, classifier.fields), soft_labels)
+        counted, read = count_soft_rows(rows, rule, soft), soft
+    else:
+        rows = labelled_rows(df, text, label, classifier.fields)
+        if has_label_arrays(rows) and multilabel is False:
+            raise BadData(
+                f"the column {label!r} has arrays of labels; leave multilabel=False out, or give one label for "
+                "each document"
+            )
+        counted = count_complete_rows(rows, rule)
+        several = bool(multilabel) or has_label_arrays(rows)
     report_missing(counted.left_out, counted.n_rows, missing)
-    several = bool(multilabel) or has_label_arrays(rows)
-    data = partitions_data(rows, classifier.token_rule, counted, multilabel=several)
+    data = partitions_data(rows, rule, counted, multilabel=several, read=read)
     data = data.with_reading(n_jobs=classifier.n_jobs)
     return TextClassifier.from_fitted(train(data, spec, progress=progress))
 
@@ -97,18 +119,23 @@ def _find_fields(df: Any, label: str, fields: Any) -> tuple[str, ...] | None:
     return read_fields(fields)
 
 
-def partitions_data(rows: Any, rule: TokenRule, counted: CountedRows, *, multilabel: bool) -> TrainingData:
-    """The training data: the checked counts of all rows (columns text, label), and a function for further passes."""
+def partitions_data(
+    rows: Any, rule: TokenRule, counted: CountedRows, *, multilabel: bool, read: BatchReader = read_label_batch
+) -> TrainingData:
+    """The training data: the checked counts of all rows, and a function for further passes.
+
+    read  makes documents of an Arrow batch of rows; by default of the columns text and label
+    """
     named = counted.named(multilabel=multilabel)
     check_some_labels(named.n_docs)
-    passes = partial(learn_in_passes, rows, rule, named.classes)
+    passes = partial(learn_in_passes, rows, rule, named.classes, read)
     target_type = "sets" if multilabel else "single"
     return TrainingData(target_type, named, passes=passes, reading={"token_rule": rule}).checked()
 
 
 def learn_in_passes(
-    rows: Any, rule: TokenRule, classes: Sequence[Label], model: Any, counts: Counts, vocabulary: Vocabulary | None, *,
-    exclusive: bool, progress: ProgressCallback | None,
+    rows: Any, rule: TokenRule, classes: Sequence[Label], read: BatchReader, model: Any, counts: Counts,
+    vocabulary: Vocabulary | None, *, exclusive: bool, progress: ProgressCallback | None,
 ) -> tuple[Any, Scorer]:  # fmt: skip
     """Train a model that needs further passes over the documents; return it and its scorer.
 
@@ -118,7 +145,7 @@ def learn_in_passes(
         from unnaive.models.svm.sharded import ShardTask
         from unnaive.scaleout.spark.sharding import learn_from_shards
 
-        return model, learn_from_shards(rows, rule, vocabulary, classes, ShardTask.of(model, counts))
+        return model, learn_from_shards(rows, rule, vocabulary, classes, ShardTask.of(model, counts), read)
     from unnaive.scaleout.spark.passes import CountedDocuments
     from unnaive.scaleout.spark.solvers import LEARNERS
 
@@ -133,11 +160,17 @@ def trainable_models() -> list[str]:
     return [name for name, model in models.items() if name in PASSES or model.in_passes or model.statistic == "counts"]
 
 
-def check_trainable(spec: TrainingSpec) -> None:
-    """Raise an error if the model or its settings need all documents on one machine."""
+def check_trainable(spec: TrainingSpec, fields: Sequence[str] | None = None) -> None:
+    """Raise an error if the model, its settings or its fields need all documents on one machine."""
+    if spec.vectors is not None or vector_lengths(fields):
+        raise UnnaiveError(
+            "vectors are weighed with all documents on one machine, which Spark does not support; train there, and use "
+            "the model on Spark, or train without vectors"
+        )
     if spec.model.name not in trainable_models():
         raise UnnaiveError(
-            f"{spec.model.title} needs all documents in one place; Spark trains {', '.join(trainable_models())}"
+            f"{spec.model.title} needs all documents on one machine; on Spark use sharded-nbsvm, or one of "
+            f"{', '.join(name for name in trainable_models() if name != 'sharded-nbsvm')}"
         )
     if spec.decision in tuple(TUNINGS) or spec.calibration:
         what = "calibration" if spec.calibration else f"decision {spec.decision!r}"
@@ -145,4 +178,7 @@ def check_trainable(spec: TrainingSpec) -> None:
             f"the {what} needs held-out documents on one machine, which Spark does not support; train without it"
         )
     if spec.class_weight is not None:
-        raise UnnaiveError("class_weight makes fractions of counts, whose sums depend on the order; train without it")
+        raise UnnaiveError(
+            "class_weight makes counts fractions, whose sums depend on the order of the documents, so "
+            "Spark does not support it; train without it"
+        )

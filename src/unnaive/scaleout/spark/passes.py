@@ -190,9 +190,9 @@ def unflatten(flat: Floats) -> list[Any]:
     return parts
 
 
-def _added(one: Floats, two: Floats, *, header: bool = True) -> Floats:
+def _added(first: Floats, second: Floats, *, header: bool = True) -> Floats:
     """The sum of two flat arrays or of two blocks of them; `header` says whether they begin with a header."""
-    out = one + two
+    out = first + second
     if header:
-        out[: int(one[0])] = one[: int(one[0])]
+        out[: int(first[0])] = first[: int(first[0])]
     return out

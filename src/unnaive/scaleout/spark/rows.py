@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unnaive.base.errors import BadData, UnnaiveWarning, choose, count_noun
-from unnaive.base.types import Label
+from unnaive.base.types import Floats, Ids, Label, Sparse
 from unnaive.data.targets import plain_label
 from unnaive.io.columns import join_names
 from unnaive.io.fields import encode_records
 from unnaive.learning.fitted import FittedModel
 from unnaive.text.buffer import TextBuffer, as_texts
+from unnaive.text.counting import TextCounter
 from unnaive.text.sections import field_kinds
 
 TEXT, LABEL = "text", "label"  # names of the two columns on the executors
@@ -56,16 +58,20 @@ def labelled_rows(df: Any, text: str, label: str, fields: Sequence[str] | None =
 
     With `fields` the texts are encoded records of these columns, and `df` needs no column `text`.
     """
-    texts = _column(df, text, "text") if fields is None else record_column(df, fields)
-    rows = df.select(texts.alias(TEXT), _column(df, label, "label").alias(LABEL))
+    rows = df.select(text_or_records(df, text, fields).alias(TEXT), _column(df, label, "label").alias(LABEL))
     check_text_type(rows, text)
     kind = _element_type(rows.schema[LABEL].dataType)
     if kind.typeName() not in LABEL_TYPES:
         raise BadData(
-            f"the column {label!r} holds {kind.simpleString()}; labels are strings, whole numbers or truth values, or "
-            "arrays of them where a document has any number of labels"
+            f"the column {label!r} has type {kind.simpleString()}; labels must be strings, whole numbers "
+            "or booleans, or arrays of them for multilabel documents"
         )
     return rows
+
+
+def text_or_records(df: Any, text: str, fields: Sequence[str] | None) -> Any:
+    """The column `text` of `df`, or encoded records of the columns `fields`."""
+    return _column(df, text, "text") if fields is None else record_column(df, fields)
 
 
 def has_label_arrays(rows: Any) -> bool:
@@ -77,12 +83,16 @@ def check_text_type(df: Any, text: str) -> None:
     """Raise an error if the first column of `df` does not hold texts."""
     kind = df.schema[0].dataType
     if kind.typeName() not in ("string", "varchar", "char"):
-        raise BadData(f"the column {text!r} holds {kind.simpleString()}; texts are strings, so name another column")
+        raise BadData(
+            f"the column {text!r} has type {kind.simpleString()}; texts must be strings, so name another column"
+        )
 
 
 def _column(df: Any, name: str, role: str) -> Any:
     if name not in df.columns:
-        raise BadData(f"the DataFrame has no column {name!r}; it has {join_names(df.columns)}: say {role}=NAME")
+        raise BadData(
+            f"the DataFrame has no column {name!r}; it has {join_names(df.columns)}: name the column with {role}=NAME"
+        )
     return df[f"`{name}`"]
 
 
@@ -101,8 +111,40 @@ def report_missing(n_missing: int, n_rows: int, missing: str) -> None:
         return
     rows = f"{n_missing:,} of {count_noun(n_rows, 'row')} {'has' if n_missing == 1 else 'have'} no text or no label"
     if missing == "error":
-        raise BadData(f"{rows}; fill them, or say missing='skip' to leave them out")
+        raise BadData(f"{rows}; fill them, or set missing='skip' to leave them out")
     warnings.warn(f"{rows} and {'is' if n_missing == 1 else 'are'} left out", UnnaiveWarning, stacklevel=2)
+
+
+@dataclass(frozen=True, eq=False)
+class BatchDocuments:
+    """Documents: texts with label sets, one for each text, or several as `text_of` says.
+
+    weight   (n_docs,); None for 1 each
+    text_of  the number of each document's text (n_docs,); None for the document's own number
+    """
+
+    texts: TextBuffer
+    labels: list[tuple[Label, ...]]
+    weight: Floats | None = None
+    text_of: Ids | None = None
+
+    def count(self, counter: TextCounter, *, grow: bool = False) -> Sparse:
+        """The counted documents (n_docs, n_terms)."""
+        X = counter.count(self.texts, grow=grow)
+        return X if self.text_of is None else X[self.text_of]
+
+    def weights(self) -> Floats:
+        """The weight of each document (n_docs,)."""
+        return np.ones(len(self.labels)) if self.weight is None else self.weight
+
+
+BatchReader = Callable[[Any], tuple[BatchDocuments, int]]  # Arrow batch → documents, and the number of incomplete rows
+
+
+def read_label_batch(batch: Any) -> tuple[BatchDocuments, int]:
+    """The documents of an Arrow batch of texts and labels, and the number of rows without a text or a label."""
+    texts, labels, lost = complete_rows(batch)
+    return BatchDocuments(texts, labels), lost
 
 
 def complete_rows(batch: Any) -> tuple[TextBuffer, list[tuple[Label, ...]], int]:

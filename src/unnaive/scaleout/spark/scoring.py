@@ -60,22 +60,24 @@ def transform(
     records = add_record_texts(df, fitted, text)
     if records is not None:
         made, name = records
-        predicted = transform(made, fitted, text=name, prediction=prediction, probability=probability, score=score)
-        return predicted.drop(name)
+        columns = {"prediction": prediction, "probability": probability, "score": score, "best": best}
+        return transform(made, fitted, text=name, **columns).drop(name)
     if text not in df.columns:
-        raise BadData(f"the DataFrame has no column {text!r}; it has {join_names(df.columns)}: say text=NAME")
+        raise BadData(
+            f"the DataFrame has no column {text!r}; it has {join_names(df.columns)}: name the column with text=NAME"
+        )
     check_text_type(df.select(f"`{text}`"), text)
     if fitted.decision.per_batch and prediction is not None:
         raise UnnaiveError(
-            "the decision 'pcut' gives labels by the share of all documents, of which no machine sees but a part; "
-            "train with another decision, or ask for probability alone"
+            "the decision 'pcut' needs the scores of all documents, and each machine of Spark has only a "
+            "part; train with another decision, or ask only for probability"
         )
     if probability is not None and not fitted.probabilistic:
         raise UnnaiveError(f"{fitted.spec.model.title} gives no probabilities; ask for score, or train with calibrate")
     added = [name for name in (prediction, probability, score, best) if name is not None]
     clash = next((name for name in added if name in df.columns or added.count(name) > 1), None)
     if clash is not None:
-        raise BadData(f"the DataFrame has a column {clash!r} already; name the new one otherwise")
+        raise BadData(f"the DataFrame has a column {clash!r} already; choose another name for the new column")
     # Spark sends the model to each executor once, and each Python process loads it once
     shared = df.sparkSession.sparkContext.broadcast(without_memory(fitted))
     return map_in_arrow(
@@ -109,14 +111,19 @@ def _schema(
 
 
 def batch_scorer(
-    shared: Any, place: int, prediction: str | None, probability: str | None, score: str | None, best: str | None = None
+    shared: Any,
+    text_index: int,
+    prediction: str | None,
+    probability: str | None,
+    score: str | None,
+    best: str | None = None,
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """A function for `map_in_arrow`: batches in, the same batches with the new columns out."""
 
     def score_batches(batches: Iterator[Any]) -> Iterator[Any]:
         fitted: FittedModel = shared.value
         for batch in batches:
-            column = batch.column(place)
+            column = batch.column(text_index)
             there = column.is_valid() if column.null_count else None
             texts = as_buffer(column if there is None else column.filter(there))
             new = _new_columns(fitted, texts, prediction, probability, score, best)

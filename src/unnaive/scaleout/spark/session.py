@@ -95,8 +95,9 @@ def reading_errors() -> Iterator[None]:
     except Exception as problem:
         if _driver_has_ended(problem):
             raise UnnaiveError(
-                "Spark's driver has ended, most often because its memory was not enough; give it more, by "
-                "spark.driver.memory in spark-defaults.conf or PYSPARK_SUBMIT_ARGS='--driver-memory 4g pyspark-shell'"
+                "Spark's driver has ended, most often because it ran out of memory; give it more with "
+                "spark.driver.memory in spark-defaults.conf or PYSPARK_SUBMIT_ARGS='--driver-memory 4g "
+                "pyspark-shell'"
             ) from problem
         translated = translate(str(problem))
         if translated is None:

@@ -22,7 +22,7 @@ from unnaive.data.targets import label_matrix
 from unnaive.linear.linear import Linear
 from unnaive.models.svm.sharded import HyperplaneMean, ShardDocuments, ShardSolution, ShardTask
 from unnaive.scaleout.spark.passes import BLOCK, pack_table, unpack_table
-from unnaive.scaleout.spark.rows import complete_rows
+from unnaive.scaleout.spark.rows import BatchReader, read_label_batch
 from unnaive.scaleout.spark.session import default_parallelism, map_in_arrow, reading_errors
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
@@ -35,13 +35,14 @@ BIAS = -1  # the block number of the biases
 
 
 def learn_from_shards(
-    rows: Any, rule: TokenRule, vocabulary: Vocabulary | None, classes: Sequence[Label], task: ShardTask
-) -> Linear:
-    """Train the scorer on all rows (columns text, label)."""
+    rows: Any, rule: TokenRule, vocabulary: Vocabulary | None, classes: Sequence[Label], task: ShardTask,
+    read: BatchReader = read_label_batch,
+) -> Linear:  # fmt: skip
+    """Train the scorer on all rows; `read` makes documents of an Arrow batch of them."""
     from pyspark import StorageLevel
 
     n_parts, context = default_parallelism(rows), rows.sparkSession.sparkContext
-    shared = context.broadcast((rule, vocabulary, tuple(classes), task))
+    shared = context.broadcast((rule, vocabulary, tuple(classes), task, read))
     dealt = map_in_arrow(rows, document_dealer(shared), DOCUMENTS_SCHEMA)
     gathered = dealt.repartition(min(task.n_shards, TASKS * n_parts), "shard").sortWithinPartitions("shard")
     gathered, mean = gathered.persist(StorageLevel.MEMORY_AND_DISK), HyperplaneMean(task)
@@ -68,18 +69,18 @@ def _add_round(gathered: Any, mean: HyperplaneMean, context: Any, n_parts: int) 
 
 
 def document_dealer(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """A function for `map_in_arrow`: batches of texts and labels in, counted documents grouped by shard out."""
+    """A function for `map_in_arrow`: batches of rows in, counted documents grouped by shard out."""
 
     def deal(batches: Iterator[Any]) -> Iterator[Any]:
-        rule, vocabulary, classes, task = shared.value
+        rule, vocabulary, classes, task, read = shared.value
         counter = TextCounter(rule, vocabulary, threads=1)
         for batch in batches:
-            texts, labels, _ = complete_rows(batch)
-            if not len(texts):
+            documents, _ = read(batch)
+            if not len(documents.labels):
                 continue
-            X, Y = counter.count(texts), label_matrix(labels, classes)
-            for number, part in task.split(X, Y):
-                packed = save_arrays(pack_table("X", part.X) | pack_table("Y", part.Y))
+            X, Y = documents.count(counter), label_matrix(documents.labels, classes)
+            for number, part in task.split(X, Y, documents.weights()):
+                packed = save_arrays(pack_table("X", part.X) | pack_table("Y", part.Y) | {"weight": part.weight})
                 yield pa.record_batch({"shard": pa.array([number], pa.int32()), "documents": pa.array([packed])})
 
     return deal
@@ -93,7 +94,7 @@ def shard_solver(shared: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
         for number, parts in _by_shard(batches):
             width = parts[0].X.shape[1], parts[0].Y.shape[1]
             X, Y = stack_rows([part.X for part in parts], width[0]), stack_rows([part.Y for part in parts], width[1])
-            documents = ShardDocuments(X, Y, np.ones(X.shape[0])).in_order()
+            documents = ShardDocuments(X, Y, np.concatenate([part.weight for part in parts])).in_order()
             yield from _cut_solution(number, task.solve(documents, mean))
 
     return solve
@@ -109,7 +110,7 @@ def _by_shard(batches: Iterator[Any]) -> Iterator[tuple[int, list[ShardDocuments
                 parts = []
             arrays, number = load_arrays(packed.as_py()), at
             X, Y = unpack_table(arrays, "X"), unpack_table(arrays, "Y")
-            parts.append(ShardDocuments(X, csr_array(Y), np.ones(X.shape[0])))
+            parts.append(ShardDocuments(X, csr_array(Y), arrays["weight"]))
     if parts:
         yield number, parts
 

@@ -63,13 +63,15 @@ class MaxEntPasses:
         self.tol = defaults.tol if model.tol is None else model.tol
         if defaults.early_stopping if model.early_stopping is None else model.early_stopping:
             raise UnnaiveError(
-                "early stopping holds out documents by their place in the file, and on Spark rows have none; say "
-                "early_stopping=False (--set early_stopping=false) and give max_iter or tol"
+                "early stopping selects held-out documents by their position in the file, and Spark rows have "
+                "no position; set early_stopping=False (--set early_stopping=false) and give max_iter or tol"
             )
         if model.start != "zero":
             raise UnnaiveError(f"on Spark maximum entropy starts from zero, and start is {model.start!r}; leave it out")
         if model.solver == "gis" and self.scheme == "one-vs-rest":
-            raise UnnaiveError("on Spark GIS learns exclusive classes; use solver='lbfgs' for classes by themselves")
+            raise UnnaiveError(
+                "on Spark, GIS supports only single-label documents; use solver='lbfgs' for one classifier per class"
+            )
 
     def _weighting(self, features: str) -> Weighting:
         if features == "tf-idf":
@@ -126,10 +128,10 @@ class SparkDescent:
             np.ascontiguousarray(W.T), bias, weighting=self.weighting, link=LINK_OF_SCHEME[self.scheme]
         )  # fmt: skip
 
-    def dot(self, one: Floats, two: Floats) -> float:
+    def dot(self, first: Floats, second: Floats) -> float:
         """⟨W, W′⟩ + bias_norm · ⟨b, b′⟩."""
         width = self.shape[1]
-        return dot(one[:-width], two[:-width]) + self.bias_norm * dot(one[-width:], two[-width:])
+        return dot(first[:-width], second[:-width]) + self.bias_norm * dot(first[-width:], second[-width:])
 
     def gradient(self, point: Floats) -> tuple[float, Floats, float]:
         """Objective, gradient and the gradient's largest absolute entry."""
@@ -236,7 +238,9 @@ class HigherOrderPasses:
         self, model: HigherOrderSmoothing, counts: Counts, *, exclusive: bool, progress: ProgressCallback | None
     ) -> None:
         if model.weights == "tfidf" or model.paths == "paper":
-            raise UnnaiveError("weights='tfidf' and paths='paper' need all documents in one place; take other settings")
+            raise UnnaiveError(
+                "weights='tfidf' and paths='paper' need all documents on one machine; use other settings"
+            )
         refuse_full_table(counts.n_classes, counts.n_terms, "higher-order smoothing")
         self.model = type(model)(**{**model.get_params(), "keep_documents": False})
         self.scheme = model.scheme_for(exclusive)
