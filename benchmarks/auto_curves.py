@@ -19,7 +19,8 @@ import numpy as np
 from auto_peers import COLLECTIONS, PEERS, measure_split, splits
 
 from unnaive import TextClassifier
-from unnaive.evaluation.reports.plots import Curve, panels_figure, save_figure
+from unnaive.evaluation.reports.plots import panels_figure, save_figure
+from unnaive.evaluation.summaries import MeasureCurve
 
 DOCS = Path(__file__).parents[1] / "docs"
 FIGURES, PAGE, DRAWING = (DOCS / f"learning-curves.{ending}" for ending in ("json", "md", "svg"))
@@ -91,7 +92,9 @@ def drawing(figures):
     for name, shares in figures.items():
         sizes = [row["documents"] for row in shares.values()]
         panels[name] = [
-            Curve(title, sizes, *zip(*((np.mean(row[key]), np.std(row[key])) for row in shares.values()), strict=True))
+            MeasureCurve(
+                title, sizes, *zip(*((np.mean(row[key]), np.std(row[key])) for row in shares.values()), strict=True)
+            )
             for title, key in (("auto", "auto"), (PEER, "peer"))
         ]
     return panels_figure(panels, {}, x="training documents", y="accuracy")

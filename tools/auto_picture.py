@@ -9,32 +9,35 @@ from html import escape
 from pathlib import Path
 
 from unnaive.models.auto.candidates import USUAL
+from unnaive.models.auto.elimination import LEAST_GAIN, ROUNDS
 from unnaive.models.auto.plan import JUDGED
-from unnaive.models.auto.search import ENOUGH, GO_ON, LEAST_SHARE
+from unnaive.models.auto.search import NEXT
 
+_, FIRST = ROUNDS
 PLACE = Path(__file__).parents[1] / "docs" / "assets" / "auto-rounds.svg"
 WIDE, HIGH, ACROSS, DOWN, LEFT, TOP = 224, 92, 34, 26, 16, 44
 INK, SOFT, LINE = "#1f2430", "#5b6475", "#9aa3b5"
 COLOURS = {"try": "#fdf0e3", "pool": "#e8f0fe", "fit": "#e7f6ec"}
 
 FAMILY_NAMES = {one.family for one in USUAL}
-HEADINGS = ("round 1", "round 2", "the best", "pools", "in the end")
+HEADINGS = ("round 1", "round 2", "scales", "pools", "in the end")
 # (column, row, kind, lines: the first is the title)
 BOXES = {
     "words": (0, 0, "try", (f"words: {len(USUAL)} candidates", f"{len(FAMILY_NAMES)} families × settings",
-                            f"until {ENOUGH} held-out documents")),
-    "words-on": (1, 0, "try", (f"best {GO_ON} of each family", "on the other splits",
-                               f"about {JUDGED:,} held-out documents")),
-    "words-best": (2, 0, "try", ("best of each family", "by accuracy and log-loss", "scaled by a temperature")),
+                            f"until {FIRST} held-out documents")),
+    "words-on": (1, 0, "try", (f"best {ROUNDS[FIRST]} of each family", "on the other splits,",
+                               f"until about {JUDGED:,}")),
+    "words-best": (2, 0, "try", ("temperature", "of each family's best,", "by log-loss")),
     "words-pool": (3, 0, "pool", ("pool of words", "weights by log-loss,", "drawn toward equal ones")),
-    "pairs": (0, 1, "try", ("words and pairs", f"solvers with {100 * LEAST_SHARE:.0f} % of that", "pool; naive Bayes")),
-    "pairs-on": (1, 1, "try", (f"best {GO_ON} of each family", "on the other splits", "")),
-    "pairs-best": (2, 1, "try", ("best of each family", "", "")),
+    "pairs": (0, 1, "try", ("words and pairs", f"best {NEXT} of families that lower",
+                            f"words' log-loss by {100 * LEAST_GAIN:.0f} %")),
+    "pairs-on": (1, 1, "try", ("best of each family", "", "")),
+    "pairs-best": (2, 1, "try", ("temperature", "", "")),
     "pairs-pool": (3, 1, "pool", ("pool of pairs", "", "")),
-    "characters": (0, 2, "try", ("characters", f"solvers with {100 * LEAST_SHARE:.0f} % of that",
-                                 "pool; naive Bayes")),
-    "characters-on": (1, 2, "try", (f"best {GO_ON} of each family", "on the other splits", "")),
-    "characters-best": (2, 2, "try", ("best of each family", "", "")),
+    "characters": (0, 2, "try", ("characters", f"best {NEXT} of families that lower",
+                                 f"words' log-loss by {100 * LEAST_GAIN:.0f} %")),
+    "characters-on": (1, 2, "try", ("best of each family", "", "")),
+    "characters-best": (2, 2, "try", ("temperature", "", "")),
     "characters-pool": (3, 2, "pool", ("pool of characters", "", "")),
     "views": (4, 0, "pool", ("pool of the views", "calibrated; sets and", "novelty, cross-fitted")),
     "fit": (4, 1, "fit", ("last fit", "members of the pool,", "on all documents")),

@@ -193,7 +193,7 @@ def test_after_a_new_class_the_calibration_is_that_of_training(kind):
     assert made.fitted_.calibration == whole.fitted_.calibration
     assert made.fitted_.calibration is not None
     sums = TextClassifier("multinomial", calibrate=kind, documents_limit=0).fit(TEXTS, LABELS)
-    with pytest.warns(UnnaiveWarning, match="the calibration and the held-out scores are gone"):
+    with pytest.warns(UnnaiveWarning, match="the calibration and the held-out scores are lost"):
         sums.partial_fit(new, ["weather"] * 6, grow=True)
     assert sums.fitted_.calibration is None
     assert sums.fitted_.conformal is None

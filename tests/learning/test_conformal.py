@@ -190,7 +190,7 @@ class TestRareClasses:
 
     def test_it_is_said(self):
         told = describe_sets(self.scores(19, 18, 3), ["ham", "news", "spam"], 0.9, multilabel=False, by_class=True)
-        assert told[1].startswith("2 classes with too few held-out documents for that (news, spam)")
+        assert told[1].startswith("too few held-out documents for that in 2 classes (news, spam)")
         assert len(describe_sets(self.scores(19, 30), ["ham", "spam"], 0.9, multilabel=False, by_class=True)) == 1
 
 
@@ -232,7 +232,7 @@ def test_a_damaged_file_is_one_sentence(tmp_path):
 
 def test_without_held_out_scores_there_is_a_sentence():
     plain = TextClassifier("multinomial").fit(TEXTS, LABELS)
-    with pytest.raises(UnnaiveError, match=r"kept no scores of held-out documents.*calibrate='temperature'"):
+    with pytest.raises(UnnaiveError, match=r"has no scores of held-out documents.*calibrate='temperature'"):
         plain.predict_set(["a ball"])
     made = TextClassifier("multinomial", calibrate=True).fit(TEXTS, LABELS)
     for wrong in (0, 1, 90, float("nan"), "0.9"):
@@ -294,7 +294,7 @@ def test_updates_make_the_table_of_the_documents_that_there_are_now():
 def test_of_counts_alone_a_change_ends_the_table_and_says_so():
     made = TextClassifier("multinomial", calibrate=True, documents_limit=0).fit(TEXTS, LABELS)
     assert made.fitted_.conformal is not None
-    with pytest.warns(UnnaiveWarning, match="the calibration and the held-out scores are gone"):
+    with pytest.warns(UnnaiveWarning, match="the calibration and the held-out scores are lost"):
         changed = made.partial_fit(["a late ball"], ["sport"]).fitted_
     assert (changed.calibration, changed.conformal) == (None, None)
 

@@ -48,7 +48,7 @@ def test_damaged_decision_is_refused_in_a_sentence(stored):
 
 
 def test_thresholds_of_another_number_of_classes_are_refused():
-    with pytest.raises(BadData, match="scores of 3 classes met 1 thresholds"):
+    with pytest.raises(BadData, match="scores of 3 classes and 1 thresholds"):
         Thresholds((1.0,)).decide(SCORES)
 
 
@@ -122,7 +122,7 @@ def test_folds_spread_every_rare_class():
     dealt = folds(Y, 5, seed=3)
     assert np.bincount(dealt).tolist() == [10] * 5
     assert sorted(dealt[40:45]) == sorted(dealt[45:]) == [0, 1, 2, 3, 4]
-    with pytest.raises(BadData, match="cannot make 9 folds"):
+    with pytest.raises(BadData, match="cannot be split into 9 folds"):
         folds(Y[:3], 9)
 
 

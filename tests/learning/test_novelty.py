@@ -76,15 +76,15 @@ def test_updating_and_forgetting_are_exact(model):
 def test_who_cannot_tell_says_why():
     two = TextClassifier("nbsvm", calibrate="temperature").fit(TEXTS[:120], LABELS[:120])
     with pytest.raises(
-        UnnaiveError, match="with two classes a text of none looks like one between the two; add a class"
+        UnnaiveError, match="with two classes, a text of neither looks like a text between the two; add a third"
     ):
         two.novelty(INSIDE)
-    with pytest.raises(UnnaiveError, match="kept no scores of held-out documents; train it with calibrate="):
+    with pytest.raises(UnnaiveError, match="has no scores of held-out documents; train it with calibrate="):
         TextClassifier("multinomial").fit(TEXTS, LABELS).novelty(INSIDE)
     sets = TextClassifier("multinomial", calibrate="temperature").fit(TEXTS, [(one,) for one in LABELS])
     with pytest.raises(UnnaiveError, match="its documents may have no label"):
         sets.novelty(INSIDE)
-    with pytest.raises(BadData, match="an unknown rate of 5; give the share"):
+    with pytest.raises(BadData, match="the unknown rate is 5; give the share"):
         TextClassifier("nbsvm", calibrate="temperature").fit(TEXTS, LABELS).predict(INSIDE, unknown_rate=5)
 
 

@@ -125,14 +125,14 @@ def test_multilabel_macro_f1_is_a_threshold_for_each_class():
     sets = [(label, "any") for label in LABELS]
     made = TextClassifier("svm", optimise="macro-f1").fit(TEXTS, sets)
     assert made.fitted_.decision.kind == "thresholds"
-    with pytest.raises(UnnaiveError, match="costs are for documents with one label each"):
+    with pytest.raises(UnnaiveError, match="costs are for single-label documents"):
         TextClassifier("multinomial", optimise={"any": {"any": 0.0}}).fit(TEXTS, sets)
 
 
 def test_settings_that_contradict():
     with pytest.raises(UnnaiveError, match="leave one of the two out"):
         TextClassifier("multinomial", decision="scut", optimise="macro-f1").fit(TEXTS, LABELS)
-    with pytest.raises(UnnaiveError, match="gives no probabilities to optimise by"):
+    with pytest.raises(UnnaiveError, match="gives no probabilities, which optimise needs"):
         TextClassifier("svm", calibrate="none", optimise="macro-f1").fit(TEXTS, LABELS)
     with pytest.raises(UnknownName, match="did you mean 'macro-f1'"):
         TextClassifier("multinomial", optimise="macrof1").fit(TEXTS, LABELS)
@@ -158,12 +158,12 @@ def test_a_file_of_costs_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "holds no table of costs"),
-        ("true,ham,spam\n", "holds no table of costs"),
+        ("", "has no table of costs"),
+        ("true,ham,spam\n", "has no table of costs"),
         ("true,ham,spam\nham,0,9\nspam,1\n", "line 3 .* has 2 cells and the first has 3"),
         ("true,ham,spam\nham,0,much\nspam,1,0\n", "is 'much' in line 2 .*give a number"),
-        ("true,ham,spam\nham,0,nan\nspam,1,0\n", "give a finite one"),
-        ("true,ham,ham\nham,0,1\nspam,1,0\n", "two columns for the given class 'ham'"),
+        ("true,ham,spam\nham,0,nan\nspam,1,0\n", "give a finite number"),
+        ("true,ham,ham\nham,0,1\nspam,1,0\n", "two columns for the predicted class 'ham'"),
         ("true,ham,spam\nham,0,9\nham,1,0\n", "two lines for the true class 'ham'"),
     ],
 )
@@ -176,9 +176,9 @@ def test_wrong_files_of_costs_are_sentences(tmp_path, text, sentence):
     ("costs", "sentence"),
     [
         ({"ham": {"ham": 0, "spam": 9}}, "no true class 'spam'"),
-        ({"ham": {"ham": 0}, "spam": {"ham": 1}}, "no given class 'spam'"),
+        ({"ham": {"ham": 0}, "spam": {"ham": 1}}, "no predicted class 'spam'"),
         ({"ham": {"ham": 0, "spam": 9}, "spma": {"ham": 1, "spam": 0}}, "did you mean 'spam'"),
-        ({"ham": {"ham": 1, "spam": 1}, "spam": {"ham": 1, "spam": 1}}, "every label costs the same"),
+        ({"ham": {"ham": 1, "spam": 1}, "spam": {"ham": 1, "spam": 1}}, "all costs are equal"),
         ({"ham": {"ham": 9, "spam": 0}, "spam": {"ham": 0, "spam": 9}}, "costs more than a wrong one"),
     ],
 )
@@ -199,7 +199,7 @@ def test_damaged_decisions_are_refused():
     ):
         with pytest.raises(BadModel, match="damaged"):
             decision_from_dict(stored)
-    with pytest.raises(BadData, match="3 classes met 2 weights"):
+    with pytest.raises(BadData, match="3 classes and 2 weights"):
         WeightedArgmax((1.0, 2.0)).decide(np.ones((1, 3)))
     assert csr_array(LeastCost(((0.0, 1.0), (1.0, 0.0))).decide(np.array([[0.4, 0.6]]))).indices.tolist() == [1]
 

@@ -52,11 +52,11 @@ def files(tmp_path):
 def test_update_says_when_it_is_worth_choosing_anew(run):
     assert run("train", "old.csv", "-o", "m.model", "--budget", "fast", "-q")[0] == 0
     out = run("update", "m.model", "few.csv", "--keep-choice")[1]
-    assert out.endswith("the choice of models was made on 20 documents, and was kept\n")
+    assert out.endswith("the selected models, chosen on 20 documents, were kept\n")
     out = run("update", "m.model", "many.csv", "--keep-choice")[1]
     assert out.endswith(
-        "the choice of models was made on 20 documents, and was kept; there are 40 now, enough to be worth choosing "
-        "anew: unnaive update m.model --rechoose\n"
+        "the selected models, chosen on 20 documents, were kept; with 40 now, searching again is worthwhile: "
+        "unnaive update m.model --rechoose\n"
     )
     code, out, err = run("update", "m.model", "--rechoose")
     assert (code, out) == (0, "chosen anew: m.model now has 40 documents, 2 classes, 5 terms\n"), err
@@ -69,12 +69,12 @@ def test_what_cannot_be_chosen_anew(run):
     for words, sentence in (
         (
             ["n.model", "--rechoose"],
-            "multinomial naive Bayes chooses nothing; leave --rechoose out",
+            "multinomial naive Bayes does not select among models; leave --rechoose out",
         ),
         (["n.model", "few.csv", "--rechoose", "--keep-choice"], "--rechoose and --keep-choice contradict each other"),
         (
             ["n.model", "few.csv", "--rechoose", "--follow"],
-            "--rechoose and --follow, which keeps the choice",
+            "--rechoose and --follow, which keeps the selected models",
         ),
     ):
         code, _, err = run("update", *words)

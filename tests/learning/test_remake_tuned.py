@@ -18,14 +18,14 @@ def test_tuning_of_counts_is_refused_and_nothing_changes(asked):
     for first in ({}, {"calibrate": "temperature"}):
         model = TextClassifier("multinomial", documents_limit=0, **first).fit(TEXTS, LABELS)
         before = model_hash(model.fitted_)
-        with pytest.raises(UnnaiveError, match="keeps counts and no documents, so there are none to calibrate by"):
+        with pytest.raises(UnnaiveError, match="keeps only counts, and calibration and tuning need documents"):
             model.remake(**asked)
         assert model_hash(model.fitted_) == before
 
 
 def test_a_calibration_of_counts_is_not_dropped_without_a_word():
     model = TextClassifier("multinomial", calibrate="temperature", documents_limit=0).fit(TEXTS, LABELS)
-    with pytest.raises(UnnaiveError, match=r"make it anew with calibrate='none'$"):
+    with pytest.raises(UnnaiveError, match=r"or use calibrate='none'$"):
         model.remake(alpha=0.5)
     plain = TextClassifier("multinomial", alpha=0.5, calibrate="none", documents_limit=0).fit(TEXTS, LABELS)
     assert model_hash(model.remake(alpha=0.5, calibrate="none").fitted_) == model_hash(plain.fitted_)
@@ -49,7 +49,7 @@ def test_calibrated_counts_keep_the_documents_that_another_calibration_needs():
 
 def test_tuned_thresholds_that_are_lost_are_announced():
     model = TextClassifier("multinomial", documents_limit=0).fit(TEXTS, SETS)
-    with pytest.warns(UnnaiveWarning, match="the decision that was tuned on held-out documents is gone"):
+    with pytest.warns(UnnaiveWarning, match="the tuned decision is lost"):
         model.remake(alpha=0.5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

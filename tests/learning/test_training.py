@@ -52,7 +52,7 @@ def test_multilabel_targets_make_it_one_against_the_rest_unless_a_scheme_is_set(
 
 
 def test_no_term_is_left_or_weights_that_cannot_be_used():
-    with pytest.raises(BadData, match="no term is in 4 documents or more; lower min_df"):
+    with pytest.raises(BadData, match="no term is in at least 4 documents; lower min_df"):
         scorer_of("multinomial", min_df=4)
     with pytest.raises(UnnaiveError, match="k nearest neighbours takes no sample_weight; fit without it"):
         scorer_of("knn", sample_weight=np.ones(3), settings={"k": 1})

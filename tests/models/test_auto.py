@@ -17,8 +17,10 @@ from unnaive.data.targets import one_label_matrix
 from unnaive.io.tickets import load_tickets
 from unnaive.learning.tuning import scut
 from unnaive.linear.links import probabilities
+from unnaive.models.auto import members as auto_members
 from unnaive.models.auto import plan as auto_plan
 from unnaive.models.auto.candidates import Candidate
+from unnaive.models.auto.elimination import Judged, best_of_families, find_helpful
 from unnaive.models.auto.members import Training, fit_family
 from unnaive.models.auto.multilabel import fit_log_odds
 from unnaive.models.auto.plan import BUDGETS, READING, Size, make_plan, multilabel_work, plan_multilabel
@@ -33,7 +35,7 @@ from unnaive.models.auto.pooling import (
 from unnaive.models.auto.recipe import check_recipe, place_classes
 from unnaive.models.auto.refit import refit
 from unnaive.models.auto.report import report_lines
-from unnaive.models.auto.search import ChosenView, Judged, _best_of_families, block_splits, kept_families
+from unnaive.models.auto.search import CandidateSearch, ChosenView, Split, Tried, block_splits
 from unnaive.models.auto.views import View, find_views
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
@@ -134,7 +136,7 @@ class TestPlans:
         size = Size(5_000_000, 20, {"words": 2 * 10**8})
         plan = make_plan(size, "normal")
         assert plan.documents == 625_000
-        assert plan.left_out[-1] == "all but 625,000 documents in what solvers learn from in the end"
+        assert plan.left_out[-1] == "all but 625,000 documents in the final fit of the solvers"
         assert plan.cost(size) <= BUDGETS["normal"]
         assert make_plan(size, "thorough").documents is None
 
@@ -143,7 +145,7 @@ class TestPlans:
         assert (plan.training, plan.documents, plan.left_out) == (192_000, None, ("most settings of each family",))
         size = Size(1_200_000, 20, {"words": 44_000_000})
         plan = make_plan(size, 60.0)
-        assert plan.left_out[1] == f"all but {plan.training:,} documents while searching"
+        assert plan.left_out[1] == f"all but {plan.training:,} documents during the search"
 
     def test_multilabel_data_of_any_size_fits_too(self):
         for n_docs in (1_000, 100_000, 10_000_000):
@@ -170,8 +172,8 @@ class TestReading:
     @pytest.mark.parametrize(
         ("name", "shown", "rule"),
         [
-            ("WITH_CHARACTERS", "by characters, so words and pairs alone", ("word", (1, 2))),
-            ("WITH_PAIRS", "by pairs of words and by characters, so words alone", ("word", (1, 1))),
+            ("WITH_CHARACTERS", "by characters; only words and pairs of words are read", ("word", (1, 2))),
+            ("WITH_PAIRS", "by characters; only words are read", ("word", (1, 1))),
         ],
     )
     def test_a_line_says_so_and_updates_read_alike(self, monkeypatch, tmp_path, name, shown, rule):
@@ -201,7 +203,7 @@ class TestSamples:
         model = TextClassifier(budget="fast").fit(texts, labels)
         recipe = model.scorer_.recipe
         assert {one.get("documents") for one in recipe["members"]} == {40}
-        assert "left out to stay within the budget: all but 40 documents in what solvers learn from in the end" in (
+        assert "left out to stay within the budget: all but 40 documents in the final fit of the solvers" in (
             report_lines(recipe["report"])
         )
         part = TextClassifier(budget="fast").fit(texts[:90], labels[:90]).partial_fit(texts[90:], labels[90:])
@@ -237,18 +239,38 @@ class TestRounds:
         candidates = [Candidate("svm", (C,)) for C in (0.1, 1.0, 10.0)] + [Candidate("complement", (1.0,))]
         judged = {one: Judged(accuracy, 0.5, 1.0)
                   for one, accuracy in zip(candidates, (0.7, 0.9, 0.8, 0.6), strict=True)}  # fmt: skip
-        assert _best_of_families(judged, candidates, 2) == candidates[1:]
-        assert _best_of_families(judged, candidates, 1) == [candidates[1], candidates[3]]
+        assert best_of_families(judged, candidates, 2) == candidates[1:]
+        assert best_of_families(judged, candidates, 1) == [candidates[1], candidates[3]]
 
-    def test_solvers_with_little_of_the_first_pool_are_not_tried_on_the_next_view(self):
+    def test_members_that_add_nothing_to_the_pool_are_not_helpful(self):
+        random = np.random.default_rng(0)
+        truth = random.integers(3, size=600)
+        soft_targets = soften(truth, np.ones(3, np.bool_))
+        one, other, noise = random.normal(size=(3, 600, 3))
+        one[np.arange(600), truth] += 2
+        other[np.arange(600), truth] += 2
+        for members, helpful in (([one, other, noise], [0, 1]), ([one, one + 3 * noise], [0]), ([noise], [0])):
+            pool = fit_pool(members, soft_targets, shrink=20.0)
+            assert find_helpful(members, pool, truth, soft_targets) == helpful
+
+    def test_the_best_settings_of_helpful_families_are_tried_on_the_next_view(self):
+        truth = np.arange(300) % 3
+        sound, noise = 3.0 * np.eye(3)[truth], np.zeros((300, 3))
+        sound[::7] = sound[1]
+        settings = ((0.3, 0.7), (1.0, 0.9), (3.0, 0.8), (10.0, 0.85))
+        accuracies = {Candidate("svm", (C,)): accuracy for C, accuracy in settings}
+        accuracies |= {Candidate("complement", (alpha,)): 0.5 for alpha in (0.1, 1.0)}
+        members = [(Candidate("complement", (1.0,)), 1.0), (Candidate("svm", (1.0,)), 1.0)]
+        scaled, soft_targets = [noise, sound], soften(truth, np.ones(3, np.bool_))
+        pool = fit_pool(scaled, soft_targets, shrink=20.0)
         words = View("words", np.arange(3), np.ones(3, np.int64))
-        members = [(Candidate("complement", (1.0,)), 1.0), (Candidate("maxent", (1.0, 1.0, 0.1)), 1.0),
-                   (Candidate("svm", (1.0,)), 1.0)]  # fmt: skip
-        pool = PoolWeights(np.array([0.0, 0.95, 0.1]), np.zeros(2))
-        chosen = ChosenView(words, members, pool, [], np.zeros((1, 2)), [])
-        candidates = [one for one, _ in members]
-        assert kept_families(candidates, []) == candidates
-        assert kept_families(candidates, [chosen]) == candidates[:2]  # naive Bayes costs next to nothing
+        tried = [Tried("words", one, Judged(accuracy, 0.5, 1.0)) for one, accuracy in accuracies.items()]
+        search = CandidateSearch(
+            csr_array((300, 3)), truth, 3, [Split(np.arange(300), np.arange(300))], weight=None, random_state=0,
+            n_jobs=1, on_candidate=lambda view, family: None,
+        )  # fmt: skip
+        first = ChosenView(words, members, pool, scaled, pool.combine(scaled), tried)
+        assert search.next_candidates(first) == [Candidate("svm", (C,)) for C in (1.0, 3.0, 10.0)]
 
 
 class TestPooling:
@@ -313,6 +335,18 @@ class TestPooling:
         # σ(0) = 1/2 and σ(log 3) = 3/4: shares 2/5 and 3/5
         p = probabilities("one-of-all", np.array([[0.0, np.log(3.0)]]), exclusive=True)
         assert p[0].tolist() == pytest.approx([0.4, 0.6])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_dense_table_of_few_cells_gives_the_weights_of_sparse_sums(monkeypatch, weighted):
+    rng = np.random.default_rng(0)
+    X, y = csr_array(rng.poisson(0.5, (40, 12)).astype(float)), rng.integers(0, 3, 40)
+    weight = rng.uniform(0.5, 2.0, 40) if weighted else None
+    dense, sparse = (Training(X, X, one_label_matrix(y, 4), weight, 1e-3, 0, 1) for _ in range(2))
+    assert dense.class_table.shape == (4, 12)
+    monkeypatch.setattr(auto_members, "SMALL_TABLE", 0)
+    assert sparse.class_table is None
+    np.testing.assert_allclose(dense.complement(0.1), sparse.complement(0.1), rtol=1e-12, atol=1e-12)
 
 
 def test_a_pair_of_classes_is_solved_once_and_mirrored():
@@ -456,15 +490,13 @@ class TestDefault:
         texts, labels = ["good ball", "fair vote"], ["sport", "politics"]
         model = TextClassifier().fit(texts, labels)
         lines = report_lines(model.scorer_.recipe["report"])
-        assert lines == [
-            "nothing was chosen on held-out documents, since no class has two documents, one to be held out"
-        ]
+        assert lines == ["no choice was made on held-out documents, because no class has a second document to hold out"]
         assert not model.fitted_.calibrated
         with pytest.raises(UnnaiveError, match="train it with more documents"):
             model.predict_set(["ball"])
         for asked in ({"calibrate": True}, {"decision": "scut"}, {"optimise": "macro-f1"}):
             for name in ("auto", "multinomial"):
-                with pytest.raises(UnnaiveError, match="no class has two documents, so none can be held out"):
+                with pytest.raises(UnnaiveError, match="no class has two documents, so no document can be held out"):
                     TextClassifier(name, **asked).fit(texts, labels)
 
     def test_one_class_is_refused(self):
@@ -554,16 +586,16 @@ class TestReport:
 
         code, shown = run("train", "data.csv", "-o", "my.model")
         assert code == 0
-        assert "training documents held out" in shown.out
+        assert "accuracy on 18 held-out documents" in shown.out
         found = json.loads(run("train", "data.csv", "-o", "my.model", "--json")[1].out)["search"]
         assert found["held-out"] == 18
         assert report_lines(found)[0] in shown.out
         assert json.loads(run("inspect", "my.model", "--json")[1].out)["search"] == found
         inspected = " ".join(run("inspect", "my.model")[1].out.split())
-        assert "training documents held out" in inspected
+        assert "accuracy on 18 held-out documents" in inspected
         assert "probabilities calibrated while models were pooled; sets with a confidence by 18" in inspected
         code, shown = run("train", "data.csv", "-o", "my.model", "--budget", "fast", "-m", "svm")
-        assert (code, "--budget is for the model auto" in shown.err) == (2, True)
+        assert (code, "--budget is only for the model auto" in shown.err) == (2, True)
 
 
 def test_log_loss_of_even_odds():
@@ -574,7 +606,7 @@ def test_thousands_of_classes_get_a_tree_of_labels_and_a_line_says_so(tmp_path):
     """Planned by the data alone, before anything is fitted; the model is updated and saved as any other."""
     labels = [f"class {number:04d}" for number in range(2_000) for _ in range(2)]
     texts = [f"word{label[-4:]} word{label[-3:]}x" for label in labels]
-    with pytest.warns(UnnaiveWarning, match="2,000 classes are too many for auto to search for, so it trains a tree"):
+    with pytest.warns(UnnaiveWarning, match="2,000 classes are too many for a search, so auto trains a label tree"):
         model = TextClassifier(budget="fast").fit(texts, labels)
     assert model.fitted_.scorer.kind == "label-tree"
     assert (model.predict(texts[:50]) == labels[:50]).all()
@@ -592,7 +624,7 @@ def test_weights_that_would_not_fit_in_memory_get_a_tree_of_labels(monkeypatch):
         lambda: TextClassifier(budget="fast").fit(texts, labels),
         lambda: pool.partial_fit(["warm soup"], ["sport"], keep_choice=True),
     ):
-        with pytest.warns(UnnaiveWarning, match="2 classes are too many for auto to search for, so it trains a tree"):
+        with pytest.warns(UnnaiveWarning, match="2 classes are too many for a search, so auto trains a label tree"):
             assert change().fitted_.scorer.kind == "label-tree"
 
 

@@ -111,7 +111,7 @@ class TestView:
         view = VectorView.of(X, vectors)
         means = view.rows(X).toarray()
         np.testing.assert_allclose(means.mean(axis=0), 0, atol=1e-4)
-        np.testing.assert_allclose(means.std(axis=0), 1, atol=1e-3)
+        np.testing.assert_allclose((means.std(axis=0) ** 2).mean(), 1, atol=1e-3)
         weights, bias = random.normal(size=(3, 8)), random.normal(size=3)
         folded, offset = view.fold((weights, bias))
         np.testing.assert_allclose(
@@ -121,9 +121,12 @@ class TestView:
     def test_the_mean_by_hand(self):
         vectors = WordVectors.of(["a", "b"], [[1.0, 0.0], [0.0, 1.0]])
         view = VectorView.of(csr_array([[1, 0], [0, 1]]), vectors.over(vectors.words))
-        assert view.mean.tolist() == [0.5, 0.5]
-        assert view.spread.tolist() == [0.5, 0.5]
-        assert view.rows(csr_array([[5, 0], [0, 0]])).toarray().tolist() == [[1, -1], [-1, -1]]
+        # centred, the two words are opposite: ±1 in the first dimension, 0 in the second, so the mean variance is ½
+        np.testing.assert_allclose(view.mean, 0, atol=1e-6)
+        np.testing.assert_allclose(view.spread, [np.sqrt(0.5)] * 2, rtol=1e-6)
+        rows = view.rows(csr_array([[5, 0], [0, 2], [0, 0]])).toarray()
+        np.testing.assert_allclose(np.abs(rows), [[np.sqrt(2), 0], [np.sqrt(2), 0], [0, 0]], atol=1e-6)
+        np.testing.assert_allclose(rows[0], -rows[1], atol=1e-6)
 
 
 class TestModel:
@@ -187,9 +190,9 @@ class TestModel:
 
     def test_selection_of_terms_leaves_words_with_vectors(self):
         chosen = TextClassifier(budget="fast", vectors=VECTORS_OF_WORDS, select=5).fit(TEXTS, LABELS)
-        (words, _), (dense, _) = chosen.fitted_.scorer.parts
+        (words, _), *dense = chosen.fitted_.scorer.parts
         assert len(words) == 5
-        assert len(dense) == len(VECTORS_OF_WORDS.words)
+        assert [len(columns) for columns, _ in dense] == [len(VECTORS_OF_WORDS.words)] * 2
         assert chosen.predict(NEW_TEXTS).tolist() == NEW_LABELS
 
     def test_sample_weights_and_class_weights_are_heard(self):
@@ -221,7 +224,7 @@ class TestModel:
         assert [set(one) for one in model.predict(NEW_TEXTS)] == [{label} for label in NEW_LABELS]
 
     def test_other_models_refuse_them(self):
-        with pytest.raises(UnnaiveError, match="takes no word vectors"):
+        with pytest.raises(UnnaiveError, match="cannot use word vectors"):
             TextClassifier("multinomial", vectors=VECTORS_OF_WORDS).fit(TEXTS, LABELS)
         with pytest.raises(UnnaiveError, match='vectors need solver="lbfgs"'):
             TextClassifier("maxent", solver="gis", vectors=VECTORS_OF_WORDS).fit(TEXTS, LABELS)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unnaive.base.errors import BadData, BadModel, count_noun
 from unnaive.base.lazy import lazy_property
-from unnaive.base.types import Arrays, Ids, Singles
+from unnaive.base.types import Arrays, Floats, Ids, Singles
 from unnaive.data.array_rules import ArrayRule, check_rules
 from unnaive.text.counting import TextCounter
 from unnaive.text.token_rule import TokenRule
@@ -19,6 +19,8 @@ from unnaive.text.vocabulary import Vocabulary
 
 KEPT_WORDS = 100_000  # words read from a file: the first ones, which are usually the most frequent
 LARGEST_CODE = 127
+RARITY = 1e-3  # share of all words at which a word counts half as much as a rare one
+FLOOR = 1.0  # added to each variance before whitening, relative to the mean variance
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +54,11 @@ class WordVectors:
         rows = np.sort(first)[:limit]
         table = np.asarray(table[rows], np.float32)
         if not bool(np.isfinite(table).all()):
-            raise BadData("word vectors have values that are no finite numbers; leave these words out")
+            raise BadData("word vectors contain NaN or infinity; leave out these words")
         largest = np.abs(table).max(axis=1, initial=0)
         kept = np.flatnonzero(largest > 0)
         if not len(kept):
-            raise BadData("there are no word vectors, or they are all zero; give some that are not")
+            raise BadData("there are no word vectors, or they are all zero; give vectors that are not zero")
         codes = np.rint(table[kept] * (LARGEST_CODE / largest[kept])[:, None]).astype(np.int8)
         return cls(Vocabulary([words[row] for row in rows[kept].tolist()]), codes)
 
@@ -68,9 +70,7 @@ class WordVectors:
     @lazy_property
     def units(self) -> Singles:
         """The vectors, normalised to length 1 (n_words, n_dims)."""
-        table = self.codes.astype(np.float32)
-        table /= np.sqrt(np.einsum("wd,wd->w", table, table))[:, None]
-        return table
+        return normalise_rows(self.codes.astype(np.float32))
 
     def as_terms(self, rule: TokenRule) -> WordVectors:
         """The same vectors for the terms that a token rule makes of the words.
@@ -111,7 +111,7 @@ class WordVectors:
             rule = ArrayRule("short", (len(words), "dims"), -LARGEST_CODE, LARGEST_CODE)
             check_rules({"codes": arrays["codes"]}, {"codes": rule})
             if arrays["codes"].dtype != np.int8 or not len(words) or not bool(arrays["codes"].any(axis=1).all()):
-                raise ValueError("a word has no vector of whole numbers of 8 bits")
+                raise ValueError("the vectors do not have a row of 8-bit integers for each word")
         except (KeyError, ValueError) as problem:
             raise BadModel(f"its word vectors are damaged ({problem}); train it again") from problem
         return cls(words, arrays["codes"])
@@ -154,3 +154,46 @@ class TermVectors:
     def n_dims(self) -> int:
         """How many numbers a vector has."""
         return int(self.units.shape[1])
+
+    @lazy_property
+    def share(self) -> Floats:
+        """The share p = 1/(rank · log N) of each word among all words by Zipf's law, from its rank in a list of N."""
+        return np.asarray(1.0 / (self.rank * np.log(max(self.n_ranks, 3))))
+
+    @lazy_property
+    def rarity(self) -> Floats:
+        """The weight a/(a + p) of each word in a text, with its share p of all words and a = RARITY.
+
+        Function words get small weights even with few training documents, because weights do not depend on them.
+
+        Arora, Liang and Ma (2017), A simple but tough-to-beat baseline for sentence embeddings.
+        """
+        return np.asarray(RARITY / (RARITY + self.share))
+
+    @lazy_property
+    def whitened(self) -> Singles:
+        """The vectors with equal variance in all directions, of length 1 (n_columns, n_dims).
+
+        u_t ∝ (λ + FLOOR · mean λ)^−½ · Vᵀ (e_t − μ), where μ, λ and V are the mean, and the eigenvalues and
+        eigenvectors of the covariance, of the words of texts; a word counts by its share times its weight. Dimensions
+        are sorted by λ, the largest first. Otherwise the few directions that all words share would dominate.
+
+        Mu and Viswanath (2018), All-but-the-top: simple and effective postprocessing for word representations.
+        """
+        weight = self.share * self.rarity
+        weight /= weight.sum()
+        centred = self.units - (weight @ self.units).astype(np.float32)
+        covariance = (centred * weight.astype(np.float32)[:, None]).T @ centred
+        variance, directions = np.linalg.eigh(covariance.astype(np.float64))
+        scale = 1.0 / np.sqrt(np.maximum(variance, 0.0) + FLOOR * max(float(variance.mean()), 1e-12))
+        return normalise_rows(centred @ (directions * scale)[:, ::-1].astype(np.float32))
+
+
+def normalise_rows(table: Singles) -> Singles:
+    """Rows divided by their length; zero rows stay.
+
+    >>> normalise_rows(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32)).tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
+    """
+    lengths = np.sqrt(np.einsum("wd,wd->w", table, table))
+    return np.asarray(table / np.where(lengths > 0, lengths, 1.0)[:, None])

@@ -69,20 +69,22 @@ def novelty_scores(fitted: FittedModel, scores: Floats) -> Floats | None:
 def check_unknown_rate(rate: float) -> None:
     """Raise BadData unless the rate is between 0 and 1."""
     if not is_number(rate) or not 0 < rate < 1:
-        raise BadData(f"an unknown rate of {rate}; give the share of texts of the classes to reject, such as 0.05")
+        raise BadData(
+            f"the unknown rate is {rate}; give the share of texts of known classes that may be rejected, such as 0.05"
+        )
 
 
 def explain_absence(fitted: FittedModel) -> UnnaiveError:
     """The error of a model that cannot detect out-of-scope texts, with the reason."""
     if fitted.multilabel:
-        reason = "its documents may have no label; a text of no class is one without labels"
+        reason = "its documents may have no label; a text that gets no label belongs to no class"
     elif len(fitted.classes) < FEWEST_CLASSES:
         reason = (
-            "with two classes a text of none looks like one between the two; add a class of texts that are neither, or "
-            "reject by probability (--reject-below)"
+            "with two classes, a text of neither looks like a text between the two; add a third class for "
+            "such texts, or reject by probability (--reject-below)"
         )
     else:
         reason = (
-            "it kept no scores of held-out documents; train it with calibrate='temperature' (--calibrate temperature)"
+            "it has no scores of held-out documents; train it with calibrate='temperature' (--calibrate temperature)"
         )
-    return UnnaiveError(f"this {fitted.spec.model.title} cannot tell texts of no class: {reason}")
+    return UnnaiveError(f"this {fitted.spec.model.title} cannot detect texts of no class: {reason}")

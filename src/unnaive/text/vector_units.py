@@ -25,7 +25,6 @@ SIGNIFICANT = 8  # significant bits of a number
 LEAST_POWER, LARGEST_POWER = -64, 64  # smaller numbers become 0; larger numbers are not allowed
 ROWS_AT_ONCE = 256
 NAMED_AT_ONCE = 16  # powers whose unit names are made at a time
-_BITS = np.arange(SIGNIFICANT + 2)
 _POWER = re.compile(r"(\d{1,7})([+-])(-?\d{1,3})")
 
 
@@ -42,24 +41,44 @@ def write_vectors(rows: Floats) -> list[str]:
 
 
 def _write_rows(rows: Floats) -> list[str]:
-    n_rows, n_dims = rows.shape
+    n_dims = rows.shape[1]
     part, power = np.frexp(rows)
-    whole = np.rint(part * (1 << SIGNIFICANT)).astype(np.int64)
-    whole[(whole == 0) | (power < LEAST_POWER)] = 0
-    size, half = np.abs(whole), np.abs(whole) >> 1
-    carried = size + half
-    differs = half ^ carried  # non-adjacent form: its positive bits are those of 3n/2, its negative ones those of n/2
-    signs = ((carried & differs)[:, :, None] >> _BITS & 1) - ((half & differs)[:, :, None] >> _BITS & 1)
-    row, dim, bit = np.nonzero(signs[:, :, ::-1])
-    bit = SIGNIFICANT + 1 - bit
-    negative = (signs[row, dim, bit] < 0) ^ (whole[row, dim] < 0)
-    powers = power[row, dim] - SIGNIFICANT + bit
+    whole = np.rint(part * (1 << SIGNIFICANT)).astype(np.int16)
+    whole[power < LEAST_POWER] = 0
+    size = np.abs(whole)
+    bits, negatives = signed_bits()
+    bit = bits[size]  # (n_rows, n_dims, most bits of a number)
+    used = bit >= 0
+    negative = (negatives[size] ^ (whole < 0)[:, :, None])[used]
+    powers = (power[:, :, None] - SIGNIFICANT + bit)[used]
+    dims = np.broadcast_to(np.arange(n_dims)[:, None], used.shape)[used]
     lowest = int(powers.min(initial=0)) // NAMED_AT_ONCE * NAMED_AT_ONCE
     n_powers = (int(powers.max(initial=0)) - lowest) // NAMED_AT_ONCE * NAMED_AT_ONCE + NAMED_AT_ONCE
-    names = _unit_names(n_dims, lowest, n_powers)[dim, powers - lowest, negative.astype(np.int8)]
-    ends = np.searchsorted(row, np.arange(1, n_rows))
+    names = _unit_names(n_dims, lowest, n_powers)[dims, powers - lowest, negative.astype(np.int8)].tolist()
+    ends = np.cumsum(used.sum(axis=(1, 2))).tolist()
     marker = f"({n_dims})"
-    return [UNIT.join([marker, *units.tolist()]) for units in np.split(names, ends)]
+    return [UNIT.join([marker, *names[start:end]]) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+
+
+@lru_cache(maxsize=1)
+def signed_bits() -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+    """(bits, whether they are subtracted) of whole numbers up to 2^SIGNIFICANT in non-adjacent form, highest first.
+
+    Both have the shape (2^SIGNIFICANT + 1, most bits of a number); bits that are not used are −1.
+
+    >>> [array[7].tolist() for array in signed_bits()]  # 7 = 8 − 1
+    [[3, 0, -1, -1, -1], [False, True, False, False, False]]
+    """
+    sizes = range((1 << SIGNIFICANT) + 1)
+    bits = np.full((len(sizes), SIGNIFICANT // 2 + 1), -1, np.int8)
+    negatives = np.zeros(bits.shape, np.bool_)
+    for size in sizes:
+        half, carried = size >> 1, size + (size >> 1)
+        differs = half ^ carried  # the bits that are added are those of 3n/2, the bits that are subtracted those of n/2
+        used = [bit for bit in reversed(range(SIGNIFICANT + 2)) if differs >> bit & 1]
+        bits[size, : len(used)] = used
+        negatives[size, : len(used)] = [bool(half >> bit & 1) for bit in used]
+    return bits, negatives
 
 
 @lru_cache(maxsize=4)

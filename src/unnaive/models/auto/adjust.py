@@ -86,7 +86,9 @@ def find_steps(recipe: Recipe, n_parts: int) -> list[float]:
     names = dict.fromkeys(member["view"] for member in recipe["members"])
     views = [view for view in TERM_VIEWS if view in names] + [view for view in names if view not in TERM_VIEWS]
     if len(views) != n_parts:
-        raise UnnaiveError("this model has other parts than it was trained with; update it exactly")
+        raise UnnaiveError(
+            "the parts of this model do not match its recipe, so it cannot be updated approximately; update it exactly"
+        )
     return [
         sum(
             PULL.get(item["family"], 0.0) * item["factor"] * item["settings"][0]
@@ -135,7 +137,7 @@ def _moved(linear: Linear, view: _Part, duals: Floats) -> Linear:
     used = np.unique(view.Z.indices)
     table = np.array(linear.sparse_weights)  # a copy, because a model's table is read-only
     if table.ndim != 2:
-        raise UnnaiveError("this model has compressed weights; update it exactly")
+        raise UnnaiveError("a model with compressed weights cannot be updated approximately; update it exactly")
     table[:, used] += (view.step * (duals.T @ take_columns(view.Z, used))).astype(table.dtype)
     return replace(linear, sparse_weights=table)
 

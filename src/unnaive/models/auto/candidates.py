@@ -31,7 +31,8 @@ BRIEF = (
 # the grid of the budget "normal"
 USUAL = (
     *(Candidate("complement", (alpha,)) for alpha in (0.03, 0.1, 0.3, 1.0)),
-    *(Candidate("maxent", (C, s, alpha)) for alpha in (0.1, 1.0) for C, s in ((1.0, 1.0), (10.0, 1.0), (10.0, 0.5))),
+    *(Candidate("maxent", (C, s, 0.1)) for C, s in ((1.0, 1.0), (10.0, 1.0), (10.0, 0.5))),
+    Candidate("maxent", (10.0, 0.5, 1.0)),
     *(Candidate("nbsvm", (C,)) for C in (0.1, 0.3, 1.0)),
     *(Candidate("svm", (C,)) for C in (0.3, 1.0, 3.0)),
 )
@@ -39,7 +40,8 @@ USUAL = (
 LONG = (
     *USUAL,
     *(Candidate("power", (alpha,)) for alpha in (0.01, 0.1, 1.0)),
-    *(Candidate("maxent", (C, 1.0, alpha)) for C in (3.0, 30.0) for alpha in (0.1, 1.0)),
+    *(Candidate("maxent", (C, 1.0, 0.1)) for C in (3.0, 30.0)),
+    *(Candidate("maxent", (C, 1.0, 1.0)) for C in (1.0, 3.0, 10.0, 30.0)),
     *(Candidate("nbsvm", (C,)) for C in (0.03, 3.0)),
     *(Candidate("svm", (C,)) for C in (0.1, 10.0)),
 )
@@ -47,6 +49,8 @@ LONG = (
 UNTRIED = (Candidate("maxent", (10.0, 1.0, 0.1)), Candidate("nbsvm", (0.3,)))
 # the grid on word vectors
 DENSE = tuple(Candidate("softmax", (C,)) for C in (0.03, 0.1, 0.3, 1.0))
+# the grid on squared word vectors
+SQUARED = tuple(Candidate("ridge", (penalty,)) for penalty in (0.03, 0.1, 0.3, 1.0, 3.0))
 # the member on word vectors, for multilabel data
 DENSE_MULTILABEL = Candidate("svm", (0.01,))
 # the members for multilabel data, all of which are pooled

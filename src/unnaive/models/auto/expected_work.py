@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from unnaive.learning.class_limits import DataSize
 from unnaive.models.auto.candidates import Candidate
+from unnaive.models.auto.elimination import count_going_on
 from unnaive.models.auto.members import DEAR, FAMILIES, HINGES
 from unnaive.models.auto.plan import PREPARING, SearchPlan, Size, make_plan
-from unnaive.models.auto.search import ENOUGH, GO_ON
+from unnaive.models.auto.search import NEXT
 from unnaive.models.auto.views import CHARACTERS, COLUMNS, PAIRS, WORDS
 
 ORDERING = 260.0  # processor seconds to sort, hash and search 10⁹ cells for shared passages
@@ -67,17 +68,16 @@ def fit_work(
 def count_fits(candidates: Sequence[Candidate], held_out: Sequence[int]) -> Counter[str]:
     """The number of fits of each family on a view; `held_out` has the number of held-out documents of each split.
 
-    All candidates are tried until ENOUGH documents were held out, then the best GO_ON of each family.
-
     >>> nbsvm = [Candidate("nbsvm", (C,)) for C in (0.1, 0.3, 1.0)]
-    >>> count_fits(nbsvm, [2500])["nbsvm"], count_fits(nbsvm, [200, 200, 200])["nbsvm"]
-    (3, 8)
+    >>> count_fits(nbsvm, [2500])["nbsvm"], count_fits(nbsvm, [300, 300, 300])["nbsvm"]
+    (3, 7)
     """
     each = Counter(candidate.family for candidate in candidates)
     fits: Counter[str] = Counter()
     judged = 0
     for size in held_out:
-        fits += each if judged < ENOUGH else Counter({family: min(n, GO_ON) for family, n in each.items()})
+        most = count_going_on(judged)
+        fits += Counter({family: min(n, most) for family, n in each.items()})
         judged += size
     return fits
 
@@ -132,16 +132,22 @@ class ExpectedWork:
         >>> size = Size(10_000, 20, {"words": 350_000})
         >>> plan = make_plan(size, "normal")
         >>> round(ExpectedWork(size, 7_500, (2_500,)).rest(plan, ["words"], plan.candidates), 2)
-        1.81
+        1.69
         """
         families = sorted({candidate.family for candidate in plan.candidates})
+        whole = sum(self.search(view, candidates) for view in views[:1])
+        later = [candidate for family in families for candidate in _of_family(candidates, family)[:NEXT]]
         others = LIKELY if tuple(views[:1]) == plan.views[:1] else 1.0  # after the first view it is known which go on
-        whole = sum(self.search(view, candidates, 1.0 if number == 0 else others) for number, view in enumerate(views))
+        whole += sum(self.search(view, later, others) for view in views[1:])
         likely = LIKELY if len(plan.views) > 1 else LIKELY_ALONE
         return whole + sum(self.last_fit(view, families, plan.documents, likely) for view in plan.views)
 
     def _searched(self, view: str) -> float:
         return self.size.cells.get(view, 0) * self.training / max(self.size.documents, 1)
+
+
+def _of_family(candidates: Sequence[Candidate], family: str) -> list[Candidate]:
+    return [candidate for candidate in candidates if candidate.family == family]
 
 
 def first_estimate(
@@ -151,7 +157,7 @@ def first_estimate(
 
     >>> estimate = first_estimate(DataSize(10_000, 220_000, 6_300_000, 20), "normal", reads_characters=True)
     >>> [round(part, 1) for part in estimate]
-    [1.6, 9.1]
+    [1.6, 8.4]
     """
     shares = USUAL_SHARES["both" if reads_characters else "columns"]
     cells = {view: int(share * size.cells) for view, share in shares.items()}

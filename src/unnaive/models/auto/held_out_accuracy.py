@@ -1,4 +1,4 @@
-"""What held-out documents say of the accuracy on new ones: the share that was right, and an interval for the model."""
+"""Estimates from held-out documents: the accuracy on them, and an interval for the accuracy on new documents."""
 
 from __future__ import annotations
 

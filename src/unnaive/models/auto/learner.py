@@ -21,7 +21,6 @@ from unnaive.data.targets import single_labels
 from unnaive.learning.class_limits import DataSize
 from unnaive.linear.scorer import Scorer
 from unnaive.models.auto.adjust import adjust_pool
-from unnaive.models.auto.candidates import DENSE
 from unnaive.models.auto.expected_work import SEARCHING, ExpectedWork, first_estimate, fit_work, ordering_work
 from unnaive.models.auto.held_out_accuracy import HeldOutAccuracy
 from unnaive.models.auto.members import FAMILIES, NEVER
@@ -46,11 +45,18 @@ from unnaive.models.auto.search import (
     Split,
     block_splits,
     cross_fitted_scores,
-    kept_families,
     make_recipe,
     pool_views,
 )
-from unnaive.models.auto.vector_view import Vectors, vector_view_name
+from unnaive.models.auto.vector_view import Vectors
+from unnaive.models.auto.vector_views import (
+    AnyVectors,
+    vector_candidates,
+    vector_view_name,
+    vectors_to_search,
+    with_squares,
+    without_squares,
+)
 from unnaive.models.auto.views import WORDS, SelectColumns, View, select_views, take_names
 from unnaive.models.auto.work_teller import WorkTeller
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
@@ -71,10 +77,11 @@ class Auto(DocumentsModel):
 
     Every family (complement naive Bayes, softmax with a naive Bayes prior, NB-SVM, linear SVM) is fitted on every view
     (words; words and pairs; character 2–5-grams inside words), on one part of the training documents, and judged on
-    the rest. All candidates share the same splits: as many of five folds as hold out about 1,500 documents, or one
-    fold from 5,000 documents on. Documents that share passages (copies, versions, replies that quote) are kept on one
-    side where possible. After 300 held-out documents, the best two settings of each family go on; solvers with a small
-    share of the words' pool are not tried on the other views. The best candidates of a view join a log-linear pool,
+    the rest. All candidates share the same splits: as many of five folds as hold out about 1,500 documents, so one
+    fold from 7,500 documents on. Documents that share passages (copies, versions, replies that quote) are kept on one
+    side where possible. After 200 held-out documents, the best two settings of each family go on. Families that do
+    not lower the log-loss of the pool of words are not tried on the other views. The best candidates of a view join a
+    log-linear pool,
     and then the views do. Pool weights are shrunk toward equal ones (characters count as much as words and pairs
     together), and members with small weights are dropped. The chosen members are trained again on all documents. The
     model keeps the choice as a recipe (`scorer_.recipe`), with a report of all candidates.
@@ -158,13 +165,13 @@ class Auto(DocumentsModel):
         X, Y = csr_array(X), csr_array(Y)
         order, n_classes = order_classes(Y), Y.shape[1]
         seen = order[: count_classes(Y)]  # scores of classes without documents would distort temperatures and pools
-        vectors = [item for item in vectors if len(item.columns)]
-        n_terms = X.shape[1] if active is None or vectors else len(active)
+        dense = with_squares([item for item in vectors if len(item.columns)])
+        n_terms = X.shape[1] if active is None or dense else len(active)
         if exclusive and len(seen) == 1:
             return self._only_class(int(seen[0]), n_terms, n_classes)
         if has_too_many_classes(DataSize(X.shape[0], n_terms, X.nnz, n_classes), len(seen), exclusive=exclusive):
             if active is not None:
-                X = _without_others(X, active) if vectors else take_columns(X, active)
+                X = _without_others(X, active) if dense else take_columns(X, active)
             return self._tree_of_labels(
                 X, Y, exclusive=exclusive, sample_weight=sample_weight,
                 progress=progress,
@@ -172,13 +179,13 @@ class Auto(DocumentsModel):
         tell = WorkTeller(progress, ordering_work(X.nnz))
         with one_blas_thread():
             chosen = csr_array(Y[:, seen])
-            recipe, held_out = self._search(X, chosen, exclusive, sample_weight, tell, terms, active, select, vectors)
+            recipe, held_out = self._search(X, chosen, exclusive, sample_weight, tell, terms, active, select, dense)
         recipe = place_classes(recipe, seen.tolist(), n_classes)
-        if active is not None and not vectors:
+        if active is not None and not dense:
             X, terms, active = take_columns(X, active), take_names(terms, active), None
         pool = refit(
             recipe, X, Y, terms, sample_weight=sample_weight, random_state=self.random_state, n_jobs=self.n_jobs,
-            tell=tell, columns=active, vectors=vectors,
+            tell=tell, columns=active, vectors=dense,
         )  # fmt: skip
         if held_out is not None:
             rows, scores = held_out
@@ -190,8 +197,8 @@ class Auto(DocumentsModel):
     def _tree_of_labels(self, X: Sparse, Y: Sparse, **same: Any) -> Scorer:
         """Train a label tree: for thousands of classes, tables of scores and weights would not fit in memory."""
         warnings.warn(
-            f"{Y.shape[1]:,} classes are too many for auto to search for, so it trains a tree of labels; --model "
-            "label-tree has its settings",
+            f"{Y.shape[1]:,} classes are too many for a search, so auto trains a label tree; use --model label-tree "
+            "to change its settings",
             UnnaiveWarning,
             stacklevel=7,
         )
@@ -201,7 +208,7 @@ class Auto(DocumentsModel):
         """A pool without members that predicts the one class with documents."""
         bias = np.full(n_classes, NEVER)
         bias[only] = 0.0
-        report = {"budget": self.budget, "no-search": "one class alone has documents"}
+        report = {"budget": self.budget, "no-search": "only one class has documents"}
         return Pool(
             (), bias, n_terms, recipe={"kind": "single", "members": [], "bias": bias.tolist(), "report": report}
         )
@@ -209,7 +216,7 @@ class Auto(DocumentsModel):
     def _search(
         self, X: Sparse, Y: Sparse, exclusive: bool, sample_weight: Floats | None, tell: WorkTeller,
         terms: Sequence[str] | Vocabulary | None, active: Ids | None = None, select: SelectColumns | None = None,
-        vectors: Sequence[Vectors] = (),
+        vectors: Sequence[AnyVectors] = (),
     ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
         """The recipe, and the held-out rows with their scores; None if no document was held out."""
         targets = single_labels(Y) if exclusive else None
@@ -223,10 +230,11 @@ class Auto(DocumentsModel):
             return choose_multilabel(
                 X, Y, views[0], self.budget, plan_multilabel(size, budget), weight=sample_weight,
                 random_state=self.random_state, n_jobs=self.n_jobs, tell=tell, terms=terms, select=select,
-                vectors=vectors,
+                vectors=without_squares(vectors),
             )  # fmt: skip
         size = Size(X.shape[0], Y.shape[1], cells)
         plan = make_plan(size, budget)
+        vectors = vectors_to_search(vectors, X.shape[0])
         return self._choose_single(X, targets, views, size, plan, sample_weight, tell, terms, select, vectors)
 
     def relearn(
@@ -242,7 +250,7 @@ class Auto(DocumentsModel):
         return refit(
             recipe, X, Y, same.get("terms"), sample_weight=same.get("sample_weight"), random_state=self.random_state,
             n_jobs=self.n_jobs, tell=WorkTeller(same.get("progress")), columns=same.get("active"),
-            vectors=same.get("vectors", ()),
+            vectors=with_squares(same.get("vectors", ())),
         )  # fmt: skip
 
     def adjust(
@@ -250,13 +258,15 @@ class Auto(DocumentsModel):
     ) -> Scorer:
         """The pool after approximately learning these documents, or forgetting them if `gone`."""
         if not isinstance(scorer, Pool) or not scorer.parts:
-            raise UnnaiveError("auto trained no pool for these classes, so it cannot be changed approximately")
+            raise UnnaiveError(
+                "this model of auto is not a pool, so it cannot be updated approximately; update it exactly"
+            )
         return adjust_pool(scorer, X, Y, sample_weight, gone=gone)
 
     def _choose_single(
         self, X: Sparse, targets: Ids, views: list[View], size: Size, plan: SearchPlan, weight: Floats | None,
         tell: WorkTeller, terms: Sequence[str] | Vocabulary | None, select: SelectColumns | None,
-        vectors: Sequence[Vectors],
+        vectors: Sequence[AnyVectors],
     ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
         """`_search` for documents with one class each."""
         rows = np.arange(len(targets))
@@ -278,7 +288,7 @@ class Auto(DocumentsModel):
         planned = [view for view in views if view.name in plan.views]
         if not splits:  # no class has two documents, so none can be held out
             members = default_members([view.name for view in planned])
-            report = {"budget": self.budget, "no-search": "no class has two documents, one to be held out"}
+            report = {"budget": self.budget, "no-search": "no class has a second document to hold out"}
             return {"kind": "single", "members": members, "bias": [-2.0] * size.classes, "report": report}, None
         expected = ExpectedWork(
             size, len(splits[0].train), tuple(len(split.held_out) for split in splits), thread_count(self.n_jobs)
@@ -295,18 +305,17 @@ class Auto(DocumentsModel):
 
         search = CandidateSearch(
             X, targets, size.classes, splits, weight=weight, random_state=self.random_state, n_jobs=self.n_jobs,
-            on_candidate=on_candidate, terms=terms, select=select, vectors=vectors,
+            on_candidate=on_candidate, terms=terms, select=select, vectors=vectors, n_views=len(planned) + len(vectors),
         )  # fmt: skip
         chosen: list[ChosenView] = []
         for number, view in enumerate(planned):
-            candidates = kept_families(plan.candidates, chosen)
+            candidates = plan.candidates if not chosen else search.next_candidates(chosen[0])
             if chosen:
                 tell.expect(expected.rest(plan, plan.views[number:], candidates))
             chosen.append(search.choose(view, candidates))
         for view_vectors in vectors:
-            chosen.append(
-                search.choose(View(vector_view_name(view_vectors), view_vectors.columns, np.zeros(0, np.int64)), DENSE)
-            )
+            view = View(vector_view_name(view_vectors), view_vectors.columns, np.zeros(0, np.int64))
+            chosen.append(search.choose(view, vector_candidates(view_vectors)))
         pooled = pool_views(chosen, search.soft_targets)
         recipe, shares_of = make_recipe(chosen, pooled, plan.documents)
         scores = cross_fitted_scores(chosen, pooled, search.truth, search.soft_targets)

@@ -13,11 +13,11 @@ from scipy.sparse import csr_array
 
 from unnaive.base.lazy import lazy_property
 from unnaive.base.progress import solver_events
-from unnaive.base.types import Floats, Sparse
+from unnaive.base.types import Floats, Singles, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.targets import single_labels
 from unnaive.data.weighting import Weighting, presence
-from unnaive.models.naive_bayes import ComplementNB
+from unnaive.linear.smoothing import Laplace
 from unnaive.models.svm.nbsvm import log_count_ratio
 from unnaive.models.svm.solver import SolverDocuments, softmax, squared_hinge
 from unnaive.models.svm.solver_reference import SolverProgress
@@ -30,6 +30,8 @@ CELLS_AT_ONCE = 1 << 17  # cells that are weighted at a time
 MANY = 4_500  # documents from which on the hinge is solved to 10 · tol, which saves a third of its time. That is
 # LIBLINEAR's 0.1 on the gradient: objectives are within 0.1 % of the minimum. With few documents the bias would suffer.
 DEAR = 10.0  # cost from which on a family has a solver, which may learn from a sample; naive Bayes learns from all
+SMALL_TABLE = 1 << 18  # cells up to which sums by class are one dense table
+LEAST_SPREAD = 1e-6  # mean squared distance of rows to their mean that the penalty of ridge regression assumes at least
 AT_ONCE = 8  # classes that a hinge is solved for at a time
 HINGES = ("svm", "nbsvm")  # families whose solver uses all threads
 
@@ -104,17 +106,47 @@ class Training:
         present = presence(self.X, np.int32)  # whole numbers are summed natively
         return log_count_ratio(Counts.of(present, self.Y, self.weight, threads=self.n_jobs), 1.0)
 
-    def complement(self, alpha: float) -> Floats:
-        """Weights of complement naive Bayes, centred over the classes (n_classes, n_terms).
+    @lazy_property
+    def least_squares(self) -> tuple[Singles, Floats, Floats, Floats, Floats]:
+        """(rows, targets, mean, level, products) of documents and targets, both centred and times √weight.
 
-        The part of a weight that all classes share is left out, because centring would remove it.
+        rows (n_docs, n_terms), targets (n_docs, n_classes), their means (n_terms,) and (n_classes,), and the inner
+        products of the rows (n_docs, n_docs).
         """
-        linear = ComplementNB(alpha=alpha).rule(self.sums)
-        weights: Floats = linear.sparse_weights.toarray()
-        if linear.class_offset is not None:
-            weights += linear.class_offset[:, None]
-        weights -= weights.mean(axis=0)
-        return weights
+        weight = np.ones(self.Z.shape[0]) if self.weight is None else np.asarray(self.weight, np.float64)
+        rows, targets = self.Z.toarray(), self.Y.toarray().astype(np.float64)
+        share = weight / max(float(weight.sum()), 1e-300)
+        mean, level = share @ rows, share @ targets
+        root = np.sqrt(weight)[:, None]
+        rows = ((rows - mean.astype(np.float32)) * root.astype(np.float32)).astype(np.float32)
+        return rows, (targets - level) * root, mean, level, (rows @ rows.T).astype(np.float64)
+
+    @lazy_property
+    def class_table(self) -> Floats | None:
+        """The sums of weighted documents by class (n_classes, n_terms), dense; None if there are too many cells.
+
+        With few cells, `sums` would take five times as long, mostly to create sparse tables.
+        """
+        size, targets = self.n_classes * self.Z.shape[1], self.targets
+        if targets is None or size > SMALL_TABLE or self.Z.nnz > SMALL_TABLE:
+            return None
+        lengths, values = np.diff(self.Z.indptr), np.maximum(self.Z.data, 0.0)
+        if self.weight is not None:
+            values = values * np.repeat(self.weight, lengths)
+        cells = np.repeat(targets * self.Z.shape[1], lengths) + self.Z.indices
+        return np.asarray(np.bincount(cells, values, size).reshape(self.n_classes, -1), np.float64)
+
+    def complement(self, alpha: float) -> Floats:
+        """Weights of complement naive Bayes, −log p(t|c̄) centred over the classes (n_classes, n_terms)."""
+        table = self.class_table
+        if table is None:
+            rest = Laplace(alpha).rest_log_prob(self.sums)
+            weights: Floats = rest.cells.toarray()  # without the term's part, which centring would remove
+            weights += rest.of_class[:, None]
+        else:
+            rest_terms = table.sum(axis=0) - table + alpha
+            weights = np.log(rest_terms) - np.log(rest_terms.sum(axis=1, keepdims=True))
+        return np.asarray(weights.mean(axis=0) - weights)
 
 
 def merge_empty(X: Sparse, Y: Sparse, weight: Floats | None) -> tuple[Sparse, Sparse, Floats | None]:
@@ -217,6 +249,20 @@ def _hinge(data: Training, C: float, scale: Floats | None) -> Weights:
     return solution.weights, solution.bias
 
 
+def _ridge(data: Training, penalty: float) -> Weights:
+    """Least squares with the targets 1 and 0, for documents with few labels and many columns.
+
+    W minimises Σ_d weight_d · |y_d − ȳ − W (z_d − z̄)|² + λ |W|², with λ = penalty · mean |z_d − z̄|². Rows have a length
+    of about 1; if all are alike, as if no document has a word with a vector, λ = penalty · LEAST_SPREAD and W = 0.
+    """
+    rows, targets, mean, level, products = data.least_squares
+    n = float(np.sum(data.weight)) if data.weight is not None else len(rows)
+    mean_square = max(float(np.trace(products)) / n, LEAST_SPREAD)
+    duals = np.linalg.solve(products + penalty * mean_square * np.eye(len(rows)), targets)
+    weights = np.asarray((duals.T.astype(np.float32) @ rows).astype(np.float64))
+    return weights, level - weights @ mean
+
+
 def _rocchio(data: Training, gamma: float) -> Weights:
     """Centroids max(0, mean inside − gamma · mean outside), of length 1."""
     sums = data.sums
@@ -251,6 +297,7 @@ FAMILIES: dict[str, Family] = {
     "softmax": Family("softmax regression", ("C",), _softmax, 10.0),
     "svm": Family("linear SVM", ("C",), _svm, 20.0),
     "nbsvm": Family("NB-SVM", ("C",), _nbsvm, 20.0),
+    "ridge": Family("ridge regression", ("penalty",), _ridge, 10.0),
     "rocchio": Family("Rocchio centroids", ("gamma",), _rocchio, 1.0),
 }
 
@@ -264,6 +311,6 @@ def fit_family(family: str, settings: Sequence[float], data: Training) -> Weight
     return weights, bias
 
 
-def member_scores(found: Weights, Z: Sparse) -> Floats:
+def member_scores(weights_and_bias: Weights, Z: Sparse) -> Floats:
     """Scores (n_docs, n_classes)."""
-    return np.asarray(csr_array(Z) @ found[0].T) + found[1]
+    return np.asarray(csr_array(Z) @ weights_and_bias[0].T) + weights_and_bias[1]

@@ -21,7 +21,8 @@ from unnaive.models.auto.members import FAMILIES, Training, fit_family, member_s
 from unnaive.models.auto.plan import MultilabelPlan, count_multilabel_folds, fitting_work
 from unnaive.models.auto.recipe import Recipe, make_member
 from unnaive.models.auto.search import N_PARTS
-from unnaive.models.auto.vector_view import Vectors, VectorView, vector_view_name
+from unnaive.models.auto.vector_view import Vectors, VectorView
+from unnaive.models.auto.vector_views import vector_view_name
 from unnaive.models.auto.views import SelectColumns, View, select_views, take_names
 from unnaive.models.auto.work_teller import WorkTeller
 from unnaive.text.gram_units import find_kinds
@@ -51,14 +52,14 @@ def choose_multilabel(
     chosen = (*plan.members, *[DENSE_MULTILABEL] * len(vectors))
     if X.shape[0] < LEAST:
         factors, slope, levels, held_out = np.ones(len(chosen)), 1.0, np.zeros(Y.shape[1]), None
-        report: dict[str, Any] = {"budget": budget, "no-search": f"fewer than {LEAST} documents came"}
+        report: dict[str, Any] = {"budget": budget, "no-search": f"there are fewer than {LEAST} documents"}
     else:
         if len(rows) < X.shape[0]:
             X, Y, weight = csr_array(X[rows]), csr_array(Y[rows]), None if weight is None else weight[rows]
         groups = rarest_classes(Y)
         columns = columns_of_words(X.shape[1], [item for item in vectors if isinstance(item, FieldVectors)])
-        words, known = (X, terms) if columns is None else (take_columns(X, columns), take_names(terms, columns))
-        order = find_shared_passages(words, groups, known).order()
+        words, word_names = (X, terms) if columns is None else (take_columns(X, columns), take_names(terms, columns))
+        order = find_shared_passages(words, groups, word_names).order()
         fold = block_folds(groups, count_multilabel_folds(len(rows)), order)
         fold = np.unique(fold, return_inverse=True)[1]  # with few documents a fold may be empty
         scores = _out_of_fold(X, Y, view, plan.members, weight, fold, random_state, n_jobs, tell, terms, select)

@@ -22,7 +22,8 @@ READING = 600.0  # seconds to count, sort and write 10⁹ cells; a budget in sec
 LEAST_WORK = 0.2  # share of a budget in seconds that is left for the plan, however long reading takes
 PREPARING = 60.0  # processor seconds to weight and sum 10⁹ cells, once for all members of a view
 FEW, SOME = 1_500, 4_500  # documents; from SOME on, at most SearchPlan.held_out of them are held out
-ONE_FOLD, JUDGED = 5_000, 1_500  # from ONE_FOLD documents on, one fold is held out; below, folds of JUDGED documents
+ONE_FOLD = 5_000  # documents from which on the budget "fast" holds out one fold
+JUDGED = 1_500  # documents that are held out, in as many folds as they take
 MANY_CLASSES, MORE_CLASSES = 1_000, 2_000  # from the first on, memory limits the search; from the second, no search
 MOST_SCORES = 1 << 27  # held-out scores of all candidates of a view: 1 GB
 # solvers need more passes over more documents: 10⁹ cells × classes of an NB-SVM take 5 s for 10,000, 50 s for 1.2 M
@@ -31,6 +32,7 @@ LEAST_SAMPLE = 20_000  # smallest sample that a solver learns from in the last f
 LARGE = (
     20_000  # documents from which on candidates learn from larger samples, while the search stays within SEARCH_SHARE
 )
+IN_SEARCH = "documents during the search"  # ends the entry of `left_out` for a sample
 SEARCH_SHARE = 0.25  # most work of the search, as a share of the work of the last fit
 
 
@@ -136,10 +138,12 @@ def make_plan(size: Size, budget: str | float) -> SearchPlan:
 def count_judged(n_docs: int, n_folds: int) -> int:
     """How many folds are held out: as many as have JUDGED documents; more would cost time and add little.
 
-    >>> [count_judged(n_docs, 5) for n_docs in (600, 1_500, 3_400, 5_000)]
-    [5, 5, 3, 1]
+    Twice as many documents have at least half as many folds, so that they never cost less.
+
+    >>> [count_judged(n_docs, 5) for n_docs in (600, 1_500, 3_400, 5_000, 7_500)]
+    [5, 5, 3, 2, 1]
     """
-    return 1 if n_docs >= ONE_FOLD else min(n_folds, -(-JUDGED * n_folds // max(n_docs, 1)))
+    return min(n_folds, -(-JUDGED * n_folds // max(n_docs, 1)))
 
 
 def _with_more_training(plan: SearchPlan, size: Size, most: float) -> SearchPlan:
@@ -154,8 +158,8 @@ def _with_more_training(plan: SearchPlan, size: Size, most: float) -> SearchPlan
         if more.cost(size) > most or searching > SEARCH_SHARE * (more.cost(size) - searching):
             break
         plan = more
-    sampled = f"all but {plan.training:,} documents while searching"
-    left_out = tuple(sampled if text.endswith("while searching") else text for text in plan.left_out)
+    sampled = f"all but {plan.training:,} {IN_SEARCH}"
+    left_out = tuple(sampled if text.endswith(IN_SEARCH) else text for text in plan.left_out)
     return replace(plan, left_out=left_out)
 
 
@@ -175,7 +179,7 @@ def _plans(size: Size, budget: str | float) -> Iterator[SearchPlan]:
         yield replace(plan, candidates=LONG, n_folds=5, n_judged=5, training=n, held_out=n)
         yield replace(plan, candidates=LONG, training=2 * plan.training, held_out=2 * plan.held_out)
     # the more documents a candidate learns from, the closer its held-out scores are to those of the final model
-    whole = 5 if few else 4
+    whole = 5 if count_judged(n, 5) > 1 else 4
     yield replace(plan, n_folds=whole, n_judged=count_judged(n, whole), training=n)
     yield plan
     plan = _leave(plan, "most settings of each family", candidates=BRIEF)
@@ -183,7 +187,7 @@ def _plans(size: Size, budget: str | float) -> Iterator[SearchPlan]:
     larger = [plan]  # on words only, these may cost less than the leanest plan with characters
     for training, held_out in ((3_000, 2_000), (1_500, 1_500)):
         if n > training:
-            sampled = f"all but {training:,} documents while searching"
+            sampled = f"all but {training:,} {IN_SEARCH}"
             larger.append(_leave(larger[0], sampled, training=training, held_out=held_out))
             plan = larger[-1]
             yield plan
@@ -208,7 +212,7 @@ def _samples(plan: SearchPlan, n: int) -> Iterator[SearchPlan]:
     """Yield the plan with solvers that learn from a half, a quarter, … of the documents in the last fit."""
     part = n // 2
     while part >= LEAST_SAMPLE:
-        yield _leave(plan, f"all but {part:,} documents in what solvers learn from in the end", documents=part)
+        yield _leave(plan, f"all but {part:,} documents in the final fit of the solvers", documents=part)
         part //= 2
 
 
@@ -258,7 +262,7 @@ def plan_multilabel(size: Size, budget: str | float) -> MultilabelPlan:
     leanest = plans[-1]
     part = n // 2
     while part >= LEAST_SAMPLE:
-        sampled = f"all but {part:,} documents in what solvers learn from in the end"
+        sampled = f"all but {part:,} documents in the final fit of the solvers"
         plans.append(replace(leanest, documents=part, left_out=(*leanest.left_out, sampled)))
         part //= 2
     for family in ("svm", "nbsvm"):

@@ -69,7 +69,11 @@ class Pool(Scorer):
         X = csr_array(X)
         total = np.tile(self.bias, (X.shape[0], 1))
         for (columns, linear), table in zip(self.parts, self._tables, strict=True):
-            if table is not None and table.place is not None and add_tf_idf(X, *table[:3], total, norm=table.norm):
+            if (
+                table is not None
+                and table.row_of_term is not None
+                and add_tf_idf(X, *table[:3], total, norm=table.norm)
+            ):
                 total += linear.bias
             else:
                 total += linear.scores(take_columns(X, columns))
@@ -174,7 +178,7 @@ def _read_part(arrays: Arrays, number: int, about: Any, n_terms: int, n_classes:
     check_rules(columns, {"columns": rule}, terms=n_terms)
     linear, places = Linear.from_arrays(part_arrays, about), columns["columns"].astype(np.int64)
     if linear.n_terms != len(places) or linear.n_classes != n_classes:
-        raise ValueError(f"part {number} has other terms or classes than the pool")
+        raise ValueError(f"the terms or classes of part {number} do not match the pool")
     if bool((places[1:] <= places[:-1]).any()):
-        raise ValueError(f"part {number} has its terms out of order")
+        raise ValueError(f"the terms of part {number} are not in ascending order")
     return places, linear

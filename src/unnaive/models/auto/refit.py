@@ -17,7 +17,6 @@ from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.data.products import take_columns
 from unnaive.data.targets import single_labels
 from unnaive.data.weighting import document_frequency, tf_idf
-from unnaive.data.word_vectors import TermVectors
 from unnaive.linear.linear import Linear
 from unnaive.models.auto.expected_work import LAST, fit_work
 from unnaive.models.auto.members import FAMILIES, HINGES, NEVER, Training, Weights, fit_family
@@ -25,7 +24,8 @@ from unnaive.models.auto.plan import PREPARING
 from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.sampling import sample_rows
-from unnaive.models.auto.vector_view import Vectors, VectorView, round_weights, vector_view_name
+from unnaive.models.auto.vector_view import round_weights
+from unnaive.models.auto.vector_views import AnyVectors, is_of_words, make_vector_view, vector_view_name
 from unnaive.models.auto.views import View, select_views
 from unnaive.models.auto.work_teller import WorkTeller
 from unnaive.text.backend import thread_count
@@ -45,7 +45,7 @@ def refit(
     n_jobs: int | None = None,
     tell: WorkTeller | None = None,
     columns: Ids | None = None,
-    vectors: Sequence[Vectors] = (),
+    vectors: Sequence[AnyVectors] = (),
 ) -> Pool:
     """The pool that `recipe` gives on documents X (n_docs, n_terms) with labels Y (n_docs, n_classes).
 
@@ -66,25 +66,26 @@ def refit(
         view = View(name, view_vectors.columns, document_frequency(X)[view_vectors.columns])
         views.append((view, [member for member in recipe["members"] if member["view"] == name]))
     tell = tell or WorkTeller()
-    told_of = {
-        view.name: _Told(
+    progress_of = {
+        view.name: _ViewProgress(
             tell, view, X.shape[0], stop, thread_count(n_jobs), any(member["family"] in HINGES for member in members)
         )
         for view, members in views
     }
-    fits = [told_of[view.name].work(member, len(seen)) for view, members in views for member in members]
-    tell.expect(sum(told_of[view.name].preparing for view, members in views if members) + sum(fits))
+    fits = [progress_of[view.name].work(member, len(seen)) for view, members in views for member in members]
+    tell.expect(sum(progress_of[view.name].preparing for view, members in views if members) + sum(fits))
     same: dict[str, Any] = {"tol": TOL, "random_state": random_state, "n_jobs": n_jobs}
     link = "one-of-all" if recipe["kind"] == "single" else "log-odds"
     for view, members in views:
         if members:
-            told = told_of[view.name]
-            tell.begin(f"weighting {view.name}", told.preparing)
+            view_progress = progress_of[view.name]
+            tell.begin(f"weighting {view.name}", view_progress.preparing)
             documents = take_columns(X, view.columns)
-            fit = partial(_fit_view, members, documents, ordered, sample_weight, told, {**same, "listen": told.listen})
+            listening = {**same, "listen": view_progress.listen}
+            fit = partial(_fit_view, members, documents, ordered, sample_weight, view_progress, listening)
             dense_vectors = dense_views.get(view.name)
             if dense_vectors is not None:
-                dense = VectorView.of(documents, dense_vectors, sample_weight)
+                dense = make_vector_view(documents, dense_vectors, sample_weight)
                 weighting, (weights, offset) = dense.weighting, dense.fold(fit(dense.training))
             else:
                 weighting = tf_idf(documents, sample_weight, view.df)
@@ -94,14 +95,14 @@ def refit(
             never = np.full(len(bias), NEVER)
             never[seen] = offset
             bias += never
-            table, step = round_weights(table) if isinstance(dense_vectors, TermVectors) else (table, None)
+            table, step = round_weights(table) if is_of_words(dense_vectors) else (table, None)
             linear = Linear(table, np.zeros(len(bias)), weighting=weighting, link=link, step=step)
             parts.append((view.columns, linear))
     return Pool(tuple(parts), bias, X.shape[1], link, recipe)
 
 
 def _fit_view(
-    members: list[Recipe], documents: Sparse, Y: Sparse, sample_weight: Floats | None, told: _Told,
+    members: list[Recipe], documents: Sparse, Y: Sparse, sample_weight: Floats | None, view_progress: _ViewProgress,
     same: dict[str, Any], make: Callable[..., Training],
 ) -> Weights:  # fmt: skip
     """The weighted sum of the members of a view; `make` builds Training from documents, labels and weights."""
@@ -116,8 +117,8 @@ def _fit_view(
             weight = None if sample_weight is None else sample_weight[rows]
             data = make(csr_array(documents[rows]), Y=csr_array(Y[rows]), weight=weight, **same)
         if weights is None:
-            told.tell.finish(told.preparing)
-        part, level = _fit_members(same_size, data, told)
+            view_progress.tell.finish(view_progress.preparing)
+        part, level = _fit_members(same_size, data, view_progress)
         weights, offset = part if weights is None else weights + part, offset + level
     if weights is None:
         raise RuntimeError("a view without members")
@@ -138,7 +139,7 @@ def _rows_to_learn_from(Y: Sparse, most: int, random_state: int) -> Ids | None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Told:
+class _ViewProgress:
     """Reports progress on the members of a view, and estimates their work."""
 
     tell: WorkTeller
@@ -178,7 +179,7 @@ class _Told:
         self.tell.advance(title, share * work, work)
 
 
-def _fit_members(members: list[Recipe], data: Training, told: _Told) -> Weights:
+def _fit_members(members: list[Recipe], data: Training, view_progress: _ViewProgress) -> Weights:
     """The weighted sum of the members. Hinges use all threads; single-threaded members run in parallel with them.
 
     An interrupt reaches this thread, which stops the other.
@@ -187,7 +188,7 @@ def _fit_members(members: list[Recipe], data: Training, told: _Told) -> Weights:
     def fit(ones: list[Recipe]) -> Weights:
         total, bias = np.zeros((data.n_classes, data.X.shape[1])), np.zeros(data.n_classes)
         for member in ones:
-            weights, offset = told.fit(member, data)
+            weights, offset = view_progress.fit(member, data)
             weights *= member["factor"]
             total += weights
             bias += member["factor"] * offset
@@ -205,7 +206,7 @@ def _fit_members(members: list[Recipe], data: Training, told: _Told) -> Weights:
             try:
                 (total, bias), (more, more_bias) = fit(hinges), waiting.result()
             except BaseException:
-                told.stop.set()
+                view_progress.stop.set()
                 raise
     total += more
     return total, bias + more_bias

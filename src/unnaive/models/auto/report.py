@@ -34,8 +34,8 @@ def make_report(
                 {
                     "view": row.view,
                     "model": str(row.candidate),
-                    "accuracy": round(row.accuracy, 4),
-                    "log-loss": round(row.log_loss, 4),
+                    "accuracy": round(row.judged.accuracy, 4),
+                    "log-loss": round(row.judged.log_loss, 4),
                     "share": round(share, 3),
                 }
             )
@@ -75,17 +75,17 @@ def report_lines(report: dict[str, Any]) -> list[str]:
     lines = []
     if "accuracy" in report:
         low, high = report["interval"]
-        held_out = count_noun(report["held-out"], "training document")
+        held_out = count_noun(report["held-out"], "held-out document")
         share = report.get("learnt-from")
-        by = f" by models of {100 * share:.0f} % of all documents" if share is not None and share < 1 else ""
+        by = f", by models of {100 * share:.0f} % of all documents" if share is not None and share < 1 else ""
         lines.append(
-            f"chosen on {held_out} held out: {100 * report['accuracy']:.1f} % right{by}, "
+            f"accuracy on {held_out}: {100 * report['accuracy']:.1f} %{by}; "
             f"{count_noun(len(report['tried']), 'candidate')} tried"
         )
         if share is not None:
             lines.append(
-                f"expect between {100 * low:.1f} and {100 * high:.1f} % right on many new documents from the same "
-                "source (95 % interval)"
+                f"expected accuracy on new documents from the same source: {100 * low:.1f} to {100 * high:.1f} % (95 % "
+                "interval)"
             )
     if report.get("sharing-passages", 0.0) >= SHOWN_SHARING:
         lines.append(
@@ -93,18 +93,18 @@ def report_lines(report: dict[str, Any]) -> list[str]:
             "copies); these were held out together"
         )
     if "f1" in report:
-        held_out = count_noun(report["held-out"], "training document")
-        lines.append(f"on {held_out} held out: micro F1 {report['f1']:.3f}")
+        held_out = count_noun(report["held-out"], "held-out document")
+        lines.append(f"micro F1 on {held_out}: {report['f1']:.3f}")
     rows = sorted((row for row in report.get("tried", []) if row["share"]), key=lambda row: -row["share"])
     lines += [f"  {100 * row['share']:3.0f} %  {row['view']}: {row['model']}{_measured(row)}" for row in rows[:SHOWN]]
     if report.get("kept-choice"):
         made_on = f"{report['chosen-on']:,} documents" if "chosen-on" in report else "other documents"
-        lines.append(f"this choice was made on {made_on}, not on those that the model has now, and was kept")
+        lines.append(f"this choice was made on {made_on}, not on the present documents of the model, and was kept")
     if report.get("approximate"):
         changed = count_noun(report["approximate"], "document")
-        lines.append(f"{changed} were learnt or forgotten approximately since then; an exact update trains it anew")
+        lines.append(f"{changed} were learnt or forgotten approximately; an exact update retrains the model")
     if report.get("no-search"):
-        lines.append(f"nothing was chosen on held-out documents, since {report['no-search']}")
+        lines.append(f"no choice was made on held-out documents, because {report['no-search']}")
     if report.get("left-out"):
         lines.append(f"left out to stay within the budget: {'; '.join(report['left-out'])}")
     return lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,14 +16,8 @@ from unnaive.data.products import take_columns
 from unnaive.data.targets import one_label_matrix
 from unnaive.data.weighting import tf_idf
 from unnaive.models.auto.candidates import Candidate
-from unnaive.models.auto.members import (
-    DEAR,
-    FAMILIES,
-    Training,
-    fit_family,
-    member_scores,
-    weight_rows,
-)
+from unnaive.models.auto.elimination import SHRINK, Judged, best_of_families, count_going_on, find_helpful
+from unnaive.models.auto.members import Training, fit_family, member_scores, weight_rows
 from unnaive.models.auto.pooling import (
     PoolWeights,
     fit_pool,
@@ -33,17 +28,15 @@ from unnaive.models.auto.pooling import (
 )
 from unnaive.models.auto.recipe import make_member
 from unnaive.models.auto.sampling import sample_rows
-from unnaive.models.auto.vector_view import Vectors, VectorView, vector_view_name
-from unnaive.models.auto.views import SelectColumns, View, select_views, view_prior
+from unnaive.models.auto.squared_view import MOST_DOCUMENTS
+from unnaive.models.auto.vector_views import AnyVectors, make_vector_view, vector_view_name
+from unnaive.models.auto.views import SQUARES, SelectColumns, View, select_views, view_prior
 from unnaive.text.gram_units import find_kinds
 from unnaive.text.vocabulary import Vocabulary
 
 TOL = 3e-2  # solver tolerance in the search: three times that of the last fit chooses as well in .75 to .9 of the time
 N_PARTS = 3  # parts of the held-out documents; the pool that scores one part is fitted on the other two
-ENOUGH = 300  # held-out documents after which only the best candidates of each family go on
-GO_ON = 2  # candidates of each family that go on
-LEAST_SHARE = 0.15  # of the pool on words; a solver with a smaller share is not tried on the more expensive views
-SHRINK = 20.0  # strength of the prior on the pool's weights, in documents
+NEXT = 3  # candidates of each family that are tried on the views after the first
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,22 +53,7 @@ class Tried:
 
     view: str
     candidate: Candidate
-    accuracy: float
-    log_loss: float
-
-
-@dataclass(frozen=True)
-class Judged:
-    """Held-out accuracy and log-loss of a candidate, and the factor of its scores that minimises the log-loss."""
-
-    accuracy: float
-    log_loss: float
-    scale: float
-
-    @property
-    def merit(self) -> float:
-        """Accuracy − log-loss / 10."""
-        return self.accuracy - 0.1 * self.log_loss
+    judged: Judged
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +91,8 @@ def block_splits(
     random = np.random.default_rng(random_state)
     for number in range(n_judged):
         train = sample_rows(np.flatnonzero((fold != number) | alone), targets, most_training, random)
-        known = np.bincount(targets[train], minlength=n_classes) > 0
-        held_out = np.flatnonzero((fold == number) & ~alone & known[targets])
+        has_training = np.bincount(targets[train], minlength=n_classes) > 0
+        held_out = np.flatnonzero((fold == number) & ~alone & has_training[targets])
         if len(held_out):
             yield Split(train, sample_rows(held_out, targets, most_held_out, random))
 
@@ -132,8 +110,9 @@ class CandidateSearch:
         self, X: Sparse, targets: Ids, n_classes: int, splits: Sequence[Split], *, weight: Floats | None,
         random_state: int, n_jobs: int | None, on_candidate: Callable[[str, str], None],
         terms: Sequence[str] | Vocabulary | None = None, select: SelectColumns | None = None,
-        vectors: Sequence[Vectors] = (),
+        vectors: Sequence[AnyVectors] = (), n_views: int = 2,
     ) -> None:  # fmt: skip
+        self.n_views = n_views
         self.X, self.targets, self.n_classes, self.weight = X, targets, n_classes, weight
         self.random_state, self.n_jobs, self.on_candidate = random_state, n_jobs, on_candidate
         self.splits, self.terms, self.select = splits, terms, select
@@ -145,8 +124,8 @@ class CandidateSearch:
     def choose(self, view: View, candidates: Sequence[Candidate]) -> ChosenView:
         """Choose the best candidate of each family, scale its scores, and pool them.
 
-        After ENOUGH held-out documents, only the best GO_ON candidates of each family go on to the other splits. The
-        choice is made on all held-out documents.
+        The more documents were held out, the fewer candidates of each family go on to the other splits, in the end the
+        best. Scales and pool are fitted on all held-out documents.
         """
         judged: dict[Candidate, Judged] = {}
         scores = {candidate: np.empty((len(self.rows), self.n_classes)) for candidate in candidates}
@@ -156,17 +135,26 @@ class CandidateSearch:
                 view, number, {candidate: scores[candidate][at : at + len(split.held_out)] for candidate in going_on}
             )
             at += len(split.held_out)
-            if at == len(self.rows) or (at >= ENOUGH and len(going_on) == len(candidates)):
+            most = 1 if at == len(self.rows) else count_going_on(at)
+            largest = max(Counter(candidate.family for candidate in going_on).values())
+            if at == len(self.rows) or largest > most:
                 judged |= {candidate: self._judge(scores[candidate][:at]) for candidate in going_on}
-                going_on = _best_of_families(judged, going_on, GO_ON)
-        tried = [
-            Tried(view.name, candidate, judged[candidate].accuracy, judged[candidate].log_loss)
-            for candidate in candidates
-        ]
-        members = [(candidate, judged[candidate].scale) for candidate in _best_of_families(judged, going_on, 1)]
+                going_on = best_of_families(judged, going_on, most)
+        tried = [Tried(view.name, candidate, judged[candidate]) for candidate in candidates]
+        members = [(candidate, judged[candidate].scale) for candidate in going_on]
         scaled = [scale * scores[candidate] for candidate, scale in members]
-        pool = fit_pool(scaled, self.soft_targets, shrink=SHRINK)
+        pool = fit_pool(scaled, self.soft_targets, shrink=view_shrink(self.n_views))
         return ChosenView(view, members, pool, scaled, pool.combine(scaled), tried)
+
+    def next_candidates(self, first: ChosenView) -> list[Candidate]:
+        """The candidates for the other views: the best NEXT of each family that helps the pool of the first view.
+
+        The other views cost more than words, and settings and families that do well on words do well there too.
+        """
+        helpful = find_helpful(first.scaled, first.pool, self.truth, self.soft_targets)
+        families = {first.members[number][0].family for number in helpful}
+        judged = {row.candidate: row.judged for row in first.tried}
+        return best_of_families(judged, [candidate for candidate in judged if candidate.family in families], NEXT)
 
     def _judge(self, scores: Floats) -> Judged:
         """Judge a candidate by its scores of the first held-out documents."""
@@ -210,12 +198,12 @@ class CandidateSearch:
             self.on_candidate(view.name, candidate.family)
             values[:] = member_scores(fit_family(candidate.family, candidate.settings, data), Z)
 
-    def _score_vectors(self, name: str, number: int, vectors: Vectors, scores: dict[Candidate, Floats]) -> None:
+    def _score_vectors(self, name: str, number: int, vectors: AnyVectors, scores: dict[Candidate, Floats]) -> None:
         """Do the same on vectors; words that training lacks count too, as they do in new documents."""
         split = self.splits[number]
         inside = take_columns(self.X[split.train], vectors.columns)
         weight = None if self.weight is None else self.weight[split.train]
-        view = VectorView.of(inside, vectors, weight)
+        view = make_vector_view(inside, vectors, weight)
         Y = one_label_matrix(self.targets[split.train], self.n_classes)
         data = view.training(inside, Y, weight, tol=TOL, random_state=self.random_state, n_jobs=self.n_jobs)
         Z = view.rows(take_columns(self.X[split.held_out], vectors.columns))
@@ -224,33 +212,15 @@ class CandidateSearch:
             values[:] = member_scores(fit_family(candidate.family, candidate.settings, data), Z)
 
 
-def _best_of_families(judged: dict[Candidate, Judged], candidates: Sequence[Candidate], most: int) -> list[Candidate]:
-    """The `most` best candidates of each family by accuracy − log-loss / 10, in the order of `candidates`."""
-    ranked = sorted(candidates, key=lambda candidate: -judged[candidate].merit)
-    kept = [
-        candidate
-        for candidate in ranked
-        if sum(other.family == candidate.family for other in ranked[: ranked.index(candidate)]) < most
-    ]
-    return [candidate for candidate in candidates if candidate in kept]
+def view_shrink(n_views: int) -> float:
+    """The strength of the prior on a view's pool; a quarter for a single view, whose bias is fitted only once.
 
+    Chosen on training parts of five collections, where it is as accurate as a second fit, or more so.
 
-def kept_families(candidates: Sequence[Candidate], chosen: Sequence[ChosenView]) -> list[Candidate]:
-    """The candidates to try on the next view; all of them on the first.
-
-    A solver with less than LEAST_SHARE of the first view's pool is not tried on the other views, which cost more; the
-    cheap families always are. If all weights of that pool are 0, every candidate is kept.
+    >>> view_shrink(3), view_shrink(1)
+    (20.0, 5.0)
     """
-    pool = chosen[0].pool if chosen else None
-    if pool is None or not pool.weights.sum():
-        return list(candidates)
-    share = {candidate.family: weight / pool.weights.sum()
-             for weight, (candidate, _) in zip(pool.weights, chosen[0].members, strict=True)}  # fmt: skip
-    return [
-        candidate
-        for candidate in candidates
-        if FAMILIES[candidate.family].cost < DEAR or share[candidate.family] >= LEAST_SHARE
-    ]
+    return SHRINK if n_views > 1 else SHRINK / 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,23 +231,22 @@ class ViewPool:
     slope: float
     level: float
 
-    @classmethod
-    def of(
-        cls, views: list[Floats], prior: list[float], soft_targets: Floats, start: ViewPool | None = None
-    ) -> ViewPool:
-        """Fit the pool to the held-out scores of each view, starting from `start`."""
-        pool = fit_pool(views, soft_targets, shrink=SHRINK, prior=prior, start=None if start is None else start.pool)
-        saturation = None if start is None else (start.slope, start.level)
-        return cls(pool, *fit_saturation(pool.combine(views), soft_targets, shrink=1.0, start=saturation))
-
 
 def pool_views(chosen: Sequence[ChosenView], soft_targets: Floats) -> ViewPool:
     """Fit the pool of the chosen views."""
-    return ViewPool.of(
-        [view_choice.scores for view_choice in chosen],
-        [view_prior(view_choice.view.name) for view_choice in chosen],
-        soft_targets,
-    )
+    views = [view_choice.scores for view_choice in chosen]
+    pool = _fit_view_weights(chosen, views, soft_targets)
+    return ViewPool(pool, *fit_saturation(pool.combine(views), soft_targets, shrink=1.0))
+
+
+def _fit_view_weights(
+    chosen: Sequence[ChosenView], views: list[Floats], soft_targets: Floats, start: PoolWeights | None = None
+) -> PoolWeights:
+    """The weights of the chosen views, which have these held-out scores, starting from `start`; 1 for a single view."""
+    if len(views) == 1:
+        return PoolWeights(np.ones(1), np.zeros(views[0].shape[1]))
+    prior = [view_prior(view_choice.view.name) for view_choice in chosen]
+    return fit_pool(views, soft_targets, shrink=SHRINK, prior=prior, start=start)
 
 
 def make_recipe(
@@ -294,7 +263,8 @@ def make_recipe(
             if share:
                 shares[view_choice.view.name, candidate.family] = float(weight * share)
                 factor = pooled.slope * weight * share * scale
-                members.append(make_member(view_choice.view.name, candidate, factor, documents))
+                most = MOST_DOCUMENTS if view_choice.view.name == SQUARES else documents
+                members.append(make_member(view_choice.view.name, candidate, factor, most))
     whole = sum(shares.values())
     recipe = {"kind": "single", "members": members, "bias": bias.tolist()}
     return recipe, {key: share / whole for key, share in shares.items()}
@@ -304,22 +274,21 @@ def cross_fitted_scores(chosen: Sequence[ChosenView], pooled: ViewPool, truth: I
     """Held-out scores (n_held_out, n_classes) of the pool of all views, by weights fitted on other documents.
 
     A pool overfits the documents that its weights were fitted on, the more so with many classes: on these documents,
-    conformal sets and accuracy would look better than on new ones. The scales of members, one number each, are not
-    fitted again; weights are fitted starting from those of all documents. All parts have the same class shares in
-    `truth` (n_held_out,); otherwise the bias fitted without a part would be against the classes that it has most of.
-    Held-out documents are ordered by split and then by their words, so copies are in one part.
+    conformal sets and accuracy would look better than on new ones. The scales of members and the saturation, a number
+    or two each, are not fitted again; weights are fitted starting from those of all documents. All parts have the same
+    class shares in `truth` (n_held_out,); otherwise the bias fitted without a part would be against the classes that it
+    has most of. Held-out documents are ordered by split and then by their words, so copies are in one part.
     """
     part = block_folds(truth, N_PARTS)
     scores = np.empty(soft_targets.shape)
-    prior = [view_prior(view_choice.view.name) for view_choice in chosen]
     for number in np.unique(part):
         aside = part == number
         fitted = ~aside if not aside.all() else aside
         views = []
         for view_choice in chosen:
             members = [member[fitted] for member in view_choice.scaled]
-            pool = fit_pool(members, soft_targets[fitted], shrink=SHRINK, start=view_choice.pool)
+            pool = fit_pool(members, soft_targets[fitted], shrink=view_shrink(len(chosen)), start=view_choice.pool)
             views.append(pool.combine(view_choice.scaled))
-        part_pool = ViewPool.of([view[fitted] for view in views], prior, soft_targets[fitted], pooled)
-        scores[aside] = part_pool.slope * part_pool.pool.combine([view[aside] for view in views]) + part_pool.level
+        weights = _fit_view_weights(chosen, [view[fitted] for view in views], soft_targets[fitted], pooled.pool)
+        scores[aside] = pooled.slope * weights.combine([view[aside] for view in views]) + pooled.level
     return scores

@@ -3,6 +3,8 @@
     v_d = Σ_t z_dt · e_t      z = (1 + log n_t) · g_t of the words that have a vector, of sum 1; e_t of length 1
     score[d, c] = w_c · (v_d − mean) / spread + b_c = Σ_t z_dt · (e_t · w_c / spread) + (b_c − w_c · mean / spread)
 
+The spread of word vectors is one number for all dimensions: with few documents, its estimates are poor for each.
+
 So a word has a weight for each class, e_t · w_c / spread, whether a training document has it or not, and the view is
 one more table over weighted words: it is scored, explained, exported and compressed as the others are. A vector field
 is the same with a term for each power of two in its numbers, and e_t that power; the term that says that there is a
@@ -24,32 +26,12 @@ from unnaive.data.products import take_columns
 from unnaive.data.weighting import Weighting
 from unnaive.data.word_vectors import LARGEST_CODE, TermVectors
 from unnaive.models.auto.members import Training, Weights, weight_rows
-from unnaive.models.auto.views import VECTORS, field_view_name
 from unnaive.text.backend import thread_count
 
 LEAST_SPREAD = 1e-6
 ROWS_AT_ONCE = 1 << 13  # documents whose means are computed at a time
 STEP_BITS = 16  # bits of a step; its 8-bit multiples then fit in a float32
-RARITY = 3e-4  # share of all words at which a word counts half as much as a rare one
-
-Vectors = TermVectors | FieldVectors  # the input of a view of vectors
-
-
-def vector_view_name(vectors: Vectors) -> str:
-    """The name of the view of these vectors."""
-    return field_view_name(vectors.name) if isinstance(vectors, FieldVectors) else VECTORS
-
-
-def word_weighting(vectors: TermVectors) -> Weighting:
-    """(1 + log n) · a/(a + p) of each word, divided by their sum, with p = 1/(rank · log N), a = RARITY.
-
-    p is the share of a word among all words by Zipf's law, from its rank in a list of N. Function words get small
-    weights even with few training documents, because the weights do not depend on them.
-
-    Arora, Liang and Ma (2017), A simple but tough-to-beat baseline for sentence embeddings.
-    """
-    share = 1.0 / (vectors.rank * np.log(max(vectors.n_ranks, 3)))
-    return Weighting("log", RARITY / (RARITY + share), "l1")
+Vectors = TermVectors | FieldVectors  # the input of the view
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +40,8 @@ class VectorView:
 
     weighting  the weighting of the terms that have a vector
     units      the vectors of these terms (n_words, n_dims); a csr_array for a vector field
-    mean, spread  mean and standard deviation of the training documents' vectors (n_dims,)
+    mean, spread  mean and standard deviation of the training documents' vectors (n_dims,); for words, the spread of
+                  every dimension is the root of their mean variance
     """
 
     weighting: Weighting
@@ -72,15 +55,16 @@ class VectorView:
         weight = np.ones(X.shape[0]) if weight is None else weight
         if isinstance(vectors, FieldVectors):
             return cls._of_field(csr_array(X), vectors, weight)
-        weighting = word_weighting(vectors)
-        return cls(weighting, vectors.units, *_moments(weighting, X, vectors.units, weight))
+        weighting = Weighting("log", vectors.rarity, "l1")
+        mean, spread = _moments(weighting, X, vectors.whitened, weight)
+        return cls(weighting, vectors.whitened, mean, np.full(len(spread), np.sqrt((spread**2).mean())))
 
     @classmethod
     def _of_field(cls, X: Sparse, vectors: FieldVectors, weight: Floats) -> Self:
         """Fit on the documents that have a vector in the field; documents without one get the mean vector."""
-        there = np.flatnonzero(take_columns(X, np.array([vectors.marker])).toarray().ravel())
+        rows = np.flatnonzero(take_columns(X, np.array([vectors.marker])).toarray().ravel())
         units = csr_array(vectors.units, dtype=np.float32)
-        mean, spread = _moments(Weighting(), X[there], units, weight[there])
+        mean, spread = _moments(Weighting(), X[rows], units, weight[rows])
         dims = np.arange(vectors.n_dims)
         marked = csr_array((-mean, (np.full(len(dims), vectors.marker), dims)), shape=units.shape, dtype=np.float32)
         return cls(Weighting(), csr_array(units + marked), np.zeros(vectors.n_dims), spread)
@@ -99,9 +83,9 @@ class VectorView:
         Z = self.rows(X)
         return Training(Z, Z, csr_array(Y), weight, n_jobs=thread_count(n_jobs), **same)
 
-    def fold(self, found: Weights) -> Weights:
+    def fold(self, weights_and_bias: Weights) -> Weights:
         """Convert weights (n_classes, n_dims) and bias of standardised vectors to weights of words."""
-        weights, bias = found
+        weights, bias = weights_and_bias
         scaled = weights / self.spread
         return np.asarray((self.units @ scaled.astype(np.float32).T).T), bias - scaled @ self.mean
 

@@ -18,9 +18,10 @@ Kinds = tuple[NDArray[np.bool_], NDArray[np.bool_]]  # which columns are charact
 SelectColumns = Callable[[Sparse, Sparse, Floats | None], Ids]  # documents, labels, weights → columns
 WORDS, PAIRS, CHARACTERS, COLUMNS = "words", "words and pairs", "characters", "columns"
 VECTORS = "word vectors"  # see vector_view.py
+SQUARES = "squared word vectors"  # see squared_view.py
 FIELD_VECTORS = "vectors of "  # followed by the name of the vector field
 # prior weight of a view in a pool: the first two read the same words, so together they weigh as much as characters
-PRIOR = {WORDS: 1.0, PAIRS: 1.0, CHARACTERS: 2.0, COLUMNS: 1.0, VECTORS: 2.0}
+PRIOR = {WORDS: 1.0, PAIRS: 1.0, CHARACTERS: 2.0, COLUMNS: 1.0, VECTORS: 2.0, SQUARES: 2.0}
 
 
 def field_view_name(field: str) -> str:
