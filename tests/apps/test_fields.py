@@ -160,7 +160,7 @@ def test_every_verb_of_the_command_line(run, files):
     assert json.loads(shown["evaluate"])["measures"]["accuracy"] > 0.5
     for part in ("subject: refund please", "age = 200 in [192, 224)", "product = Laser Printer", "by field:"):
         assert part in shown["explain"]
-    assert "subject:text" in shown["inspect"]
+    assert "subject (text), body (text), product (category)," in shown["inspect"]
     assert "\x1e" not in (files / "audit" / "findings.csv").read_text(encoding="utf-8")
     assert (files / "fixed.csv").read_text(encoding="utf-8").startswith("ticket,subject,body,product,age,opened,queue")
     assert set((files / "kept.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)) < set(lines)
@@ -175,20 +175,25 @@ def test_every_verb_of_the_command_line(run, files):
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        (["export", "m.model", "--to", "c", "-o", "out"], "which only the target js does"),
-        (["export", "m.model", "--to", "js", "--page", "-o", "out"], "which only the target js does"),
-        (["filter", "m.model", "new.txt", "--keep", "bug", "--above", "0.5", "-o", "out"], "new.txt has texts alone"),
-        (["explain", "m.model", "refund"], "give a JSON object"),
+        (["export", "m.model", "--to", "c", "-o", "out"], "which only the target js supports"),
+        (["export", "m.model", "--to", "js", "--page", "-o", "out"], "which only the target js supports"),
+        (["filter", "m.model", "new.txt", "--keep", "bug", "--above", "0.5", "-o", "out"], "new.txt has only texts"),
+        (["explain", "m.model", '{"body": "refund"'], "give a JSON object"),
+        (["explain", "m.model", '{"bdy": "refund"}'], "the record has bdy, and the model reads subject, body, product"),
+        (["train", "new.csv", "--label", "queue", "--fields", "atuo", "-o", "x.model"], "did you mean 'auto'"),
         (["predict", "m.model", "less.csv"], "has no column 'product', which the model reads as a field"),
-        (["predict", "m.model", "odd.csv"], "field 'age' is a number, and a value of it is 'old'"),
-        (["predict", "m.model", "late.csv"], "field 'opened' is a date, and a value of it is 'soon'"),
+        (["predict", "m.model", "odd.csv"], "field 'age' is of kind number, but a value is 'old'"),
+        (["predict", "m.model", "late.csv"], "field 'opened' is of kind date, but a value is 'soon'"),
         (["train", "new.csv", *TRAIN, "--category", "body", "-o", "x.model"], "named twice"),
         (["train", "new.csv", *TRAIN, "--fields", "none", "-o", "x.model"], "--fields none contradicts"),
-        (["train", "new.csv", *TRAIN, "--message", "body", "-o", "x.model"], "message parts are read of texts"),
+        (
+            ["train", "new.csv", *TRAIN, "--message", "body", "-o", "x.model"],
+            ("message parts are read only from plain texts"),
+        ),
         (["train", "new.csv", *TRAIN, "--category", "Product", "-o", "x.model"], "did you mean 'product'"),
         (
             ["predict", "plain.model", "new.csv", "--category", "product"],
-            "the model reads texts, and 'product' is named",
+            "the model reads texts, but 'product' is named",
         ),
     ],
 )
@@ -212,8 +217,8 @@ def test_evident_fields_are_guessed_without_ids_and_leaks(run, files):
     )
     assert code == 0
     line = (
-        "read as fields: subject (category), product (category), age (number), opened (date); left out: ticket (nearly "
-        "all values differ), code (tells the label by itself)"
+        "read as fields: subject (text), product (category), age (number), opened (date); left out: ticket (nearly "
+        "all values differ), code (reveals the label)"
     )
     assert f"note: tickets.csv: {line}\n" in err
     records = [{name: value for name, value in row.items() if name not in ("queue", "body")} for row in rows]
@@ -225,6 +230,52 @@ def test_evident_fields_are_guessed_without_ids_and_leaks(run, files):
         "code"
     ]
     done(run("train", "tickets.csv", "--label", "queue", "--fields", "auto", "--category", "code", "-o", "m.model"))
+
+
+def test_a_note_names_the_columns_that_would_help(run, files):
+    rows = [row | {"region": "EMEA", "Tags": row["queue"][0]} for row in make_rows(200, seed=3)]
+    for number, row in enumerate(rows):
+        row["team"] = "" if number % 20 == 0 else "other" if number % 30 == 1 else row["queue"]
+    write(files / "tickets.csv", rows)
+    train = ["train", "tickets.csv", "--label", "queue", "-m", "multinomial", "-o"]
+    code, out, err = run(*train, "m.model")
+    assert (code, "text from body, labels" in out) == (0, True)
+    assert err == (
+        "note: tickets.csv: of the columns only body is read; --fields auto also learns from subject (text), age "
+        "(number), team (category), which predictions then need; team predicts 98 % of the labels by itself: do not "
+        "use it if it is only known after the label; --fields none hides this note\n"
+    )
+    for more in (["--fields", "none"], ["--text", "body"]):
+        assert run(*train, "n.model", *more)[2] == ""
+        assert (files / "n.model").read_bytes() == (files / "m.model").read_bytes()
+    err = run(*train, "f.model", "--fields", "auto")[2]
+    assert "; left out: ticket (nearly all values differ), region (has one value only); team predicts 98 %" in err
+    assert TextClassifier.load(files / "f.model").token_rule.field_kinds["team"] == "category"
+
+
+def test_soft_labels_are_no_fields(run, files):
+    rows = [row | {f"p_{label}": float(row["queue"] == label) for label in WORDS} for row in make_rows(60, seed=3)]
+    write(files / "soft.csv", [{name: value for name, value in row.items() if name != "queue"} for row in rows])
+    command = ["train", "soft.csv", "--soft-labels", "p_*", "--fields", "auto", "-m", "multinomial", "-o", "m.model"]
+    done(run(*command))
+    kinds = TextClassifier.load(files / "m.model").token_rule.field_kinds
+    assert list(kinds) == ["subject", "body", "product", "age", "opened"]
+
+
+def test_plain_texts_are_read_as_the_main_text(run, files, monkeypatch):
+    done(run("train", "old.csv", *TRAIN, "-m", "multinomial", "-o", "m.model"))
+    (files / "lines.txt").write_text("my card was charged\nit stops\n", encoding="utf-8")
+    code, out, err = run("predict", "m.model", "lines.txt")
+    expected = TextClassifier.load(files / "m.model").predict(["my card was charged", "it stops"])
+    assert (code, [line.split(",")[1] for line in out.splitlines()[1:3]]) == (0, list(expected))
+    assert "lines.txt has only texts, read as body; nothing is known of subject, product, age, opened\n" in err
+    assert "by field: text" in done(run("explain", "m.model", "my card was charged"))
+    with (files / "lines.txt").open() as arriving:
+        monkeypatch.setattr("sys.stdin", arriving)
+        assert done(run("predict", "m.model", "-")).splitlines()[1:3] == out.splitlines()[1:3]
+    done(run("train", "old.csv", "--label", "queue", "--fields", "auto", "-m", "multinomial", "--category", "body",
+             "--category", "subject", "-o", "n.model"))  # fmt: skip
+    assert "which the model reads as a field" in run("predict", "n.model", "lines.txt")[2]
 
 
 @pytest.mark.slow
@@ -313,7 +364,7 @@ def test_a_field_of_character_ngrams_by_hand(run, files):
             "c.model",
         )
     )
-    assert "subject:characters" in done(run("inspect", "c.model"))
+    assert "subject (characters)" in done(run("inspect", "c.model"))
     done(run("predict", "c.model", "new.csv"))
 
 
@@ -328,7 +379,7 @@ def test_fields_that_cannot_be_are_refused():
     for fields, sentence in (
         ({"a": "picture"}, "no kind of field called 'picture'"),
         ({}, "give kinds by name"),
-        ({"a b": "text", "a_b": "text"}, "two fields are called"),
+        ({"a b": "text", "a_b": "text"}, "two fields are both called"),
     ):
         with pytest.raises(UnnaiveError, match=sentence):
             TextClassifier("multinomial", fields=fields).fit([{"a": "x"}, {"a": "y"}], ["p", "q"])

@@ -134,6 +134,14 @@ def test_update_forget_and_copies_are_exact(model):
         assert (other.predict_proba(NEW) == model.predict_proba(NEW)).all()
 
 
+def test_a_vector_is_one_known_term():
+    for name in ("nbsvm", "multinomial"):
+        fields = FIELDS if name == "nbsvm" else {"text": "text"}
+        fitted = TextClassifier(name, fields=fields).fit(ROWS, truth(ROWS)).fitted_
+        records = [{"text": "ball unheard", "embedding": [0.5] * N_DIMS}, {"text": "", "embedding": None}]
+        assert fitted.known_terms(records).tolist() == [1 + (name == "nbsvm"), 0]
+
+
 @pytest.mark.parametrize("name", ["svm", "nbsvm", "maxent"])
 def test_linear_models_weigh_vectors(name, tmp_path):
     other = TextClassifier(name, fields=FIELDS).fit(ROWS, truth(ROWS))
@@ -160,12 +168,12 @@ def test_multilabel_records_have_vectors(name, fields):
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        ([1.0, 2.0], f"have {N_DIMS} numbers, and one of 2 came"),
-        ([1.0] * 5 + [float("nan")], "no finite number"),
-        ([1.0] * 5 + [float("inf")], "no finite number"),
-        ("hello", "field 'embedding' is a vector, and a value of it is 'hello'"),
-        (3, "field 'embedding' is a vector, and a value of it is '3'"),
-        ([[1.0] * 6], "is a vector, and a value of it is"),
+        ([1.0, 2.0], f"have {N_DIMS} numbers, but one has 2"),
+        ([1.0] * 5 + [float("nan")], "NaN or infinity"),
+        ([1.0] * 5 + [float("inf")], "NaN or infinity"),
+        ("hello", "field 'embedding' is of kind vector, but a value is 'hello'"),
+        (3, "field 'embedding' is of kind vector, but a value is '3'"),
+        ([[1.0] * 6], "is of kind vector, but a value is"),
     ],
 )
 def test_bad_vectors_are_one_sentence(model, value, sentence):
@@ -174,9 +182,9 @@ def test_bad_vectors_are_one_sentence(model, value, sentence):
 
 
 def test_what_cannot_weigh_vectors_says_so():
-    with pytest.raises(UnnaiveError, match="multinomial naive Bayes cannot weigh the vectors of 'embedding'"):
+    with pytest.raises(UnnaiveError, match="multinomial naive Bayes cannot use the vectors of 'embedding'"):
         TextClassifier("multinomial", fields=FIELDS).fit(ROWS, truth(ROWS))
-    with pytest.raises(BadData, match="is a vector, and no record has one"):
+    with pytest.raises(BadData, match="is of kind vector, but no record has a value of it"):
         TextClassifier(fields=FIELDS).fit([row | {"embedding": None} for row in ROWS], truth(ROWS))
 
 
@@ -212,7 +220,7 @@ def test_every_other_verb(run, files):
         assert measured["accuracy"] > 0.9, name
     shown = done(run("explain", "m.model", json.dumps(NEW[0])))
     assert all(part in shown for part in ("embedding: 6 numbers", "embedding = 6 numbers", "by field:"))
-    assert "embedding:vector(6)" in done(run("inspect", "m.model"))
+    assert "embedding (vector(6))" in done(run("inspect", "m.model"))
     done(run("audit", "all.csv", *TRAIN[:-2], "--fast", "-o", "audit"))
     found = json.loads(
         done(run("compare", "all.csv", *TRAIN[:-2], "--models", "auto:budget=fast,svm", "--folds", "2", "--json", "-"))
@@ -234,15 +242,15 @@ def test_every_other_verb(run, files):
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        (["export", "m.model", "--to", "js", "-o", "out"], "reads 'embedding' as vector(6), which no export can do"),
+        (["export", "m.model", "--to", "js", "-o", "out"], "reads 'embedding' as vector(6), which no export supports"),
         (["predict", "m.model", "new_plain.csv"], "has no column 'embedding', which the model reads as a field"),
-        (["predict", "m.model", "new_plain.csv", "--vector", "embedding=all.npy"], "have 60 rows, and new"),
-        (["predict", "m.model", "all_plain.csv", "--vector", "embedding=new.npy"], "have 30 rows, and all"),
-        (["predict", "m.model", "new_plain.csv", "--vector", "embedding=no.npy"], "there is no file no.npy"),
+        (["predict", "m.model", "new_plain.csv", "--vector", "embedding=all.npy"], "there are 60 vectors"),
+        (["predict", "m.model", "all_plain.csv", "--vector", "embedding=new.npy"], "there are 30 vectors"),
+        (["predict", "m.model", "new_plain.csv", "--vector", "embedding=no.npy"], "no file called no.npy"),
         (["train", "new.csv", *TRAIN[:4], "--vector", "text", "-o", "x.model"], "named twice"),
-        (["train", "new.csv", "--label", "queue", "--vector", "text", "-o", "x.model"], "'text' is a vector"),
-        (["train", "new.csv", *TRAIN[:6], "-m", "multinomial", "-o", "x.model"], "cannot weigh the vectors"),
-        (["train", "-", *TRAIN[:6], "-o", "x.model"], "vectors of stdin"),
+        (["train", "new.csv", "--label", "queue", "--vector", "text", "-o", "x.model"], "'text' is of kind vector"),
+        (["train", "new.csv", *TRAIN[:6], "-m", "multinomial", "-o", "x.model"], "cannot use the vectors"),
+        (["train", "-", *TRAIN[:6], "-o", "x.model"], "vectors cannot be read from stdin"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_one_sentence(run, files, command, sentence):
@@ -265,4 +273,4 @@ def test_the_service_takes_vectors(tmp_path, model):
         given = [one["classes"][0]["probability"] for one in answer["results"]]
         assert given == pytest.approx(model.predict_proba(NEW[:3]).max(axis=1).tolist())
         short = client.post("/v1/classify", json={"text": NEW[0] | {"embedding": [1.0]}})
-        assert (short.status_code, "and one of 1 came" in short.text) == (422, True)
+        assert (short.status_code, "but one has 1" in short.text) == (422, True)

@@ -183,7 +183,7 @@ def test_parquet_of_numbers_and_of_strings_that_are_not_utf8(tmp_path):
     assert same(path)[0] == ["1", "2"]
     wrong = pa.StringArray.from_buffers(1, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff"))
     pa.parquet.write_table(pa.table({"text": wrong, "label": ["a"]}), path)
-    assert same(path).endswith("is not UTF-8; write it again")
+    assert same(path).endswith("is not UTF-8; write the file again in UTF-8")
 
 
 @pytest.mark.parametrize(

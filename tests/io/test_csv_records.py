@@ -48,21 +48,22 @@ def test_a_stray_quote_costs_one_row_and_its_line_is_named(tmp_path, column):
     with pytest.raises(BadData) as refused:
         DataFile(path).corpus()
     assert str(refused.value) == (
-        f"line 500 of {path} opens a quote that line {closed} closes, and the lines below are whole rows; repair it, "
+        f"line 500 of {path} opens a quote that is closed on line {closed}, and the lines below are "
+        "complete rows; repair it, "
         "or leave such rows out with --skip-bad"
     )
     found, source, notes = corpus(path, skip_bad=True)
     assert len(found) == 1499
     assert source.options.log.skipped == [(500, 500)]
     assert source.describe().endswith("1,499 rows, 1 left out")
-    assert notes == [f"{path}: a bad row left out, line 500"]
+    assert notes == [f"{path}: 1 bad row was left out: line 500"]
     assert list(found.texts) == [next(csv.reader([row]))[0] for row in rows if row != rows[498]]
 
 
 def test_a_stray_quote_that_nothing_closes(tmp_path):
     path = write(tmp_path, HEADER + "good,a\n" + 'and "so, b\n' + '"bad,a\n' + "fair,b\n" * 500)
     with pytest.raises(
-        BadData, match=r"^line 4 of .* opens a quote that nothing closes, and the lines below are whole"
+        BadData, match=r"^line 4 of .* opens a quote that is never closed, and the lines below are complete"
     ):
         DataFile(path).corpus()
     found, source, _ = corpus(path, skip_bad=True)
@@ -71,16 +72,16 @@ def test_a_stray_quote_that_nothing_closes(tmp_path):
 
 def test_an_open_quote_at_the_end_is_no_text(tmp_path):
     path = write(tmp_path, HEADER + "good,a\nfair,b\n" + '"this text, with a comma\nbreaks off here')
-    with pytest.raises(BadData, match=r"^line 4 of .* opens a quote that nothing closes; repair it"):
+    with pytest.raises(BadData, match=r"^line 4 of .* opens a quote that is never closed; repair it"):
         DataFile(path).corpus()
     found, source, notes = corpus(path, skip_bad=True)
     assert (len(found), source.options.log.skipped) == (2, [(4, 5)])
-    assert notes == [f"{path}: a bad row left out, lines 4 to 5"]
+    assert notes == [f"{path}: 1 bad row was left out: lines 4 to 5"]
     assert source.describe().endswith("2 rows, 1 (2 lines) left out")
 
 
 def test_a_stray_quote_in_the_header_names_line_1(tmp_path):
-    with pytest.raises(BadData, match=r"^line 1 of .* opens a quote that nothing closes.*; repair it$"):
+    with pytest.raises(BadData, match=r"^line 1 of .* opens a quote that is never closed.*; repair it$"):
         DataFile(write(tmp_path, '"text,label\n' + "good,a\n" * 50)).corpus()
 
 

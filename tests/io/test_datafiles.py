@@ -88,11 +88,11 @@ def test_files_of_a_folder_that_are_not_utf8_or_outside(write, tmp_path):
         corpus = DataFile(str(tmp_path / "root"), options=ReadOptions(language="tr")).corpus()
     assert list(corpus.texts) == ["şık"]
     assert "a file lies outside the class folders" in str(told[0].message)
-    assert str(told[1].message).endswith("tr/1 is not UTF-8: read as cp1254; name the --encoding if that is wrong")
+    assert str(told[1].message).endswith("tr/1 is not UTF-8: read as cp1254; if that is wrong, set --encoding")
 
 
 def test_a_folder_without_classes(tmp_path):
-    with pytest.raises(BadData, match="has no folders with files in them; expected a folder for each class"):
+    with pytest.raises(BadData, match="has no subfolders with files; expected a subfolder for each class"):
         DataFile(str(tmp_path)).corpus()
 
 
@@ -125,10 +125,10 @@ def test_columns_without_a_header_are_numbered(write):
     [
         (
             "a,b,c",
-            r"which columns of .* hold the text and the labels\? a \(x\), b \(x\), c \(x\); say --text NAME",
+            r"which columns of .* hold the text and the labels\? a \(x\), b \(x\), c \(x\); use --text NAME",
         ),
         ("text,body,label", "which column of .* holds the text"),
-        ("text,b,c", r"which column of .* holds the labels\? b \(x\), c \(x\); say --label NAME"),
+        ("text,b,c", r"which column of .* holds the labels\? b \(x\), c \(x\); use --label NAME"),
         ("text,text,label", "which column of .* holds the text"),
     ],
 )
@@ -150,9 +150,7 @@ def test_columns_that_are_evident(write, header, columns):
 def test_a_column_that_is_there_twice(write):
     path = write("text,label,note,note\na,b,c,d\n")
     assert DataFile(path).corpus().texts == ["a"]
-    with pytest.raises(
-        BadData, match="has 2 columns called 'note'; name the one that is meant by its number, 3 or 4, as in --text 3"
-    ):
+    with pytest.raises(BadData, match="has 2 columns called 'note'; choose one by its number, 3 or 4, as in --text 3"):
         DataFile(path, text=("note",)).corpus()
     for number, text in (("3", "c"), ("4", "d")):
         source = DataFile(path, text=(number,))
@@ -182,14 +180,14 @@ def test_a_column_that_is_not_there_lists_those_that_are(write):
         ("", "e.csv", "is empty; expected a header and rows"),
         ("\n\n", "e.csv", "is empty"),
         ("text,label\n", "h.csv", ": there are no documents; give at least one"),
-        ("", "e.jsonl", "is empty; expected one JSON object a line"),
+        ("", "e.jsonl", "is empty; expected one JSON object per line"),
         ("", "e.txt", "is empty; expected documents"),
-        ("not parquet", "e.parquet", "is not a whole Parquet file"),
+        ("not parquet", "e.parquet", "is an incomplete Parquet file"),
         ('{"text": 1,}', "b.jsonl", r"line 1 of .* is not JSON .*; repair it, or leave such rows out with --skip-bad"),
         ("[1]", "b.json", "item 1 of .* is not a JSON object"),
         ("[" * 100_000, "b.json", "is not a JSON array"),
         ('{"text": [1], "label": 2}', "b.jsonl", "a text of .* is a list; expected a string"),
-        ('{"text": "a", "label": {}}', "b.jsonl", "a label is an object"),
+        ('{"text": "a", "label": {}}', "b.jsonl", "a label is a JSON object"),
     ],
 )
 def test_files_that_cannot_be_used(write, content, name, problem):
@@ -199,20 +197,20 @@ def test_files_that_cannot_be_used(write, content, name, problem):
 
 def test_ragged_rows_stop_the_reading_unless_skipped(write):
     path = write("text,label\ngood,a\nbad,b,c\n\nfair,c\n")
-    with pytest.raises(BadData, match=r"line 3 of .* has 3 fields where the header has 2"):
+    with pytest.raises(BadData, match=r"line 3 of .* has 3 fields, but the header has 2"):
         DataFile(path).corpus()
-    with pytest.warns(UnnaiveWarning, match="a bad row left out, line 3"):
+    with pytest.warns(UnnaiveWarning, match="1 bad row was left out: line 3"):
         assert DataFile(path, options=ReadOptions(skip_bad=True)).corpus().texts == ["good", "fair"]
 
 
 def test_an_open_quote_is_found(write):
-    with pytest.raises(BadData, match=r"^line 2 of .* opens a quote that nothing closes"):
+    with pytest.raises(BadData, match=r"^line 2 of .* opens a quote that is never closed"):
         DataFile(write('text,label\n"never closed,a\n' + "x,b\n" * 1000)).corpus()
 
 
 def test_a_key_that_some_objects_lack(write):
     path = write('{"text": "a", "label": "x"}\n{"text": "b"}\n', "d.jsonl")
-    with pytest.raises(BadData, match=r"line 2 of .* has no 'label'; it has text"):
+    with pytest.raises(BadData, match=r"line 2 of .* has no key 'label'; it has text"):
         DataFile(path).corpus()
 
 
@@ -275,7 +273,7 @@ def test_a_line_that_is_not_json_is_shown_by_line_and_column(write):
 
 def test_labels_that_look_like_several_are_told_of(write):
     path = write("text,tags\na b,x;y\nc d,y\ne f,z\n")
-    with pytest.warns(UnnaiveWarning, match="'x;y' is taken as one label; if it is several, say --label-separator ';'"):
+    with pytest.warns(UnnaiveWarning, match="'x;y' is read as one label; if it is several, use --label-separator ';'"):
         DataFile(path, label="tags").corpus()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -284,5 +282,5 @@ def test_labels_that_look_like_several_are_told_of(write):
 
 
 def test_a_folder_without_files_has_no_header_either(tmp_path):
-    with pytest.raises(BadData, match="has no files in it; add some"):
+    with pytest.raises(BadData, match="contains no files; name a folder with files"):
         list(DataFile(str(tmp_path)).batches(labelled=False))

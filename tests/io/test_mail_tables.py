@@ -58,7 +58,7 @@ def mail(tmp_path):
 
 
 def documents(path, **settings):
-    with pytest.warns(UnnaiveWarning, match="these are e-mail messages, of which subject and body are read"):
+    with pytest.warns(UnnaiveWarning, match="the texts are e-mail messages; of each, subject and body are read"):
         corpus = DataFile(str(path), message="subject-body", **settings).corpus()
     return sorted(zip(corpus.labels, [text.strip() for text in corpus.texts], strict=True))
 
@@ -93,8 +93,8 @@ def test_training_reads_subject_and_body_and_says_so(run, mail, form):
     code, out, err = run("train", mail / form, "-m", "multinomial", "-o", "mail.model")
     assert code == 0, err
     assert err == (
-        f"note: {mail / form}: these are e-mail messages, of which subject and body are read; --message whole reads "
-        "all of them\n"
+        f"note: {mail / form}: the texts are e-mail messages; of each, subject and body are read; --message whole "
+        "reads the whole message\n"
     )
     assert "8 documents, 2 classes" in out
     model = TextClassifier.load("mail.model")
@@ -126,14 +126,14 @@ def test_predict_has_a_row_for_each_message(run, mail, with_mail):
         assert (code, [row["label"] for row in rows]) == (0, ["billing"] * 4)
         assert list(rows[0]) == ["id", "from", "to", "date", "subject", "label", "probability", "known_terms"]
         assert (rows[1]["id"], rows[1]["subject"]) == ("billing-1@example.org", "Refund please – é")
-        assert ("these are e-mail messages, of which subject and body are read" in err) is not with_mail
+        assert ("the texts are e-mail messages; of each, subject and body are read" in err) is not with_mail
 
 
 def test_labels_of_one_mailbox_are_a_field_that_somebody_names(run, mail):
     both = b"".join((mail / "boxes" / f"{queue}.mbox").read_bytes() for queue in SUBJECTS)
     (mail / "all.mbox").write_bytes(both)
     with pytest.raises(
-        BadData, match=r"which column of .*all.mbox holds the labels\?.* x-label \(billing\).*; say --label"
+        BadData, match=r"which column of .*all.mbox holds the labels\?.* x-label \(billing\).*; use --label"
     ):
         DataFile(str(mail / "all.mbox")).corpus()
     assert documents(mail / "all.mbox", label="x-label") == documents(mail / "eml")
@@ -154,11 +154,11 @@ def test_folders_of_a_maildir_are_its_classes(mail):
 @pytest.mark.slow
 def test_label_and_audit_show_what_people_read(run, mail):
     code, _, err = run("label", mail / "boxes" / "billing.mbox", "-o", "labels.db", "--status")
-    assert (code, "these are e-mail messages" in err) == (0, True)
+    assert (code, "the texts are e-mail messages" in err) == (0, True)
     texts = LabelRecord(Path("labels.db")).texts()
     assert texts[0] == "Invoice twice – é\nDear team,\nFrom now on: invoice twice."
     code, out, err = run("audit", mail / "eml", "--json", "--fast")
-    assert (code, "these are e-mail messages" in err) == (0, True)
+    assert (code, "the texts are e-mail messages" in err) == (0, True)
     assert not {"boilerplate", "near-duplicate-conflict"} & set(json.loads(out)["kinds"])
 
 
@@ -171,7 +171,7 @@ def test_lines_that_begin_with_from_are_no_new_messages(tmp_path):
     texts = [text for batch in DataFile(str(path)).batches(labelled=False) for text in batch.texts]
     assert texts == ["From: a\nSubject: one\n\nhello\nFrom me to you\nFrom here on\n", "From: b\nTo: c\n\nbye\n"]
     (tmp_path / "b.mbox").write_text("no mail at all\n")
-    with pytest.raises(BadData, match=r"b\.mbox is no mbox; expected messages"):
+    with pytest.raises(BadData, match=r"b\.mbox is not an mbox file; expected messages"):
         list(DataFile(str(tmp_path / "b.mbox")).batches(labelled=False))
 
 
@@ -179,7 +179,7 @@ def test_a_flat_folder_of_messages_is_a_table_of_them(mail):
     (mail / "flat").mkdir()
     for path in (mail / "eml").rglob("*.eml"):
         (mail / "flat" / f"{path.parent.name}-{path.name}").write_bytes(path.read_bytes())
-    with pytest.warns(UnnaiveWarning, match="these are e-mail messages"):
+    with pytest.warns(UnnaiveWarning, match="the texts are e-mail messages"):
         corpus = DataFile(str(mail / "flat"), label="X-Label", message="subject-body").corpus()
     assert corpus.class_sizes() == {"access": 4, "billing": 4}
     assert (corpus.ids[0], corpus.texts[0].partition("\n")[0]) == ("access-0.eml", "Password lost – é")

@@ -36,7 +36,7 @@ class FieldMethods:
         fitted = self.__dict__.get("fitted_")
         fields = self.__dict__.get("fields_") or (fitted and fitted.token_rule and fitted.token_rule.field_kinds)
         if not fields:
-            raise UnnaiveError("the kinds of fields are guessed from the records to learn; call fit first")
+            raise UnnaiveError("the kinds of fields are guessed from the training records; call fit first")
         return fields
 
     def _documents(self, texts: Any) -> Any:

@@ -2,7 +2,7 @@
 first.
 
 `read_batches` is the entry point: JSON lines and CSV by native_parser.py, Parquet by pyarrow (arrow.py),
-each only if the result is the same as row by row; else NotPlain, which may also be raised after some batches.
+each only if the result is the same as row by row. Otherwise they raise NotPlain, possibly after some batches.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class DocumentBatch:
 def read_batches(table: Table, columns: Columns, parse: Parse) -> Iterator[DocumentBatch]:
     """All rows of a table, some megabytes at a time, in constant memory; `parse` reads the labels of a cell.
 
-    NotPlain, before the first batch or later, if the table's Python reader must continue.
+    Raises NotPlain, before the first batch or later, if the Python reader of the table must continue.
     """
     if type(table) not in READERS or columns.label_columns:
         raise NotPlain

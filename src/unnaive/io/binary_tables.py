@@ -33,7 +33,7 @@ def _check_file(path: str, what: str) -> Path:
         raise BadData(f"{what} cannot be read from stdin; save it to a file first")
     file_path = check_exists(path)
     if not file_path.is_file():
-        raise BadData(f"{path} is not a plain file; {what} cannot be read from a pipe or a folder")
+        raise BadData(f"{path} is not a regular file; {what} cannot be read from a pipe or a folder")
     return file_path
 
 
@@ -49,7 +49,7 @@ def explain_arrow_errors(path: str, what: str) -> Iterator[None]:
             f"there is not enough memory to read {path}; split it, or write it in smaller row groups"
         ) from problem
     except UnicodeDecodeError as problem:
-        raise BadData(f"a string in {path} is not UTF-8; write it again") from problem
+        raise BadData(f"a string in {path} is not UTF-8; write the file again in UTF-8") from problem
     except (pyarrow.ArrowException, OSError) as problem:
         raise BadData(f"{path} is {what} ({str(problem).splitlines()[0]}); write it again") from problem
 
@@ -62,8 +62,8 @@ class ParquetTable(Table):
 
         self.path = path
         file_path = _check_file(path, "Parquet")
-        with explain_arrow_errors(path, "not a whole Parquet file"):
-            # by default the first rows come only after the whole row group was read, and this each time
+        with explain_arrow_errors(path, "an incomplete Parquet file"):
+            # by default, the whole row group is read each time before its first rows are available
             self.file = pyarrow.parquet.ParquetFile(file_path, pre_buffer=False, buffer_size=BUFFER)
         self.names = tuple(self.file.schema_arrow.names)
         self.types = dict(zip(self.names, self.file.schema_arrow.types, strict=True))
@@ -76,11 +76,11 @@ class ParquetTable(Table):
             first = next(self.file.iter_batches(batch_size=SAMPLE_ROWS, row_groups=[0]), None)
             return {} if first is None else first.to_pydict()
 
-    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+    def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, in batches."""
         with explain_arrow_errors(self.path, "a damaged Parquet file"):
-            for batch in self.file.iter_batches(batch_size=BATCH_ROWS, columns=list(dict.fromkeys(wanted))):
-                yield [batch.column(name).to_pylist() for name in wanted]
+            for batch in self.file.iter_batches(batch_size=BATCH_ROWS, columns=list(dict.fromkeys(names))):
+                yield [batch.column(name).to_pylist() for name in names]
 
 
 class DatasetTable(Table):
@@ -97,11 +97,11 @@ class DatasetTable(Table):
         listed = [entry["filename"] for entry in state.get("_data_files", ()) if isinstance(entry, dict)]
         self._files = [folder / Path(name).name for name in listed] or sorted(folder.glob("*.arrow"))
         if not self._files:
-            raise BadData(f"{path} has a dataset's description but no .arrow files; save the dataset again")
+            raise BadData(f"{path} has the description of a dataset but no .arrow files; save the dataset again")
         features = _read_json(folder / "dataset_info.json").get("features") or {}
         self._classes = {name: names for name, feature in features.items() if (names := _class_names(feature))}
         first = str(self._files[0])
-        with explain_arrow_errors(first, "not a whole Arrow file"), pyarrow.memory_map(first) as source:
+        with explain_arrow_errors(first, "an incomplete Arrow file"), pyarrow.memory_map(first) as source:
             self.names = tuple(pyarrow.ipc.open_stream(source).schema.names)
 
     def _read(self) -> Iterator[Any]:
@@ -116,12 +116,12 @@ class DatasetTable(Table):
         first = next(self._read(), None)
         return {} if first is None else {n: self._values(first.slice(0, SAMPLE_ROWS), n) for n in self.names}
 
-    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+    def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, in batches; class numbers are replaced by names."""
         for batch in self._read():
             for start in range(0, batch.num_rows, BATCH_ROWS):
                 part = batch.slice(start, BATCH_ROWS)
-                yield [self._values(part, name) for name in wanted]
+                yield [self._values(part, name) for name in names]
 
     def _values(self, batch: Any, name: str) -> list[Any]:
         values: list[Any] = batch.column(name).to_pylist()
@@ -137,7 +137,8 @@ def _choose_split(path: str) -> Path:
     splits = [str(name) for name in _read_json(folder / "dataset_dict.json").get("splits", ())]
     if len(splits) != 1:
         raise BadData(
-            f"{path} has the splits {join_names(splits)}; name one, such as {folder / (splits or ['train'])[0]}"
+            f"{path} has {len(splits)} splits ({join_names(splits)}); name the folder of one, such as "
+            f"{folder / (splits or ['train'])[0]}"
         )
     return folder / splits[0]
 
@@ -160,8 +161,8 @@ def _class_names(feature: Any) -> list[str] | None:
 def _name_class(value: Any, classes: list[str]) -> Any:
     if isinstance(value, list):
         return [_name_class(item, classes) for item in value]
-    known = isinstance(value, int) and 0 <= value < len(classes)
-    return classes[value] if known else None  # -1 stands for no label
+    is_class = isinstance(value, int) and 0 <= value < len(classes)
+    return classes[value] if is_class else None  # -1 stands for no label
 
 
 class SqliteTable(Table):
@@ -185,19 +186,23 @@ class SqliteTable(Table):
         self.header = f"table {self._table}"
 
     def _choose_table(self, name: str | None) -> str:
-        there = [
+        tables = [
             row[0]
             for row in self._run(
                 "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
             )
         ]
         if name is not None:
-            return choose(there, name, f"table in {self.path}")
-        if set(there) >= RECORD_TABLES:
+            return choose(tables, name, f"table in {self.path}")
+        if set(tables) >= RECORD_TABLES:
             return LABELS
-        if len(there) != 1:
-            raise BadData(f"{self.path} has the tables {join_names(there) if there else '(none)'}; say --table NAME")
-        return str(there[0])
+        if len(tables) != 1:
+            raise BadData(
+                f"{self.path} has {len(tables)} tables ({join_names(tables)}); choose one with --table NAME"
+                if tables
+                else f"{self.path} has no tables; name another database"
+            )
+        return str(tables[0])
 
     def _run(self, query: str) -> sqlite3.Cursor:
         with self._explain_errors():
@@ -214,11 +219,11 @@ class SqliteTable(Table):
         for row in rows:
             read += 64 + sum(map(_length, row))  # a row itself costs memory and time
             if read > most:
-                raise BadData(f"{self._endless()} was stopped after {read >> 20} MiB; save it as a table first")
+                raise BadData(
+                    f"reading table {self._table} of {self.path} was stopped after {read >> 20} MiB, because this is "
+                    f"more than {self._max_ratio} times the size of the file; if it is a view, save its rows as a table"
+                )
             yield row
-
-    def _endless(self) -> str:
-        return f"table {self._table} of {self.path} gives more than {self._max_ratio} times the size of its file, and"
 
     @contextmanager
     def _explain_errors(self) -> Iterator[None]:
@@ -229,8 +234,8 @@ class SqliteTable(Table):
         except sqlite3.OperationalError as problem:
             if self._steps > STEPS_FREELY and "interrupted" in str(problem):
                 raise BadData(
-                    f"a query of {self.path} was stopped after {self._steps:,} steps, more than a file of its size is "
-                    "worth (a view without an end?); save what it gives as a table first"
+                    f"a query of {self.path} was stopped after {self._steps:,} steps, which is too many for a file of "
+                    "its size (is it an endless view?); save the rows of the view as a table first"
                 ) from problem
             raise BadData(f"{self.path} cannot be read as a SQLite database ({problem})") from problem
         except sqlite3.Error as problem:
@@ -243,9 +248,9 @@ class SqliteTable(Table):
             rows = list(self._bounded(self._database.execute(query)))
         return {name: [row[index] for row in rows] for index, name in enumerate(self.names)}
 
-    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+    def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, a batch at a time."""
-        columns = ", ".join(map(_quote_name, wanted))
+        columns = ", ".join(map(_quote_name, names))
         rows = self._run(f"SELECT {columns} FROM {_quote_name(self._table)}")
         with self._explain_errors():
             for batch in split_into_batches(self._bounded(rows), self._rows, size=lambda row: sum(map(_length, row))):
@@ -278,12 +283,12 @@ class ExcelTable(Table):
         self._rows: Iterator[list[Any]] = (row for row in rows if any(cell is not None and cell != "" for cell in row))
         self._read_header(sheet)
 
-    def _choose_sheet(self, there: list[str]) -> str:
+    def _choose_sheet(self, sheets: list[str]) -> str:
         if self.options.table is not None:
-            return choose(there, self.options.table, f"sheet in {self.path}")
-        if len(there) != 1:
-            raise BadData(f"{self.path} has the sheets {join_names(there)}; say --table NAME")
-        return there[0]
+            return choose(sheets, self.options.table, f"sheet in {self.path}")
+        if len(sheets) != 1:
+            raise BadData(f"{self.path} has {len(sheets)} sheets ({join_names(sheets)}); choose one with --table NAME")
+        return sheets[0]
 
     def _read_header(self, sheet: str) -> None:
         first = next(self._rows, None)
@@ -307,9 +312,9 @@ class ExcelTable(Table):
         """The first values of every column."""
         return {name: [row[index] for row in self._sampled] for index, name in enumerate(self.names)}
 
-    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+    def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, a batch at a time."""
-        places = self.find_places(wanted)
+        places = self.find_places(names)
         rows = chain(self._sampled, self._rows)
         for batch in split_into_batches(rows, self.options.rows, size=lambda row: sum(map(_length, row))):
             yield [[row[index] for row in batch] for index in places]
@@ -335,7 +340,7 @@ def check_zip(path: Path, max_ratio: int) -> None:
     except (zipfile.BadZipFile, OSError, ValueError) as problem:
         raise BadData(f"{path} is not an Excel workbook ({problem}); save it again as .xlsx") from problem
     if unpacked > max(UNPACKED_FREELY, max_ratio * path.stat().st_size):
-        raise BadData(f"{path} unpacks to {unpacked >> 20} MiB, more than {max_ratio} times its size; it was refused")
+        raise BadData(f"{path} unpacks to {unpacked >> 20} MiB, more than {max_ratio} times its size; save it as CSV")
 
 
 def _plain_cell(value: Any) -> Any:

@@ -135,9 +135,9 @@ def _is_list_of_names(value: Any) -> TypeGuard[list[str]]:
 class ColumnRequest:
     """The request for columns: those named by the user, and those to prefer before guessing.
 
-    `known` are the roles ("text", "label", "id") that the format itself gives to columns. `fields`, as "name:kind", are
-    the columns beside texts that make documents records; with `guess_fields` others are still to be found, so that
-    there need be no text.
+    `roles` are the roles ("text", "label", "id") that the format itself gives to columns. `fields`, as "name:kind", are
+    the columns beside texts that make documents records. With `guess_fields`, further fields are chosen later, so a
+    text column is not required.
     """
 
     text: tuple[str, ...] = ()
@@ -146,7 +146,7 @@ class ColumnRequest:
     label_columns: tuple[str, ...] = ()
     labelled: bool = True
     default: Columns | None = None
-    known: Mapping[str, str] | None = None
+    roles: Mapping[str, str] | None = None
     fields: tuple[str, ...] = ()
     guess_fields: bool = False
 
@@ -160,7 +160,7 @@ def choose_columns(
     'text from Body, labels from queue'
     >>> choose_columns(["a", "b", "c"], {"a": ["1"], "b": ["x"]}, "tickets.csv", ColumnRequest(labelled=False))
     Traceback (most recent call last):
-    unnaive.base.errors.BadData: which column of tickets.csv holds the text? a (1), b (x), c; say --text NAME
+    unnaive.base.errors.BadData: which column of tickets.csv holds the text? a (1), b (x), c; use --text NAME
     """
     return _ColumnChooser(names, sample, source, request).choose()
 
@@ -172,12 +172,12 @@ class _ColumnChooser:
         self, names: Sequence[str], sample: Mapping[str, Sequence[Any]], source: str, request: ColumnRequest
     ) -> None:
         self.names, self.sample, self.source, self.request = names, sample, source, request
-        self.known = request.known or {}
+        self.roles = request.roles or {}
         self.profiles = {name: profile_column(name, sample.get(name, ())) for name in dict.fromkeys(names)}
 
     def choose(self) -> Columns:
-        asked = (*self.request.text, *field_kinds(self.request.fields), self.request.label, self.request.id)
-        for name in asked:
+        requested = (*self.request.text, *field_kinds(self.request.fields), self.request.label, self.request.id)
+        for name in requested:
             if name is not None:
                 self.check_name(name)
         self.check_trained_fields()
@@ -193,28 +193,42 @@ class _ColumnChooser:
         elif self.request.labelled and label is None and not flags:
             self.ask_for_label([name for name in self.names if name not in field_kinds(fields)])
         return Columns(
-            texts, label, self.request.id or self.known.get("id"), None, flags, self.name_flags(flags), fields=fields
+            texts, label, self.request.id or self.roles.get("id"), None, flags, self.name_flags(flags), fields=fields
         )
 
     def check_trained_fields(self) -> None:
         """Raise an error if a column is missing that the model reads as a field."""
-        default = self.request.default
-        lacking = [name for name in default.inputs if name not in self.names] if default and default.fields else []
-        lacking = [name for name in lacking if name not in self.sample]
-        if lacking:
+        lacking = self.lacking_fields
+        if lacking and not self.has_only_texts:
             raise BadData(
                 f"{self.source} has no column {lacking[0]!r}, which the model reads as a field; it has "
-                f"{join_names(self.names)}"
+                f"{join_names(self.names)}; add the column, empty where it is not known"
             )
+
+    @property
+    def lacking_fields(self) -> list[str]:
+        """The fields of the model that are no columns of the table."""
+        default = self.request.default
+        inputs = default.inputs if default is not None and default.fields else ()
+        return [name for name in inputs if name not in self.names and name not in self.sample]
+
+    @property
+    def has_only_texts(self) -> bool:
+        """Whether the format has texts and no other fields, such as plain lines, and the model reads a text."""
+        default = self.request.default
+        return "text" in self.roles and default is not None and bool(default.texts and self.lacking_fields)
 
     def find_fields(self, texts: Sequence[str], label: str | None) -> tuple[str, ...]:
         """All columns of documents that are records, as in training or as named; empty if documents are texts."""
         default, kinds = self.request.default, field_kinds(self.request.fields)
         if default is not None and default.fields:
-            return default.fields
-        both = next((name for name in kinds if name in texts or name == label), None)
-        if both is not None:
-            raise BadData(f"column {both!r} of {self.source} is named twice, as a {kinds[both]} and as text or label")
+            return () if self.has_only_texts else default.fields
+        repeated = next((name for name in kinds if name in texts or name == label), None)
+        if repeated is not None:
+            raise BadData(
+                f"column {repeated!r} of {self.source} is named twice, as a {kinds[repeated]} and as text or label; "
+                "name it once"
+            )
         return arrange_fields(texts, with_lengths(kinds, self.sample)) if kinds else ()
 
     @property
@@ -230,7 +244,7 @@ class _ColumnChooser:
         near = [folded.get(name.strip().casefold())] if name.strip().casefold() in folded else []
         near += difflib.get_close_matches(name, self.names, n=1, cutoff=0.75)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        numbered = "; say --no-header if its first row is data" if name.isdecimal() else ""
+        numbered = "; use --no-header if its first row is data" if name.isdecimal() else ""
         raise BadData(f"{self.source} has no column {name!r}; {hint}it has {join_names(self.names)}{numbered}")
 
     def match_label_columns(self) -> tuple[str, ...]:
@@ -242,7 +256,7 @@ class _ColumnChooser:
         matching = [name for name in self.names if any(fnmatchcase(name, pattern) for pattern in patterns)]
         if patterns and not matching:
             raise BadData(
-                f"no column of {self.source} is called like {' or '.join(patterns)}; it has {join_names(self.names)}"
+                f"no column of {self.source} matches {' or '.join(patterns)}; it has {join_names(self.names)}"
             )
         return tuple(name for name in matching if name not in self.request.text)
 
@@ -258,8 +272,8 @@ class _ColumnChooser:
         default = self.request.default
         if self.request.label is not None:
             return self.request.label
-        if "label" in self.known:
-            return self.known["label"]
+        if "label" in self.roles:
+            return self.roles["label"]
         if default is not None and default.label in self.names:
             return default.label
         return self.find_known_name(LABEL_NAMES, taken=(*self.request.text, *self.named_fields), of_labels=True)
@@ -267,25 +281,27 @@ class _ColumnChooser:
     def find_texts(self, label: str | None, flags: Sequence[str]) -> tuple[str, ...]:
         """The columns of text that are named, known or evident."""
         default = self.request.default
-        if default is not None and default.fields:
+        if default is not None and default.fields and not self.has_only_texts:
             return default.texts
         if self.request.text:
             return self.request.text
-        if "text" in self.known:
-            return (self.known["text"],)
+        if "text" in self.roles:
+            return (self.roles["text"],)
         if default is not None and set(default.texts) <= set(self.names):
             return default.texts
         taken = (*flags, *self.named_fields, *(() if label is None else (label,)))
         column = self.find_known_name(TEXT_NAMES, taken) or self.find_free_text(taken)
         if column is None and (label is not None or flags or not self.request.labelled):
             column = self.find_other(taken)
+        if column is not None and self.request.guess_fields and self.profiles[column].kind == "ids":
+            column = None  # a column called ticket may hold its number; there are other fields
         return () if column is None else (column,)
 
     def find_known_name(
-        self, known: Sequence[Sequence[str]], taken: Sequence[str], of_labels: bool = False
+        self, usual_names: Sequence[Sequence[str]], taken: Sequence[str], of_labels: bool = False
     ) -> str | None:
         """The one column with a typical name; None if there is none, or several equally typical ones."""
-        for group in known:
+        for group in usual_names:
             hits = [name for name in self.names if _last_key(name) in group and name not in taken]
             if of_labels:
                 hits = [name for name in hits if self.may_be_label(name)]
@@ -337,12 +353,12 @@ class _ColumnChooser:
         if not texts and no_label:
             raise BadData(
                 f"which columns of {self.source} hold the text and the labels? {self.list_columns(self.names)}; "
-                f"say --text {self.column_words} --label {self.column_words}{self.suggest_flags()}"
+                f"use --text {self.column_words} --label {self.column_words}{self.suggest_flags()}"
             )
         if not texts:
             raise BadData(
                 f"which column of {self.source} holds the text? {self.list_columns(self.names)}; "
-                f"say --text {self.column_words}"
+                f"use --text {self.column_words}"
             )
         if no_label:
             self.ask_for_label([name for name in self.names if name not in texts])
@@ -352,18 +368,20 @@ class _ColumnChooser:
     def ask_for_label(self, others: list[str]) -> None:
         plausible = [name for name in others if self.may_be_label(name)]
         if not others:
-            raise BadData(f"{self.source} has one column, {join_names(self.names)}; expected one of labels as well")
+            raise BadData(
+                f"{self.source} has only the column {join_names(self.names)}; expected a column of labels too"
+            )
         if plausible:
             raise BadData(
                 f"which column of {self.source} holds the labels? {self.list_columns(plausible)}; "
-                f"say --label {self.column_words}{self.suggest_flags()}"
+                f"use --label {self.column_words}{self.suggest_flags()}"
             )
         kinds = ", ".join(f"{name} holds {self.profiles[name].kind}" for name in others[:MOST_LISTED])
-        raise BadData(f"no column of {self.source} looks like labels: {kinds}; say --label NAME if one of them is")
+        raise BadData(f"no column of {self.source} looks like labels: {kinds}; use --label NAME if one of them is")
 
     @property
     def column_words(self) -> str:
-        """What an option may name: columns with the same name only by their numbers."""
+        """The placeholder for a column in a suggested option; columns with the same name have to be given by number."""
         return "NAME" if len(set(self.names)) == len(self.names) else "NAME or its number"
 
     def list_columns(self, names: Sequence[str]) -> str:

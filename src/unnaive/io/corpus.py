@@ -31,8 +31,8 @@ def check_some_labels(n_labelled: int, name: str = "") -> None:
     """Raise an error if no document has a label, or there is no class; `name` as in `check_some_documents`."""
     if not n_labelled:
         raise BadData(
-            f"{name}{': ' if name else ''}no document has a label to learn from; give some, or name another column "
-            "with --label"
+            f"{name}{': ' if name else ''}no document has a label; label some documents, or name another column with "
+            "--label"
         )
 
 
@@ -97,6 +97,6 @@ class Corpus:
     def part(self, name: str) -> Corpus:
         """The documents whose split is `name`."""
         if self.split is None or name not in self.split:
-            there = ", ".join(sorted(set(self.split))) if self.split is not None else "no split at all"
-            raise BadData(f"{self.name} has no part called {name!r}; it has {there}")
+            part_names = ", ".join(sorted(set(self.split))) if self.split is not None else "no split"
+            raise BadData(f"{self.name} has no part called {name!r}; it has {part_names}")
         return self.take(np.flatnonzero(np.asarray(self.split) == name))

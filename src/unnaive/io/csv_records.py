@@ -89,7 +89,9 @@ class RecordReader:
             except csv.Error as error:
                 problem = f"is not CSV ({error})"
             except _TooLong:
-                problem = "begins a row that does not end (an open quote?); if rows are that long, say --max-line MIB"
+                problem = (
+                    "begins a row that does not end (is a quote unclosed?); if rows are that long, use --max-line MIB"
+                )
             if len(taken) == 1 and fields is not None and not self._over and self.width in (None, len(fields)):
                 if fields:
                     yield CsvRecord(fields, taken[0][0], taken[0][0])
@@ -109,21 +111,21 @@ class RecordReader:
             self._restart()
             opened = taken[stray][0]
             where = "" if opened == first else f"on line {opened} "
-            until = "nothing closes" if over else f"line {last} closes"
-            below = ", and the lines below are whole rows" if stray + 1 < len(taken) else ""
+            until = "is never closed" if over else f"is closed on line {last}"
+            below = ", and the lines below are complete rows" if stray + 1 < len(taken) else ""
             return CsvRecord([], first, opened, f"opens a quote {where}that {until}{below}")
         if over:
             self._restart()
         if not problem and over:
-            problem = "opens a quote that nothing closes"
+            problem = "opens a quote that is never closed"
         elif not problem and self.width not in (None, len(fields or ())):
             problem = _describe_width(len(fields or ()), width, first, last)
         return CsvRecord(fields or [], first, last, problem)
 
 
 def _describe_width(n_fields: int, width: int, first: int, last: int) -> str:
-    where = "has" if first == last else f"begins a row up to line {last} that has"
-    return f"{where} {n_fields} fields where the header has {width} (an open quote or a bare delimiter?)"
+    where = "has" if first == last else f"begins a row, up to line {last}, that has"
+    return f"{where} {n_fields} fields, but the header has {width} (an unclosed quote or an unquoted delimiter?)"
 
 
 def find_stray_quote(lines: Sequence[str], width: int, delimiter: str, *, right: bool) -> int | None:

@@ -51,11 +51,11 @@ class CsvTable(Table):
     def _take_sample(self) -> list[list[str]]:
         sample: list[list[str]] = []
         if self.options.rows > 1:  # a live stream has only its first line yet
-            held = 0
+            n_chars = 0
             for row in islice(self._good_rows(), SAMPLE_ROWS):
                 sample.append(row)
-                held += sum(map(len, row))
-                if held > BATCH_CHARACTERS:
+                n_chars += sum(map(len, row))
+                if n_chars > BATCH_CHARACTERS:
                     break
         return sample
 
@@ -86,7 +86,7 @@ class CsvTable(Table):
         else:
             return
         label = next((name for name, flag in zip(self.names, flags, strict=True) if flag in ("class", "c")), None)
-        self.known = {} if label is None else {"label": label}
+        self.roles = {} if label is None else {"label": label}
 
     def _good_rows(self) -> Iterator[list[str]]:
         for fields, first, last, problem in self.reader.records():
@@ -99,17 +99,17 @@ class CsvTable(Table):
         """The first values of every column."""
         return {name: [row[index] for row in self._sampled] for index, name in enumerate(self.names)}
 
-    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+    def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, in batches."""
         times = Counter(self.names)
-        twice = next((name for name in wanted if times[name] > 1), None)
+        twice = next((name for name in names if times[name] > 1), None)
         if twice is not None:
             alike = [str(index) for index, name in enumerate(self.names, start=1) if name == twice]
             raise BadData(
-                f"{self.path} has {len(alike)} columns called {twice!r}; name the one that is meant by its number, "
+                f"{self.path} has {len(alike)} columns called {twice!r}; choose one by its number, "
                 f"{', '.join(alike[:-1])} or {alike[-1]}, as in --text {alike[0]} or --label {alike[0]}"
             )
-        places = self.find_places(wanted)
+        places = self.find_places(names)
         rows = chain(self._sampled, self._good_rows())
         for batch in split_into_batches(rows, self.options.rows, size=lambda row: sum(map(len, row))):
             yield [[row[index] for row in batch] for index in places]
@@ -122,8 +122,8 @@ def find_header(path: str, first: list[str], below: list[list[str]], options: Re
     if looks_like_data(first, below, options.expected):
         shown = ", ".join(shorten_cell(cell) for cell in first[:4])
         raise BadData(
-            f"the first row of {path} looks like data, not like the names of columns ({shown}); "
-            "say --no-header if it is a document, --header if it is the header"
+            f"the first row of {path} looks like data, not like column names ({shown}); "
+            "use --no-header if it is a document, --header if it is the header"
         )
     return True
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning, count_noun
+from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning, choose, count_noun
 from unnaive.io import batches
 from unnaive.io.columns import ColumnRequest, Columns, choose_columns, join_names
 from unnaive.io.corpus import Corpus, check_some_documents, check_some_labels
@@ -51,6 +51,8 @@ class DataFile(ColumnOptions):
     def __post_init__(self) -> None:
         if isinstance(self.paths, str):
             object.__setattr__(self, "paths", (self.paths,))
+        if self.fields is not None:
+            choose(["auto", "none"], self.fields, "--fields")
 
     @property
     def path(self) -> str:
@@ -188,7 +190,7 @@ class DataFile(ColumnOptions):
         are_mails = are_messages([texts[row] for row in range(0, len(texts), step)])
         if are_mails:
             parts = (self.message or PARTS).replace("-", " and ")
-            warnings.warn(f"{self.name}: these are e-mail messages, of which {parts} are read", UnnaiveWarning,
+            warnings.warn(f"{self.name}: the texts are e-mail messages; of each, {parts} are read", UnnaiveWarning,
                           stacklevel=2)  # fmt: skip
         return are_mails
 
@@ -217,9 +219,9 @@ class DataFile(ColumnOptions):
             source = STDIN_NAME if path == STDIN else path
             default = columns or self.default_columns
             named = (*self.text, *field_kinds(self.fixed_fields))
-            for asked in (*named, self.label, self.id, *(() if default is None else default.names)):
-                table.accept_name(asked or "")
-            missing = () if columns is None or table.known else set(columns.names) - set(table.names)
+            for column in (*named, self.label, self.id, *(() if default is None else default.names)):
+                table.accept_name(column or "")
+            missing = () if columns is None or table.roles else set(columns.names) - set(table.names)
             if missing:
                 raise BadData(f"{source} has no column {min(missing)!r}, which the first file has; it has "
                               f"{join_names(table.names)}")  # fmt: skip
@@ -230,11 +232,13 @@ class DataFile(ColumnOptions):
                 self.label_columns,
                 labelled,
                 default,
-                table.known,
+                table.roles,
                 self.fixed_fields,
                 self.fields == "auto",
             )
             columns = choose_columns(table.names, table.sample(), source, request)
+            if default is not None and default.fields and not columns.fields:
+                _warn_about_only_texts(source, default)
             log.format, log.header, log.files = name, table.header, log.files + 1
             log.columns = replace(columns, separator=self.separator, header=not table.numbered, spelling=self.spelling)
             yield table, replace(columns, kept=table.kept_names()) if keep else columns
@@ -244,7 +248,7 @@ class DataFile(ColumnOptions):
         options = self._expect_names()
         if self.format == "files" or (self.format is None and not labelled and are_documents(files)):
             if self.format is None:
-                warnings.warn(f"{self.name}: each of the {len(files)} files is taken as one document; say "
+                warnings.warn(f"{self.name}: each of the {len(files)} files is read as one document; use "
                               "--format lines if each line is one", UnnaiveWarning, stacklevel=2)  # fmt: skip
             yield "files", self.name, FilesTable([str(check_exists(path)) for path in files], options, self.name)
             return
@@ -253,7 +257,7 @@ class DataFile(ColumnOptions):
             unnamed = labelled and self.label is None and not self.label_columns
             several = len(files) > 1 or len(getattr(table, "folders", ())) > 1
             if isinstance(table, MailTable) and unnamed and several:
-                table.known = {**table.known, "label": "folder"}
+                table.roles = {**table.roles, "label": "folder"}
             yield name, path, with_vector_files(table, self.vector, self.name, len(files))
 
     def _expect_names(self) -> ReadOptions:
@@ -274,7 +278,7 @@ class DataFile(ColumnOptions):
     def _warn_about_rows(self, seen: int, empty: int, missing: int) -> None:
         if not seen:
             if self.options.log.format in ("folder", "files"):
-                raise BadData(f"{self.name} has no files in it; add some")
+                raise BadData(f"{self.name} contains no files; name a folder with files")
             check_some_documents(0, self.name)
         skipped = self.options.log.skipped
         if skipped:
@@ -283,24 +287,34 @@ class DataFile(ColumnOptions):
         if repeated:
             rows = "row repeats the header and is" if repeated == 1 else "rows repeat the header and are"
             warnings.warn(f"{self.name}: {repeated:,} {rows} left out", UnnaiveWarning, stacklevel=2)
-        for n, what in ((empty, "empty"), (missing, "NaN, None or the like (unnaive audit lists, clean drops them)")):
+        for n, what in (
+            (empty, "empty"),
+            (missing, ("NaN, None or the like (unnaive audit lists them, unnaive clean drops them)")),
+        ):
             if n:
                 verb = "is" if n == 1 else "are"
                 problem = f"{n:,} of {count_noun(seen, 'text')} {verb} {what}"
                 warnings.warn(f"{self.name}: {problem}", UnnaiveWarning, stacklevel=2)
 
 
+def _warn_about_only_texts(source: str, trained: Columns) -> None:
+    """Say that plain texts are read by a model with fields."""
+    others = [name for name in trained.inputs if name != trained.texts[-1]]
+    warnings.warn(f"{source} has only texts, read as {trained.texts[-1]}; nothing is known of {join_names(others, 5)}",
+                  UnnaiveWarning, stacklevel=2)  # fmt: skip
+
+
 def _describe_skipped(skipped: Sequence[tuple[int, int]]) -> str:
     """List the bad rows that were left out, by line.
 
     >>> _describe_skipped([(5, 5)]), _describe_skipped([(5, 5), (7, 9)])
-    ('a bad row left out, line 5', '2 bad rows left out: line 5, lines 7 to 9')
+    ('1 bad row was left out: line 5', '2 bad rows were left out: line 5, lines 7 to 9')
     """
     places = [f"line {first}" if first == last else f"lines {first} to {last}" for first, last in skipped[:MOST_SHOWN]]
     if len(skipped) == 1:
-        return f"a bad row left out, {places[0]}"
+        return f"1 bad row was left out: {places[0]}"
     more = f" and {len(skipped) - MOST_SHOWN:,} more" if len(skipped) > MOST_SHOWN else ""
-    return f"{len(skipped):,} bad rows left out: {', '.join(places)}{more}"
+    return f"{len(skipped):,} bad rows were left out: {', '.join(places)}{more}"
 
 
 def _drop_unlabelled(corpus: Corpus) -> Corpus:
@@ -321,4 +335,4 @@ def _warn_about_unlabelled(name: str, seen: int, unlabelled: int) -> None:
 def _warn_about_many_classes(name: str, classes: int, documents: int) -> None:
     if documents >= 20 and classes > documents / 2:
         summary = f"{classes:,} classes in {count_noun(documents, 'document')}"
-        warnings.warn(f"{name}: {summary}; is that the column of labels?", UnnaiveWarning, stacklevel=3)
+        warnings.warn(f"{name}: {summary}; is this the column of labels?", UnnaiveWarning, stacklevel=3)

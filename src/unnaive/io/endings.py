@@ -98,16 +98,16 @@ def choose_ending(path: str | Path, endings: Iterable[str], what: str) -> str:
 
     >>> choose_ending("curve.gif", FIGURES, "a figure")
     Traceback (most recent call last):
-    unnaive.base.errors.UnnaiveError: curve.gif: a figure cannot be written as .gif; give a name in .png, .svg or .pdf
+    unnaive.base.errors.UnnaiveError: curve.gif: a figure cannot be written as .gif; give a name that ends in .png, ...
     """
     return _check_ending(path, Path(path).suffix.lower(), endings, what)
 
 
 def _check_ending(path: str | Path, ending: str, endings: Iterable[str], what: str) -> str:
-    there = tuple(endings)
-    if ending not in there:
+    allowed = tuple(endings)
+    if ending not in allowed:
         problem = f"cannot be written as {ending}" if ending else "needs an ending"
-        raise UnnaiveError(f"{path}: {what} {problem}; give a name in {list_endings(there)}")
+        raise UnnaiveError(f"{path}: {what} {problem}; give a name that ends in {list_endings(allowed)}")
     return ending
 
 
@@ -118,7 +118,7 @@ def written_format(path: Path | None, *, as_json: bool = False) -> str:
     ('tsv', 'jsonl')
     >>> written_format(Path("new.xlsx"))
     Traceback (most recent call last):
-    unnaive.base.errors.UnnaiveError: new.xlsx: a table cannot be written as .xlsx; give a name in .csv, .tsv, .tab, ...
+    unnaive.base.errors.UnnaiveError: new.xlsx: a table cannot be written as .xlsx; give a name that ends in ...
     """
     ending, packing = ("", "") if path is None else split_ending(path)
     if path is None or not ending:
@@ -128,7 +128,8 @@ def written_format(path: Path | None, *, as_json: bool = False) -> str:
         check_packing(str(path))
     if as_json and kind.format != "jsonl":
         raise UnnaiveError(
-            f"--json asks for JSON lines and {path} for {kind.format}; leave one out, or name a .jsonl file"
+            f"--json writes JSON lines, but {path} is the name of a {kind.format} file; leave --json out, or name a "
+            ".jsonl file"
         )
     return kind.format
 
@@ -144,7 +145,10 @@ def read_format(path: str) -> str | None:
     if kind is None:
         return None
     if not kind.read:
-        raise BadData(f"{path}: {ending} is read with --engine spark alone; else give a name in {list_endings(READ)}")
+        raise BadData(
+            f"{path}: {ending} files are read only with --engine spark; otherwise give a file that "
+            f"ends in {list_endings(READ)}"
+        )
     if packing:
         check_packing(path)
     return kind.format
@@ -155,7 +159,9 @@ def check_packing(path: str) -> None:
     ending, packing = split_ending(path)
     if ending in ENDINGS and not ENDINGS[ending].packed:
         kinds = list_endings(kind.suffix for kind in ENDINGS.values() if kind.packed)
-        raise BadData(f"{path} is {ending} packed as {packing}, and only {kinds} may be; leave out {packing}")
+        raise BadData(
+            f"{path}: {ending} files cannot be compressed as {packing}, only {kinds} files can; leave out {packing}"
+        )
 
 
 def spark_format(path: str | Path) -> str | None:

@@ -1,43 +1,86 @@
-"""The columns of a table with the fields that --fields auto chooses, for files and for Spark."""
+"""The columns of a table with the fields that --fields auto chooses, or a note suggests, for files and for Spark."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any
 
 from unnaive.io.columns import FIXED_KINDS, Columns
 from unnaive.io.datafiles import DataFile
-from unnaive.io.field_choice import LOOKED_AT, arrange_fields, choose_fields
+from unnaive.io.field_choice import LOOKED_AT, FieldChoice, arrange_fields, choose_fields
 from unnaive.io.fields import with_lengths
 from unnaive.io.options import ReadLog
+from unnaive.io.profiles import ENOUGH, LABEL_NAMES
 from unnaive.text.sections import TEXT, TEXT_KINDS, base_kind, field_kinds
 
+LABEL_WORDS = frozenset(word for group in LABEL_NAMES for word in group)
 
-def look_for_fields(source: DataFile, *, labelled: bool = True) -> tuple[Columns, str | None]:
-    """(columns of the first file, a line that describes the chosen fields); the line is None without --fields auto."""
-    how = replace(source.options, log=ReadLog(), on_read=None)
-    table, columns = next(replace(source, options=how).tables(labelled=labelled))
+
+def look_for_fields(
+    source: DataFile, *, labelled: bool = True, unused: Sequence[str] = ()
+) -> tuple[Columns, str | None]:
+    """(columns of the first file, a line that describes the chosen fields); the line is None without --fields auto.
+
+    unused  names and patterns of columns that are no fields, such as those of soft labels
+    """
     if source.fields != "auto":
-        return columns, None
-    names = list(dict.fromkeys((*table.names, *columns.names)))
+        return next(_as_sample(source).tables(labelled=labelled))[1], None
+    columns, values = read_first_rows(source, labelled=labelled, unused=unused)
+    return add_evident_fields(columns, values)
+
+
+def read_first_rows(
+    source: DataFile, *, labelled: bool = True, unused: Sequence[str] = ()
+) -> tuple[Columns, dict[str, list[Any]]]:
+    """(columns of the first file, the values of all of its columns except the unused ones in the first rows)."""
+    table, columns = next(_as_sample(source).tables(labelled=labelled))
+    names = [
+        name for name in dict.fromkeys((*table.names, *columns.names))
+        if name in columns.names or not any(fnmatchcase(name, pattern) for pattern in unused)
+    ]  # fmt: skip
     rows = list(islice((row for batch in table.batches(names) for row in zip(*batch, strict=True)), LOOKED_AT))
-    return add_evident_fields(columns, {name: [row[at] for row in rows] for at, name in enumerate(names)})
+    return columns, {name: [row[at] for row in rows] for at, name in enumerate(names)}
+
+
+def _as_sample(source: DataFile) -> DataFile:
+    """The source, read without a trace in its log and progress."""
+    return replace(source, options=replace(source.options, log=ReadLog(), on_read=None))
 
 
 def add_evident_fields(columns: Columns, values: Mapping[str, Sequence[Any]]) -> tuple[Columns, str]:
     """(columns with the fields chosen by the `values` of the first rows, a line that describes the choice)."""
-    named = dict.fromkeys(columns.texts, TEXT) | field_kinds(columns.fields)
-    told = columns.label_columns if columns.label is None else (columns.label,)
-    free = {name: column for name, column in values.items() if name not in (*told, columns.id)}
-    labels = (
-        list(zip(*(values[name] for name in told), strict=True)) if len(told) > 1 else values[told[0]] if told else ()
-    )
-    choice = choose_fields(free, labels, named)
+    choice, named = choose_evident_fields(columns, values)
     kinds = with_lengths(choice.kinds, values) if choice.kinds else {}
     line = choice._replace(kinds=kinds).describe(named)
     fixed = any(base_kind(kind) in FIXED_KINDS for kind in kinds.values())
     fields = arrange_fields(columns.texts, kinds) if fixed or len(kinds) > 1 else ()
     texts = tuple(name for name, kind in field_kinds(fields).items() if kind in TEXT_KINDS)
     return replace(columns, texts=texts if fields else columns.texts, fields=fields), line
+
+
+def choose_evident_fields(columns: Columns, values: Mapping[str, Sequence[Any]]) -> tuple[FieldChoice, dict[str, str]]:
+    """(the fields chosen by the `values` of the first rows, those among them that are given with their kinds)."""
+    named = dict.fromkeys(columns.texts, TEXT) | field_kinds(columns.fields)
+    targets = columns.label_columns if columns.label is None else (columns.label,)
+    free = {name: column for name, column in values.items() if name not in (*targets, columns.id)}
+    label_values = [values[name] for name in targets]
+    labels = list(zip(*label_values, strict=True)) if len(targets) > 1 else next(iter(label_values), ())
+    return choose_fields(free, labels, named), named
+
+
+def suggest_fields(columns: Columns, values: Mapping[str, Sequence[Any]]) -> str | None:
+    """A line that names the columns beside the text which would help, and the options; None if there are none."""
+    choice, named = choose_evident_fields(columns, values)
+    # a column called like labels, such as tags, is likely to be another one of labels
+    others = [name for name in choice.promising if name not in named and name.strip().casefold() not in LABEL_WORDS]
+    if not columns.texts or not others or len(next(iter(values.values()))) < ENOUGH:
+        return None
+    suspects = {name: share for name, share in choice.suspects.items() if name in others}
+    remark = choice._replace(suspects=suspects).describe_suspects()
+    return (
+        f"of the columns only {' and '.join(columns.texts)} is read; --fields auto also learns from "
+        f"{choice.list_kinds(others)}, which predictions then need{remark}; --fields none hides this note"
+    )

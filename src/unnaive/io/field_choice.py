@@ -1,15 +1,18 @@
 """Choose the columns of a table to learn from: ids and leaks are left out, with the reason, unless the user names them.
 
 An id identifies the row: nearly all of its values differ. A leak reveals the label: a lookup of its values in one half
-of the rows predicts 99 % of the labels of the other half. Files, Spark and TextClassifier use the same rule.
+of the rows predicts 99 % of the labels of the other half, rows with empty cells aside. A column that predicts 90 % is
+a field, and named as a suspect. Files, Spark and TextClassifier use the same rule.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -21,10 +24,12 @@ from unnaive.text.sections import TEXT, TEXT_KINDS, VECTOR
 LOOKED_AT = 4000  # rows in which ids and leaks are searched
 MOSTLY_DIFFERENT = 0.9  # share of distinct values from which a category is an id
 LEAK = 0.99  # share of the held-out labels that a leak predicts
+SUSPICIOUS = 0.9  # the same for a column that is used, with a remark
 USUAL = 0.94  # with a class of this share, any column predicts most labels and none is a leak
 NO_FIELDS = ("nothing", "lists")  # kinds of columns that are left out without a warning
 IDS = "nearly all values differ"
-LEAKS = "tells the label by itself"
+LEAKS = "reveals the label"
+CONSTANT = "has one value only"
 
 
 def guess_fields(names: Any, records: Any, labels: Any = ()) -> dict[str, str]:
@@ -37,17 +42,19 @@ def guess_fields(names: Any, records: Any, labels: Any = ()) -> dict[str, str]:
     """
     columns = record_columns(records)
     if columns is None:
-        raise BadData("fields are those of records; give a DataFrame, a list of dicts, or a dict of columns")
+        raise BadData("fields need records, but texts came; give a DataFrame, a list of dicts, or a dict of columns")
     if names == "auto":
         first = {name: values[:LOOKED_AT] for name, values in columns.items()}
         choice = choose_fields(first, list(islice(labels, LOOKED_AT)))
-        if choice.left_out:
+        if choice.left_out or choice.suspects:
             warnings.warn(choice.describe(), UnnaiveWarning, stacklevel=2)
         if not choice.kinds:
-            raise BadData(f"no column of the records is evidently a field; they have {', '.join(columns)}")
+            raise BadData(
+                f"no column of the records was recognised as a field; name the fields among {', '.join(columns)}"
+            )
         return choice.kinds
     if isinstance(names, str) or not isinstance(names, Sequence):
-        raise BadData(f'fields came as {names!r}; give names, kinds by name, or "auto" for all')
+        raise BadData(f'fields came as {names!r}; give a list of names, a dict from name to kind, or "auto"')
     lacking = next((name for name in names if name not in columns), None)
     if lacking is not None:
         raise BadData(f"the records have no field {lacking!r}; they have {', '.join(columns)}")
@@ -55,21 +62,43 @@ def guess_fields(names: Any, records: Any, labels: Any = ()) -> dict[str, str]:
 
 
 class FieldChoice(NamedTuple):
-    """The chosen fields with their kinds, and the columns that were left out with the reasons."""
+    """The chosen fields with their kinds, and the columns that were left out with the reasons.
+
+    suspects   share of the labels that a chosen column predicts by itself, where it is suspiciously high
+    promising  chosen columns without a name from the user that are texts or predict better than the usual label
+    """
 
     kinds: dict[str, str]
     left_out: dict[str, str]
+    suspects: Mapping[str, float] = MappingProxyType({})
+    promising: Collection[str] = ()
 
     def describe(self, named: Collection[str] = ()) -> str:
         """One line with the chosen fields, except the `named` ones, and the columns that were left out.
 
         >>> FieldChoice({"age": "number"}, {"code": LEAKS}).describe()
-        'read as fields: age (number); left out: code (tells the label by itself)'
+        'read as fields: age (number); left out: code (reveals the label)'
         """
-        guessed = [f"{name} ({kind})" for name, kind in self.kinds.items() if name not in named]
+        guessed = self.list_kinds([name for name in self.kinds if name not in named])
         left_out = [f"{name} ({reason})" for name, reason in self.left_out.items()]
-        read = f"read as fields: {', '.join(guessed)}" if guessed else "no column is evidently a field"
-        return read + (f"; left out: {', '.join(left_out)}" if left_out else "")
+        read = f"read as fields: {guessed}" if guessed else "no column was recognised as a field"
+        return read + (f"; left out: {', '.join(left_out)}" if left_out else "") + self.describe_suspects()
+
+    def describe_suspects(self) -> str:
+        """A remark about each column that nearly reveals the label.
+
+        >>> FieldChoice({"team": "category"}, {}, {"team": 0.97}).describe_suspects()
+        '; team predicts 97 % of the labels by itself: do not use it if it is only known after the label'
+        """
+        return "".join(
+            f"; {name} predicts {100 * share:.0f} % of the labels by itself: do not use it if it is only known after "
+            "the label"
+            for name, share in self.suspects.items()
+        )
+
+    def list_kinds(self, names: Sequence[str]) -> str:
+        """The named fields with their kinds."""
+        return ", ".join(f"{name} ({self.kinds[name]})" for name in names)
 
 
 def choose_fields(
@@ -82,25 +111,31 @@ def choose_fields(
 
     >>> tickets = {"id": [f"T{n}" for n in range(40)], "code": ["B", "S"] * 20, "vip": ["no", "yes", "no", "no"] * 10}
     >>> choose_fields(tickets, ["bug", "sales"] * 20).describe()
-    'read as fields: vip (category); left out: id (nearly all values differ), code (tells the label by itself)'
+    'read as fields: vip (category); left out: id (nearly all values differ), code (reveals the label)'
     """
     named, left_out = dict(kinds or {}), {}
     chosen: dict[str, str] = {}
+    suspects: dict[str, float] = {}
+    promising = []
     for name, values in columns.items():
         if name in named:
             chosen[name] = named[name]
             continue
-        sample = values[:SAMPLE]
-        profile = profile_column(name, [value for value in sample if not is_missing(value)]).kind
-        kind = guess_kind(name, sample)
+        profile = profile_column(name, [value for value in values if not is_missing(value)]).kind
+        kind = guess_kind(name, values)
         if profile in NO_FIELDS and kind != VECTOR:
             continue
-        reason = IDS if profile == "ids" else find_reason(kind, values, labels)
-        if reason is None:
-            chosen[name] = kind
-        else:
+        shares = None if kind == VECTOR or kind in TEXT_KINDS else find_shares(kind, values, labels)
+        reason = IDS if profile == "ids" else find_reason(kind, values, shares)
+        if reason is not None:
             left_out[name] = reason
-    return FieldChoice(chosen, left_out)
+            continue
+        chosen[name] = kind
+        if shares is not None and shares.is_suspicious:
+            suspects[name] = shares.column
+        if shares is None or shares.is_informative:
+            promising.append(name)
+    return FieldChoice(chosen, left_out, suspects, promising)
 
 
 def arrange_fields(texts: Sequence[str], kinds: Mapping[str, str]) -> tuple[str, ...]:
@@ -114,31 +149,64 @@ def arrange_fields(texts: Sequence[str], kinds: Mapping[str, str]) -> tuple[str,
     return tuple(f"{name}:{kind}" for name, kind in every.items())
 
 
-def find_reason(kind: str, values: Sequence[Any], labels: Sequence[Any]) -> str | None:
-    """Why a column is left out, as an id or a leak; None if it can be a field.
+def find_reason(kind: str, values: Sequence[Any], shares: PredictedShares | None) -> str | None:
+    """Why a column is left out, as an id, a leak or a constant; None if it can be a field.
 
-    >>> find_reason("category", ["a", "b"] * 20, ["yes", "no"] * 20), find_reason("category", ["a"] * 40, ["b"] * 40)
-    ('tells the label by itself', None)
+    >>> codes, labels = ["a", "b"] * 20, ["yes", "no"] * 20
+    >>> find_reason("category", codes, find_shares("category", codes, labels)), find_reason("number", [3] * 40, None)
+    ('reveals the label', 'has one value only')
     """
     if kind == VECTOR:
         return None
     filled = [str(value) for value in values if not is_missing(value)]
-    if kind == "category" and len(filled) >= ENOUGH and len(set(filled)) > MOSTLY_DIFFERENT * len(filled):
+    distinct = len(set(filled))
+    if distinct == 1 and len(filled) == len(values) >= ENOUGH:
+        return CONSTANT
+    if kind == "category" and len(filled) >= ENOUGH and distinct > MOSTLY_DIFFERENT * len(filled):
         return IDS
-    labelled = [row for row, label in enumerate(labels) if not is_missing(label)]
-    if kind in TEXT_KINDS or len(labelled) < ENOUGH:
+    return LEAKS if shares is not None and shares.is_leak else None
+
+
+class PredictedShares(NamedTuple):
+    """Shares of `n` held-out labels that are predicted by a column alone, and by the label most frequent among them.
+
+    `column` counts a value that the other half does not have as wrong; `best` predicts the most frequent label there.
+    """
+
+    column: float
+    best: float
+    usual: float
+    n: int
+
+    @property
+    def is_leak(self) -> bool:
+        """Whether the column reveals the label."""
+        return self.column >= LEAK and self.usual < USUAL
+
+    @property
+    def is_suspicious(self) -> bool:
+        """Whether the column nearly reveals the label: at most half of the errors of the usual label."""
+        return self.column >= SUSPICIOUS and 1 - self.column <= (1 - self.usual) / 2
+
+    @property
+    def is_informative(self) -> bool:
+        """Whether the column predicts better than the most frequent label, by two standard errors of the difference."""
+        variance = self.best * (1 - self.best) + self.usual * (1 - self.usual)
+        return self.best - self.usual > 2 * math.sqrt(variance / self.n)
+
+
+def find_shares(kind: str, values: Sequence[Any], labels: Sequence[Any]) -> PredictedShares | None:
+    """The shares of labels that a column predicts, in rows with a value and a label; None if there are too few."""
+    rows = [row for row, label in enumerate(labels) if not (is_missing(label) or is_missing(values[row]))]
+    if len(rows) < ENOUGH:
         return None
-    told, usual = share_told(
-        [finest_unit(values[row], kind) for row in labelled], [str(labels[row]) for row in labelled]
-    )
-    return LEAKS if told >= LEAK and usual < USUAL else None
+    return share_predicted([finest_unit(values[row], kind) for row in rows], [str(labels[row]) for row in rows])
 
 
-def share_told(values: Sequence[str], labels: Sequence[str]) -> tuple[float, float]:
-    """The shares of held-out labels that the column and that the most frequent label predict correctly.
+def share_predicted(values: Sequence[str], labels: Sequence[str]) -> PredictedShares:
+    """Predict the labels of half of the rows by the values of a column.
 
-    Half of the rows are held out. The column predicts the most frequent label of its value in the other half; it
-    predicts nothing for a value that is not there.
+    The column predicts the most frequent label of its value in the other half.
     """
     pairs = list(zip(values, labels, strict=True))
     pairs = [
@@ -151,5 +219,8 @@ def share_told(values: Sequence[str], labels: Sequence[str]) -> tuple[float, flo
     usual = Counter(label for _, label in pairs[half:]).most_common(1)[0][0]
     best = {value: counts.most_common(1)[0][0] for value, counts in seen.items()}
     held_out = pairs[:half]
-    told = sum(best.get(value) == label for value, label in held_out)
-    return told / len(held_out), sum(label == usual for _, label in held_out) / len(held_out)
+    right = sum(best.get(value) == label for value, label in held_out)
+    right_or_usual = sum(best.get(value, usual) == label for value, label in held_out)
+    most = max(Counter(label for _, label in held_out).values())
+    n = len(held_out)
+    return PredictedShares(right / n, right_or_usual / n, most / n, n)

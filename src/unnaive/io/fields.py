@@ -23,7 +23,7 @@ from typing import Any
 
 from unnaive.base.errors import BadData
 from unnaive.io.label_checks import is_missing_value
-from unnaive.io.profiles import profile_column
+from unnaive.io.profiles import is_text_name, profile_column
 from unnaive.io.vector_values import holds_vectors, read_vector, vector_units
 from unnaive.text.buffer import TABLES, TextBuffer, as_texts
 from unnaive.text.sections import (
@@ -42,6 +42,8 @@ from unnaive.text.sections import (
 RESOLUTIONS = (1, 2, 4)  # intervals between two powers of 2
 MOST_KNOWN = 1 << 16  # maximum number of distinct values of a column whose encoding is cached
 SAMPLE = 1000  # values from which the kind of a field is guessed
+SEVERAL_WORDS = 1.5  # words of a value, on average, from which a column with a usual name of texts is text
+MANY_WORDS = 2.5  # the same of a column with any name whose values mostly differ
 FEW_NUMBERS = 10  # a column with at most this many distinct whole numbers is a category
 MISSING_UNIT = "(missing)"
 NO_BREAK = "\N{NO-BREAK SPACE}"  # between the words of a category, which is one term
@@ -75,8 +77,8 @@ def encode_records(
     parts = []
     for name, kind in field_kinds(fields).items():
         if name not in columns:
-            there = ", ".join(columns) or "no fields"
-            raise BadData(f"there is no field {name!r} ({kind}) in {source}; there are {there}")
+            field_names = ", ".join(columns) or "no fields"
+            raise BadData(f"there is no field {name!r} ({kind}) in {source}; there are {field_names}")
         parts.append(_encode_column(name, kind, columns[name]))
     return list(map("".join, zip(*parts, strict=True)))
 
@@ -92,15 +94,15 @@ def _encode_column(name: str, kind: str, values: Iterable[Any]) -> list[str]:
         return [
             start + (UNIT + MISSING_UNIT if unit is None else f"{unit[0]} numbers{UNIT}{unit[1]}") for unit in units
         ]
-    known: dict[Any, str] = {}
+    cache: dict[Any, str] = {}
     sections = []
     for value in values:
         same = (type(value), value) if value.__hash__ else None  # the type too, since 1, 1.0 and True are equal
-        section = known.get(same)
+        section = cache.get(same)
         if section is None:
             section = start + _encode_value(value, name, kind)
-            if same is not None and len(known) < MOST_KNOWN:
-                known[same] = section
+            if same is not None and len(cache) < MOST_KNOWN:
+                cache[same] = section
         sections.append(section)
     return sections
 
@@ -112,7 +114,7 @@ def _encode_text(value: Any, name: str) -> str:
         return ""
     if isinstance(value, (int, float)):
         return str(value)
-    raise BadData(f"field {name!r} is text, and a value of it is {type(value).__name__}; give a str")
+    raise BadData(f"field {name!r} is of kind text, but a value has the type {type(value).__name__}; give a str")
 
 
 def _encode_value(value: Any, name: str, kind: str) -> str:
@@ -169,7 +171,7 @@ def _number_units(value: Any, name: str) -> list[str]:
     number = read_number(value)
     if number is None:
         raise BadData(
-            f"field {name!r} is a number, and a value of it is {str(value)[:40]!r}; mend it or leave it empty"
+            f"field {name!r} is of kind number, but a value is {str(value)[:40]!r}; correct it or leave it empty"
         )
     if number == 0 or math.isinf(number):
         return [f"{abs(number) if number == 0 else number:g}"]
@@ -214,7 +216,7 @@ def _date_units(value: Any, name: str) -> list[str]:
     parsed = parse_date(value)
     if parsed is None:
         raise BadData(
-            f"field {name!r} is a date, and a value of it is {str(value)[:40]!r}; write it as 2024-03-05 14:30"
+            f"field {name!r} is of kind date, but a value is {str(value)[:40]!r}; write it as 2024-03-05 14:30"
         )
     moment, timed = parsed
     units = [str(moment.year), _MONTHS[moment.month - 1], _DAYS[moment.weekday()]]
@@ -296,7 +298,8 @@ def record_columns(values: Any) -> dict[str, Any] | None:
     if isinstance(values, Mapping):
         sizes = {name: _length(name, column) for name, column in values.items()}
         if len(set(sizes.values())) > 1:
-            raise BadData(f"the fields differ in length: {', '.join(f'{name} {n}' for name, n in sizes.items())}")
+            lengths = ", ".join(f"{name} {n}" for name, n in sizes.items())
+            raise BadData(f"the fields differ in length: {lengths}; give as many values of each")
         return {name: _column_values(column) for name, column in values.items()}
     if isinstance(values, (list, tuple)) and values and isinstance(values[0], Mapping):
         return _dict_columns(values)
@@ -328,7 +331,7 @@ def _dict_columns(records: Sequence[Any]) -> dict[str, Any]:
     """Dicts as columns; if a record lacks a field, its cell is empty."""
     for row, record in enumerate(records):
         if not isinstance(record, Mapping):
-            raise BadData(f"record {row} is {type(record).__name__}, and others are dicts; give a dict for each")
+            raise BadData(f"record {row} is a {type(record).__name__}, but others are dicts; give a dict for each")
     seen = dict.fromkeys(name for record in records for name in record)
     return {name: [record.get(name) for record in records] for name in seen}
 
@@ -344,7 +347,7 @@ def with_lengths(fields: Any, records: Any) -> dict[str, str]:
     for name, length in vector_lengths(read_fields(fields)).items():
         filled = next((value for value in columns.get(name, ()) if not is_missing(value)), None)
         if not length and filled is None:
-            raise BadData(f"field {name!r} is a vector, and no record has one; leave the field out")
+            raise BadData(f"field {name!r} is of kind vector, but no record has a value of it; leave the field out")
         if not length:
             kinds[name] = f"{VECTOR}({len(read_vector(filled, name))})"
     return kinds
@@ -366,20 +369,29 @@ def has_kinds(fields: Any) -> bool:
 def guess_kind(name: str, values: Sequence[Any]) -> str:
     """Guess the kind of a field from some of its values: text, category, number, date or vector.
 
-    >>> guess_kind("opened", ["2024-01-03", None]), guess_kind("vip", ["0", "1"])
-    ('date', 'category')
+    >>> guess_kind("opened", ["2024-01-03", None]), guess_kind("vip", ["0", "1"]), guess_kind("Subject", ["no ink"] * 9)
+    ('date', 'category', 'text')
     """
     filled = [value for value in values if not is_missing(value)]
     if filled and all(isinstance(value, (date, datetime)) or hasattr(value, "timestamp") for value in filled):
         return "date"
     if holds_vectors(filled):
         return VECTOR
-    profile = profile_column(name, filled).kind
+    column = profile_column(name, filled)
+    profile = column.kind
     numbers = bool(filled) and all(read_number(value) is not None for value in filled)
     if numbers and profile != "flags":
         few = len(set(map(str, filled))) <= FEW_NUMBERS and all(map(_is_whole, filled))
         return "category" if profile == "labels" and few and len(filled) > 4 * FEW_NUMBERS else "number"
-    return {"dates": "date", "free text": "text", "ids": "text"}.get(profile, "category")
+    if profile == "dates":  # such as 2024-31-31, which is no day
+        return "date" if all(parse_date(value) for value in filled) else "category"
+    if profile in ("free text", "ids"):
+        return "text"
+    # the words of a subject say more of new subjects than the whole of it, even if some recur
+    if is_text_name(name):
+        return "text" if column.n_words >= SEVERAL_WORDS else "category"
+    differ = len(set(map(str, filled))) > len(filled) / 2
+    return "text" if differ and column.n_words >= MANY_WORDS else "category"
 
 
 def _is_whole(value: Any) -> bool:

@@ -38,7 +38,7 @@ def list_class_files(folder: str | Path, *, follow_links: bool = False) -> tuple
         else:
             outside += 1
     if not paths:
-        raise BadData(f"{folder} has no folders with files in them; expected a folder for each class")
+        raise BadData(f"{folder} has no subfolders with files; expected a subfolder for each class")
     if outside:
         files = f"{outside} files lie" if outside > 1 else "a file lies"
         kept = "are" if outside > 1 else "is"
@@ -85,9 +85,9 @@ def _is_folder(entry: os.DirEntry[str], root: str | Path, follow_links: bool) ->
         inside = Path(os.path.realpath(entry.path)).is_relative_to(os.path.realpath(root))
         if not inside or entry.is_dir():
             where = "outside the folder" if not inside else "to another folder"
-            raise BadData(f"{entry.path} is a link that leads {where}; copy what it leads to, or say --follow-links")
+            raise BadData(f"{entry.path} is a link that leads {where}; copy its target there, or use --follow-links")
     if entry.is_dir():
         return True
     if not entry.is_file():
-        raise BadData(f"{entry.path} is a pipe, a device or a broken link, not a file; take it out of the folder")
+        raise BadData(f"{entry.path} is a pipe, a device or a broken link, not a file; remove it from the folder")
     return False

@@ -41,7 +41,7 @@ class FilesTable(Table):
     """Each file is a document: id (its path), text."""
 
     names: tuple[str, ...] = ("id", "text")
-    known: Mapping[str, str] = {"id": "id", "text": "text"}
+    roles: Mapping[str, str] = {"id": "id", "text": "text"}
     header = "each file a document"
 
     def __init__(self, paths: Sequence[str], options: ReadOptions, name: str = "") -> None:
@@ -53,11 +53,11 @@ class FilesTable(Table):
         """Empty: a file is a document, not a row of a table."""
         return ()
 
-    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+    def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, in batches of files."""
         for texts, labels, ids in self.documents():
             columns: dict[str, list[Any]] = {"id": list(ids), "text": list(texts), "label": list(labels)}
-            yield [columns[name] for name in wanted]
+            yield [columns[name] for name in names]
 
     def documents(self) -> Iterator[tuple[TextBuffer, Sequence[str], Sequence[str]]]:
         """(texts in one buffer, labels, ids), in batches of files."""
@@ -76,7 +76,7 @@ class FolderTable(FilesTable):
     """The files of a folder as a table: id (the path inside the folder), text, label."""
 
     names: tuple[str, ...] = ("id", "text", "label")
-    known: Mapping[str, str] = {"id": "id", "text": "text", "label": "label"}
+    roles: Mapping[str, str] = {"id": "id", "text": "text", "label": "label"}
 
     def __init__(self, path: str, options: ReadOptions, *, labelled: bool) -> None:
         reader = None
@@ -119,7 +119,7 @@ def _warn_about_encodings(folder: str, paths: Sequence[str], encodings: dict[int
     if encodings:
         row, encoding = next(iter(encodings.items()))
         more = f" and {len(encodings) - 1} more are" if len(encodings) > 1 else " is"
-        _warn(f"{folder}: {paths[row]}{more} not UTF-8: read as {encoding}; name the --encoding if that is wrong")
+        _warn(f"{folder}: {paths[row]}{more} not UTF-8: read as {encoding}; if that is wrong, set --encoding")
 
 
 def _warn(message: str) -> None:

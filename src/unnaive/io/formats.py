@@ -71,7 +71,10 @@ def read_rows(path: str | Path) -> Iterator[dict[str, Any]]:
     name, table = open_table(str(path), None, ReadOptions(header=True), labelled=True)
     names = table.kept_names()
     if not names:
-        raise BadData(f"{path} is no table with named columns ({name}); give one in {list_endings(TABLES)}")
+        raise BadData(
+            f"{path} is not a table with named columns (its format is {name}); give a file that ends in "
+            f"{list_endings(TABLES)}"
+        )
     for columns in table.batches(names):
         yield from (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
 
@@ -91,8 +94,11 @@ def find_format(path: str) -> str | None:
 
 
 def sniff_table(path: str, options: ReadOptions, *, labelled: bool, is_text: bool) -> tuple[str, Table]:
-    """JSON lines if the first one is JSON, fastText if it has its labels; CSV if a header is evident or labels are
-    needed; else plain lines. Where lines look like a table and no name tells, it is asked."""
+    """Detect the format by the first lines: JSON lines if the first is JSON, fastText if it has fastText's labels, CSV
+    if it is a header or labels are needed, otherwise plain lines.
+
+    An error asks for --format if the lines look like a table without a header.
+    """
     name = STDIN_NAME if path == STDIN else path
     lines = read_lines(path, options)
     seen: list[tuple[int, str]] = []
@@ -137,7 +143,7 @@ def _find_kind(lines: Sequence[str], name: str, options: ReadOptions, *, labelle
     if len(lines) > 1 and _looks_like_table(lines):
         shown = join_names([shorten_cell(cell) for cell in cells], 5)
         raise BadData(
-            f"{name} looks like a table ({shown}); say --format csv, or --format lines if each line is a document"
+            f"{name} looks like a table ({shown}); use --format csv, or --format lines if each line is a document"
         )
     return "lines"
 
@@ -150,8 +156,8 @@ def split_row(line: str) -> list[str]:
 def _is_header(cells: Sequence[str], expected: Sequence[str]) -> bool:
     """Whether a first line is a header: it has an expected name, or a usual name of a text column."""
     names = [cell.strip().casefold() for cell in cells]
-    wanted = {name.strip().casefold() for name in expected if not name.isdecimal()}
-    if wanted & set(names):
+    expected_names = {name.strip().casefold() for name in expected if not name.isdecimal()}
+    if expected_names & set(names):
         return True
     if len(names) == 1:
         return names[0] in TEXT_NAMES[0]

@@ -36,12 +36,12 @@ class JsonTable(Table):
         records = self._read_records(lines)
         sample = list(islice(records, min(SAMPLE_ROWS, options.rows)))
         if not sample:
-            raise BadData(f"{path} is empty; expected one JSON object a line")
+            raise BadData(f"{path} is empty; expected one JSON object per line")
         self._rows: Iterable[tuple[int, RowValues]] = chain(sample, records)
         self.records = [record for _, record in sample]
         self.names = tuple(dict.fromkeys(name for record in self.records for name in list_keys(record)))
         if self.annotated:
-            self.known = {"label": LABELS} | ({"text": "data.text"} if "data.text" in self.names else {})
+            self.roles = {"label": LABELS} | ({"text": "data.text"} if "data.text" in self.names else {})
 
     def _read_records(self, lines: Lines) -> Iterator[tuple[int, RowValues]]:
         for number, line in lines:
@@ -69,13 +69,13 @@ class JsonTable(Table):
             if limit < 0:
                 raise BadData(
                     f"{self.path} is a JSON array of more than {WHOLE_ARRAY * self.options.max_line >> 20} MiB; write "
-                    "one object a line (JSONL), which is read bit by bit"
+                    "one object per line (JSONL), which is read in batches"
                 )
         try:
             records = json.loads("".join(parts), strict=False)
         except (ValueError, RecursionError) as problem:
             reason = describe_json_error(problem) if isinstance(problem, RecursionError) else str(problem)
-            raise BadData(f"{self.path} is not a JSON array ({reason}); expected one object a line") from problem
+            raise BadData(f"{self.path} is not a JSON array ({reason}); expected one object per line") from problem
         for number, record in enumerate(records, start=1):
             if isinstance(record, list) and len(record) == 2 and isinstance(record[1], dict):
                 record = {"text": record[0], **record[1]}  # as spaCy's training data
@@ -99,19 +99,19 @@ class JsonTable(Table):
         self._optional = tuple(dict.fromkeys(name for record in self.records for name in record))
         return self._optional
 
-    def _complete_rows(self, wanted: Sequence[str], optional: Sequence[str]) -> Iterator[list[Any]]:
+    def _complete_rows(self, names: Sequence[str], optional: Sequence[str]) -> Iterator[list[Any]]:
         for number, record in self._rows:
-            row = [get_key(record, name) for name in wanted]
+            row = [get_key(record, name) for name in names]
             row += [record.get(name) for name in optional]
             if any(value is ABSENT_KEY for value in row):
-                missing = wanted[next(index for index, value in enumerate(row) if value is ABSENT_KEY)]
-                self.options.reject_row(self.path, number, f"has no {missing!r}; it has {join_names(list(record))}")
+                missing = names[next(index for index, value in enumerate(row) if value is ABSENT_KEY)]
+                self.options.reject_row(self.path, number, f"has no key {missing!r}; it has {join_names(list(record))}")
             else:
                 yield row
 
-    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+    def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted keys, a batch at a time."""
-        required = wanted[: len(wanted) - len(self._optional)]  # the kept ones come last
+        required = names[: len(names) - len(self._optional)]  # the kept ones come last
         for rows in split_into_batches(
             self._complete_rows(required, self._optional), self.options.rows, size=_measure
         ):  # fmt: skip

@@ -33,11 +33,11 @@ class KeptColumn(Sequence[Any]):
     def __len__(self) -> int:
         return len(self._cells)
 
-    def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, slice):
-            rows = range(len(self))[place]
-            return KeptColumn(self._cells.part(rows.start, rows.stop)) if rows.step == 1 else self.values[place]
-        return self.values[place]
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            rows = range(len(self))[index]
+            return KeptColumn(self._cells.part(rows.start, rows.stop)) if rows.step == 1 else self.values[index]
+        return self.values[index]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.values)

@@ -119,9 +119,9 @@ def label_sentences(sizes: Mapping[str, int]) -> list[str]:
     """One sentence for each problem of the labels, with `sizes` in documents.
 
     >>> for sentence in label_sentences({"sport": 12, "Sport": 2, "NaN": 1, "cricket": 1}): print(sentence)
-    the label NaN (1 document) looks like a missing value; to leave it out say --ignore-label NaN
-    the labels sport (12) and Sport (2) differ in case or spaces alone; to make them one class say --lower-labels
-    the class cricket has a single document, too few to learn and measure; to leave it out say --ignore-label cricket
+    the label NaN (1 document) looks like a missing value; to leave it out, use --ignore-label NaN
+    the labels sport (12) and Sport (2) differ only in case or spaces; to make them one class, use --lower-labels
+    the class cricket has only one document, too few to train and test; to leave it out, use --ignore-label cricket
     """
     sentences = []
     missing, prefixed, alike = missing_labels(sizes), prefixed_labels(sizes), alike_labels(sizes)
@@ -132,28 +132,29 @@ def label_sentences(sizes: Mapping[str, int]) -> list[str]:
         what = f"label {missing[0]} ({count_noun(sizes[missing[0]], 'document')}) looks like a missing value"
         several = f"labels {_join(missing, sizes)} look like missing values"
         them = "it" if alone else "them"
-        sentences.append(f"the {what if alone else several}; to leave {them} out say {_ignore(missing)}")
+        sentences.append(f"the {what if alone else several}; to leave {them} out, use {_ignore(missing)}")
     if len(alike) == 1:
         names = _join(alike[0], sizes)
         sentences.append(
-            f"the labels {names} differ in case or spaces alone; to make them one class say --lower-labels"
+            f"the labels {names} differ only in case or spaces; to make them one class, use --lower-labels"
         )
     elif alike:
         names = "; ".join(" = ".join(group[:SHOWN]) for group in alike[:SHOWN]) + ("; …" if len(alike) > SHOWN else "")
         sentences.append(
-            f"{len(respelt):,} labels are {len(alike):,} classes but for case or spaces ({names}); to make them so say "
+            f"{len(respelt):,} labels would be {len(alike):,} if case and spaces were ignored "
+            f"({names}); to merge them, use "
             "--lower-labels"
         )
     if prefixed:
         begin = "label begins" if len(prefixed) == 1 else "labels begin"
-        sentences.append(f"{len(prefixed):,} {begin} with {PREFIX}; to take it off say --label-prefix {PREFIX}")
+        sentences.append(f"{len(prefixed):,} {begin} with {PREFIX}; to remove it, use --label-prefix {PREFIX}")
     if single:
         alone = len(single) == 1
-        who = f"the class {single[0]} has" if alone else f"{len(single):,} classes ({_names(single)}) have"
+        subject = f"the class {single[0]} has" if alone else f"{len(single):,} classes ({_names(single)}) have"
         them = "it" if alone else "them"
         sentences.append(
-            f"{who} a single document{'' if alone else ' each'}, too few to learn and measure; to leave {them} out say "
-            f"{_ignore(single)}"
+            f"{subject} only one document{'' if alone else ' each'}, too few to train and test; to leave {them} out, "
+            f"use {_ignore(single)}"
         )
     return sentences
 

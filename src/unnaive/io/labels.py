@@ -61,7 +61,7 @@ def _parse_object(value: dict[Any, Any]) -> Sequence[Any]:
     if list(value) == ["choices"] and isinstance(value["choices"], list):
         return value["choices"]
     if not value or not all(isinstance(score, (int, float)) for score in value.values()):
-        raise BadData("a label is an object; expected a string, a number, a list of them, or scores by label")
+        raise BadData("a label is a JSON object; expected a string, a number, a list of these, or scores by label")
     return [name for name, score in value.items() if score >= 0.5]
 
 
@@ -69,7 +69,7 @@ def _spell(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"  # as JSON writes it
     if isinstance(value, (dict, list)):
-        raise BadData(f"a label is {describe_kind(value)}; expected a string, a number or a list of them")
+        raise BadData(f"a label is {describe_kind(value)}; expected a string, a number or a list of these")
     return "" if value is None else str(value).strip()
 
 
@@ -124,7 +124,7 @@ def suggest_separator(corpus: Corpus) -> None:
         joined = sorted(name for name in classes if separator in name.strip(separator))
         cell = _find_joined(joined, classes, separator)
         if cell is not None:
-            warnings.warn(f"{corpus.name}: {cell!r} is taken as one label; if it is several, say "
+            warnings.warn(f"{corpus.name}: {cell!r} is read as one label; if it is several, use "
                           f"--label-separator '{separator}'", UnnaiveWarning, stacklevel=3)  # fmt: skip
             return
 
@@ -133,8 +133,8 @@ def _find_joined(joined: list[str], classes: set[str], separator: str) -> str | 
     """A cell whose parts are labels elsewhere; a comma is common inside a label, so most parts must be labels then."""
     parts = {name: parse_labels(name, separator) for name in joined}
     uses = Counter(part for name in joined for part in parts[name])
-    known = classes | ({part for part, count in uses.items() if count > 1} if len(joined) > 2 else set())
+    known_labels = classes | ({part for part, count in uses.items() if count > 1} if len(joined) > 2 else set())
     if separator == ",":
-        whole = [name for name in joined if len(parts[name]) > 1 and set(parts[name]) <= known]
+        whole = [name for name in joined if len(parts[name]) > 1 and set(parts[name]) <= known_labels]
         return whole[0] if whole and 2 * len(whole) >= len(joined) else None
-    return next((name for name in joined if known & set(parts[name])), None)
+    return next((name for name in joined if known_labels & set(parts[name])), None)

@@ -15,20 +15,20 @@ class LineTable(Table):
     """Plain text: every line that is not blank is a document; the one column is called text."""
 
     names: tuple[str, ...] = ("text",)
-    known: Mapping[str, str] = {"text": "text"}
+    roles: Mapping[str, str] = {"text": "text"}
 
     def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
         self._lines, self._rows = lines if lines is not None else read_lines(path, options), options.rows
 
     def kept_names(self) -> tuple[str, ...]:
-        """None: a line is a document, and no row of a table."""
+        """Empty: a line is a document, not a row of a table."""
         return ()
 
-    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+    def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The lines without their ends, a batch at a time."""
         documents = (line.rstrip("\r\n") for _, line in self._lines if line.strip())
         for batch in split_into_batches(documents, self._rows, size=len):
-            yield [batch for _ in wanted]
+            yield [batch for _ in names]
 
 
 FASTTEXT_PREFIX = "__label__"
@@ -39,21 +39,21 @@ class FastTextTable(Table):
     """fastText's lines: every word that begins with __label__ is a label, the rest is the text."""
 
     names: tuple[str, ...] = ("text", "label")
-    known: Mapping[str, str] = {"text": "text", "label": "label"}
+    roles: Mapping[str, str] = {"text": "text", "label": "label"}
 
     def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
         self._lines, self._rows = lines if lines is not None else read_lines(path, options), options.rows
 
     def kept_names(self) -> tuple[str, ...]:
-        """None: a line is a document, and no row of a table."""
+        """Empty: a line is a document, not a row of a table."""
         return ()
 
-    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+    def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
         """Texts and lists of labels, a batch at a time."""
         documents = (split_fasttext(line) for _, line in self._lines if line.strip())
         for batch in split_into_batches(documents, self._rows, size=lambda pair: len(pair[0])):
             columns = dict(zip(self.names, map(list, zip(*batch, strict=True)), strict=True))
-            yield [columns[name] for name in wanted]
+            yield [columns[name] for name in names]
 
 
 def split_fasttext(line: str) -> tuple[str, list[str]]:

@@ -44,7 +44,7 @@ class MailTable(Table):
         self._rest = rows
         fields = dict.fromkeys(name for row in self._start for name in row if name not in (*SHOWN, "text", "folder"))
         self.names = (*SHOWN, "folder", *(name for name in fields if not _TRANSPORT.fullmatch(name)), "text")
-        self.known = {"text": "text", "id": "id"}
+        self.roles = {"text": "text", "id": "id"}
 
     def _messages(self) -> Iterator[tuple[str, bytes]]:
         raise NotImplementedError
@@ -74,11 +74,11 @@ class MailTable(Table):
         """The first messages."""
         return [row["text"] for row in self._start]
 
-    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+    def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted columns, a batch at a time."""
         rows = chain(self._start, self._rest)
         for batch in split_into_batches(rows, self.options.rows, size=lambda row: len(row["text"])):
-            yield [[row.get(name.lower(), "") for row in batch] for name in wanted]
+            yield [[row.get(name.lower(), "") for row in batch] for name in names]
 
 
 class MboxTable(MailTable):
@@ -96,7 +96,9 @@ class MboxTable(MailTable):
         with open_bytes(self.path, self.options.on_read, self.options.max_ratio) as stream:
             for number, raw in enumerate(split_mbox(stream)):
                 if not number and not raw.strip():
-                    raise BadData(f"{self.path} is no mbox; expected messages, each behind a line such as From ann …")
+                    raise BadData(
+                        f"{self.path} is not an mbox file; expected messages, each after a line such as From ann …"
+                    )
                 yield folder, raw
 
 
@@ -201,23 +203,23 @@ def split_mbox(lines: Iterable[bytes]) -> Iterator[bytes]:
     >>> list(split_mbox(lines))
     [b'Subject: a\\n\\nFrom me\\n', b'']
     """
-    held: list[bytes] | None = None
+    message: list[bytes] | None = None
     blank = True
     for line in lines:
         if blank and line.startswith(b"From "):
-            if held is not None:
-                yield _join_message(held)
-            held = []
-        elif held is None:
-            held = [b""] if line.strip() else None  # not an mbox, which the caller reports
-            if held is not None:
+            if message is not None:
+                yield _join_message(message)
+            message = []
+        elif message is None:
+            message = [b""] if line.strip() else None  # not an mbox, which the caller reports
+            if message is not None:
                 yield b""
                 return
         else:
-            held.append(line[1:] if line.startswith(b">") and line.lstrip(b">").startswith(b"From ") else line)
+            message.append(line[1:] if line.startswith(b">") and line.lstrip(b">").startswith(b"From ") else line)
         blank = not line.strip()
-    if held is not None:
-        yield _join_message(held)
+    if message is not None:
+        yield _join_message(message)
 
 
 def _join_message(lines: list[bytes]) -> bytes:

@@ -1,7 +1,7 @@
 """The native parser of CSV and JSON lines: blocks of whole rows → columns of bytes, parsed by several threads.
 
-It reads only what it reads exactly like our Python readers; anything unusual (another encoding, NULs, a ragged row) is
-NotPlain and left to them, which also report what is wrong.
+It parses only files for which it gives exactly the result of the Python readers. For anything unusual (another
+encoding, NULs, a ragged row) it raises NotPlain; the Python readers then continue, and report errors.
 """
 
 from __future__ import annotations
@@ -100,17 +100,17 @@ def read_json(table: JsonTable, columns: Columns) -> Iterator[CellBatch]:
     """The rows of a JSON lines file; columns that are only kept may be missing in some rows."""
     names = list(dict.fromkeys(columns.names))
     kept = set(columns.kept) - set(columns.names[: len(columns.names) - len(columns.kept)])
-    wanted = [name for name in names if name not in kept] + [name for name in names if name in kept]
+    ordered = [name for name in names if name not in kept] + [name for name in names if name in kept]
     if not table.is_file or table.annotated or set(names) & set(ANNOTATION_KEYS):
         raise NotPlain
-    if not all(name in record for record in table.records for name in wanted[: len(names) - len(kept)]):
+    if not all(name in record for record in table.records for name in ordered[: len(names) - len(kept)]):
         raise NotPlain  # a nested key
     required, longest = len(names) - len(kept), table.options.max_line
 
     def parse(block: Bytes, _: bool) -> Any:
-        return native.json_rows(block, wanted, required, ANNOTATION_KEYS, longest)
+        return native.json_rows(block, ordered, required, ANNOTATION_KEYS, longest)
 
-    return _parsed(table.path, table.options, wanted, parse, lines_end)
+    return _parsed(table.path, table.options, ordered, parse, lines_end)
 
 
 def read_csv(table: CsvTable, columns: Columns) -> Iterator[CellBatch]:

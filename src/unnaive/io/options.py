@@ -47,13 +47,13 @@ class ReadLog:
         'mail.csv (csv, header in line 1): text from body, labels from queue, 1,024 rows'
         """
         kind = ", ".join(part for part in (self.format, self.header) if part)
-        taken = [] if self.columns is None else [self.columns.describe()]
+        parts = [] if self.columns is None else [self.columns.describe()]
         if self.files > 1:
-            taken.append(f"{self.files} files")
-        taken.append("1 row" if self.rows == 1 else f"{self.rows:,} rows")
+            parts.append(f"{self.files} files")
+        parts.append("1 row" if self.rows == 1 else f"{self.rows:,} rows")
         if self.skipped:
-            taken.append(f"{self.describe_skipped()} left out")
-        return f"{self.source}{f' ({kind})' if kind else ''}: {', '.join(taken)}"
+            parts.append(f"{self.describe_skipped()} left out")
+        return f"{self.source}{f' ({kind})' if kind else ''}: {', '.join(parts)}"
 
     def label_sizes(self) -> dict[str, int]:
         """Documents of each label.
@@ -89,13 +89,16 @@ class ReadOptions:
     delimiter: str | None = option("Delimiter of CSV fields, e.g. ; or \\t; by default guessed from the first rows.")
     header: bool | None = option(
         "Whether the first row is a header; by default guessed.",
-        more="False: the row is data, and columns are called 1, 2, 3, …; asked for where it cannot be told.",
+        more="False: the row is data, and columns are called 1, 2, 3, …. An error asks for it if the guess is unclear.",
     )
     expected: tuple[str, ...] = option(
-        "Names that the header is known to have.", default=(), more="Those asked for, and those of the training data."
+        "Column names that the header should have.",
+        default=(),
+        more="The requested ones, and those of the training data.",
     )
     encoding: str | None = option(
-        "Encoding of the text; by default UTF-8, or guessed if it is not UTF-8.", more="A byte-order mark is believed."
+        "Encoding of the text; by default UTF-8, or guessed if it is not UTF-8.",
+        more="A byte-order mark is recognised.",
     )
     language: str = option("Language that picks the Windows code page of lines that are not UTF-8.", default="en")
     table: str | None = option("Table of a database or sheet of a workbook; required if there are several.")
@@ -114,7 +117,7 @@ class ReadOptions:
         "Maximum compression ratio of a packed file that is larger than 64 MiB unpacked.", default=MAX_RATIO
     )
     threads: int | None = option("Number of threads that parse large files; by default one for each core.")
-    block: int | None = option("Maximum bytes of a large file that are parsed at a time; by default what is fastest.")
+    block: int | None = option("Maximum bytes of a large file that are parsed at a time; by default the fastest size.")
     ahead: FolderAhead | None = None
     on_read: OnRead | None = None
     log: ReadLog = field(default_factory=ReadLog)
@@ -149,7 +152,7 @@ class ColumnOptions:
     id: str | None = option("Column of document ids; guessed if evident.", metavar="COLUMN")
     category: tuple[str, ...] = option(
         "Column of categories to learn from besides the text; may be repeated.", default=(), metavar="COLUMN",
-        more="With any field, each column of text is a field too: shared, and all but the last also on their own.",
+        more="With any field, text columns are fields too; all but the last also give words with the field name.",
     )  # fmt: skip
     number: tuple[str, ...] = option(
         "Column of numbers to learn from besides the text; may be repeated.", default=(), metavar="COLUMN"
@@ -169,12 +172,12 @@ class ColumnOptions:
     fields: str | None = option(
         "Other columns to learn from: auto (all but ids and columns that reveal the label) or none.",
         choices=("auto", "none"), metavar="KIND",
-        more="By default those named with --category, --number, --date, --characters and --vector, beside the texts.",
+        more="By default only the columns named with --category, --number, --date, --characters and --vector.",
     )  # fmt: skip
     separator: str | None = option(
         "Separator of labels in a multilabel cell, e.g. ';', or the word list for cells such as ['a', 'b'].",
         flags=("--label-separator",),
-        more="A column of lists needs none.",
+        more="A column of lists needs no separator.",
     )
     label_columns: tuple[str, ...] = option(
         "Columns of 0 and 1, one for each label: names or a pattern, e.g. 'tag_*'; may be repeated.",

@@ -86,7 +86,8 @@ def _find_kind(name: str, values: list[Any]) -> str:
 
 
 def _kind_of_numbers(name: str, words: list[str], distinct: int) -> str:
-    whole = all(re.fullmatch(r"[-+]?\d+", word) for word in words)
+    # pandas writes whole numbers with ".0" if some cells are empty
+    whole = all(re.fullmatch(r"[-+]?\d+(?:[.]0)?", word) for word in words)
     if whole and distinct == len(words) and (len(words) >= ENOUGH or _ID_NAME.fullmatch(name.strip())):
         return "ids"
     many = distinct > len(words) / 2 if whole else distinct > 10
@@ -117,6 +118,11 @@ def names_a_column(cell: str) -> bool:
     return len(words) <= 3 and (cell.strip().casefold() in KNOWN_NAMES or words[-1] in TEXT_NAMES[0] + LABEL_NAMES[0])
 
 
+def is_text_name(name: str) -> bool:
+    """Whether a column has a usual name of texts, such as Subject or data.body."""
+    return any(name.rpartition(".")[2].strip().casefold() in group for group in TEXT_NAMES)
+
+
 def looks_like_data(first: Sequence[str], below: Sequence[Sequence[str]], expected: Sequence[str] = ()) -> bool:
     """Whether a first row is a document rather than a header.
 
@@ -126,8 +132,8 @@ def looks_like_data(first: Sequence[str], below: Sequence[Sequence[str]], expect
     False
     """
     cells = [cell.strip() for cell in first]
-    wanted = {name.strip().casefold() for name in expected}
-    if any(names_a_column(cell) or cell.casefold() in wanted for cell in cells):
+    expected_names = {name.strip().casefold() for name in expected}
+    if any(names_a_column(cell) or cell.casefold() in expected_names for cell in cells):
         return False
     if cells in _pandas_names(len(cells)):
         return False

@@ -64,22 +64,23 @@ class RowReader:
             sample = table.sample().get(columns.label, [])
             if holds_lists(sample):
                 self.separator = LISTS
-                warnings.warn(f"{source.name}: the cells of {columns.label} are lists such as {sample[0]}, read as "
-                              "label sets", UnnaiveWarning, stacklevel=4)  # fmt: skip
+                warnings.warn(f"{source.name}: the cells of {columns.label} are lists such as "
+                              f"{sample[0]}; each list is "
+                              "read as a set of labels", UnnaiveWarning, stacklevel=4)  # fmt: skip
 
     def read_batches(self, seen: int) -> Iterator[Batch]:
-        """The rows in batches, after `seen` earlier ones; without a string for each text if the result is the same."""
+        """The rows in batches, after `seen` earlier ones; texts stay bytes in buffers where the result is the same."""
         if isinstance(self.table, FilesTable) and self.columns.label is not None:
             for texts, labels, ids in self.table.documents():
                 yield Batch(texts, [self.parse_label(label) for label in labels], list(ids))
             return
-        done = 0
+        n_read = 0
         try:
             for documents in batches.read_batches(self.table, self.columns, self.parse_label):
-                yield self._add_ids(documents, seen + done)
-                done += len(documents.texts)
+                yield self._add_ids(documents, seen + n_read)
+                n_read += len(documents.texts)
         except batches.NotPlain:
-            yield from self._read_rows(seen, done)
+            yield from self._read_rows(seen, n_read)
 
     def _add_ids(self, batch: batches.DocumentBatch, seen: int) -> Batch:
         ids = batches.number_rows(seen, len(batch.texts)) if batch.ids is None else batch.ids
@@ -148,7 +149,7 @@ def parse_text(value: Any, name: str) -> str:
         return ""
     if isinstance(value, (int, float)):
         return str(value)
-    raise BadData(f"a text of {name} is {describe_kind(value)}; expected a string, so name another column with --text")
+    raise BadData(f"a text of {name} is {describe_kind(value)}; expected a string; name another column with --text")
 
 
 def _strip(value: Any) -> Any:

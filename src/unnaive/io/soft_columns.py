@@ -35,7 +35,7 @@ class SoftColumns:
             names = [name for name in batch.kept if any(fnmatchcase(name, pattern) for pattern in self._patterns)]
             if not names:
                 raise BadData(
-                    f"no column of {source} is called like {' or '.join(self._patterns)}; it has "
+                    f"no column of {source} matches {' or '.join(self._patterns)}; it has "
                     f"{join_names(list(batch.kept))}"
                 )
             self._labels = dict(zip(names, name_flags(names, [*self._patterns, PREFIX]), strict=True))

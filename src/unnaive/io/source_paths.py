@@ -21,7 +21,7 @@ def expand_pattern(path: str) -> list[str]:
         return [path]
     matching = sorted(glob.glob(path, recursive=True))  # noqa: PTH207  # Path.glob has no patterns from the root
     if not matching:
-        raise BadData(f"no file is called like {path}; check the pattern and the folder you are in")
+        raise BadData(f"no file matches {path}; check the pattern and the current folder")
     return matching
 
 

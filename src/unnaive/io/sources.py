@@ -104,8 +104,8 @@ class UnpackedStream(io.RawIOBase):
         self._count += len(data)
         if self._count > max(UNPACKED_FREELY, self._max_ratio * self._packed.count):
             raise BadData(
-                f"{self._name} unpacks to more than {self._max_ratio} times its size and was stopped after "
-                f"{self._count >> 20} MiB; if it is what you expect, unpack it first"
+                f"{self._name} unpacks to more than {self._max_ratio} times its size; reading stopped after "
+                f"{self._count >> 20} MiB; if that size is right, unpack it first"
             )
         return len(data)
 
@@ -129,7 +129,7 @@ def check_exists(path: str | Path) -> Path:
 
     >>> check_exists("no-such-file.csv")
     Traceback (most recent call last):
-    unnaive.base.errors.BadData: no file or folder called no-such-file.csv; check the spelling and the folder you are in
+    unnaive.base.errors.BadData: no file or folder called no-such-file.csv; check the spelling and the current folder
     """
     if str(path).startswith(("http://", "https://", "ftp://", "s3://", "gs://")):
         raise BadData(f"{_shorten(str(path))} is an address; download the file first, then name it here")
@@ -137,9 +137,9 @@ def check_exists(path: str | Path) -> Path:
     if path_mode(path) is not None:
         return path
     hint = _find_nearest_name(path)
-    advice = f"did you mean {hint}?" if hint else "check the spelling and the folder you are in"
+    advice = f"did you mean {hint}?" if hint else "check the spelling and the current folder"
     if str(path) == "tickets":  # the built-in collection, which compare and audit know by name
-        advice = "to have the built-in tickets as files, run: unnaive demo --keep tickets"
+        advice = "to get the built-in tickets as files, run: unnaive demo --keep tickets"
     raise BadData(f"no file or folder called {_shorten(str(path))}; {advice}")
 
 
@@ -197,7 +197,9 @@ def _open_raw(path: Path) -> tuple[IO[bytes], bytes]:
             break  # a writer that has not written yet
         if not first and time.monotonic() > deadline:
             os.close(pipe)
-            raise BadData(f"{path} is a pipe that nobody writes to; start its writer first, or name a file")
+            raise BadData(
+                f"{path} is a pipe without a writer; start the program that writes to it first, or name a file"
+            )
         time.sleep(0 if first else 0.02)
     os.set_blocking(pipe, True)
     return os.fdopen(pipe, "rb", buffering=0), first
@@ -257,7 +259,7 @@ def decode_lines(
                 yield number, piece
     except (EOFError, zlib.error, OSError) as problem:
         where = f"after line {number}" if number else "before its first line"
-        raise BadData(f"{name} breaks off or is damaged {where} ({problem}); fetch it again") from problem
+        raise BadData(f"{name} is truncated or damaged {where} ({problem}); copy it again") from problem
 
 
 def _bounded_lines(stream: IO[AnyStr], name: str, max_line: int) -> Iterator[AnyStr]:
@@ -266,7 +268,7 @@ def _bounded_lines(stream: IO[AnyStr], name: str, max_line: int) -> Iterator[Any
         number += 1
         if len(line) > max_line:
             raise BadData(
-                f"line {number} of {name} is longer than {max_line >> 20} MiB; if it should be, say --max-line MIB"
+                f"line {number} of {name} is longer than {max_line >> 20} MiB; if that is right, use --max-line MIB"
             )
         yield line
 
@@ -298,7 +300,7 @@ def _decode_as(stream: IO[bytes], name: str, encoding: str, max_line: int) -> It
         yield from _bounded_lines(wrapped, name, max_line)
     except UnicodeError as problem:
         raise BadData(
-            f"{name} is not {encoding} ({_describe_unicode_error(problem)}); name another --encoding"
+            f"{name} is not {encoding} ({_describe_unicode_error(problem)}); set another --encoding"
         ) from problem
     finally:
         if not wrapped.closed:
@@ -313,19 +315,19 @@ def _describe_unicode_error(problem: UnicodeError) -> str:
 
 def _decode_utf8_or_code_page(stream: IO[bytes], name: str, code_page: str, max_line: int) -> Iterator[str]:
     """Decode each line as UTF-8 if it is valid, else by the code page, whose text is hardly ever valid UTF-8."""
-    told = False
+    warned = False
     for number, raw in enumerate(_bounded_lines(stream, name, max_line), start=1):
         try:
             yield raw.decode()
         except UnicodeDecodeError as problem:
-            if not told:
-                told = _warn_about_code_page(name, f"byte 0x{raw[problem.start]:02x} on line {number}", code_page)
+            if not warned:
+                warned = _warn_about_code_page(name, f"byte 0x{raw[problem.start]:02x} on line {number}", code_page)
             yield decode_code_page(raw, code_page)
 
 
 def _warn_about_code_page(name: str, where: str, code_page: str) -> bool:
     warnings.warn(
-        f"{name} is not UTF-8 ({where}): such lines are read as {code_page}; name the --encoding if that is wrong",
+        f"{name} is not UTF-8 ({where}): such lines are read as {code_page}; if that is wrong, set --encoding",
         UnnaiveWarning,
         stacklevel=3,
     )
@@ -364,6 +366,6 @@ def _guess_byte_order(piece: str) -> str:
 
 def _warn_about_nuls(piece: str, name: str, number: int) -> bool:
     if piece.count("\0") * 4 > len(piece):
-        raise BadData(f"{name} is mostly NULs on line {number}; if it is UTF-16, say {_guess_byte_order(piece)}")
-    warnings.warn(f"{name} has NULs (line {number}); they separate words", UnnaiveWarning, stacklevel=3)
+        raise BadData(f"line {number} of {name} is mostly NULs; if the file is UTF-16, use {_guess_byte_order(piece)}")
+    warnings.warn(f"{name} contains NULs (line {number}); they are read as word borders", UnnaiveWarning, stacklevel=3)
     return True

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Write = Callable[[Sequence[RowValues]], None]
 ColumnTypes = Callable[
     [], Mapping[str, Any]
-]  # Arrow's types of columns, where they are known; asked for at the first row
+]  # returns the Arrow types of columns that are known; called at the first row
 
 
 @contextmanager
@@ -141,20 +141,22 @@ def _open_parquet(path: Path, types: ColumnTypes) -> Iterator[Write]:
                 writer.write_table(pyarrow.table(columns, schema=writer.schema))
             except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as problem:
                 reason = str(problem).splitlines()[0]
-                raise UnnaiveError(f"a column is of no one type ({reason}); write a .jsonl or .csv file") from problem
+                raise UnnaiveError(
+                    f"a column has values of several types ({reason}); write a .jsonl or .csv file"
+                ) from problem
 
         yield write
         if writer is None:  # a file without rows is a table too
-            known = types()
-            writer = pyarrow.parquet.ParquetWriter(file, _find_schema({name: [] for name in known}, known))
+            known_types = types()
+            writer = pyarrow.parquet.ParquetWriter(file, _find_schema({name: [] for name in known_types}, known_types))
         writer.close()
 
 
-def _find_schema(columns: Mapping[str, list[Any]], known: Mapping[str, Any]) -> Any:
+def _find_schema(columns: Mapping[str, list[Any]], known_types: Mapping[str, Any]) -> Any:
     import pyarrow
 
     fields = []
     for name, values in columns.items():
-        kind = known.get(name) or pyarrow.array(values).type
+        kind = known_types.get(name) or pyarrow.array(values).type
         fields.append(pyarrow.field(name, pyarrow.string() if pyarrow.types.is_null(kind) else kind))
     return pyarrow.schema(fields)

@@ -18,13 +18,13 @@ TableSample = dict[str, list[Any]]
 class Table:
     """Named columns and rows in batches.
 
-    `known` has the roles that the format itself assigns: {"text": …, "label": …, "id": …} by column name.
+    `roles` has the roles that the format itself assigns: {"text": …, "label": …, "id": …} by column name.
     `header` says in words where the names come from. `numbered` says that they are 1, 2, 3, …. `types` are Arrow types,
     if the format has them. `repeated_names` is known once a column was named by a number.
     """
 
     names: tuple[str, ...] = ()
-    known: Mapping[str, str] = {}
+    roles: Mapping[str, str] = {}
     header: str = ""
     numbered: bool = False
     repeated_names: bool | None = None
@@ -47,12 +47,12 @@ class Table:
         if self.repeated_names and 0 <= index < len(self.names):
             self.names = (*self.names[:index], name, *self.names[index + 1 :])
 
-    def find_places(self, wanted: Sequence[str]) -> list[int]:
+    def find_places(self, names: Sequence[str]) -> list[int]:
         """The index of each wanted column; the first of several with the same name."""
         places = {name: index for index, name in reversed(list(enumerate(self.names)))}
-        return [places[name] for name in wanted]
+        return [places[name] for name in names]
 
-    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+    def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
         """For each wanted column a list of values, in batches."""
         raise NotImplementedError
 
@@ -61,7 +61,7 @@ def check_width(path: str, n_columns: int) -> None:
     """Raise an error for a table with too many columns: each costs time for every row."""
     if n_columns > MOST_COLUMNS:
         raise BadData(
-            f"{path} has {n_columns:,} columns, and a table may have {MOST_COLUMNS:,}; keep those that are needed, or "
+            f"{path} has {n_columns:,} columns, more than the maximum of {MOST_COLUMNS:,}; keep only those needed, or "
             "write labels as one column of lists"
         )
 
@@ -73,12 +73,12 @@ def split_into_batches(items: Iterable[Any], rows: int, size: Callable[[Any], in
     [2, 2, 1]
     """
     batch: list[Any] = []
-    held = 0
+    n_chars = 0
     for item in items:
         batch.append(item)
-        held += size(item)
-        if len(batch) >= rows or held >= BATCH_CHARACTERS:
+        n_chars += size(item)
+        if len(batch) >= rows or n_chars >= BATCH_CHARACTERS:
             yield batch
-            batch, held = [], 0
+            batch, n_chars = [], 0
     if batch:
         yield batch

@@ -3,21 +3,21 @@
 926 tickets to the support desk of Quillbarrow, a planning tool that does not exist, written for this project and
 shipped with it under its BSD-3-Clause licence. Customers, people, products and addresses are invented too.
 
-Each ticket stands in one of 8 queues and carries up to 3 of 15 tags (50 tickets carry none), so the same texts
-serve as a single-label and as a multi-label example. The split is fixed: 651 to train, 275 to test, with 30 % of
+Each ticket is in one of 8 queues and has up to 3 of 15 tags (50 tickets have none), so the same texts are a
+single-label and a multilabel example. The split is fixed: 651 to train, 275 to test, with 30 % of
 every queue in test.
 
     access 147   billing 187   bug 158   data 82   feature 77   howto 122   integration 104   sales 49
 
-They run from one line to several paragraphs (median 46 words), with typing errors, pasted logs, forwarded mails,
-signatures and scraps of other languages, and some could as well stand in another queue. The problem that a ticket
-tells was written by itself and is in no other ticket. Around it a seeded script put subject lines, follow-up
-sentences typical of the queue, small talk, sign-offs and typing errors; a follow-up sentence occurs in at most two
-tickets, both of the same part, while greetings, subjects and small talk recur freely.
+They have from one line to several paragraphs (median 46 words), with typing errors, pasted logs, forwarded mails,
+signatures and a few words in other languages, and some could also be in another queue. Each problem was written
+individually and is in only one ticket. A seeded script added subject lines, follow-up sentences typical of the queue,
+small talk, sign-offs and typing errors. A follow-up sentence occurs in at most two tickets, both of the same part;
+greetings, subjects and small talk may occur in any number of tickets.
 
-The mix was adjusted until classifiers found it neither trivial nor hopeless, so an accuracy here compares models in
-a demo and says nothing about real help desks. Multinomial naive Bayes with Laplace smoothing on all words puts
-82 % of the test part in the right queue; always answering "billing" gives 20 %.
+The texts were adjusted until they were neither trivial nor very hard to classify, so an accuracy on them compares
+models in a demo and says nothing about real help desks. Multinomial naive Bayes with Laplace smoothing on all words
+puts 82 % of the test part in the right queue; always answering "billing" gives 20 %.
 
 Tags were given by hand and completed by topic words in the problem, so part of them is a matter of spotting words.
 The tags: api (also webhooks and connectors), boards (and tasks), documents (also forms and files), import-export

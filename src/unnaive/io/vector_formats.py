@@ -114,7 +114,7 @@ def _read_text(stream: IO[bytes], path: str | Path, first: bytes, n_dims: int, l
         tables.append(table)
         n_read += len(names)
     if n_read < max(1, n_lines // 2):
-        raise _no_vectors(path, f"of {n_lines:,} lines {n_read:,} are a word and {n_dims} numbers")
+        raise _no_vectors(path, f"only {n_read:,} of {n_lines:,} lines have a word and {n_dims} numbers")
     return words[:limit], np.concatenate(tables)[:limit]
 
 
@@ -198,7 +198,7 @@ def _with_text(words: list[bytes], vectors: Singles) -> NamedVectors:
 def _read_binary(stream: IO[bytes], path: str | Path, n_dims: int, n_words: int) -> NamedVectors:
     """word2vec's binary: each word, a space and float32 numbers, little-endian, with or without a line end."""
     if not 1 <= n_dims <= LARGEST_DIM:
-        raise _no_vectors(path, f"it says that a vector has {n_dims:,} numbers")
+        raise _no_vectors(path, f"its header says that a vector has {n_dims:,} numbers")
     words: list[bytes] = []
     blocks: list[bytes] = []
     content, at, size = b"", 0, 4 * n_dims
@@ -216,7 +216,7 @@ def _read_binary(stream: IO[bytes], path: str | Path, n_dims: int, n_words: int)
         end = content.find(b" ", at)
         while end < 0 or len(content) < end + 1 + size:
             if end < 0 and len(content) - at > LONGEST_LINE:
-                raise _no_vectors(path, "behind its first line there are neither lines of numbers nor binary vectors")
+                raise _no_vectors(path, "after its first line there are neither lines of numbers nor binary vectors")
             more()
             end = content.find(b" ", at)
         words.append(content[at:end].lstrip(b"\n"))

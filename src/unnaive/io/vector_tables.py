@@ -13,14 +13,14 @@ from unnaive.base.errors import BadData
 from unnaive.io.tables import Table, TableSample
 
 
-def split_vector_file(given: str) -> tuple[str, str | None]:
+def split_vector_file(option: str) -> tuple[str, str | None]:
     """(name of a vector field, its .npy file); the file is None if the field is a column of the table.
 
     >>> split_vector_file("topic=train.npy"), split_vector_file("a=b")
     (('topic', 'train.npy'), ('a=b', None))
     """
-    name, sign, path = given.partition("=")
-    return (name, path) if sign and name and path.lower().endswith(".npy") else (given, None)
+    name, sign, path = option.partition("=")
+    return (name, path) if sign and name and path.lower().endswith(".npy") else (option, None)
 
 
 def with_vector_files(table: Table, vectors: Sequence[str], source: str, n_files: int) -> Table:
@@ -30,7 +30,7 @@ def with_vector_files(table: Table, vectors: Sequence[str], source: str, n_files
         return table
     if n_files != 1:
         raise BadData(
-            f"the rows of {min(files.values())} are those of one table, and {n_files} came; give one at a time"
+            f"the rows of {min(files.values())} belong to one data file, but {n_files} came; give one data file"
         )
     return VectorTable(table, {name: _read_array(path) for name, path in files.items()}, source)
 
@@ -40,11 +40,13 @@ def _read_array(path: str) -> NDArray[Any]:
     try:
         rows: NDArray[Any] = np.load(Path(path), mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
-        raise BadData(f"there is no file {path}; say --vector NAME=FILE.npy") from None
+        raise BadData(f"no file called {path}; give an existing one as --vector NAME=FILE.npy") from None
     except (OSError, ValueError, EOFError) as problem:
-        raise BadData(f"{path} is no .npy file of numbers ({problem}); write it with numpy.save") from problem
+        raise BadData(f"{path} is not an .npy file of numbers ({problem}); write it with numpy.save") from problem
     if rows.ndim != 2 or rows.dtype.kind not in "fiu":
-        raise BadData(f"{path} has the shape {rows.shape} of {rows.dtype}; give a row of numbers for each document")
+        raise BadData(
+            f"{path} has the shape {rows.shape} and type {rows.dtype}; give a row of numbers for each document"
+        )
     return rows
 
 
@@ -53,10 +55,10 @@ class VectorTable(Table):
 
     def __init__(self, table: Table, arrays: dict[str, NDArray[Any]], source: str) -> None:
         self.table, self.arrays, self.source = table, arrays, source
-        self.known, self.header, self.numbered, self.types = table.known, table.header, table.numbered, table.types
+        self.roles, self.header, self.numbered, self.types = table.roles, table.header, table.numbered, table.types
         twice = next((name for name in arrays if name in table.names), None)
         if twice is not None:
-            raise BadData(f"{source} has a column {twice!r} already; give the vectors another name")
+            raise BadData(f"{source} already has a column {twice!r}; give the vectors another name")
         self.names = (*table.names, *arrays)
 
     def sample(self) -> TableSample:
@@ -74,23 +76,25 @@ class VectorTable(Table):
         self.table.accept_name(name)
         self.names = (*self.table.names, *self.arrays)
 
-    def batches(self, wanted: Sequence[str]) -> Iterator[list[list[Any]]]:
+    def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
         """For each wanted column a list of values, in batches; an error if a file has another number of rows."""
-        table_columns = [name for name in wanted if name not in self.arrays] or list(self.table.names[:1])
+        table_columns = [name for name in names if name not in self.arrays] or list(self.table.names[:1])
         at = 0
         for values in self.table.batches(table_columns):
             size = len(values[0])
-            held = dict(zip(table_columns, values, strict=True))
+            columns = dict(zip(table_columns, values, strict=True))
             for name, rows in self.arrays.items():
                 if len(rows) < at + size:
                     raise BadData(
-                        f"the vectors of {name!r} have {len(rows):,} rows, and {self.source} has more; give one a row"
+                        f"there are {len(rows):,} vectors of {name!r}, but {self.source} has more "
+                        "rows; give one for each row"
                     )
-                held[name] = list(rows[at : at + size])
-            yield [held[name] for name in wanted]
+                columns[name] = list(rows[at : at + size])
+            yield [columns[name] for name in names]
             at += size
         for name, rows in self.arrays.items():
             if len(rows) > at:
                 raise BadData(
-                    f"the vectors of {name!r} have {len(rows):,} rows, and {self.source} has {at:,}; give one for each"
+                    f"there are {len(rows):,} vectors of {name!r}, but {self.source} has {at:,} rows; "
+                    "give one for each row"
                 )

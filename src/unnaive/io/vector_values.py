@@ -23,16 +23,18 @@ def read_vector(value: Any, name: str) -> Floats:
     >>> read_vector("[0.1, 2]", "v"), read_vector([1, 2], "v")
     (array([0.1, 2. ]), array([1., 2.]))
     """
-    held = [part for part in _BETWEEN.split(value.strip().strip("[](){}")) if part] if isinstance(value, str) else value
+    parts = (
+        [part for part in _BETWEEN.split(value.strip().strip("[](){}")) if part] if isinstance(value, str) else value
+    )
     try:
-        numbers = np.asarray(held, np.float64)
+        numbers = np.asarray(parts, np.float64)
     except (TypeError, ValueError):
         numbers = np.zeros(())
     if numbers.ndim != 1 or not len(numbers):
         shown = str(value)[:40]
-        raise BadData(f"field {name!r} is a vector, and a value of it is {shown!r}; give a list of numbers")
+        raise BadData(f"field {name!r} is of kind vector, but a value is {shown!r}; give a list of numbers")
     if not bool(np.isfinite(numbers).all()) or float(np.abs(numbers).max()) >= LARGEST:
-        raise BadData(f"field {name!r} has a vector with a value that is no finite number; leave such a cell empty")
+        raise BadData(f"field {name!r} has a vector with NaN or infinity in it; leave such a cell empty")
     return numbers
 
 
@@ -65,6 +67,8 @@ def vector_units(
     length = length or (len(filled[0]) if filled else 0)
     other = next((len(row) for row in filled if len(row) != length), None)
     if other is not None:
-        raise BadData(f"the vectors of field {name!r} have {length} numbers, and one of {other} came; embed alike")
+        raise BadData(
+            f"the vectors of field {name!r} have {length} numbers, but one has {other}; embed all with one model"
+        )
     units = iter(write_vectors(np.array(filled))) if filled else iter(())
     return [None if row is None else (length, next(units)) for row in rows]

@@ -57,7 +57,7 @@ def interval_width(unit: str) -> float | None:
 
 
 def sum_by_field(
-    record: str, evidence: Sequence[Evidence], found: Sequence[Span], fields: tuple[str, ...]
+    record: str, evidence: Sequence[Evidence], spans: Sequence[Span], fields: tuple[str, ...]
 ) -> dict[str, float]:
     """The evidence of each field, the strongest first; a shared term is split equally among its occurrences."""
     bounds = [
@@ -65,7 +65,7 @@ def sum_by_field(
         for section in sections(record, fields)
     ]
     keys: dict[str, list[str]] = {}
-    for start, _, term in found:
+    for start, _, term in spans:
         key = next((key for low, high, key in bounds if low <= start <= high), TEXT_BEFORE)
         keys.setdefault(term, []).append(key)
     totals: dict[str, float] = {}

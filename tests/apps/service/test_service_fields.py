@@ -67,7 +67,7 @@ def test_objects_are_classified_explained_taught_and_forgotten(records: TestClie
 
 @pytest.mark.parametrize(
     ("record", "sentence"),
-    [({"subject": "hi"}, "there is no field 'body' (text)"), ({**NEW, "age": "old"}, "field 'age' is a number")],
+    [({"subject": "hi"}, "there is no field 'body' (text)"), ({**NEW, "age": "old"}, "field 'age' is of kind number")],
 )
 def test_a_record_that_cannot_be_read_is_refused(records: TestClient, record: Any, sentence: str) -> None:
     answer = records.post("/v1/classify", json={"text": record})

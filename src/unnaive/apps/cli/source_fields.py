@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unnaive.apps.cli.screen import note
-from unnaive.base.errors import UnnaiveError
+from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 from unnaive.text.sections import TEXT, base_kind, field_kinds
 
 if TYPE_CHECKING:
     from unnaive.io.datafiles import DataFile
 
+QUICK_TO_OPEN = ("csv", "tsv", "jsonl", "parquet")  # formats that are read twice for a note
 
-def settle_fields(source: DataFile, *, labelled: bool = True) -> tuple[DataFile, tuple[str, ...] | None]:
-    """(the source with its fields named, the fields for a token rule); the fields are None if documents are texts."""
+
+def settle_fields(
+    source: DataFile, *, labelled: bool = True, unused: Sequence[str] = ()
+) -> tuple[DataFile, tuple[str, ...] | None]:
+    """(the source with its fields named, the fields for a token rule); the fields are None if documents are texts.
+
+    unused  names and patterns of columns that are no fields, such as those of soft labels
+    """
     recorded = recorded_fields(source)
     if recorded is not None:
         return source, recorded
@@ -25,15 +34,17 @@ def settle_fields(source: DataFile, *, labelled: bool = True) -> tuple[DataFile,
         if source.fields == "auto":
             raise UnnaiveError("the fields of stdin cannot be guessed; name them, e.g. with --category")
         if source.vector:
-            raise UnnaiveError("vectors of stdin cannot be learnt from, whose length is not known; give a file")
+            raise UnnaiveError(
+                "vectors cannot be read from stdin, because their length is not known in advance; give a file"
+            )
         if not source.text:
-            raise UnnaiveError("stdin with fields needs the columns of text by name; say --text NAME")
+            raise UnnaiveError("fields from stdin need the names of the text columns; add --text NAME")
         return source, (*(f"{name}:{TEXT}" for name in source.text), *source.fixed_fields)
     from unnaive.io.columns import FIXED_KINDS
     from unnaive.io.evident_fields import look_for_fields
     from unnaive.io.vector_tables import split_vector_file
 
-    columns, line = look_for_fields(source, labelled=labelled)
+    columns, line = look_for_fields(source, labelled=labelled, unused=unused)
     if line is not None:
         note(f"{source.name}: {line}")
     if not columns.fields:
@@ -44,6 +55,26 @@ def settle_fields(source: DataFile, *, labelled: bool = True) -> tuple[DataFile,
         kind: tuple(files.get(name, name) for name in kinds if base_kind(kinds[name]) == kind) for kind in FIXED_KINDS
     }
     return replace(source, text=columns.texts, fields=None, **named), columns.fields
+
+
+def note_other_columns(source: DataFile) -> None:
+    """Name the columns that --fields auto would read as well, unless the command names columns or files are texts."""
+    if source.fields is not None or source.text or source.fixed_fields or "-" in source.paths:
+        return
+    from unnaive.io.evident_fields import read_first_rows, suggest_fields
+    from unnaive.io.formats import find_format
+
+    try:
+        files = source.files()
+        if (source.format or find_format(files[0])) not in QUICK_TO_OPEN or not Path(files[0]).is_file():
+            return
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnnaiveWarning)
+            line = suggest_fields(*read_first_rows(source))
+    except UnnaiveError:
+        return  # reported when all is read
+    if line is not None:
+        note(f"{source.name}: {line}")
 
 
 def recorded_fields(source: DataFile) -> tuple[str, ...] | None:

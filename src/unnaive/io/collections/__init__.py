@@ -63,7 +63,7 @@ def collection_path(name: str, data: CollectionSource = None) -> Path:
         path = find_in_folder(folder, collection)
         if path is not None:
             return path
-    places = " nor ".join(str(folder) for folder in folders)
+    places = " or ".join(str(folder) for folder in folders)
     if data is not None and not Path(data).exists():
         places += ", which does not exist"
     raise BadData(
@@ -72,16 +72,16 @@ def collection_path(name: str, data: CollectionSource = None) -> Path:
     )
 
 
-def find_in_folder(place: Path, collection: Collection) -> Path | None:
+def find_in_folder(folder: Path, collection: Collection) -> Path | None:
     """The path of a collection in a folder: its archive, its unpacked folder, or the folder; a file is returned."""
-    if place.is_file():
-        return place
-    archive, unpacked = place / collection.file, place / collection.file.removesuffix(".tar.gz")
+    if folder.is_file():
+        return folder
+    archive, unpacked = folder / collection.file, folder / collection.file.removesuffix(".tar.gz")
     if archive.is_file():
         return archive
     if unpacked.is_dir():
         return unpacked
-    return place if (place / collection.marker).exists() else None
+    return folder if (folder / collection.marker).exists() else None
 
 
 def load(name: str, *, view: str | None = None, data: CollectionSource = None) -> Corpus:
@@ -136,11 +136,10 @@ def describe_problem(collection: Collection, verified: str, documents: int, part
     """The problem in words; empty if there is none."""
     if documents != collection.documents or parts != collection.parts:
         return (
-            f"read {count_noun(documents, 'document')} {parts or ''} where {collection.documents} "
-            f"{collection.parts or ''}"
-            " were expected; fetch it again"
+            f"it has {count_noun(documents, 'document')}{f' {parts}' if parts else ''}, but {collection.documents}"
+            f"{f' {collection.parts}' if collection.parts else ''} were expected; fetch it again"
         )
-    return "" if verified or not collection.contents else "no known checksum fits; fetch it again"
+    return "" if verified or not collection.contents else "its checksum is not a known one; fetch it again"
 
 
 def match_checksum(collection: Collection, path: Path, files: Sequence[ArchiveMember]) -> str:

@@ -53,7 +53,7 @@ ALL = (
     Collection(
         name="reuters",
         title="Reuters-21578, Distribution 1.0",
-        about="newswire stories of 1987 with topics, several or none each",
+        about="newswire stories of 1987, each with any number of topics",
         terms="copyright Reuters; free for research",
         documents=21578,
         parts={"test": 3019, "train": 7769},
@@ -137,7 +137,7 @@ ALL = (
     Collection(
         name="webkb4",
         title="WebKB, four classes, stemmed",
-        about="university web pages: course, faculty, project, student; already stemmed and stopped",
+        about="university web pages: course, faculty, project, student; already stemmed, without stop words",
         terms="freely available for research",
         documents=4199,
         parts={"test": 1396, "train": 2803},

@@ -61,7 +61,7 @@ def fetch(
     addresses = [url] if url else list(collection.urls)
     if not addresses:
         raise BadData(
-            f"no archive of {name!r} is known to be offered for download; {collection.origin}, then pass --data DIR or"
+            f"there is no known download address of {name!r}; {collection.origin}, then pass --data DIR or"
             f" set UNNAIVE_DATA to the folder with it, or pass --url with the address of a {collection.file}"
         )
     for address in addresses:
@@ -80,7 +80,7 @@ def fetch(
     kept = f"{part.name} was kept, and the same command resumes it" if part.exists() else "nothing was kept"
     raise BadData(
         f"{name!r} could not be fetched ({'; '.join(reasons)}); {kept}; if you have {collection.file} from elsewhere,"
-        " pass --data DIR with its folder to the other verbs"
+        " pass --data DIR with its folder to the other commands"
     )
 
 
@@ -134,7 +134,9 @@ def download_rest(url: str, part: Path, progress: DownloadProgress | None, patie
         raise kind(f"the server answered {error.code} {error.reason}") from error
     except urllib.error.URLError as error:
         if isinstance(error.reason, socket.gaierror) and error.reason.errno != socket.EAI_AGAIN:
-            raise Unavailable("no server of that name was found; is there a network?") from error  # nor will there be
+            raise Unavailable(
+                "no server of that name was found; check the address and the network"
+            ) from error  # retrying would not help
         raise Stopped(f"no connection ({error.reason})") from error
     except (TimeoutError, ConnectionError, http.client.HTTPException) as error:
         raise Stopped(f"the connection broke ({type(error).__name__})") from error
@@ -168,7 +170,7 @@ def read_extent(response: Any, have: int) -> tuple[int, int | None]:
         sent = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
         start = int(sent[1]) if sent else -1
         if start != have:
-            raise Unavailable("the server resumes at another place than it was asked to")
+            raise Unavailable("the server resumed the file at the wrong position")
     total = start + int(length) if length and length.isdecimal() else None
     if total is not None and total > LARGEST:
         raise Unavailable(f"the file has {total} bytes, far more than any collection")
@@ -179,23 +181,23 @@ def copy_stream(
     response: Any, file: BinaryIO, total: int | None, progress: DownloadProgress | None, patience: Patience
 ) -> None:
     """Copy the response to the file; too slow is Unavailable, too short is Stopped."""
-    done = file.tell()
-    since, then = time.monotonic(), done
+    n_bytes = file.tell()
+    since, then = time.monotonic(), n_bytes
     while chunk := response.read1(1 << 16):
         file.write(chunk)
-        done += len(chunk)
-        if done > LARGEST:
-            raise Unavailable("the file does not end, and is longer than any collection")
+        n_bytes += len(chunk)
+        if n_bytes > LARGEST:
+            raise Unavailable("the file is longer than any collection")
         if progress is not None:
-            progress(done, total)
+            progress(n_bytes, total)
         if time.monotonic() - since > patience.window:
-            if done - then < patience.slowest * patience.window:
-                raise Unavailable(f"fewer than {patience.slowest:.0f} bytes a second came")
-            since, then = time.monotonic(), done
+            if n_bytes - then < patience.slowest * patience.window:
+                raise Unavailable(f"the download was slower than {patience.slowest:.0f} bytes a second")
+            since, then = time.monotonic(), n_bytes
     file.flush()
     os.fsync(file.fileno())
-    if total is not None and done < total:
-        raise Stopped(f"the connection broke after {done} of {total} bytes")
+    if total is not None and n_bytes < total:
+        raise Stopped(f"the connection broke after {n_bytes} of {total} bytes")
 
 
 def find_fault(collection: Collection, path: Path) -> str:
@@ -214,10 +216,10 @@ def make_writable_folder(folder: str | Path | None) -> Path:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadData(
-            f"the folder {path} cannot be made ({error.strerror}); pass --data DIR with one that can"
+            f"the folder {path} cannot be created ({error.strerror}); pass another folder with --data DIR"
         ) from error
     if not os.access(path, os.W_OK):
-        raise BadData(f"the folder {path} cannot be written to; pass --data DIR with one that can")
+        raise BadData(f"the folder {path} is not writable; pass another folder with --data DIR")
     return path
 
 
@@ -225,10 +227,11 @@ def check_scheme(url: str) -> None:
     """Raise an error for an address that is not http or https."""
     try:
         parts = urlsplit(url)
-        parts.port  # noqa: B018  # looked at, it raises where it is no number
+        parts.port  # noqa: B018  # reading the port raises ValueError if it is not a number
     except ValueError as problem:
         raise BadData(f"the address {url!r} is malformed ({problem}); check it") from problem
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise BadData(
-            f"the address {url!r} is neither http nor https; give one that is, or point --data at a local copy"
+            f"the address {url!r} is neither http nor https; give such an address, or the folder of a "
+            "local copy with --data"
         )

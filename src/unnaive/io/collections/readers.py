@@ -131,7 +131,9 @@ def read_banking(files: Sequence[ArchiveMember], view: str) -> Corpus:
     for file in files:
         table = csv.DictReader(io.StringIO(file.content.decode("utf-8"), newline=""))
         if table.fieldnames != ["text", "category"]:
-            raise BadData(f"{file.parts[0]}.csv of banking77 has {table.fieldnames}; expected text, category")
+            raise BadData(
+                f"{file.parts[0]}.csv of banking77 has the columns {table.fieldnames}; expected text and category"
+            )
         rows += [(file.parts[0], number, row) for number, row in enumerate(table, start=1)]
     return Corpus(
         [row["text"].strip() for _, _, row in rows],

@@ -97,21 +97,21 @@ def clean_sgml(sgml: str) -> str:
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&").strip()
 
 
-def modapte_part(one: Story) -> str:
+def modapte_part(story: Story) -> str:
     """The part of a story in the ModApte split: 9,603 train, 3,299 test, 8,676 unused."""
-    used = one.judged == "YES" and one.lewis in ("TRAIN", "TEST")
-    return one.lewis.lower() if used else "unused"
+    used = story.judged == "YES" and story.lewis in ("TRAIN", "TEST")
+    return story.lewis.lower() if used else "unused"
 
 
-def modlewis_part(one: Story) -> str:
+def modlewis_part(story: Story) -> str:
     """The part of a story in the ModLewis split: 13,625 train, 6,188 test, 1,765 unused."""
-    used = one.judged in ("YES", "NO") and one.lewis in ("TRAIN", "TEST")
-    return one.lewis.lower() if used else "unused"
+    used = story.judged in ("YES", "NO") and story.lewis in ("TRAIN", "TEST")
+    return story.lewis.lower() if used else "unused"
 
 
-def build_corpus(found: Sequence[Story], part: Callable[[Story], str], *, unused: bool = False) -> Corpus:
+def build_corpus(stories: Sequence[Story], part: Callable[[Story], str], *, unused: bool = False) -> Corpus:
     """The stories of a split, without the unused ones unless requested."""
-    kept = [story for story in found if unused or part(story) != "unused"]
+    kept = [story for story in stories if unused or part(story) != "unused"]
     return Corpus(
         [story.text for story in kept],
         [story.topics for story in kept],
@@ -144,47 +144,47 @@ def drop_unlabelled(corpus: Corpus) -> Corpus:
     return corpus.take([row for row, labels in enumerate(corpus.labels) if labels])
 
 
-def modapte_90_all(found: Sequence[Story]) -> Corpus:
+def modapte_90_all(stories: Sequence[Story]) -> Corpus:
     """ModApte, 9,603 / 3,299, with the 90 topics that have a training and a test document."""
-    split = build_corpus(found, modapte_part)
+    split = build_corpus(stories, modapte_part)
     return keep_topics(split, shared_topics(split, "train", "test"))
 
 
-def modapte_90(found: Sequence[Story]) -> Corpus:
+def modapte_90(stories: Sequence[Story]) -> Corpus:
     """The 7,769 / 3,019 documents with one of the 90 topics on which results are published (see LOST)."""
-    return drop_unlabelled(modapte_90_all([story for story in found if story.id != LOST]))
+    return drop_unlabelled(modapte_90_all([story for story in stories if story.id != LOST]))
 
 
-def modapte_115(found: Sequence[Story]) -> Corpus:
+def modapte_115(stories: Sequence[Story]) -> Corpus:
     """ModApte, 9,603 / 3,299, with the 115 topics that have a training document."""
-    split = build_corpus(found, modapte_part)
+    split = build_corpus(stories, modapte_part)
     return keep_topics(split, shared_topics(split, "train"))
 
 
-def keep_single_topic(found: Sequence[Story], topics: set[str]) -> Corpus:
+def keep_single_topic(stories: Sequence[Story], topics: set[str]) -> Corpus:
     """ModApte documents whose only topic is one of `topics` and has a document in both parts (R8, R52)."""
-    split = build_corpus(found, modapte_part)
+    split = build_corpus(stories, modapte_part)
     rows = [row for row, labels in enumerate(split.labels) if len(labels) == 1 and labels[0] in topics]
     alone = split.take(rows)
     both = shared_topics(alone, "train", "test")
     return drop_unlabelled(keep_topics(alone, both))
 
 
-def r52(found: Sequence[Story]) -> Corpus:
+def r52(stories: Sequence[Story]) -> Corpus:
     """Single-topic documents: 6,532 / 2,569 in 52 classes (published with one test document fewer)."""
-    return keep_single_topic(found, shared_topics(build_corpus(found, modapte_part), "train", "test"))
+    return keep_single_topic(stories, shared_topics(build_corpus(stories, modapte_part), "train", "test"))
 
 
 VIEWS: dict[str, Callable[[Sequence[Story]], Corpus]] = {
     "modapte-90": modapte_90,
     "modapte-90-all": modapte_90_all,
     "modapte-115": modapte_115,
-    "modapte-top10": lambda found: keep_topics(modapte_90(found), set(TOP10)),
-    "modapte": lambda found: build_corpus(found, modapte_part),
-    "modlewis": lambda found: build_corpus(found, modlewis_part),
-    "r8": lambda found: keep_single_topic(found, set(TOP10)),
+    "modapte-top10": lambda stories: keep_topics(modapte_90(stories), set(TOP10)),
+    "modapte": lambda stories: build_corpus(stories, modapte_part),
+    "modlewis": lambda stories: build_corpus(stories, modlewis_part),
+    "r8": lambda stories: keep_single_topic(stories, set(TOP10)),
     "r52": r52,
-    "all": lambda found: build_corpus(found, modapte_part, unused=True),
+    "all": lambda stories: build_corpus(stories, modapte_part, unused=True),
 }
 
 
