@@ -270,7 +270,7 @@ class TestEvaluateExplainInspect:
     def test_evaluate(self, run, model, data):
         code, out, err = run("evaluate", model, data)
         assert (code, err.count("\n")) == (0, 1)
-        assert err.startswith("note: 12 of 12 documents of data.csv are among those that the model learnt from")
+        assert err.startswith("note: 12 of 12 documents of data.csv are in the training data of the model")
         assert "data.csv: 12 documents, 3 classes" in out
         assert "accuracy" in out
         found = json.loads(run("evaluate", model, data, "--json", "--measure", "accuracy", "--measure", "f1@2")[1])
@@ -302,7 +302,7 @@ class TestEvaluateExplainInspect:
         (tmp_path / "test.csv").write_text("text,label\na late goal,sport\na film,art\na play,art\n")
         code, out, _ = run("evaluate", model, "test.csv")
         assert code == 0
-        assert "note: the model never saw art: these 2 labels cannot be right" in out
+        assert "note: the model was not trained on art: these 2 labels cannot be right" in out
         assert "note: no document here has food, politics" in out
         found = json.loads(run("evaluate", model, "test.csv", "--json")[1])
         assert found["measures"]["accuracy"] == pytest.approx(1 / 3)
@@ -398,7 +398,7 @@ class TestChange:
         np.testing.assert_array_equal(TextClassifier.load("b.model").scores(NEW), fresh.scores(NEW))
         code, _, err = run("remake", model, "--model", "knn")
         assert code == 2
-        assert "k nearest neighbours learns from documents, and this model keeps counts; train it anew" in err
+        assert "k nearest neighbours learns from documents, and this model keeps only counts; train it again" in err
 
     def test_a_decision_that_was_handed_in_outlives_an_update(self, run, tmp_path):
         labels = [("sport",), ("politics",), ("food", "sport")]
@@ -435,6 +435,8 @@ def test_the_demo(run, tmp_path):
     assert max(map(len, out.splitlines())) <= 80
     commands = [line for line in out.splitlines() if line.startswith("unnaive ")]
     assert len(commands) == 4
+    code, out, err = run("evaluate", "tickets/tickets.model", "tickets/test.csv")
+    assert (code, "text from text, labels from queue" in out + err) == (0, True)
     code, out, _ = run(
         "train",
         "tickets/train.csv",

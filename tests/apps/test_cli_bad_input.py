@@ -60,12 +60,12 @@ class TestTrain:
         ("name", "content", "sentence"),
         [
             ("e.csv", "", "e.csv is empty; expected a header and rows"),
-            ("e.jsonl", "", "e.jsonl is empty; expected one JSON object a line"),
+            ("e.jsonl", "", "e.jsonl is empty; expected one JSON object per line"),
             ("h.csv", "text,label\n", "h.csv: there are no documents; give at least one"),
             (
                 "w.csv",
                 "a,b,c\n1,2,3\n",
-                "which columns of w.csv hold the text and the labels? a (1), b (2), c (3); say --text NAME",
+                "which columns of w.csv hold the text and the labels? a (1), b (2), c (3); use --text NAME",
             ),
             (
                 "one.csv",
@@ -80,14 +80,15 @@ class TestTrain:
             (
                 "ragged.csv",
                 "text,label\na,b,c\n",
-                "line 2 of ragged.csv has 3 fields where the header has 2 (an open quote or a bare delimiter?); "
+                "line 2 of ragged.csv has 3 fields, but the header has 2 (an unclosed quote or an "
+                "unquoted delimiter?); "
                 "repair it, or leave such rows out with --skip-bad",
             ),
             ("bad.jsonl", '{"text": \n', "line 1 of bad.jsonl is not JSON"),
             (
                 "none.csv",
                 "text,label\nball,\ngoal,\n",
-                "none.csv: no document has a label to learn from; give some, or name another column",
+                "none.csv: no document has a label; label some documents, or name another column",
             ),
         ],
     )
@@ -102,18 +103,18 @@ class TestTrain:
     @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
     def test_utf_16_without_its_mark(self, refused, run, folder, output, encoding):
         (folder / "wide.csv").write_bytes(GOOD.encode(encoding))
-        sentence = f"wide.csv is mostly NULs on line 1; if it is UTF-16, say --encoding {encoding}"
+        sentence = f"line 1 of wide.csv is mostly NULs; if the file is UTF-16, use --encoding {encoding}"
         assert refused("train", "wide.csv", "-o", output) == sentence
         assert run("train", "wide.csv", "--encoding", encoding, "-m", "multinomial", "-o", "wide.model")[0] == 0
 
     def test_nothing_but_nuls(self, refused, folder, output):
         (folder / "nul.csv").write_bytes(bytes(5000))
-        sentence = "nul.csv is mostly NULs on line 1; if it is UTF-16, say --encoding utf-16-le, or utf-16-be"
+        sentence = "line 1 of nul.csv is mostly NULs; if the file is UTF-16, use --encoding utf-16-le, or utf-16-be"
         assert refused("train", "nul.csv", "-o", output) == sentence
 
     def test_a_named_encoding_that_is_wrong(self, refused, folder, output):
         (folder / "latin.csv").write_bytes(GOOD.replace("warm", "café").encode("latin-1"))
-        sentence = "latin.csv is not utf-8 (byte 0xe9); name another --encoding"
+        sentence = "latin.csv is not utf-8 (byte 0xe9); set another --encoding"
         assert refused("train", "latin.csv", "--encoding", "utf-8", "-o", output) == sentence
 
     def test_a_spreadsheet(self, refused, folder, output):
@@ -138,11 +139,11 @@ class TestTrain:
             (["--stem", "portre"], "no stemmer called 'portre'; there are porter, snowball"),
             (["--stopwords", "nowhere.txt"], "no stop list called 'nowhere.txt'; there are "),
             (["--language", "english"], "language is 'english'; give an ISO 639 code"),
-            (["--min-df", "99"], "no term is in 99 documents or more; lower min_df"),
+            (["--min-df", "99"], "no term is in at least 99 documents; lower min_df"),
             (["--format", "cvs"], "no format called 'cvs'; there are "),
             (["--delimiter", "::"], "the delimiter is '::'; give one character"),
             (["--encoding", "utf-99"], "no encoding called 'utf-99'"),
-            (["--holdout", "2"], "a holdout of 2.0 of 3 documents; give a share such as 0.2"),
+            (["--holdout", "2"], "the holdout is 2.0 of 3 documents; give a share"),
             (["--test", "nowhere.csv"], "no file or folder called nowhere.csv"),
             (["--threads", "0"], "n_jobs, or --threads, is 0; give a whole number from 1 to 1024"),
         ],
@@ -168,7 +169,7 @@ class TestReadAnyway:
         assert "café" in model.vocabulary_
         assert err == (
             "note: data.csv is not UTF-8 (byte 0xe9 on line 4): such lines are read as cp1252; "
-            "name the --encoding if that is wrong\n"
+            "if that is wrong, set --encoding\n"
         )
         assert "café" in trained("--encoding", "latin-1")[0].vocabulary_
 
@@ -180,7 +181,7 @@ class TestReadAnyway:
         (folder / "data.csv").write_bytes(GOOD.replace("warm bread", "warm\0bread").encode())
         model, err = trained()
         assert {"warm", "bread"} <= set(model.vocabulary_)
-        assert err == "note: data.csv has NULs (line 4); they separate words\n"
+        assert err == "note: data.csv contains NULs (line 4); they are read as word borders\n"
 
     @pytest.mark.slow
     def test_a_line_of_50_megabytes(self, folder, trained):
@@ -195,7 +196,7 @@ class TestReadAnyway:
         (folder / "data.csv").write_text(GOOD + "a,b,c\n")
         model, err = trained("--skip-bad")
         assert model.fitted_.counts.counts.n_docs == 3
-        assert err == "note: data.csv: a bad row left out, line 5\n"
+        assert err == "note: data.csv: 1 bad row was left out: line 5\n"
 
     def test_empty_texts_and_labels(self, folder, trained):
         (folder / "data.csv").write_text(GOOD + ",food\nnobody knows,\n")
@@ -240,7 +241,7 @@ class TestModelFiles:
             "newer": "bad.model: it has format 7, written by unnaive",
             "folder": "bad.model: this is a folder; name the model file in it",
         }
-        assert sentence.startswith(expected.get(kind, "bad.model: this is no model, or a damaged one"))
+        assert sentence.startswith(expected.get(kind, "bad.model: this is not a model, or it is damaged"))
 
 
 class TestWriting:
@@ -248,7 +249,7 @@ class TestWriting:
         ("output", "sentence"),
         [
             ("nowhere/new.model", "there is no folder"),
-            ("mine.txt", "mine.txt is there already and is not a model; name another file, or remove that one"),
+            ("mine.txt", "mine.txt exists and is not a model; name another file, or remove that one"),
             (".", ". is a folder; name a file"),
             ("good.csv/new.model", "there is no folder"),
             ("/proc/new.model", "cannot be written"),
@@ -281,9 +282,7 @@ class TestWriting:
             "merge": ["copy.model", "copy.model", "-o", "old.model"],
         }[verb]
         (folder / "copy.model").write_bytes((folder / "old.model").read_bytes())
-        assert refused(verb, *arguments) == (
-            f"old.model cannot be written ({os.strerror(code)}); what was there is untouched"
-        )
+        assert refused(verb, *arguments) == (f"old.model cannot be written ({os.strerror(code)}); nothing was changed")
 
     @pytest.mark.slow
     @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
@@ -303,7 +302,7 @@ class TestWriting:
             done = command("train", "big.csv", "-o", "disk/old.model")
             assert (done.returncode, done.stdout) == (2, "")
             assert "cannot be written" in done.stderr
-            assert "what was there is untouched" in done.stderr
+            assert "nothing was changed" in done.stderr
             assert (disk / "old.model").read_bytes() == before
             assert [path.name for path in disk.iterdir()] == ["old.model"]
         finally:
@@ -349,7 +348,7 @@ class TestLabelsThatDoNotMatch:
         (folder / "test.csv").write_text("text,label\nball,art\nsoup,food\n")
         assert exit_code(["evaluate", "old.model", "test.csv"]) == 0
         out = capsys.readouterr().out
-        assert "the model never saw art, food: these 2 labels cannot be right" in out
+        assert "the model was not trained on art, food: these 2 labels cannot be right" in out
         assert "accuracy" in out
 
     def test_training_with_a_test_file_of_other_labels(self, folder, capsys):

@@ -21,7 +21,7 @@ def model(tmp_path):
         (["small.model", "--to", "java", "-o", "out"], "no export target called 'java'"),
         (["small.model", "--to", "c", "--page", "-o", "out"], "--page is for --to js"),
         (["small.model", "--check", "out"], "--check takes the folder"),
-        (["--check", "nowhere"], "nowhere is no export"),
+        (["--check", "nowhere"], "nowhere is not an export"),
         (["small.model", "--to", "js", "-o", "none/out"], "there is no folder none"),
     ],
 )
@@ -50,7 +50,7 @@ def test_models_that_cannot_be_exported_say_so(run, tmp_path, settings, words):
 def test_a_folder_of_other_files_is_left_alone_and_an_export_is_replaced(run, model, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
-    assert "holds other files" in run("export", "small.model", "--to", "js", "-o", "mine")[2]
+    assert "has other files in it" in run("export", "small.model", "--to", "js", "-o", "mine")[2]
     assert [run("export", "small.model", "--to", "js", "-o", "out")[0] for _ in range(2)] == [0, 0]
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert names == ["conformance.jsonl", "export.json", "model.d.ts", "model.js", "package.json"]

@@ -99,14 +99,16 @@ def test_every_writer_refuses_the_others_with_one_sentence(run, data, command):
     before = sorted(data.iterdir())
     for ending in REFUSED:
         shown = ending.removesuffix(".gz") if ending != ".csv.bz2" else ".bz2"
-        sentence = f"out{ending}: a table cannot be written as {shown}; give a name in {list_endings(TABLES)}\n"
+        sentence = (
+            f"out{ending}: a table cannot be written as {shown}; give a name that ends in {list_endings(TABLES)}\n"
+        )
         code, out, err = run(*words, f"out{ending}")
         assert (code, out, err) == (2, "", f"unnaive: {sentence}"), ending
     for ending in (".parquet.gz", ".pq.zst"):
         first, second = ending.split(".")[1:]
         code, _, err = run(*words, f"out{ending}")
         assert code == 2
-        assert f"out{ending} is .{first} packed as .{second}, and only .csv" in err
+        assert f"out{ending}: .{first} files cannot be compressed as .{second}, only .csv" in err
     assert sorted(data.iterdir()) == before
 
 
@@ -115,7 +117,7 @@ def test_labels_for_label_studio_are_the_one_exception(run, data):
     assert run("label", "labels.db", "--export", "out.json")[0] == 0
     assert '"annotations"' in (data / "out.json").read_text()
     for command in ("predict", "clean", "audit"):
-        assert "a table cannot be written as .json; give a name in" in run(*WRITERS[command][0], "no.json")[2]
+        assert "a table cannot be written as .json; give a name that ends in" in run(*WRITERS[command][0], "no.json")[2]
 
 
 @pytest.mark.parametrize("ending", HELD)
@@ -146,7 +148,7 @@ def test_packed_files_are_read_alike_and_others_refused(run, data, packing):
         for words in (["predict", "my.model"], ["train", "-m", "multinomial", "-o", "new.model"], ["audit"]):
             code, _, err = run(*words, f"in{ending}{packing}")
             assert code == 2
-            assert f"in{ending}{packing} is {ending} packed as {packing}, and only .csv" in err
+            assert f"in{ending}{packing}: {ending} files cannot be compressed as {packing}, only .csv" in err
 
 
 def test_findings_are_read_in_every_ending(run, data):
@@ -163,16 +165,18 @@ def test_findings_are_read_in_every_ending(run, data):
 def test_what_only_spark_reads_is_said(run, data):
     (data / "in.orc").write_bytes(b"ORC")
     code, _, err = run("predict", "my.model", "in.orc")
-    assert (code, err) == (2, f"unnaive: in.orc: .orc is read with --engine spark alone; else give a name in "
+    assert (code, err) == (2, "unnaive: in.orc: .orc files are read only with --engine spark; "
+                              "otherwise give a file that ends in "
                               f"{list_endings(READ)}\n")  # fmt: skip
 
 
 def test_figures_and_records_are_refused_in_the_same_words(run, data):
     assert run("plot", "my.model", "data.csv", "-o", "figure.bmp")[2] == (
-        f"unnaive: figure.bmp: a figure cannot be written as .bmp; give a name in {list_endings(FIGURES)}\n"
+        f"unnaive: figure.bmp: a figure cannot be written as .bmp; give a name that ends in {list_endings(FIGURES)}\n"
     )
     assert run("compare", "data.csv", "--records", "r.csv")[2] == (
-        f"unnaive: r.csv: a file of records cannot be written as .csv; give a name in {list_endings(RECORDS)}\n"
+        "unnaive: r.csv: a file of records cannot be written as .csv; give a name that ends in "
+        f"{list_endings(RECORDS)}\n"
     )
 
 

@@ -35,7 +35,7 @@ NEVER_ONE = (
     "{len(model.vocabulary_):,} terms",  # of the demo
     '1 row" if self.rows == 1',
     'this 1 label" if lost == 1',
-    "{len(corpus):,} documents; is that the column",  # of 20 or more
+    "{len(corpus):,} documents; is this the column",  # of 20 or more
     "best with {best_size} terms",
 )
 VERBS = [command.name or command.callback.__name__ for command in build_app().registered_commands]
@@ -111,7 +111,7 @@ class TestInputs:
         code, out, err = run("predict", model, "1.txt", "2.txt")
         assert code == 0
         assert [row["label"] for row in csv.DictReader(out.splitlines())] == ["sport", "politics"]
-        assert "each of the 2 files is taken as one document" in err
+        assert "each of the 2 files is read as one document" in err
 
     def test_columns_of_zeros_and_ones(self, run, tmp_path):
         rows = [("late goal", 1, 0), ("new law", 0, 1), ("goal law", 1, 1)]
@@ -219,8 +219,11 @@ class TestPredictions:
     @pytest.mark.parametrize(
         ("words", "sentence"),
         [
-            (["-o", "x.xlsx"], "x.xlsx: a table cannot be written as .xlsx; give a name in .csv, .tsv, "),
-            (["-o", "x.csv", "--json"], "--json asks for JSON lines and x.csv for csv; leave one out"),
+            (["-o", "x.xlsx"], "x.xlsx: a table cannot be written as .xlsx; give a name that ends in .csv, .tsv, "),
+            (
+                ["-o", "x.csv", "--json"],
+                ("--json writes JSON lines, but x.csv is the name of a csv file; leave --json out"),
+            ),
             (["--reject-below", "2"], "Invalid value for '--reject-below'"),
         ],
     )
@@ -360,13 +363,13 @@ class TestCommandLine:
     def test_learnt_documents_in_the_test_file_are_told(self, run, data):
         code, _, err = run("train", data, "-o", "m.model", "-m", "multinomial", "--test", data)
         assert code == 0
-        assert "note: 4 of 4 documents of data.csv are among those that the model learnt from" in err
+        assert "note: 4 of 4 documents of data.csv are in the training data of the model" in err
 
     @pytest.mark.slow
     def test_evaluate_tells_of_learnt_documents(self, run, data, tmp_path):
         def overlap(path):
-            notes = [line for line in run("evaluate", "my.model", path)[2].splitlines() if "learnt from" in line]
-            return notes[0].split(" among ")[0] if notes else ""
+            notes = [line for line in run("evaluate", "my.model", path)[2].splitlines() if "training data" in line]
+            return notes[0].split(" in the ")[0] if notes else ""
 
         (tmp_path / "key").write_bytes(bytes(range(32)))
         write_csv(tmp_path / "more.csv", [("n5", "cup final", "sport"), *ROWS[:1]])
@@ -467,9 +470,7 @@ class TestCommandLine:
     def test_remake_asks_for_an_option(self, run, model):
         code, _, err = run("remake", model)
         assert code == 2
-        assert err == (
-            "unnaive: nothing to change about my.model was named; give --model, --set, --min-df or --select\n"
-        )
+        assert err == ("unnaive: no change of my.model was named; give --model, --set, --min-df or --select\n")
 
     def test_one_document_is_one_document(self, run, model, tmp_path):
         write_csv(tmp_path / "one.csv", ROWS[:1])
@@ -523,9 +524,7 @@ class TestCommandLine:
     def test_languages_that_are_none(self, run, data):
         code, _, err = run("train", data, "-o", "m.model", "-m", "multinomial", "--language", "xx")
         assert code == 2
-        assert err.startswith(
-            "unnaive: there is no language 'xx' in ISO 639; with a stemmer or a stop list of their own"
-        )
+        assert err.startswith("unnaive: 'xx' is not a language code of ISO 639; give a two-letter code such as en")
         assert " de, " in err
         assert " tr, " in err
         assert run("train", data, "-o", "m.model", "-m", "multinomial", "--language", "hi", "-q") == (0, "", "")
@@ -593,8 +592,8 @@ class TestCompare:
 
     def test_few_splits_are_no_test_and_documents_are(self, run, tickets):
         out = run("compare", tickets, "--models", "multinomial,bernoulli", "--splits", 2)[1]
-        assert "no p over 2 splits: to tell a difference from chance takes 5" in out
-        assert "McNemar: exact test on the documents" in out
+        assert "no p with 2 splits: the test needs at least 5" in out
+        assert "McNemar is an exact test on documents" in out
         assert "whether these trained models differ, not whether the methods would" in " ".join(out.split())
         assert [line.split()[-1] for line in out.splitlines() if line.startswith("bernoulli ")][-1] == "untested"
 

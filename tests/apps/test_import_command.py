@@ -37,7 +37,7 @@ def test_an_imported_model_goes_through_the_commands(binary, tmp_path, capsys):
     for change in ("update", "forget"):
         before = model.read_bytes()
         assert exit_code([change, str(model), str(data)]) == 2
-        assert "its file has weights and nothing of the documents" in capsys.readouterr().err
+        assert "its file has only weights, without counts or documents" in capsys.readouterr().err
         assert model.read_bytes() == before
 
 
@@ -60,17 +60,17 @@ def test_an_imported_model_is_served(binary, tmp_path):
     assert [one["label"] for one in results] == fitted.predict(texts).tolist()
     p = [one["classes"][0]["probability"] for one in results]
     np.testing.assert_allclose(p, fitted.predict_proba(texts).max(axis=1), atol=1e-6)
-    assert "nothing of the documents" in refused.text
+    assert "without counts or documents" in refused.text
 
 
 def test_mistakes_are_sentences_and_nothing_is_written(binary, tmp_path, capsys):
     target, text = tmp_path / "out.model", tmp_path / "notes.txt"
     text.write_text("no model at all")
     for arguments, words in (
-        ([str(text), "-o", str(target)], "no model of fastText"),
+        ([str(text), "-o", str(target)], "not a fastText model"),
         ([str(tmp_path / "none.bin"), "-o", str(target)], "no file or folder called"),
         ([str(binary), "-o", str(target), "--multilabel"], "labels exclude each other"),
-        ([str(binary), "-o", str(text)], "is there already and is not a model"),
+        ([str(binary), "-o", str(text)], "exists and is not a model"),
     ):
         assert exit_code(["import", *arguments]) == 2
         err = capsys.readouterr().err

@@ -64,7 +64,13 @@ def test_files_are_written_by_their_ending(fitted, tmp_path, name, start):
 def test_wrong_class_and_ending_are_refused(fitted, tmp_path):
     with pytest.raises(UnknownName, match="no class called 'sprot'"):
         network_view(fitted, "sprot")
-    with pytest.raises(UnnaiveError, match=r"a network cannot be written as .doc; give a name in .bif, .uai, .png"):
+    with pytest.raises(
+        UnnaiveError,
+        match=(
+            r"a network cannot be written as .doc; give a name that "
+            r"ends in .bif, .uai, .png"
+        ),
+    ):
         write_network(network_view(fitted, "sport"), tmp_path / "a.doc")
 
 

@@ -57,11 +57,11 @@ def test_train_says_what_labels_are_decided_for(run, tmp_path):
     data = write_csv(tmp_path / "uneven.csv", rows)
     out = run("train", data, "-m", "multinomial", "-o", "m.model")[1]
     assert (
-        "labels are decided for accuracy, and classes are uneven (sport 60, politics 6 documents): --optimise macro-f1 "
-        "gives rare classes their due, --optimise COST.csv goes by what mistakes cost\n"
+        "the classes are imbalanced (sport: 60 documents, politics: 6), and the decision maximises accuracy; "
+        "--optimise macro-f1 predicts rare classes more often, --optimise COST.csv minimises the cost of mistakes\n"
     ) in out
     out = run("train", data, "-m", "multinomial", "-o", "m.model", "--optimise", "macro-f1")[1]
-    assert "labels are decided for macro F1 (--optimise): weights of the classes from " in out
+    assert "the decision maximises macro F1 (--optimise), with class weights from " in out
     assert (
         "--optimise" not in run("train", write_csv(tmp_path / "even.csv", rows[54:]), "-m", "multinomial", "-o", "e")[1]
     )
@@ -69,7 +69,7 @@ def test_train_says_what_labels_are_decided_for(run, tmp_path):
 
 def test_a_model_of_margins_says_where_probabilities_are():
     X = CountVectorizer().fit_transform(TEXTS)
-    advice = r"its scores are margins, not probabilities; TextClassifier\(\.\.\., calibrate='temperature'\) has them"
+    advice = r"its scores are margins, not probabilities; use TextClassifier\(\.\.\., calibrate='temperature'\)"
     for model, documents in ((LinearSVM(), X), (TextClassifier("svm"), TEXTS)):
         model.fit(documents, LABELS)
         assert not hasattr(model, "predict_proba")
@@ -128,6 +128,7 @@ def test_predict_says_what_it_wrote_and_refuses_other_endings(run, tmp_path):
     data = write_csv(tmp_path / "data.csv", zip(TEXTS, LABELS, strict=True))
     assert run("train", data, "-m", "multinomial", "-o", "m.model", "-q")[0] == 0
     code, _, err = run("predict", "m.model", data, "-o", "x.xyz")
-    assert (code, err) == (2, "unnaive: x.xyz: a table cannot be written as .xyz; give a name in .csv, .tsv, .tab, "
+    assert (code, err) == (2, "unnaive: x.xyz: a table cannot be written as .xyz; give a name that "
+                              "ends in .csv, .tsv, .tab, "
                               ".jsonl, .ndjson, .parquet or .pq\n")  # fmt: skip
     assert run("predict", "m.model", data, "-o", "x.csv")[2].endswith("wrote x.csv\n")

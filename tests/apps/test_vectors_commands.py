@@ -96,7 +96,7 @@ def test_the_service_knows_words_by_their_vectors(run, files):
         (["--vectors", "empty.txt"], "empty.txt has no word vectors: it is empty"),
         (["--vectors", "absent.txt"], "absent.txt"),
         (["--vectors", "."], "is a folder; name a file of word vectors"),
-        (["--vectors", "glove.txt", "-m", "multinomial"], "takes no word vectors"),
+        (["--vectors", "glove.txt", "-m", "multinomial"], "cannot use word vectors"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(run, files, command, sentence):

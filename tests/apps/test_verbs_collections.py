@@ -56,7 +56,7 @@ def test_the_list_as_json(run, folder):
 
 def test_check_prints_each_and_fails_if_one_does(run, folder):
     result = run("check", "--data", folder)
-    assert "✗ 1150haber: read 1 document" in result.output
+    assert "✗ 1150haber: it has 1 document, but 1150 were expected" in result.output
     assert isinstance(result.exception, BadData)
     assert "1150haber failed the check" in str(result.exception)
 
@@ -96,11 +96,11 @@ def test_fetch_of_what_is_here_and_whole_fetches_nothing(run, folder, monkeypatc
     result = run("fetch", "1150haber")
     assert "1150haber is here already, and verified: " in result.output
     monkeypatch.setitem(COLLECTIONS, "1150haber", replace(whole, documents=2))
-    assert "no archive of '1150haber' is known" in str(run("fetch", "1150haber").exception)
+    assert "there is no known download address of '1150haber'" in str(run("fetch", "1150haber").exception)
 
 
 def test_fetch_without_an_address(run, tmp_path):
-    assert "no archive of 'webkb4' is known" in str(run("fetch", "webkb4", "--data", tmp_path).exception)
+    assert "there is no known download address of 'webkb4'" in str(run("fetch", "webkb4", "--data", tmp_path).exception)
 
 
 @pytest.mark.slow

@@ -77,7 +77,7 @@ def test_compare_of_a_file_takes_80_percent(run, tmp_path):
     ("words", "error", "message"),
     [
         (("compare", "tickets", "--models", "oracle"), UnknownName, "no model called 'oracle'"),
-        (("compare", "tickets", "--train-sizes", "ten"), UnnaiveError, "'ten' is no number"),
+        (("compare", "tickets", "--train-sizes", "ten"), UnnaiveError, "'ten' is not a number"),
         (("compare", "tickets", "--folds", "3", "--train-sizes", "5"), BadData, "give one of them"),
         ((*COMPARE, "--against", "svm"), UnknownName, "no model in this comparison called 'svm'"),
         (("reproduce", "bible"), UnknownName, "no paper called 'bible'"),
@@ -99,7 +99,7 @@ def test_compare_of_a_file_takes_80_percent(run, tmp_path):
             UnknownName,
             "no row or model of these tables called 'oracle'",
         ),
-        (("reproduce", "iir", "--data", "nowhere"), BadData, "--data names nowhere, which is not there"),
+        (("reproduce", "iir", "--data", "nowhere"), BadData, "--data nowhere does not exist"),
     ],
 )
 def test_mistakes_are_sentences(run, tmp_path, words, error, message):
@@ -145,7 +145,7 @@ def test_plot_draws_curves_of_records(run, tmp_path):
     result = run("plot", "r.jsonl", "-f", "vocabulary-curve")
     assert "compare with --vocabulary" in str(result.exception)
     assert "no figure of records called 'confusion'" in str(run("plot", "r.jsonl", "-f", "confusion").exception)
-    assert "give a name in .png" in str(run("plot", "r.jsonl", "-o", "curve.gif").exception)
+    assert "give a name that ends in .png" in str(run("plot", "r.jsonl", "-o", "curve.gif").exception)
     (tmp_path / "r.jsonl").rename(tmp_path / "records")
     assert run("plot", "records", "-o", "again.png").exit_code == 0
 
@@ -169,7 +169,7 @@ def test_plot_of_a_model_needs_data_and_has_a_default_figure(run, tmp_path):
         assert run("plot", "t.model", "data.csv").exit_code == 0
     assert (tmp_path / "precision-recall.png").stat().st_size > 5000
     assert str(run("plot", "t.model").exception) == (
-        "t.model is drawn on labelled data, which was not given; write unnaive plot t.model DATA"
+        "the figure needs labelled data to evaluate t.model on; write unnaive plot t.model DATA"
     )
 
 

@@ -158,10 +158,12 @@ def test_save_takes_a_size_and_leaves_the_classifier_as_it_is(tmp_path, models):
 
 
 def test_what_cannot_be_is_a_sentence(models, tickets):
-    with pytest.raises(UnnaiveError, match=r"hold no model of 8 classes, which takes .* with one term; allow more"):
+    with pytest.raises(
+        UnnaiveError, match=r"are too few for a model of 8 classes, which needs .* with one term; allow more"
+    ):
         compress_model(models["multinomial"].fitted_, 500)
     tree = TextClassifier("tree").fit(*tickets[:2])
-    with pytest.raises(UnnaiveError, match="decision tree has no weights that could be cut"):
+    with pytest.raises(UnnaiveError, match="decision tree has no weights that could be dropped"):
         compress_model(tree.fitted_, 10_000)
     for wrong in ("", "5XB", "-3MB", "0", "MB", "nan"):
         with pytest.raises(UnnaiveError, match="such as 5MB or 800kB"):
@@ -184,7 +186,7 @@ def test_what_was_tuned_is_tuned_for_the_smaller_model(tickets):
 
 def test_without_documents_what_was_tuned_is_left_out_with_a_sentence(tickets):
     model = TextClassifier("multinomial", calibrate="temperature", documents_limit=0).fit(*tickets[:2])
-    with pytest.warns(UnnaiveWarning, match="the calibration and the held-out scores are gone, since the model"):
+    with pytest.warns(UnnaiveWarning, match="the calibration and the held-out scores are lost, because the model"):
         small = compress_model(model.fitted_, 20_000)
     assert (small.fitted.calibration, small.fitted.conformal) == (None, None)
     frozen = compress_model(model.fitted_, small.bytes_before - 1)

@@ -106,7 +106,7 @@ def test_records_with_fields_are_read_as_python_reads_them(rule, tmp_path):
     assert np.allclose([one["scores"] for one in answers], model.scores(records), rtol=0, atol=1e-9)
     with pytest.raises(subprocess.CalledProcessError, match="exit status 1"):
         ask(tmp_path / "out", [["classify", records[0] | {"age": "old"}]])
-    with pytest.raises(CannotExport, match="which only the target js does"):
+    with pytest.raises(CannotExport, match="which only the target js supports"):
         export_model(model.fitted_, "c", tmp_path / "c")
 
 

@@ -61,7 +61,7 @@ def test_a_text_alone_and_among_others_gives_the_same():
     assert together == [run_texts(session, [text], list(fitted.classes))[0] for text in texts]
 
 
-@pytest.mark.filterwarnings("ignore:.*hardly a term")
+@pytest.mark.filterwarnings("ignore:.*hardly any term")
 def test_sequences_of_parts_of_emoji_are_read_as_python_reads_them():
     pieces = ["👍", "🏽", "\ufe0f", "\ufe0e", "\u200d", "©", "🇹", "7", "\u20e3", "\U000e0067", "a", " "]
     texts = ["".join(pieces[digit] for digit in np.unravel_index(number, (12,) * 4)) for number in range(12**4)][::7]

@@ -73,10 +73,10 @@ def test_five_thousand_drawn_texts_in_sqlite(tmp_path):
 @pytest.mark.parametrize(
     ("model", "rule", "words"),
     [
-        ("nbsvm", "both", "reads character n-grams too"),
+        ("nbsvm", "both", "also reads character n-grams"),
         ("multinomial", "turkish", "symbols"),
-        ("maxent-platt", "words", "no platt calibration"),
-        ("auto-vectors", "words", "weigh terms in different ways"),
+        ("maxent-platt", "words", "does not support platt calibration"),
+        ("auto-vectors", "words", "weight terms in different ways"),
     ],
 )
 def test_what_sql_cannot_express_is_refused_in_a_sentence(model, rule, words):

@@ -68,7 +68,7 @@ def test_without_the_library_a_model_is_read_all_the_same(saved, monkeypatch):
     assert not found.scorer.bias.flags.writeable
     assert owner(found.scorer.bias) is None  # no pages of the file, which an update replaces
     saved.write_bytes(saved.read_bytes()[:-1])
-    with pytest.raises(BadModel, match=r"tickets\.model: this is no model, or a damaged one"):
+    with pytest.raises(BadModel, match=r"tickets\.model: this is not a model, or it is damaged"):
         load_model(saved)
 
 
@@ -148,7 +148,7 @@ def test_crafted_headers_are_refused(saved, tmp_path, change):
     words = json.dumps(header).encode()
     path = tmp_path / "crafted.model"
     path.write_bytes(len(words).to_bytes(8, "little") + words + raw[8 + size :])
-    with pytest.raises(BadModel, match="no model, or a damaged one"):
+    with pytest.raises(BadModel, match="not a model, or it is damaged"):
         load_model(path, mapped=True)
 
 
@@ -172,7 +172,7 @@ def test_arrays_in_places_that_do_not_suit_them_are_copied(tmp_path):
 def test_files_of_others(tmp_path):
     path = tmp_path / "any.model"
     save_file({"a": np.zeros(3)}, path)
-    with pytest.raises(BadModel, match="no model of unnaive"):
+    with pytest.raises(BadModel, match="not a model of unnaive"):
         load_model(path, mapped=True)
     for content in (
         b"",

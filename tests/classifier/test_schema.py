@@ -60,8 +60,8 @@ NO_COUNTS = "it keeps counts, and nbsvm learns from documents"
         ("nbsvm", lambda arrays, about: about.update(model="multinomial"), "keeps documents, and multinomial lear"),
         ("multinomial", lambda arrays, about: about.update(model="tree"), "scorer is of kind 'linear', which tree "),
         ("multinomial", lambda arrays, about: about.update(counts=1), "counts in its description is not true or false"),
-        ("multinomial", lambda arrays, about: about.update(counts=False), "counts.*which nothing in its description s"),
-        ("nbsvm", lambda arrays, about: about.pop("documents"), "'documents.*which nothing in its description speaks"),
+        ("multinomial", lambda arrays, about: about.update(counts=False), "counts.*which its description does not m"),
+        ("nbsvm", lambda arrays, about: about.pop("documents"), "'documents.*which its description does not mention"),
         ("multinomial", as_type("scorer.bias", np.bool_), "type BOOL, which no model has"),
         ("multinomial", as_type("counts.df", np.bool_), "type BOOL, which no model has"),
         ("multinomial", put("scorer.weights.data", 0, 1e308), "its weights has values from .* to 1e.308"),
@@ -81,7 +81,7 @@ NO_COUNTS = "it keeps counts, and nbsvm learns from documents"
         ("multinomial", lambda arrays, about: about.update(more=1), "its description has 'more', which this version"),
         ("multinomial", lambda arrays, about: about["scorer"]["settings"].update(shape=[3.0, 15]), "shape is 3.0"),
         ("multinomial", lambda arrays, about: about["scorer"]["settings"].update(more=1), "have more, which does not"),
-        ("multinomial", lambda arrays, about: arrays.update(more=np.zeros(1)), "it has 'more', which nothing"),
+        ("multinomial", lambda arrays, about: arrays.update(more=np.zeros(1)), "it has the array 'more', which"),
         ("multinomial", lambda arrays, about: arrays.update({"scorer.more": np.zeros(1)}), "it has more, which does n"),
         ("multinomial", put("counts.terms", 0, 0), "counts of class_terms are more than those of the corpus"),
         ("multinomial", put("counts.df", 0, 0), "counts of class_df are more than those of the corpus"),
@@ -145,7 +145,7 @@ def test_what_could_not_be_loaded_is_not_saved(tmp_path):
     model = TextClassifier("multinomial").fit(TEXTS, LABELS)
     broken = replace(model.fitted_.scorer, bias=np.array([np.nan, 0.0, 0.0]))
     model.fitted_ = replace(model.fitted_, scorer=broken)
-    with pytest.raises(UnnaiveError, match="this model cannot be saved, since it could not be loaded again: the"):
+    with pytest.raises(UnnaiveError, match="this model cannot be saved, because it could not be loaded again: the"):
         model.save(tmp_path / "broken.model")
     assert not list(tmp_path.iterdir())
 

@@ -210,7 +210,7 @@ class TestWriting:
 
         os.chown(saved, 1234, 4321)
         monkeypatch.setattr(os, "fchown", fail)
-        with pytest.warns(UnnaiveWarning, match="belonged to user 1234, group 4321; the new file is yours"):
+        with pytest.warns(UnnaiveWarning, match="belonged to user 1234, group 4321; the new file belongs to you"):
             TextClassifier("multinomial").fit(TEXTS, LABELS).save(saved)
 
     def test_nothing_else_is_left_in_the_folder(self, saved):
@@ -234,7 +234,7 @@ class TestWriting:
     def test_other_files_are_not_overwritten(self, tmp_path):
         data = tmp_path / "data.csv"
         data.write_text("text,label\n")
-        with pytest.raises(UnnaiveError, match="is there already and is not a model; name another file"):
+        with pytest.raises(UnnaiveError, match="exists and is not a model; name another file"):
             TextClassifier("multinomial").fit(TEXTS, LABELS).save(data)
         assert data.read_text() == "text,label\n"
 
@@ -252,7 +252,7 @@ class TestWriting:
             TextClassifier("multinomial").fit(TEXTS, LABELS).save(saved.parent / name)
 
     def test_a_device_is_refused(self):
-        with pytest.raises(UnnaiveError, match="/dev/full is no regular file"):
+        with pytest.raises(UnnaiveError, match="/dev/full is not a regular file"):
             TextClassifier("multinomial").fit(TEXTS, LABELS).save("/dev/full")
 
     @pytest.mark.parametrize("step", ["open", "fsync", "replace"])
@@ -267,7 +267,7 @@ class TestWriting:
             monkeypatch.setattr(atomic, "_open_temporary", fail)
         else:
             monkeypatch.setattr(Path if step == "replace" else os, step, fail)
-        with pytest.raises(UnnaiveError, match=f"{os.strerror(code)}.*what was there is untouched"):
+        with pytest.raises(UnnaiveError, match=f"{os.strerror(code)}.*nothing was changed"):
             TextClassifier("multinomial").fit(["a1 b1", "c1"], ["x", "y"]).save(saved)
         assert saved.read_bytes() == before
         assert names(saved.parent) == [saved.name]
@@ -288,7 +288,7 @@ class TestWriting:
         before = saved.read_bytes()
         done = subprocess.run([sys.executable, "-c", script, str(saved)], capture_output=True, text=True, check=True)
         assert "cannot be written" in done.stdout
-        assert "untouched" in done.stdout
+        assert "nothing was changed" in done.stdout
         assert saved.read_bytes() == before
         assert names(saved.parent) == [saved.name]
 
@@ -356,7 +356,7 @@ class TestBadFiles:
     @pytest.mark.parametrize("content", [b"", b"x", b"text,label\na,b\n", os.urandom(5000), b"\0" * 5000])
     def test_foreign(self, path, content):
         path.write_bytes(content)
-        with pytest.raises(BadModel, match=r"tickets.model: this is no model, or a damaged one \("):
+        with pytest.raises(BadModel, match=r"tickets.model: this is not a model, or it is damaged \("):
             TextClassifier.load(path)
 
     def test_a_folder(self, tmp_path):
@@ -366,32 +366,32 @@ class TestBadFiles:
     def test_a_zip_bomb(self, path):
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bomb:
             bomb.writestr("zeros", b"\0" * 50_000_000)
-        with pytest.raises(BadModel, match="this is no model"):
+        with pytest.raises(BadModel, match="this is not a model"):
             TextClassifier.load(path)
 
     def test_a_safetensors_file_of_something_else(self, path):
         save_file({"weights": np.zeros(3)}, path)
-        with pytest.raises(BadModel, match="this is a safetensors file, but no model of unnaive"):
+        with pytest.raises(BadModel, match="this is a safetensors file, but not a model of unnaive"):
             TextClassifier.load(path)
 
     def test_truncated_anywhere(self, saved):
         raw = saved.read_bytes()
         for length in {*range(0, len(raw) - 1, max(1, len(raw) // 97)), 7, 8, 9, len(raw) - 1}:
             saved.write_bytes(raw[:length])
-            with pytest.raises(BadModel, match="this is no model, or a damaged one"):
+            with pytest.raises(BadModel, match="this is not a model, or it is damaged"):
                 TextClassifier.load(saved)
 
     @pytest.mark.parametrize("claim", [2**63, 2**40, 99_999_999, 200_000_000])
     def test_a_header_that_claims_to_be_huge(self, path, claim):
         path.write_bytes(claim.to_bytes(8, "little") + b"{}" + b" " * 100)
-        with pytest.raises(BadModel, match="this is no model"):
+        with pytest.raises(BadModel, match="this is not a model"):
             TextClassifier.load(path)
 
     def test_arrays_that_claim_to_be_huge(self, path):
         claim = {"x": {"dtype": "F64", "shape": [2**40], "data_offsets": [0, 2**43]}}
         header = json.dumps(claim).encode()
         path.write_bytes(len(header).to_bytes(8, "little") + header + b"\0" * 64)
-        with pytest.raises(BadModel, match="this is no model"):
+        with pytest.raises(BadModel, match="this is not a model"):
             TextClassifier.load(path)
 
     @pytest.mark.parametrize("depth", [100, 100_000])
@@ -401,7 +401,7 @@ class TestBadFiles:
             TextClassifier.load(path)
         header = b'{"x":' * depth + b"1" + b"}" * depth
         path.write_bytes(len(header).to_bytes(8, "little") + header)
-        with pytest.raises(BadModel, match="this is no model"):
+        with pytest.raises(BadModel, match="this is not a model"):
             TextClassifier.load(path)
 
     def test_an_older_format(self, saved):
@@ -567,7 +567,7 @@ class TestBadFiles:
 
 
 def test_an_unfitted_classifier_is_not_stored(path):
-    with pytest.raises(UnnaiveError, match="has not learnt anything yet; call fit before saving"):
+    with pytest.raises(UnnaiveError, match="is not fitted yet; call fit before saving"):
         TextClassifier("multinomial").save(path)
     assert not path.exists()
 

@@ -95,7 +95,7 @@ def test_lines_that_are_no_word_and_numbers_are_left_out(tmp_path):
         (b"word\n", "not a word and numbers"),
         (b"7 5\n", "no word vectors|cut short"),
         (binary()[:-30], "cut short"),
-        (b"the 1 2 3\n" + b"a b\n" * 50, "of 51 lines 1 are"),
+        (b"the 1 2 3\n" + b"a b\n" * 50, "only 1 of 51 lines have"),
         (b"PK\x03\x04 no archive", "cannot be read as .npz"),
         (b"3 99999999\n" + bytes(100), "a vector has 99,999,999 numbers"),
     ],

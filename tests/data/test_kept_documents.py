@@ -342,7 +342,7 @@ def test_other_models_from_the_same_documents():
     fresh = TextClassifier("multinomial", alpha=0.5).fit(TEXTS, LABELS)
     assert model.fitted_.counts == fresh.fitted_.counts
     with pytest.raises(
-        UnnaiveError, match="linear support vector machine learns from documents, and this model keeps counts"
+        UnnaiveError, match="linear support vector machine learns from documents, and this model keeps only counts"
     ):
         model.remake(model="svm")
 
@@ -361,7 +361,9 @@ def test_without_documents_a_model_cannot_be_updated_and_says_why(tmp_path):
 
 def test_a_limit_that_is_passed_says_so_in_one_sentence_and_leaves_documents_out(tmp_path):
     model = TextClassifier("svm", documents_limit=50).fit(TEXTS, LABELS)
-    with pytest.warns(UnnaiveWarning, match=r"^the 15 counted documents would take \d+ bytes .* may take 50, so it is"):
+    with pytest.warns(
+        UnnaiveWarning, match=r"^the 15 counted documents need \d+ bytes .* the limit of 50; the model is saved without"
+    ):
         model.save(tmp_path / "m.model")
     assert load_model(tmp_path / "m.model").documents is None
     assert model.partial_fit(TEXTS[:2], LABELS[:2]).fitted_.documents.n_docs == 17  # in memory they are there

@@ -80,7 +80,7 @@ def test_ties_go_by_the_alphabet():
 def test_few_documents_leave_a_term_out():
     one = ledger([(["ab", "cd"], "x"), (["ab"], "y")])
     assert select_terms(one.counts, one.vocabulary, min_df=2).tolist() == [0]
-    with pytest.raises(BadData, match="no term is in 3 documents or more"):
+    with pytest.raises(BadData, match="no term is in at least 3 documents"):
         select_terms(one.counts, one.vocabulary, min_df=3)
 
 

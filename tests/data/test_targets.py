@@ -74,7 +74,7 @@ def test_classes_are_plain_and_sorted(values, classes):
         (["a", None, "b"], r"a label is missing \(None\)"),
         ([1.0, float("nan"), 2.0], r"a label is missing \(nan\)"),
         ([0.5, 1, 2], "Unknown label type: continuous. A label is 0.5, a quantity, not a class"),
-        ([b"a", b"b", b"c"], "a label is b'.', a bytes"),
+        ([b"a", b"b", b"c"], "a label is b'.' of type bytes"),
         (np.array([[1, 0], [0, 1]]), "3 documents came with an indicator matrix of 2 rows"),
         (np.array([[1, 0], [0, 2], [0, 0]]), "values other than 0 and 1"),
     ],

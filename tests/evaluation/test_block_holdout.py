@@ -107,6 +107,6 @@ def test_train_prints_both_figures_where_they_part(table, tmp_path, capsys):
     assert found["n_docs"] == pytest.approx(120, abs=3)
     assert found["accuracy"] < found["at_random"] - 0.2
     assert exit_code(["train", str(table), "-o", str(tmp_path / "b.model"), "--budget", "fast"]) == 0
-    assert "on the latest fifth by sent, held out as a whole, it is " in capsys.readouterr().out
+    assert "on the latest fifth by sent, held out as a whole;" in capsys.readouterr().out
     first, second = (path.read_bytes() for path in (tmp_path / "a.model", tmp_path / "b.model"))
     assert first == second

@@ -337,7 +337,7 @@ def test_terms_of_few_documents_are_left_out_and_records_say_so(tmp_path):
     assert {record.min_df for record in few} == {1}
     assert {record.min_df for record in many} == {8}
     assert [one.value for one in few] != [one.value for one in many]
-    with pytest.raises(BadData, match="no term is in 500 documents or more"):
+    with pytest.raises(BadData, match="no term is in at least 500 documents"):
         run(plan(min_df=500), material(), tmp_path / "run.jsonl")
 
 

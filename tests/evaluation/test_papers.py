@@ -156,7 +156,7 @@ def test_each_mark_means_one_thing(toy):
     assert z.reason == "other documents"
     assert w.reason == "a guess"
     assert found.cell("Oracle", "x").absent == "no classifier called crystal-ball yet"
-    assert found.cell("Old", "x").absent == "the data cannot be had"
+    assert found.cell("Old", "x").absent == "the data is not available"
     assert summary_line([found]).startswith("✓ 1 reproduced, ≈ 2 differ for a reason that is shown, ✗ 1 differ")
 
 

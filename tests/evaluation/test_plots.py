@@ -82,7 +82,7 @@ def test_the_breakeven_point_is_on_the_diagonal():
 def test_files_are_what_their_name_says(tmp_path, ending, start):
     path = plots.save_figure(DRAWINGS[0], tmp_path / "deep" / f"figure.{ending}")
     assert path.read_bytes().startswith(start)
-    with pytest.raises(UnnaiveError, match=r"give a name in \.png, \.svg or \.pdf"):
+    with pytest.raises(UnnaiveError, match=r"give a name that ends in \.png, \.svg or \.pdf"):
         plots.save_figure(DRAWINGS[0], tmp_path / "figure.bmp")
 
 

@@ -135,7 +135,7 @@ def test_a_report_is_a_file_in_the_format_of_its_name(single, tmp_path, ending):
     text = report(found, tmp_path / f"report.{ending}").read_text(encoding="utf-8")
     assert f"{found.measures['accuracy']:.6f}"[:5] in text or ending == "html"
     assert "Summary" in text or ending != "html"
-    with pytest.raises(UnnaiveError, match=r"give a name in \.html, \.md, \.json or \.txt"):
+    with pytest.raises(UnnaiveError, match=r"give a name that ends in \.html, \.md, \.json or \.txt"):
         report(found, tmp_path / "report.doc")
 
 

@@ -90,7 +90,7 @@ def test_it_is_printed(halves, tmp_path, capsys):
     (tmp_path / "new.jsonl").write_text("\n".join(map(json.dumps, rows)))
     assert exit_code(["evaluate", str(tmp_path / "a.model"), str(tmp_path / "new.jsonl")]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "note: these documents differ from those of training in their words" in shown
+    assert "note: these documents differ from the training documents in their words" in shown
     assert exit_code(["evaluate", str(tmp_path / "a.model"), str(tmp_path / "new.jsonl"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["drift"]["differs"] is True
     other = evaluate(made, [row["text"] for row in rows], [row["label"] for row in rows])

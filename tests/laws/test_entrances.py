@@ -102,7 +102,7 @@ def test_after_remake_there_are_the_probabilities_that_the_model_has():
         if name == "rocchio":
             model.remake(calibrate="temperature")
         else:
-            with pytest.raises(unnaive.UnnaiveError, match="keeps counts and no documents"):
+            with pytest.raises(unnaive.UnnaiveError, match="keeps only counts"):
                 model.remake(calibrate="temperature")
         assert hasattr(model, "predict_proba") == model.fitted_.probabilistic == (name != "rocchio-counts")
 

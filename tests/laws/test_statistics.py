@@ -69,8 +69,11 @@ def test_merge_of_models_with_different_classes(updatable, documents):
 
 def test_merge_refuses_other_terms_and_other_forms_of_labels(updatable, documents):
     model = clone(updatable.estimator).fit(documents.X, documents.y)
-    for X, y in ((documents.X[:, :5], documents.y), (documents.X, documents.Y)):
-        with pytest.raises(UnnaiveError, match="cannot be merged"):
+    for X, y, sentence in (
+        (documents.X[:, :5], documents.y, "the columns of the models differ"),
+        (documents.X, documents.Y, "a single-label model and a multilabel model cannot be merged"),
+    ):
+        with pytest.raises(UnnaiveError, match=sentence):
             model.merge(clone(updatable.estimator).fit(X, y))
 
 
@@ -141,7 +144,7 @@ def test_grow_lets_terms_in(updatable, documents):
 def test_grow_refuses_columns_that_do_not_begin_with_those_known(updatable, documents):
     frame = pd.DataFrame(documents.X.toarray(), columns=[f"term{t}" for t in range(12)])
     model = clone(updatable.estimator).fit(frame[frame.columns[:8]], documents.y)
-    with pytest.raises(BadData, match="put new terms after them"):
+    with pytest.raises(BadData, match="put new columns after them"):
         model.partial_fit(frame[frame.columns[::-1]], documents.y, grow=True)
     model.partial_fit(frame, documents.y, grow=True)
     assert model.feature_names_in_.tolist() == frame.columns.tolist()

@@ -91,7 +91,7 @@ def test_posterior_of_a_mixture_is_the_mean_of_posteriors_where_evidence_is_shar
         given = {"f": f, "g": 1}
         posteriors = [one.probability({**given, "c": 1}) / one.probability(given) for one in members]
         assert mixture.probability({**given, "c": 1}) / mixture.probability(given) == pytest.approx(np.mean(posteriors))
-    with pytest.raises(BadData, match="cannot be mixed"):
+    with pytest.raises(BadData, match="cannot be combined"):
         mixture_network([members[0], Network(("f",), ((),), (HALF,))])
 
 
@@ -117,7 +117,7 @@ def test_estimators_give_the_network_of_a_class():
 @pytest.mark.parametrize(
     ("network", "sentence"),
     [
-        (lambda: Network(("a", "b"), ((1,), (0,)), (np.array([HALF, HALF]), np.array([HALF, HALF]))), "circle"),
+        (lambda: Network(("a", "b"), ((1,), (0,)), (np.array([HALF, HALF]), np.array([HALF, HALF]))), "form a cycle"),
         (lambda: Network(("a",), ((),), (np.array([0.5, 0.6]),)), "sums to 1"),
         (lambda: Network(("a",), ((),), (np.ones((1, 2)) / 2,)), "must have shape"),
         (lambda: Network(("a", "a"), ((), ()), (HALF, HALF)), "one name"),

@@ -51,10 +51,16 @@ class TestMended:
         assert line.endswith("4 rows")
 
     def test_a_stray_quote(self):
-        with pytest.raises(BadData, match=r"^line 14 of .*stray-quote.csv opens a quote that line 49 closes, and the"):
+        with pytest.raises(
+            BadData,
+            match=(
+                r"^line 14 of .*stray-quote.csv opens a quote that is "
+                r"closed on line 49, and the"
+            ),
+        ):
             read("stray-quote.csv")
         corpus, line, notes = read("stray-quote.csv", skip_bad=True)
-        assert (len(corpus), notes) == (57, ["stray-quote.csv: a bad row left out, line 14"])
+        assert (len(corpus), notes) == (57, ["stray-quote.csv: 1 bad row was left out: line 14"])
         assert line.endswith("57 rows, 1 left out")
 
     def test_spaces_around_a_label_are_none_of_it(self):
@@ -63,14 +69,14 @@ class TestMended:
 
 # file → the sentence, and the option that it names
 NOTICED = [
-    ("missing-labels.csv", "the labels NaN (2), N/A (1) and null (1) look like missing values; to leave them out say "
+    ("missing-labels.csv", "the labels NaN (2), N/A (1) and null (1) look like missing values; to leave them out, use "
      "--ignore-label NaN --ignore-label N/A --ignore-label null", {"ignore_label": ("NaN", "N/A", "null")}),
-    ("single-class.csv", "the class cricket has a single document, too few to learn and measure; to leave it out say "
+    ("single-class.csv", "the class cricket has only one document, too few to train and test; to leave it out, use "
      "--ignore-label cricket", {"ignore_label": ("cricket",)}),
-    ("label-prefix.csv", "2 labels begin with __label__; to take it off say --label-prefix __label__",
+    ("label-prefix.csv", "2 labels begin with __label__; to remove it, use --label-prefix __label__",
      {"label_prefix": "__label__"}),
-    ("spellings.csv", "4 labels are 2 classes but for case or spaces (sport = SPORT; politics = Politics); to make "
-     "them so say --lower-labels", {"lower_labels": True}),
+    ("spellings.csv", "4 labels would be 2 if case and spaces were ignored (sport = SPORT; politics = Politics); to "
+     "merge them, use --lower-labels", {"lower_labels": True}),
 ]  # fmt: skip
 LEFT_OUT = {
     "missing-labels.csv": ["missing-labels.csv: 4 of 28 rows have no label and are left out"],
@@ -96,7 +102,7 @@ def test_a_folder_for_each_class_too(tmp_path):
         DataFile(str(tmp_path)).corpus()
     assert [str(note.message).partition(": ")[2].partition(";")[0] for note in notes] == [
         "the label null (2 documents) looks like a missing value",
-        "the labels sport (12) and Sport (2) differ in case or spaces alone",
+        "the labels sport (12) and Sport (2) differ only in case or spaces",
     ]
     with pytest.warns(UnnaiveWarning, match="2 of 18 rows have no label and are left out"):
         corpus = DataFile(str(tmp_path), ignore_label=("null",), lower_labels=True).corpus()
@@ -107,7 +113,7 @@ def test_a_folder_for_each_class_too(tmp_path):
 def test_train_says_it_once_and_a_model_remembers_how_labels_are_spelt(run, model):
     data = FILES / "spellings.csv"
     code, _, err = run("train", data, "-m", model, "-o", "odd.model")
-    assert (code, err.count("4 labels are 2 classes but for case or spaces")) == (0, 1)
+    assert (code, err.count("4 labels would be 2 if case and spaces were ignored")) == (0, 1)
     code, out, err = run("train", data, "-m", model, "-o", "m.model", "--lower-labels")
     assert (code, err) == (0, "")
     assert "2 classes" in out
@@ -119,7 +125,7 @@ def test_train_says_it_once_and_a_model_remembers_how_labels_are_spelt(run, mode
 def test_a_mailbox_is_read_as_mail():
     corpus, line, notes = read("support.mbox", label="x-queue", message="subject-body")
     assert line == "support.mbox (mbox, each message a document): text from text, labels from x-queue, 2 rows"
-    assert notes == ["support.mbox: these are e-mail messages, of which subject and body are read"]
+    assert notes == ["support.mbox: the texts are e-mail messages; of each, subject and body are read"]
     assert corpus.labels == [("billing",), ("access",)]
     text = "Gebühr twice I was charged twice for café. From now on I shall pay by card. invoice.pdf"
     assert " ".join(corpus.texts[0].split()) == text
@@ -145,14 +151,15 @@ def test_texts_that_are_missing_values_are_counted(parser, tmp_path):
     with pytest.warns(UnnaiveWarning) as notes:
         DataFile(str(tmp_path / "t.csv")).corpus()
     assert [str(note.message).partition(": ")[2] for note in notes] == [
-        "1 of 5 texts is empty", "2 of 5 texts are NaN, None or the like (unnaive audit lists, clean drops them)",
+        "1 of 5 texts is empty", ("2 of 5 texts are NaN, None or the like (unnaive audit lists them, "
+                                 "unnaive clean drops them)"),
     ]  # fmt: skip
 
 
 def test_columns_of_a_repeated_header_go_by_number(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("queue,text,queue\nx,red ball,a\nx,green leaf,b\n")
-    with pytest.raises(BadData, match=r"1 called 'queue', 3 called 'queue'; say --label NAME or its number$"):
+    with pytest.raises(BadData, match=r"1 called 'queue', 3 called 'queue'; use --label NAME or its number$"):
         DataFile(str(path)).corpus()
     for text in ("text", "2"):
         corpus = DataFile(str(path), text=(text,), label="3").corpus()

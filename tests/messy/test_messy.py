@@ -74,22 +74,22 @@ def test_files_are_read_as_they_were_meant(name, settings, summary, first, label
 
 # file, settings → what is asked
 ASKED = [
-    ("sms.tsv", {}, "the first row of sms.tsv looks like data, not like the names of columns (ham, Go until jurong "
-     "point, …); say --no-header if it is a document, --header if it is the header"),
+    ("sms.tsv", {}, "the first row of sms.tsv looks like data, not like column names (ham, Go until jurong "
+     "point, …); use --no-header if it is a document, --header if it is the header"),
     ("no-label-names.csv", {}, "which column of no-label-names.csv holds the labels? Kanal (Mail, Telefon), "
-     "Abteilung (Rechnung, Zugang, Lager); say --label NAME"),
-    ("only-dates.csv", {}, "no column of only-dates.csv looks like labels: type holds dates, id holds ids; say "
+     "Abteilung (Rechnung, Zugang, Lager); use --label NAME"),
+    ("only-dates.csv", {}, "no column of only-dates.csv looks like labels: type holds dates, id holds ids; use "
      "--label NAME if one of them is"),
     ("one-hot.csv", {}, "which column of one-hot.csv holds the labels? tag_new (1, 0), tag_phone (1, 0), tag_old (0); "
-     "say --label NAME, or --label-columns 'tag_*' for the 3 columns of 0 and 1"),
+     "use --label NAME, or --label-columns 'tag_*' for the 3 columns of 0 and 1"),
     ("helpdesk.csv", {"label": "category"}, "helpdesk.csv has no column 'category'; did you mean 'Category'? it has "
      "ticket_id, created, Category, priority, minutes, body"),
-    ("one-hot.csv", {"label_columns": ("topic_*",)}, "no column of one-hot.csv is called like topic_*; it has text, "
+    ("one-hot.csv", {"label_columns": ("topic_*",)}, "no column of one-hot.csv matches topic_*; it has text, "
      "tag_new, tag_phone, tag_old"),
     ("helpdesk.csv", {"label_columns": ("minutes",)}, "the column of label 'minutes' has "),
-    ("excel-export.csv", {"label": "2"}, "excel-export.csv has no column '2'; it has Text, Category; say --no-header "
+    ("excel-export.csv", {"label": "2"}, "excel-export.csv has no column '2'; it has Text, Category; use --no-header "
      "if its first row is data"),
-    ("parts/*.parquet", {}, "no file is called like parts/*.parquet; check the pattern and the folder you are in"),
+    ("parts/*.parquet", {}, "no file matches parts/*.parquet; check the pattern and the current folder"),
 ]  # fmt: skip
 
 
@@ -108,7 +108,9 @@ def test_the_evident_label_is_neither_date_nor_id_nor_number():
 
 @pytest.mark.parametrize("name", ["python-lists.csv", "json-lists.csv"])
 def test_lists_written_as_text_are_several_labels(name):
-    with pytest.warns(UnnaiveWarning, match="the cells of tags are lists such as .*, read as label sets"):
+    with pytest.warns(
+        UnnaiveWarning, match=("the cells of tags are lists such as .*; each list is read as a set of labels")
+    ):
         corpus = opened(name).corpus()
     assert corpus.labels[:2] == [("new", "phone"), ("phone",)]
 
@@ -116,7 +118,7 @@ def test_lists_written_as_text_are_several_labels(name):
 @pytest.mark.parametrize(("name", "separator"), [("comma-labels.csv", ","), ("semicolon-labels.csv", ";")])
 def test_several_labels_in_a_cell_are_noticed_with_the_option_to_type(name, separator):
     with pytest.warns(
-        UnnaiveWarning, match=f"is taken as one label; if it is several, say --label-separator '{separator}'"
+        UnnaiveWarning, match=f"is read as one label; if it is several, use --label-separator '{separator}'"
     ):
         opened(name).corpus()
     assert opened(name, separator=separator).corpus().labels[:2] == [("new", "phone"), ("phone",)]
@@ -138,7 +140,7 @@ def texts(source):
 
 
 def test_a_document_is_not_taken_for_a_header():
-    with pytest.raises(BadData, match=r"the first row of .*one-column.csv looks like data.*; say --no-header"):
+    with pytest.raises(BadData, match=r"the first row of .*one-column.csv looks like data.*; use --no-header"):
         texts(opened("one-column.csv"))
     assert texts(opened("one-column.csv", header=False))[0] == "my printer is on fire"
     assert texts(opened("one-column-header.csv")) == ["my printer is on fire", "the invoice is wrong"]
@@ -172,7 +174,7 @@ def test_a_table_on_stdin_that_no_name_tells_of_is_asked_about(stdin):
     with pytest.raises(BadData) as asked:
         texts(DataFile("-"))
     assert str(asked.value) == (
-        "stdin looks like a table (ref, Anliegen); say --format csv, or --format lines if each line is a document"
+        "stdin looks like a table (ref, Anliegen); use --format csv, or --format lines if each line is a document"
     )
 
 
@@ -186,7 +188,7 @@ def test_a_model_remembers_that_there_was_no_header():
 
 def test_several_plain_texts_are_a_document_each():
     letters = (str(FILES / "letters/1.txt"), str(FILES / "letters/2.txt"))
-    with pytest.warns(UnnaiveWarning, match="each of the 2 files is taken as one document; say --format lines"):
+    with pytest.warns(UnnaiveWarning, match="each of the 2 files is read as one document; use --format lines"):
         (batch,) = DataFile(letters).batches(labelled=False)
     assert list(batch.texts) == ["Dear all,\nthe vote is tomorrow.\n", "Two eggs.\nOne ham.\n"]
     assert [Path(name).name for name in batch.ids] == ["1.txt", "2.txt"]
@@ -240,11 +242,11 @@ def test_a_workbook(workbook):
 @pytest.mark.slow
 def test_a_workbook_with_several_sheets_or_without_a_header(workbook):
     path = workbook(("great phone, I like it", "good"), ("broke at once, sadly", "bad"), sheets=("A", "B"))
-    with pytest.raises(BadData, match="has the sheets A, B; say --table NAME"):
+    with pytest.raises(BadData, match=r"has 2 sheets \(A, B\); choose one with --table NAME"):
         DataFile(path).corpus()
     with pytest.raises(UnknownName, match=r"no sheet in .* called 'C'"):
         DataFile(path, options=ReadOptions(table="C")).corpus()
-    with pytest.raises(BadData, match=r"looks like data.*say --no-header"):
+    with pytest.raises(BadData, match=r"looks like data.*use --no-header"):
         DataFile(path, options=ReadOptions(table="B")).corpus()
     corpus = DataFile(path, label="2", options=ReadOptions(table="B", header=False)).corpus()
     assert corpus.labels == [("good",), ("bad",)]
@@ -286,7 +288,7 @@ def test_a_database_that_is_none_or_has_several_tables(database, tmp_path):
     with sqlite3.connect(database) as connection:
         connection.execute("CREATE TABLE other (a)")
     connection.close()
-    with pytest.raises(BadData, match="has the tables my notes, other; say --table NAME"):
+    with pytest.raises(BadData, match=r"has 2 tables \(my notes, other\); choose one with --table NAME"):
         DataFile(str(database)).corpus()
     assert len(DataFile(str(database), options=ReadOptions(table="my notes")).corpus()) == 2
     (tmp_path / "no.db").write_text("text,label\n" * 99)
@@ -323,7 +325,7 @@ def test_a_dataset_on_disk(tmp_path):
 def test_the_splits_of_a_dataset_are_asked_about(tmp_path):
     save_dataset(tmp_path / "all/train", CLASSES, [1, 0, 1])
     (tmp_path / "all/dataset_dict.json").write_text('{"splits": ["train", "test"]}')
-    with pytest.raises(BadData, match=r"has the splits train, test; name one, such as .*all/train"):
+    with pytest.raises(BadData, match=r"has 2 splits \(train, test\); name the folder of one, such as .*all/train"):
         DataFile(str(tmp_path / "all")).corpus()
     assert len(DataFile(str(tmp_path / "all/train")).corpus()) == 3
     (tmp_path / "all/dataset_dict.json").write_text('{"splits": ["train"]}')
@@ -342,7 +344,7 @@ def test_parts_of_parquet(tmp_path):
 def test_classes_about_as_many_as_documents_are_told_of(tmp_path):
     rows = "".join(f"some words here,c{row // 3 if row < 15 else row}\n" for row in range(40))
     (tmp_path / "d.csv").write_text("text,label\n" + rows)
-    with pytest.warns(UnnaiveWarning, match="30 classes in 40 documents; is that the column of labels?"):
+    with pytest.warns(UnnaiveWarning, match="30 classes in 40 documents; is this the column of labels?"):
         DataFile(str(tmp_path / "d.csv"), label="label").corpus()
 
 
@@ -359,7 +361,7 @@ def test_terms_about_as_many_as_documents_are_told_of(tmp_path, capsys):
         return [line for line in capsys.readouterr().err.splitlines() if " in two of them" in line]
 
     (line,) = note("ids.csv")
-    assert line.startswith("note: 40 terms in 40 documents, and hardly a term is in two of them")
+    assert line.startswith("note: 40 terms in 40 documents, but hardly any term is in two of them")
     assert note("chinese.csv") == []
     assert len(note("chinese.csv", "--unspaced", "whole", "--model", "svm")) == 1
 

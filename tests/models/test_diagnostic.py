@@ -111,7 +111,7 @@ def test_damaged_arrays_are_refused(name, value):
     arrays, settings = diagnostic_mixture(X, Y).to_arrays()
     with pytest.raises(BadModel, match="train it again"):
         DiagnosticNetworks.from_arrays(arrays | {name: value}, settings)
-    with pytest.raises(BadModel, match="do not fit together"):
+    with pytest.raises(BadModel, match="do not match"):
         DiagnosticNetworks.from_arrays(arrays, settings | {"link": "log-odds"})
 
 

@@ -212,7 +212,7 @@ def test_progress_tells_the_likelihood_which_never_falls():
         ({"alpha": -5.0}, "alpha of hierarchical came as -5.0"),
         ({"max_iter": 0}, "max_iter of hierarchical came as 0"),
         ({"features": 0}, "features of hierarchical came as 0"),
-        ({"restarts": 2, "average": 3}, "average=3 of restarts=2"),
+        ({"restarts": 2, "average": 3}, "average is 3 and restarts is 2"),
         ({"stopping": "late"}, "no stopping called 'late'"),
     ],
 )
@@ -279,7 +279,7 @@ def test_estimator_scores_documents_with_unknown_terms(direction):
     everything = np.ones(X.shape, bool)
     blind = model.predict_proba_given(X, everything)
     assert np.ptp(blind, axis=0) == pytest.approx(np.zeros(3), abs=1e-12)
-    with pytest.raises(BadData, match="one cell for each cell"):
+    with pytest.raises(BadData, match="give both the same shape"):
         model.predict_proba_given(X, nothing[:, :3])
 
 

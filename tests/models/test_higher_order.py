@@ -238,7 +238,7 @@ def test_from_passes_is_fit():
         HigherOrderSmoothing.from_passes(one, two, names[::-1])
     with pytest.raises(UnnaiveError, match="need all documents at once"):
         HigherOrderSmoothing.from_passes(one, two, names, weights="tfidf")
-    with pytest.raises(BadData, match="both must have all"):
+    with pytest.raises(BadData, match="process all in both"):
         smoothed(one, SecondPass.of(*shards[0], one.first), Mixture(), Weighting("binary"))
 
 

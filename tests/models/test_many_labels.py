@@ -197,7 +197,7 @@ def test_training_tunes_without_the_scores_of_all_classes(monkeypatch):
     assert np.mean([set(one) == two for one, two in zip(found, labels, strict=True)]) > 0.9
     limit = file_size(model.fitted_, frozen=True) - 2000
     assert compress_model(model.fitted_, limit).bytes <= limit
-    with pytest.raises(BadData, match="a calibration needs the scores of 240 held-out documents for all 40 classes"):
+    with pytest.raises(BadData, match="calibration needs the scores of 240 held-out documents for all 40 classes"):
         TextClassifier("label-tree", levels=2, calibrate="temperature").fit(texts, labels)
 
 

@@ -130,7 +130,7 @@ def test_fractions_are_masses():
 
 def test_negative_counts_and_wrong_names_are_refused():
     X = EXACTLY_ONE[0]
-    with pytest.raises(BadData, match="negative number of times"):
+    with pytest.raises(BadData, match="some counts are negative"):
         OrGate().rule(Counts.of(csr_array([[-1.0, 2.0]]), csr_array([[1]])))
     with pytest.raises(UnknownName, match="did you mean 'laplace'"):
         OrGate(weights="lapalce").fit(X, ["a", "b"])
@@ -163,7 +163,7 @@ def test_term_effects_are_what_each_does_alone_and_what_is_left():
 
 
 def test_views_need_a_noisy_or():
-    with pytest.raises(BadData, match="this model is no network"):
+    with pytest.raises(BadData, match="this model is not a Bayesian network"):
         MultinomialNB().rule(Counts.of(*EXACTLY_ONE)).network(0, ["a", "b"], ["c", "d"])
     with pytest.raises(BadData, match="at most 16"):
         gate_network([*strongest_arcs(OrGate().rule(Counts.of(*EXACTLY_ONE)), 0)] * 17, "c", ["a", "b"])

@@ -127,7 +127,7 @@ def _take_over(target: Path, handle: int) -> None:
         return
     new = os.fstat(handle)
     if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid) and not keep_owner(handle, old.st_uid, old.st_gid):
-        _announce(f"{target} belonged to user {old.st_uid}, group {old.st_gid}; the new file is yours")
+        _announce(f"{target} belonged to user {old.st_uid}, group {old.st_gid}; the new file belongs to you")
     keep_mode(handle, stat.S_IMODE(old.st_mode))
     if old.st_nlink > 1:
         others = "1 other name" if old.st_nlink == 2 else f"{old.st_nlink - 1} other names"

@@ -16,11 +16,11 @@ def parse_size(text: str | int) -> int:
     (5000000, 1500, 2097152, 2147483648, 800)
     >>> parse_size("lots")
     Traceback (most recent call last):
-    unnaive.base.errors.UnnaiveError: bad size 'lots'; give a number of bytes with a unit, such as 5MB or 800kB
+    unnaive.base.errors.UnnaiveError: size is 'lots'; give a number with a unit, such as 5MB or 800kB
     """
     match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?)(i?b)?\s*", str(text).lower())
     unit = 1000 if match and match[3] == "b" else 1024
     size = int(float(match[1]) * unit ** POWERS[match[2]]) if match else 0
     if size < 1:
-        raise UnnaiveError(f"bad size {text!r}; give a number of bytes with a unit, such as 5MB or 800kB")
+        raise UnnaiveError(f"size is {text!r}; give a number with a unit, such as 5MB or 800kB")
     return size

@@ -22,7 +22,7 @@ def fork_safe_lock() -> Lock:
     """
     lock = Lock()
     with _REGISTRY:
-        _LOCKS[:] = [known for known in _LOCKS if known() is not None]
+        _LOCKS[:] = [reference for reference in _LOCKS if reference() is not None]
         _LOCKS.append(ref(lock))
     return lock
 
@@ -33,7 +33,7 @@ def _hold_all() -> None:
     while True:
         _REGISTRY.acquire()
         held = set(map(id, _HELD))
-        more = [lock for known in _LOCKS if (lock := known()) is not None and id(lock) not in held]
+        more = [lock for reference in _LOCKS if (lock := reference()) is not None and id(lock) not in held]
         if not more:
             return
         _REGISTRY.release()

@@ -63,8 +63,8 @@ class MappedFile:
 
     def _sentence(self) -> str:
         return (
-            f"{self.path}: the file was overwritten while its model was in use; load it again, and put new models in "
-            "its place by renaming, as `save` does"
+            f"{self.path}: the file was overwritten while its model was in use; load it again, and replace model "
+            "files by renaming, as `save` does"
         )
 
     def __reduce__(self) -> Any:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-NO_PROBABILITIES = "its scores are margins, not probabilities; TextClassifier(..., calibrate='temperature') has them"
+NO_PROBABILITIES = "its scores are margins, not probabilities; use TextClassifier(..., calibrate='temperature')"
 
 
 class available_if:
@@ -197,9 +197,9 @@ after_import("sklearn.base", _join_scikit_learn)
 def not_fitted(estimator: object) -> Exception:
     """Return scikit-learn's NotFittedError if scikit-learn is imported, so that its tools recognise it.
 
-    Else a similar error.
+    Otherwise a similar error.
     """
-    message = f"this {type(estimator).__name__} has not learnt anything yet; call fit first"
+    message = f"this {type(estimator).__name__} is not fitted yet; call fit first"
     if "sklearn" in sys.modules:
         from sklearn.exceptions import NotFittedError
 

@@ -54,9 +54,9 @@ class Setting:
         if any(kind is None for kind in types):  # a type that is not in the table is checked by the model itself
             return
         if not any(kind.accepts(value) for kind in types if kind):
-            wanted = " or ".join(kind.title for kind in types if kind)
+            expected = " or ".join(kind.title for kind in types if kind)
             example = "" if self.default is None else f", such as {self.default!r}"
-            raise UnnaiveError(f"{self.name} of {owner} came as {shorten_value(value)}; give {wanted}{example}")
+            raise UnnaiveError(f"{self.name} of {owner} came as {shorten_value(value)}; give {expected}{example}")
         if isinstance(value, str) and self.choices is not None:
             choose(list(self.choices), value, self.noun or self.name)
         elif not isinstance(value, (str, bool, type(None))) and not self._in_range(value):
@@ -286,16 +286,16 @@ def _examples(code: str) -> str:
     return f"Examples\n--------\n{code}\n" if code else ""
 
 
-def unknown_setting(name: str, known: list[str]) -> str:
+def unknown_setting(name: str, names: list[str]) -> str:
     """The error message for a setting that does not exist, with the nearest valid name.
 
     >>> unknown_setting("alhpa", ["alpha", "beta"])
     "no setting called 'alhpa'; there are alpha, beta; did you mean 'alpha'?"
     """
     try:
-        choose(known, name, "setting")
+        choose(names, name, "setting")
     except UnknownName as problem:
-        return str(problem) if known else f"it takes no settings, so {name!r} cannot be set"
+        return str(problem) if names else f"it takes no settings, so {name!r} cannot be set"
     return ""
 
 

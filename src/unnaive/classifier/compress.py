@@ -147,8 +147,8 @@ def _squeeze(fitted: FittedModel, limit: int, texts: Any) -> Compressed:
         return _compress_label_tree(bare, limit, result)
     if not _is_linear(bare.scorer):
         raise UnnaiveError(
-            f"this model needs {file_size(bare, frozen=True):,} bytes, and {fitted.spec.model.title} has no weights "
-            f"that could be cut; allow more than {limit:,}, or select fewer terms"
+            f"this model needs {file_size(bare, frozen=True):,} bytes, and {fitted.spec.model.title} has "
+            f"no weights that could be dropped; allow more than {limit:,}, or select fewer terms"
         )
     for bits in BITS:
         small = replace(bare, scorer=quantised(bare.scorer, bits))
@@ -162,8 +162,8 @@ def _squeeze(fitted: FittedModel, limit: int, texts: Any) -> Compressed:
         least = file_size(_with_terms(bare, order[:fewest], BITS[-1]), frozen=True)
         terms = "one term" if fewest == 1 else "its vectors alone"
         raise UnnaiveError(
-            f"{limit:,} bytes hold no model of {len(fitted.classes):,} classes, which takes {least:,} with {terms}; "
-            "allow more"
+            f"{limit:,} bytes are too few for a model of {len(fitted.classes):,} classes, which needs "
+            f"{least:,} with {terms}; allow more"
         )
     return result(_with_terms(bare, order[:kept], BITS[-1]), True, BITS[-1])
 
@@ -190,7 +190,7 @@ def _compress_fasttext(bare: FittedModel, limit: int, result: Callable[..., Comp
         low, high = (middle, high) if file_size(with_rows(middle)) <= limit else (low, middle)
     if not low:
         raise UnnaiveError(
-            f"{limit:,} bytes hold no model of {len(bare.classes):,} classes, which takes "
+            f"{limit:,} bytes are too few for a model of {len(bare.classes):,} classes, which needs "
             f"{file_size(with_rows(1)):,} with one row; allow more"
         )
     return result(with_rows(low), True, BITS[-1])
@@ -222,8 +222,8 @@ def _compress_label_tree(bare: FittedModel, limit: int, result: Callable[..., Co
         return result(with_terms_of(low), True, pruning.BITS)
     least = file_size(with_terms_of(1), frozen=True)
     raise UnnaiveError(
-        f"{limit:,} bytes hold no tree of {len(bare.classes):,} labels, which takes {least:,} with one weight; allow "
-        "more"
+        f"{limit:,} bytes are too few for a tree of {len(bare.classes):,} labels, which needs "
+        f"{least:,} with one weight; allow more"
     )
 
 

@@ -160,4 +160,4 @@ def check_parts(model: Learner, about: dict[str, Any], arrays: Arrays) -> None:
     }  # fmt: skip
     for name in arrays:
         if not present.get(name.partition(".")[0]):
-            raise BadModel(f"it has {name[:40]!r}, which nothing in its description speaks of; train it again")
+            raise BadModel(f"it has the array {name[:40]!r}, which its description does not mention; train it again")

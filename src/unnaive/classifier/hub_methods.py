@@ -28,7 +28,7 @@ class HubMethods:
 
 def _fitted(classifier: Any) -> Any:
     if not classifier.__sklearn_is_fitted__():
-        raise UnnaiveError("this TextClassifier has not learnt anything yet; call fit before saving")
+        raise UnnaiveError("this TextClassifier is not fitted yet; call fit before saving")
     return classifier
 
 

@@ -47,17 +47,17 @@ def map_arrays(path: Path) -> MappedArrays:
     header, start = _header(data)
     metadata = header.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(entry, str) for entry in metadata.values()):
-        raise ValueError("its metadata are not words")
+        raise ValueError("its metadata are not text")
     end, arrays = start, {}
     for name, (kind, shape, first, last) in sorted(_entries(header).items(), key=lambda entry: entry[1][2:]):
         if start + first != end or last - first != prod(shape) * kind.itemsize:
-            raise ValueError(f"the place of {name} in it does not fit")
+            raise ValueError(f"the position of {name} does not fit the file")
         end = start + last
         if end > len(data):
             raise ValueError("it ends too early")
         arrays[name] = _view(data, kind, shape, start + first)
     if end != len(data):
-        raise ValueError("it goes on behind its arrays")
+        raise ValueError("it has bytes after its last array")
     return MappedArrays(arrays, metadata, data[8:start], mapped)
 
 
@@ -68,7 +68,7 @@ def _header(data: Any) -> tuple[dict[str, Any], int]:
         raise ValueError("its header is cut off")
     header = json.loads(data[8 : 8 + size].decode())
     if data[8:9] != b"{" or not isinstance(header, dict):
-        raise ValueError("its header is no object")
+        raise ValueError("its header is not a JSON object")
     return header, 8 + size
 
 

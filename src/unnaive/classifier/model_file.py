@@ -63,7 +63,7 @@ def save(
                 write_arrays(hashing, arrays, about)  # type: ignore[arg-type]  # it only writes
                 placing(hashing.sha256)
     except OSError as problem:
-        raise UnnaiveError(f"{path} cannot be written ({_reason(problem)}); what was there is untouched") from problem
+        raise UnnaiveError(f"{path} cannot be written ({_reason(problem)}); nothing was changed") from problem
 
 
 def _check_loadable(arrays: Arrays, about: dict[str, Any]) -> None:
@@ -72,7 +72,7 @@ def _check_loadable(arrays: Arrays, about: dict[str, Any]) -> None:
     try:
         unpack(arrays, plain)
     except UnnaiveError as problem:
-        raise UnnaiveError(f"this model cannot be saved, since it could not be loaded again: {problem}") from problem
+        raise UnnaiveError(f"this model cannot be saved, because it could not be loaded again: {problem}") from problem
 
 
 def write_arrays(file: IO[bytes], arrays: Arrays, about: dict[str, Any]) -> None:
@@ -184,11 +184,11 @@ def check_writable(path: str | Path) -> Path:
     except OSError as problem:
         raise UnnaiveError(f"{path} cannot be written ({_reason(problem)})") from problem
     if not stat.S_ISREG(kind):
-        raise UnnaiveError(f"{path} is {'a folder' if stat.S_ISDIR(kind) else 'no regular file'}; name a file")
+        raise UnnaiveError(f"{path} is {'a folder' if stat.S_ISDIR(kind) else 'not a regular file'}; name a file")
     if not kind & 0o222 and Path(path).is_symlink():
         raise UnnaiveError(f"{path} is a link to a write-protected file, {target}; put a copy in its place first")
     if target.stat().st_size and not is_model(target):
-        raise UnnaiveError(f"{path} is there already and is not a model; name another file, or remove that one")
+        raise UnnaiveError(f"{path} exists and is not a model; name another file, or remove that one")
     return target
 
 
@@ -222,9 +222,9 @@ def _map(path: Path) -> MappedArrays:
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
         if read_format(str(path)) is not None:
             raise BadModel(
-                "this is data and no model; the model comes first, as in: unnaive predict MODEL DATA"
+                "this is data, not a model; the model comes first, as in: unnaive predict MODEL DATA"
             ) from None
-        raise BadModel(f"this is no model, or a damaged one ({_first_line(problem)})") from problem
+        raise BadModel(f"this is not a model, or it is damaged ({_first_line(problem)})") from problem
     except OSError as problem:
         raise BadModel(f"it cannot be read ({_reason(problem)})") from problem
 
@@ -236,7 +236,7 @@ def _first_line(problem: Exception) -> str:
 def _description(mapped_arrays: MappedArrays) -> dict[str, Any]:
     """The JSON of a model file, if its format is supported and its header undamaged."""
     if KEY not in mapped_arrays.metadata:
-        raise BadModel("this is a safetensors file, but no model of unnaive")
+        raise BadModel("this is a safetensors file, but not a model of unnaive")
     try:
         about = json.loads(mapped_arrays.metadata[KEY])
     except (ValueError, RecursionError) as problem:
@@ -245,13 +245,13 @@ def _description(mapped_arrays: MappedArrays) -> dict[str, Any]:
         raise BadModel("its description is damaged; train it again")
     if about["format"] < EARLIEST:
         raise BadModel(
-            f"it has format {about['format']}, written by unnaive {about.get('version', 'of earlier date')}, and this "
-            f"unnaive {__version__} reads format {EARLIEST} to {FORMAT}; train it again"
+            f"it has format {about['format']}, written by unnaive {about.get('version', 'of an earlier version')}, and "
+            f"this unnaive {__version__} reads format {EARLIEST} to {FORMAT}; train it again"
         )
     if about["format"] > FORMAT:
         raise BadModel(
-            f"it has format {about['format']}, written by unnaive {about.get('version', 'of later date')}, and this "
-            f"unnaive {__version__} reads up to {FORMAT}; update with: pip install --upgrade unnaive"
+            f"it has format {about['format']}, written by unnaive {about.get('version', 'of a later version')}, and "
+            f"this unnaive {__version__} reads up to {FORMAT}; update with: pip install --upgrade unnaive"
         )
     check_header(mapped_arrays.header, mapped_arrays.metadata, required=about["format"] >= SEALED)
     return about

@@ -132,11 +132,11 @@ def _pack_documents(fitted: FittedModel) -> PackedDocuments | None:
         kept.verify()
     if kept.nbytes <= limit:
         return kept
-    less = "cannot be updated" if fitted.counts is None else "updates end its calibration and what else was tuned"
+    less = "it cannot be updated" if fitted.counts is None else "updates drop its calibration and tuned decision"
     warnings.warn(
-        f"the {kept.n_docs:,} counted documents would take {kept.nbytes:,} bytes in the model's file and may take "
-        f"{limit:,}, so it is written without them and {less}; to keep them, raise documents_limit, or "
-        "--documents-limit",
+        f"the {kept.n_docs:,} counted documents need {kept.nbytes:,} bytes in the model file, more "
+        f"than the limit of {limit:,}; the model is saved without them, so {less}; to keep them, raise "
+        "documents_limit (--documents-limit)",
         UnnaiveWarning,
         stacklevel=4,
     )
@@ -148,7 +148,10 @@ def _plain(value: Any, name: str) -> Any:
     try:
         json.dumps(value)
     except TypeError as problem:
-        raise UnnaiveError(f"the setting {name} is {value!r}, which cannot be stored; give plain values") from problem
+        raise UnnaiveError(
+            f"the setting {name} is {value!r}, which cannot be stored; give numbers, strings, or lists and "
+            "dicts of them"
+        ) from problem
     return value
 
 
@@ -210,7 +213,7 @@ def unpack(
     if list(sorted_classes(classes)) != classes or not classes:
         raise BadModel("its classes are not a sorted list of distinct labels; train it again")
     if not all(_is_utf8(label) for label in classes):
-        raise BadModel("a class has half a surrogate pair in its name, which UTF-8 cannot hold; rename that label")
+        raise BadModel("the name of a class has half of a surrogate pair, which UTF-8 cannot encode; rename that label")
     scorer = _scorer(arrays, about["scorer"])
     if (scorer.n_classes, scorer.n_terms) != (len(classes), len(vocabulary)):
         raise BadModel("its scorer does not fit its classes and vocabulary; train it again")
@@ -281,7 +284,7 @@ def _vectors(arrays: Arrays, stored: Any) -> WordVectors | None:
     tables = {name.removeprefix("vectors."): array for name, array in arrays.items() if name.startswith("vectors.")}
     vectors = WordVectors.from_arrays(tables)
     if stored != {"words": len(vectors.words), "dimensions": vectors.n_dims}:
-        raise BadModel("its word vectors are not as many as its description says; train it again")
+        raise BadModel("its number of word vectors is not the one in its description; train it again")
     return vectors
 
 

@@ -43,11 +43,9 @@ class ReadingMethods(FieldMethods):
         n_chars = count_chars()
         rule = self._rule_for(n_chars)
         if rule != usual:
-            pairs = rule.ngrams == usual.ngrams
+            read = "words and pairs of words" if rule.ngrams == usual.ngrams else "words"
             warnings.warn(
-                f"the budget leaves no time to read {n_chars / 1e6:,.0f} MB of text by "
-                f"{'characters, so words and pairs' if pairs else 'pairs of words and by characters, so words'} alone "
-                "are read",
+                f"the budget is too small to read {n_chars / 1e6:,.0f} MB of text by characters; only {read} are read",
                 UnnaiveWarning,
                 stacklevel=4,
             )
@@ -62,7 +60,7 @@ class ReadingMethods(FieldMethods):
 
     def _check_same_rule(self, before: FittedModel) -> None:
         if self.token_rule != before.token_rule:
-            raise UnnaiveError("what was counted depends on how texts were read; to read them otherwise, fit again")
+            raise UnnaiveError("the counts of this model depend on its tokeniser options; to change them, fit again")
 
 
 def count_chars(texts: Any, fields: Any = None) -> int:

@@ -66,7 +66,7 @@ def check_receipts(
     checks += [_check_signature(receipt, signer, key) for receipt in receipts]
     checks += [_check_model(fitted, last), _check_register(fitted, receipts)]
     if fitted.choice_kept:
-        sentence = f"that the {CHOICE} does not depend on the documents: it was made while they were there"
+        sentence = f"that the {CHOICE} does not depend on the documents: it was made before they were forgotten"
         checks.append(ReceiptCheck("choice", None, f"{sentence} (--keep-choice)"))
     if fitted.n_approximate:
         words = "that the weights do not depend on the documents: they were changed approximately (--approximate)"
@@ -78,10 +78,10 @@ def not_checked(*, forgotten: bool, against: bool) -> list[ReceiptCheck]:
     """The checks that were not made because their documents were not given."""
     checks = []
     if not forgotten:
-        words = "that the hashes are of the documents that were to be forgotten: give these as --forgotten"
+        words = "that the hashes are those of the documents to forget: give these documents as --forgotten"
         checks.append(ReceiptCheck("documents", None, words))
     if not against:
-        words = "that the model is that of the other documents, byte for byte: give these as --against"
+        words = "that the model equals one trained on the remaining documents, byte for byte: give these as --against"
         checks.append(ReceiptCheck("bytes", None, words))
     return checks
 
@@ -104,19 +104,21 @@ def _check_chain(receipts: Sequence[Receipt]) -> ReceiptCheck:
         if first["after"] | {"file": ""} != second["before"] | {"file": ""}:
             return ReceiptCheck(
                 "chain", False,
-                f"the file after receipt {number} is not the file before receipt {number + 1}: one is missing, or the "
-                "model was changed in between",
+                f"the file after receipt {number} is not the file before receipt {number + 1}: a receipt is "
+                "missing, or the model was changed in between",
             )  # fmt: skip
         kinds = {first["statement"], second["statement"]} - {STATEMENTS["approximate"]}
         if len(kinds) > 1 or first["registered"] != second["registered"]:
             return ReceiptCheck(
                 "chain", False,
-                f"receipts {number} and {number + 1} speak of one file and say other things of it: their statement, or "
-                "whether there is a register",
+                f"receipts {number} and {number + 1} describe the same file differently: the statement or the "
+                "register",
             )  # fmt: skip
     if len(receipts) == 1:
         return ReceiptCheck("chain", None, "other receipts of the model: name each with --receipt to check the chain")
-    return ReceiptCheck("chain", True, f"the {len(receipts)} receipts follow one another, after to before")
+    return ReceiptCheck(
+        "chain", True, f"the {len(receipts)} receipts form a chain: the file after each is the file before the next"
+    )
 
 
 def _check_signature(receipt: Receipt, signer: Path | None, key: bytes | None) -> ReceiptCheck:
@@ -127,17 +129,17 @@ def _check_model(fitted: FittedModel, receipt: Receipt) -> ReceiptCheck:
     """Check what the receipt says about the model after."""
     wrong = [
         words
-        for words, told, actual in (
+        for words, stated, actual in (
             ("its statement", receipt["statement"], find_statement(fitted)),
             ("its number of documents", receipt["after"]["documents"], n_documents(fitted)),
             ("whether there is a register", receipt["registered"], fitted.register is not None),
             ("what was kept from before", receipt["kept_from_before"], kept_from_before(fitted)),
         )
-        if told != actual
+        if stated != actual
     ]
     if wrong:
-        return ReceiptCheck("model", False, f"the receipt says otherwise than the model: {', '.join(wrong)}")
-    return ReceiptCheck("model", True, "what the receipt says of the model after is what the model is")
+        return ReceiptCheck("model", False, f"the receipt and the model differ: {', '.join(wrong)}")
+    return ReceiptCheck("model", True, "the model is as the receipt describes it")
 
 
 def _check_register(fitted: FittedModel, receipts: Sequence[Receipt]) -> ReceiptCheck:
@@ -149,15 +151,18 @@ def _check_register(fitted: FittedModel, receipts: Sequence[Receipt]) -> Receipt
     if any(receipt["hash"]["key"] != fitted.register.key_id for receipt in receipts):
         return ReceiptCheck(
             "register", False,
-            "the hashes of a receipt were made with another key than those of the register, or with none, so that "
-            "they cannot be looked up",
+            "the hashes of a receipt were made with another key than those of the register, or without a "
+            "key, so they cannot be compared",
         )  # fmt: skip
     hashes = {bytes.fromhex(digest) for receipt in receipts for digest in receipt["document_hashes"]}
     left = fitted.register.count(list(hashes))
     gone = (
         f"none of the {count_noun(sum(past['documents'] for past in receipts), 'document')} is in the model's register"
     )
-    still = f"{left:,} of the documents {_is(left)} in the model's register: learnt more than once, or again"
+    still = (
+        f"{left:,} of the documents {_is(left)} in the model's register; such a document was learnt "
+        "more than once, or again"
+    )
     return ReceiptCheck("register", not left, still if left else gone)
 
 
@@ -165,19 +170,19 @@ def check_forgotten(receipts: Sequence[Receipt], texts: Any, labels: LabelSets, 
     """Check that the hashes of the receipts are exactly those of these documents."""
     if any(receipt["hash"]["key"] != key_name(key) for receipt in receipts):
         return ReceiptCheck(
-            "documents", False, "the hashes were made with another key, or with none; give the same --key"
+            "documents", False, "the hashes were made with another key, or without a key; give the same --key"
         )
-    told: Counter[str] = Counter()
+    stated: Counter[str] = Counter()
     for receipt in receipts:
-        told.update({value: receipt["repeated"].get(value, 1) for value in receipt["document_hashes"]})
+        stated.update({value: receipt["repeated"].get(value, 1) for value in receipt["document_hashes"]})
     counted = Counter(digest.hex() for digest in as_bytes(document_hashes(texts, labels, key)))
-    if told == counted:
-        return ReceiptCheck("documents", True, "the hashes are those of the documents of --forgotten, each as often")
-    lacking, more = (told - counted).total(), (counted - told).total()
+    if stated == counted:
+        return ReceiptCheck("documents", True, "the hashes match the documents of --forgotten exactly")
+    lacking, more = (stated - counted).total(), (counted - stated).total()
     return ReceiptCheck(
         "documents", False,
-        f"{count_noun(lacking, 'hash', 'hashes')} of no document of --forgotten, and "
-        f"{count_noun(more, 'document')} there without a hash",
+        f"{count_noun(lacking, 'hash', 'hashes')} that match no document of --forgotten, and "
+        f"{count_noun(more, 'document')} of it without a hash",
     )  # fmt: skip
 
 
@@ -186,9 +191,9 @@ def check_against(
 ) -> list[ReceiptCheck]:
     """Check by training again on the data without the forgotten documents."""
     if any(receipt["hash"]["key"] != key_name(key) for receipt in receipts):
-        raise BadData("the receipt was made with another key, or with none; give the same --key")
-    told = {bytes.fromhex(digest) for receipt in receipts for digest in receipt["document_hashes"]}
-    left = set(as_bytes(document_hashes(texts, labels, key))) & told
+        raise BadData("the receipt was made with another key, or without a key; give the same --key")
+    stated = {bytes.fromhex(digest) for receipt in receipts for digest in receipt["document_hashes"]}
+    left = set(as_bytes(document_hashes(texts, labels, key))) & stated
     inside = f"{len(left):,} of the forgotten documents {_is(len(left))} in the data"
     apart = inside if left else "none of them is in the data"
     again = TextClassifier.from_fitted(fitted).count_labelled(texts, list(labels))
@@ -204,9 +209,10 @@ def _is(number: int) -> str:
 
 def _counts_sentence(what: str, equal: bool) -> str:
     if equal:
-        return f"the {what} equal those of a model trained on the data, every one of them"
+        return f"all {what} equal those of a model trained on the data"
     return (
-        f"the {what} differ from those of a model trained on the data: it is not what is left, or not all was forgotten"
+        f"the {what} differ from those of a model trained on the data: the data is not the remaining "
+        "documents, or not all documents were forgotten"
     )
 
 
@@ -220,9 +226,11 @@ def _check_bytes(
         text_hashes=None if fitted.text_hashes is None else TextHashes.of(as_texts(texts)),
     )  # fmt: skip
     if fitted.n_approximate:
-        return ReceiptCheck("bytes", None, "the file byte for byte: its weights were changed approximately")
+        return ReceiptCheck(
+            "bytes", None, "that the file is equal byte for byte: its weights were changed approximately"
+        )
     kept = fitted if fitted.choice_kept else None
     same = model_hash(train(data, fitted.spec, before=kept)) == model_hash(fitted)
-    how = "with the choice that it kept" if fitted.choice_kept else "with everything tuned and chosen anew"
-    words = f"the file is {'' if same else 'not '}that of such a model, {how}, byte for byte"
+    how = "with its kept choice of models" if fitted.choice_kept else "tuned and chosen again"
+    words = f"the file is {'' if same else 'not '}equal to that of such a model, {how}, byte for byte"
     return ReceiptCheck("bytes", same, words)

@@ -100,10 +100,10 @@ def read_receipt(path: str | Path) -> dict[str, Any]:
     try:
         content = json.loads(check_exists(path).read_text(encoding="utf-8"), object_pairs_hook=_read_table)
     except (ValueError, RecursionError) as problem:
-        raise BadData(f"{path} is no receipt of unlearning ({str(problem).splitlines()[0][:80]})") from problem
+        raise BadData(f"{path} is not a receipt of unlearning ({str(problem).splitlines()[0][:80]})") from problem
     problem_found = find_problem(content)
     if problem_found is not None:
-        raise BadData(f"{path} is no receipt of unlearning that this version can read: {problem_found}")
+        raise BadData(f"{path} is not a receipt of unlearning that this version can read: {problem_found}")
     receipt: dict[str, Any] = content
     return receipt
 
@@ -112,29 +112,29 @@ def _read_table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object; a repeated field is an error, since readers may use either value."""
     table = dict(pairs)
     if len(table) < len(pairs):
-        raise ValueError("a field is there twice")
+        raise ValueError("a field occurs twice")
     return table
 
 
-def find_problem(found: Any) -> str | None:
+def find_problem(receipt: Any) -> str | None:
     """What is wrong with a receipt, in words; None if every value is valid.
 
     >>> find_problem({"receipt": "unnaive unlearning"})
     'it has no format'
     >>> find_problem([])
-    'it is no table of fields'
+    'it is not a JSON object'
     """
-    if not isinstance(found, dict):
-        return "it is no table of fields"
-    problem = _find_field_problem(found, FIELDS, "")
+    if not isinstance(receipt, dict):
+        return "it is not a JSON object"
+    problem = _find_field_problem(receipt, FIELDS, "")
     if problem is not None:
         return problem
     for name, rules in PARTS.items():
-        if name in found:
-            problem = _find_field_problem(found[name], rules, f"{name}.")
+        if name in receipt:
+            problem = _find_field_problem(receipt[name], rules, f"{name}.")
             if problem is not None:
                 return problem
-    return _find_contradiction(found)
+    return _find_contradiction(receipt)
 
 
 def _find_field_problem(values: dict[str, Any], rules: dict[str, FieldRule], prefix: str) -> str | None:
@@ -153,14 +153,14 @@ def _find_contradiction(receipt: dict[str, Any]) -> str | None:
     if before["sha256"] == after["sha256"]:
         return "the file before and the file after are the same"
     if not set(times) <= set(receipt["document_hashes"]):
-        return "a repeated hash is none of its document hashes"
-    told = len(receipt["document_hashes"]) + sum(times.values()) - len(times)
-    if told != receipt["documents"]:
-        return f"it speaks of {receipt['documents']:,} documents and has hashes of {told:,}"
+        return "a repeated hash is not among its document hashes"
+    n_hashes = len(receipt["document_hashes"]) + sum(times.values()) - len(times)
+    if n_hashes != receipt["documents"]:
+        return f"it names {receipt['documents']:,} documents but has hashes of {n_hashes:,}"
     if before["documents"] - receipt["documents"] != after["documents"]:
         return (
-            f"{before['documents']:,} documents before, {receipt['documents']:,} of them forgotten, "
-            f"are not {after['documents']:,} after"
+            f"{before['documents']:,} documents before minus {receipt['documents']:,} forgotten are not "
+            f"{after['documents']:,} after"
         )
     return _find_signature_problem(receipt.get("signature"), receipt["hash"]["key"])
 
@@ -170,7 +170,7 @@ def _find_signature_problem(signature: dict[str, str] | None, key: str | None) -
     if signature is None:
         return None if key is None else "its hashes were made with a key, and it is not signed"
     if len(signature["value"]) != 2 * SIGNATURES[signature["by"]]:
-        return f"its signature has another size than those of {signature['by']}"
+        return f"its signature does not have the size of {signature['by']} signatures"
     if signature["by"] == "hmac-sha256" and signature["key"] != key:
         return "it is signed with another key than that of its hashes"
     return None

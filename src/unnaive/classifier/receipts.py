@@ -91,7 +91,7 @@ def kept_from_before(fitted: FittedModel) -> list[str]:
 
 
 def find_statement(fitted: FittedModel) -> str:
-    """What a receipt says of the model after."""
+    """The statement of a receipt about the model after forgetting."""
     return STATEMENTS["approximate" if fitted.n_approximate else statistic_name(fitted)]
 
 

@@ -43,22 +43,22 @@ def check_signature(receipt: dict[str, Any], public_key: Path | None, secret: by
     signature = receipt.get("signature")
     if signature is None:
         if public_key is not None:
-            return False, "the receipt has no signature, and --signer asks for one"
-        return None, "who wrote it: the receipt is not signed"
+            return False, "the receipt has no signature, and --signer requires one"
+        return None, "who wrote the receipt: it is not signed"
     if signature["by"] == "hmac-sha256":
         if public_key is not None:
-            return False, "the receipt is signed by the key of its hashes (HMAC), and --signer asks for Ed25519"
+            return False, "the receipt is signed with the key of its hashes (HMAC), and --signer requires Ed25519"
         if secret is None:
             return None, "its signature (HMAC): give the key of the hashes as --key"
         good = hmac.compare_digest(bytes.fromhex(signature["value"]), _mac(receipt, secret))
-        return good, f"the signature is {'' if good else 'not '}that of the owner of the key (HMAC)"
+        return good, f"the signature was {'' if good else 'not '}made with the key of --key (HMAC)"
     if public_key is None:
         return None, "its signature (Ed25519): give the public key of the signer as --signer"
     key = _load(public_key, private=False)
     good = signature["key"] == _public_name(key) and _verifies(
         key, bytes.fromhex(signature["value"]), signed_bytes(receipt)
     )
-    return good, f"the signature is {'' if good else 'not '}that of {public_key} (Ed25519)"
+    return good, f"the signature was {'' if good else 'not '}made with the private key of {public_key} (Ed25519)"
 
 
 def check_private_key(path: Path | None) -> None:
@@ -85,9 +85,9 @@ def _load(path: Path, *, private: bool) -> Any:
     try:
         key = load_pem_private_key(raw, None) if private else load_pem_public_key(raw)
     except (ValueError, TypeError, UnsupportedAlgorithm) as problem:
-        raise BadData(f"{path} holds no {what} key in PEM, without a password, such as {made!r} writes") from problem
+        raise BadData(f"{path} has no {what} key in PEM format without a password; make one with {made!r}") from problem
     if not isinstance(key, wanted):
-        raise BadData(f"{path} holds a {what} key of another kind than Ed25519; make one with {made!r}")
+        raise BadData(f"{path} has a {what} key of another kind than Ed25519; make one with {made!r}")
     return key
 
 

@@ -357,7 +357,7 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
                   such a model cannot be updated. This classifier is not changed.
         """
         if not self.__sklearn_is_fitted__():
-            raise UnnaiveError("this TextClassifier has not learnt anything yet; call fit before saving")
+            raise UnnaiveError("this TextClassifier is not fitted yet; call fit before saving")
         if max_size is None:
             save(self.fitted_, path, frozen=frozen)
             return

@@ -254,12 +254,12 @@ def _without_unlabelled(
     terms, df = counts.terms - alone[0], counts.df - alone[1]
     kept = np.flatnonzero(df > 0)
     n_docs = counts.n_docs - counts.class_docs[row]
-    left = _reorder_classes(
+    remaining = _reorder_classes(
         Counts(n_docs, counts.class_docs, counts.class_terms, counts.class_df, terms, df), others
     )  # fmt: skip
     if len(kept) == len(vocabulary):
-        return left, vocabulary
-    return left.take_terms(kept), vocabulary.take(kept)
+        return remaining, vocabulary
+    return remaining.take_terms(kept), vocabulary.take(kept)
 
 
 def _reorder_classes(counts: Counts, rows: NDArray[np.int64]) -> Counts:

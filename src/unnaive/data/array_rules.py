@@ -57,10 +57,10 @@ class ArrayRule:
             return f"has the type {values.dtype}"
         if values.ndim != len(self.shape):
             return f"has {values.ndim} dimensions instead of {len(self.shape)}"
-        for size, wanted in zip(values.shape, self.shape, strict=True):
-            if isinstance(wanted, str) and wanted not in sizes and "+" not in wanted:
-                sizes[wanted] = size
-            if size != find_size(wanted, sizes):
+        for size, expected in zip(values.shape, self.shape, strict=True):
+            if isinstance(expected, str) and expected not in sizes and "+" not in expected:
+                sizes[expected] = size
+            if size != find_size(expected, sizes):
                 return f"has the shape {list(values.shape)} instead of {[find_size(s, sizes) for s in self.shape]}"
         return self._find_range_problem(values, sizes)
 

@@ -150,7 +150,7 @@ def find_csr_problem(
     ):
         return "has arrays of the wrong type"
     if indptr.shape != (shape[0] + 1,) or data.shape != indices.shape:
-        return f"has arrays whose sizes do not fit {shape[0]} rows"
+        return f"has arrays whose sizes do not match {shape[0]} rows"
     if int(indptr[0]) != 0 or int(indptr[-1]) != len(data):
         return f"has row ends that do not cover its {len(data)} cells"
     if not bool(np.all(indptr[1:] >= indptr[:-1])):
@@ -186,7 +186,7 @@ def find_sparse_problem(X: Any) -> str | None:
 def _find_coordinate_problem(X: Any) -> str | None:
     for places, size in zip((X.row, X.col), X.shape, strict=True):
         if places.shape != X.data.shape or places.dtype.kind not in "iu":
-            return "has coordinates that do not fit its values"
+            return "has coordinates that do not match its values"
         if places.size and (int(places.min()) < 0 or int(places.max()) >= size):
             return f"has coordinates outside of its shape {X.shape}"
     return None

@@ -112,11 +112,10 @@ def _tables_by_counting(by_class: Sparse, X: Sparse, number: Any) -> tuple[Spars
 
 def _tables_at_once(by_class: Sparse, X: Sparse, number: Any) -> tuple[Sparse, Sparse]:
     """The same in one array of all classes and terms, if it is small: class by class would be mostly overhead."""
-    laid_out, rows = _in_order(by_class, X)
+    labels, weight, rows = _labels_of_rows(by_class, X)
     sizes = np.diff(rows.indptr)
-    labels = np.repeat(np.arange(by_class.shape[0]), np.diff(laid_out.indptr))
     cells = np.repeat(labels * X.shape[1], sizes) + rows.indices
-    shape, weight = by_class.shape[0] * X.shape[1], laid_out.data
+    shape = by_class.shape[0] * X.shape[1]
     if np.all(weight == 1):
         sums, documents = np.bincount(cells, rows.data, shape), np.bincount(cells, minlength=shape)
     else:
@@ -130,6 +129,16 @@ def _tables_at_once(by_class: Sparse, X: Sparse, number: Any) -> tuple[Sparse, S
         csr_array((part[nonzero].astype(kind), columns, indptr), shape=(by_class.shape[0], X.shape[1]))
         for part, kind in zip((sums, documents), kinds, strict=True)
     )
+
+
+def _labels_of_rows(by_class: Sparse, X: Sparse) -> tuple[NDArray[Any], NDArray[Any], Sparse]:
+    """(the class and the weight of each row, the rows); X itself is the rows if every document has one class."""
+    labels = np.repeat(np.arange(by_class.shape[0]), np.diff(by_class.indptr))
+    if len(labels) == X.shape[0] and len(np.unique(by_class.indices)) == len(labels):
+        cell_of_row = np.empty(len(labels), np.intp)
+        cell_of_row[by_class.indices] = np.arange(len(labels))
+        return labels[cell_of_row], by_class.data[cell_of_row], X
+    return labels, by_class.data, X[by_class.indices]
 
 
 def _rows(X: Sparse, rows: NDArray[Any]) -> Sparse:

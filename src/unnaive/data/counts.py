@@ -100,11 +100,11 @@ class Counts:
         return self._combine(other, operator.add)
 
     def __sub__(self, other: Counts) -> Counts:
-        left = self._combine(other, _remainder)
-        for table, whole in ((left.class_terms, left.terms), (left.class_df, left.df)):
+        remaining = self._combine(other, _remainder)
+        for table, whole in ((remaining.class_terms, remaining.terms), (remaining.class_df, remaining.df)):
             if not is_part(table.data, whole[table.indices]):  # documents without a label do not count in the classes
                 raise _never_counted()
-        return left
+        return remaining
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts):
@@ -278,11 +278,11 @@ def _weighted_labels(Y: Sparse, weight: NDArray[Any]) -> Sparse:
     return csr_array(csr_array((repeated, Y.indices, Y.indptr), shape=Y.shape).T)
 
 
-def _remainder(mine: Any, theirs: Any) -> Any:
-    """mine − theirs; an error if a difference is negative. Fractions that cancel up to rounding become zero."""
-    rest = mine - theirs
+def _remainder(total: Any, part: Any) -> Any:
+    """total − part; an error if a difference is negative. Fractions that cancel up to rounding become zero."""
+    rest = total - part
     values = rest.data if isinstance(rest, csr_array) else np.asarray(rest)
-    noise = ROUNDING * _largest(mine) if values.dtype.kind == "f" else 0
+    noise = ROUNDING * _largest(total) if values.dtype.kind == "f" else 0
     if values.size and values.min() < -noise:
         raise _never_counted()
     if not noise:
@@ -312,9 +312,9 @@ def _largest(values: Any) -> Any:
     return array.max() if array.size else 0
 
 
-def _same(mine: Any, theirs: Any) -> bool:
-    if not isinstance(mine, csr_array):
-        return np.array_equal(mine, theirs)
-    return mine.shape == theirs.shape and all(
-        np.array_equal(getattr(mine, part), getattr(theirs, part)) for part in ("indptr", "indices", "data")
+def _same(values: Any, others: Any) -> bool:
+    if not isinstance(values, csr_array):
+        return np.array_equal(values, others)
+    return values.shape == others.shape and all(
+        np.array_equal(getattr(values, part), getattr(others, part)) for part in ("indptr", "indices", "data")
     )

@@ -104,7 +104,8 @@ def check_n_folds(n_docs: int, n_folds: int) -> None:
     """Raise an error unless n_folds is from 2 to n_docs."""
     if not 2 <= n_folds <= n_docs:
         raise BadData(
-            f"{count_noun(n_docs, 'document')} cannot make {n_folds} folds; choose from 2 up to the number of documents"
+            f"{count_noun(n_docs, 'document')} cannot be split into {n_folds} folds; choose from 2 up "
+            "to the number of documents"
         )
 
 

@@ -68,11 +68,11 @@ def without_pairs(terms: Vocabulary, table: Sparse) -> tuple[Vocabulary, Sparse,
     if int(halves.min()) < 0:
         return None
     rows, cells = _row_numbers(P), _row_numbers(W) * len(words) + W.indices
-    wanted = [rows * len(words) + half[P.indices] for half in halves]
-    of_first, of_second = (np.minimum(np.searchsorted(cells, side), len(cells) - 1) for side in wanted)
+    pair_cells = [rows * len(words) + half[P.indices] for half in halves]
+    of_first, of_second = (np.minimum(np.searchsorted(cells, side), len(cells) - 1) for side in pair_cells)
     used = np.bincount(of_first, P.data, minlength=len(cells)).astype(np.int64)
-    there = np.array_equal(cells[of_first], wanted[0]) and np.array_equal(cells[of_second], wanted[1])
-    if not there or bool((used > W.data).any()):
+    all_words = np.array_equal(cells[of_first], pair_cells[0]) and np.array_equal(cells[of_second], pair_cells[1])
+    if not all_words or bool((used > W.data).any()):
         return None
     among = of_second - W.indptr[rows]
     listed = csr_array((P.data, (of_first, among)), shape=(len(cells), int(among.max()) + 1))
@@ -103,10 +103,10 @@ def count_pairs(table: Sparse, followers: Sparse) -> int:
 
 def _pair_keys(table: Sparse, followers: Sparse, n_words: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The document of each pair that occurs, and first word · n_words + second word."""
-    there = followers.data > 0
-    owner = np.repeat(np.arange(table.nnz), table.data)[there]
+    has_follower = followers.data > 0
+    owner = np.repeat(np.arange(table.nnz), table.data)[has_follower]
     row = _row_numbers(table)[owner]
-    first, second = table.indices[owner], table.indices[table.indptr[row] + followers.data[there] - 1]
+    first, second = table.indices[owner], table.indices[table.indptr[row] + followers.data[has_follower] - 1]
     return row, first.astype(np.int64) * n_words + second
 
 

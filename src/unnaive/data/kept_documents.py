@@ -184,12 +184,12 @@ class KeptDocuments:
         away = other._placed(self.classes, theirs, self.table.shape[1])
         if self.units is not None and other.units is not None:
             away = replace(away, units=other.units.over(self.units.vocabulary))
-        left = self._take(_without(self._keys().tolist(), away._keys().tolist()))
+        remaining = self._take(_without(self._keys().tolist(), away._keys().tolist()))
         if self.words is None:
-            return left.in_order()
-        rows = np.flatnonzero((left.class_docs > 0) | (self.class_docs == 0))  # classes named in advance stay
+            return remaining.in_order()
+        rows = np.flatnonzero((remaining.class_docs > 0) | (self.class_docs == 0))  # classes named in advance stay
         names = tuple(self.classes[row] for row in rows)
-        return replace(left, classes=names, Y=csr_array(left.Y[:, rows])).in_order()
+        return replace(remaining, classes=names, Y=csr_array(remaining.Y[:, rows])).in_order()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, KeptDocuments):
@@ -310,21 +310,22 @@ def _pairs_apart(documents: KeptDocuments) -> KeptDocuments:
     return documents if split is None else replace(documents, words=split[0], table=split[1], followers=split[2])
 
 
-def _without(keys: list[bytes], gone: list[bytes]) -> NDArray[np.int64]:
-    """The rows that remain after each of `gone` has removed one equal row; an error if one has no equal."""
-    away = Counter(gone)
-    left = []
+def _without(keys: list[bytes], removed: list[bytes]) -> NDArray[np.int64]:
+    """The rows that remain after each of `removed` has removed one equal row; an error if one has no equal."""
+    away = Counter(removed)
+    remaining = []
     for row, key in enumerate(keys):
         if away.get(key, 0):
             away[key] -= 1
         else:
-            left.append(row)
-    if lost := sum(away.values()):
+            remaining.append(row)
+    if n_missing := sum(away.values()):
         raise BadData(
-            f"{lost} of {count_noun(len(gone), 'document')} cannot be removed, because the model has none (or "
-            "fewer) with the same counts, labels and weight; forget only documents that the model was trained on"
+            f"{n_missing} of {count_noun(len(removed), 'document')} cannot be removed, because the model does not have "
+            "them (or has fewer copies) with the same counts, labels and weight; forget only "
+            "documents that the model was trained on"
         )
-    return np.array(left, np.int64)
+    return np.array(remaining, np.int64)
 
 
 def _words_in_order(documents: KeptDocuments, words: Vocabulary) -> KeptDocuments:

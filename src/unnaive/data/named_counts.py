@@ -85,16 +85,16 @@ class NamedCounts:
         """Subtract the documents of `other`; named classes and terms that then have no document are removed."""
         check_seen(self.classes, self.vocabulary, other.classes, other.vocabulary)
         if self.vocabulary is None or other.vocabulary is None:
-            left = self.counts - other._placed(self.classes, None, self.counts.n_terms)
-            return NamedCounts(self.classes, None, left)
+            remaining = self.counts - other._placed(self.classes, None, self.counts.n_terms)
+            return NamedCounts(self.classes, None, remaining)
         theirs = self.vocabulary.ids(other.vocabulary)
-        left = self.counts - other._placed(self.classes, theirs, len(self.vocabulary))
+        remaining = self.counts - other._placed(self.classes, theirs, len(self.vocabulary))
         named_in_advance = self.counts.class_docs == 0
-        rows, columns = np.flatnonzero((left.class_docs > 0) | named_in_advance), np.flatnonzero(left.df > 0)
+        rows, columns = np.flatnonzero((remaining.class_docs > 0) | named_in_advance), np.flatnonzero(remaining.df > 0)
         return NamedCounts(
             tuple(self.classes[row] for row in rows),
             self.vocabulary if len(columns) == len(self.vocabulary) else self.vocabulary.take(columns),
-            left.take(rows, columns),
+            remaining.take(rows, columns),
         )
 
     def weighted(self, class_weight: Any) -> NamedCounts:
@@ -152,11 +152,11 @@ class NamedCounts:
 
 
 def check_seen(
-    classes: Sequence[Label], vocabulary: Vocabulary | None, gone: Sequence[Label], terms: Vocabulary | None
+    classes: Sequence[Label], vocabulary: Vocabulary | None, removed: Sequence[Label], terms: Vocabulary | None
 ) -> None:
-    """Raise an error that names a class of `gone`, or one of `terms`, that the model does not have."""
-    known = set(classes)
-    label = next((label for label in gone if label not in known), None)
+    """Raise an error that names a class of `removed`, or one of `terms`, that the model does not have."""
+    model_classes = set(classes)
+    label = next((label for label in removed if label not in model_classes), None)
     if label is not None:
         raise BadData(
             f"the model has no class {label!r}, only {shorten_classes(classes)}; "
@@ -167,7 +167,10 @@ def check_seen(
     lacking = np.flatnonzero(vocabulary.ids(terms) < 0)
     if len(lacking):
         term = terms[int(lacking[0])]
-        raise BadData(f"the model has never seen the term {term!r}, so it was not trained on all of these documents")
+        raise BadData(
+            f"the model has never seen the term {term!r}, so it was not trained on all of these documents; forget only "
+            "documents that it was trained on"
+        )
 
 
 def over_classes(targets: Targets, classes: Sequence[Label]) -> Targets:

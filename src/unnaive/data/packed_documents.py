@@ -167,8 +167,8 @@ def pack_documents(
     units, rest = documents.units, documents
     if units is None and grams is not None:
         rest = without_grams(documents, grams)
-    told = rest is not documents
-    kind = grams if told else None if units is None else units.kind
+    predicts_grams = rest is not documents
+    kind = grams if predicts_grams else None if units is None else units.kind
     vocabulary = rest.words or Vocabulary()
     first = np.full(rest.n_docs, -1)  # sort by first label: documents of a class share terms, so the gaps are small
     labelled = np.diff(rest.Y.indptr) > 0
@@ -178,7 +178,7 @@ def pack_documents(
     numbers: dict[str, NDArray[Any]] = {"labels": np.diff(Y.indptr), "codes": Y.indices}
     if rest.followers is not None:
         numbers["followers"] = csr_array(rest.followers[order]).data
-    numbers |= _split_cells(table, signed=told)
+    numbers |= _split_cells(table, signed=predicts_grams)
     names, in_units = {"terms": vocabulary} if vocabulary != in_use else {}, None
     if units is not None:
         numbers |= {f"unit_{name}": values for name, values in _split_cells(units.X[order], signed=False).items()}

@@ -24,12 +24,12 @@ def _words_and_grams(vocabulary: Vocabulary, X: Sparse, kind: GramKind) -> tuple
     if not words:
         return csr_array((X.shape[0], 0), dtype=X.dtype), []
     owner, number, grams = find_grams([vocabulary[column] for column in words], *kind)
-    mine = csr_array(X[:, words])
-    told = np.bincount(owner, minlength=len(words))
-    if int(told @ np.bincount(mine.indices, minlength=len(words))) > MOST_GRAMS:
+    word_counts = csr_array(X[:, words])
+    n_word_grams = np.bincount(owner, minlength=len(words))
+    if int(n_word_grams @ np.bincount(word_counts.indices, minlength=len(words))) > MOST_GRAMS:
         raise ValueError("their words have too many character n-grams")
     G = csr_array((np.ones(len(owner), np.int64), (owner, number)), shape=(len(words), len(grams)))
-    return csr_array(mine @ G), [GRAM + gram for gram in grams]
+    return csr_array(word_counts @ G), [GRAM + gram for gram in grams]
 
 
 def without_grams(documents: KeptDocuments, kind: GramKind) -> KeptDocuments:
@@ -40,25 +40,25 @@ def without_grams(documents: KeptDocuments, kind: GramKind) -> KeptDocuments:
     """
     if documents.words is None:
         return documents
-    told, grams = _words_and_grams(documents.words, documents.table, kind)
+    predicted, grams = _words_and_grams(documents.words, documents.table, kind)
     if not grams:
         return documents
-    both, places = documents.words.union(Vocabulary(grams))
-    rest = csr_array(move_columns(documents.table, None, len(both)) - move_columns(told, places, len(both)))
+    union, places = documents.words.union(Vocabulary(grams))
+    rest = csr_array(move_columns(documents.table, None, len(union)) - move_columns(predicted, places, len(union)))
     rest.eliminate_zeros()
     if 2 * rest.nnz > documents.table.nnz:
         return documents
-    seen = np.flatnonzero(np.bincount(rest.indices, minlength=len(both)))
-    return replace(documents, words=both.take(seen), table=csr_array(rest[:, seen]))
+    seen = np.flatnonzero(np.bincount(rest.indices, minlength=len(union)))
+    return replace(documents, words=union.take(seen), table=csr_array(rest[:, seen]))
 
 
 def with_grams(documents: KeptDocuments, kind: GramKind) -> KeptDocuments:
     """The inverse of `without_grams`."""
     words = documents.words or Vocabulary()
-    told, grams = _words_and_grams(words, documents.table, kind)
-    both, places = words.union(Vocabulary(grams))
-    X = csr_array(move_columns(documents.table, None, len(both)) + move_columns(told, places, len(both)))
+    predicted, grams = _words_and_grams(words, documents.table, kind)
+    union, places = words.union(Vocabulary(grams))
+    X = csr_array(move_columns(documents.table, None, len(union)) + move_columns(predicted, places, len(union)))
     X.eliminate_zeros()
     if X.nnz and int(X.data.min()) < 1:
         raise ValueError("a count is below 0")
-    return replace(documents, words=both, table=X)
+    return replace(documents, words=union, table=X)

@@ -56,15 +56,15 @@ def transposed_product(X: Sparse, dense: Floats) -> Floats:
     return out
 
 
-def add_tf_idf(X: Sparse, place: Any, idf: Floats, weights: Any, out: Floats, *, norm: str = "l2") -> bool:
+def add_tf_idf(X: Sparse, row_of_term: Any, idf: Floats, weights: Any, out: Floats, *, norm: str = "l2") -> bool:
     """Add the scores of documents X (n_docs, n_terms) by some of their terms to `out` (n_docs, n_classes).
 
-    out[d] += Σ_t z_t · weights[place_t] / length,   z_t = (1 + log n_t) · idf[place_t]
+    out[d] += Σ_t z_t · weights[row_t] / length,   z_t = (1 + log n_t) · idf[row_t]
 
-    place    the row of `weights` for each term (n_terms,), −1 for none
-    idf      (n_rows,), float64
-    weights  (n_rows, n_classes), float32 or float64; sums are in float64 either way
-    norm     "l2": the length of a document is √Σ_t z_t²; "l1": Σ_t |z_t|
+    row_of_term  the row of `weights` for each term (n_terms,), −1 for none
+    idf          (n_rows,), float64
+    weights      (n_rows, n_classes), float32 or float64; sums are in float64 either way
+    norm         "l2": the length of a document is √Σ_t z_t²; "l1": Σ_t |z_t|
 
     Returns False and adds nothing if there is no native module. The result equals that of `Weighting.apply` and
     `product`, without the intermediate matrix.
@@ -72,7 +72,9 @@ def add_tf_idf(X: Sparse, place: Any, idf: Floats, weights: Any, out: Floats, *,
     if NATIVE is None:
         return False
     indices, values = X.indices.astype(np.int32, copy=False), X.data.astype(np.float64, copy=False)
-    NATIVE.add_tf_idf(X.indptr.astype(np.int64, copy=False), indices, values, place, idf, weights, out, norm == "l1")
+    NATIVE.add_tf_idf(
+        X.indptr.astype(np.int64, copy=False), indices, values, row_of_term, idf, weights, out, norm == "l1"
+    )
     return True
 
 

@@ -66,12 +66,12 @@ class Register:
 
     def without(self, texts: Sequence[str], labels: LabelSets) -> Register:
         """Remove these documents; an error if one is missing, or occurs fewer times."""
-        gone = as_bytes(self._hashes(texts, labels))
-        left = Counter(as_bytes(self.hashes))
-        left.subtract(gone)
-        if min(left.values(), default=0) < 0:
-            raise BadData(_missing(Counter(as_bytes(self.hashes)), gone))
-        kept = b"".join(sorted(left.elements()))
+        removed = as_bytes(self._hashes(texts, labels))
+        remaining = Counter(as_bytes(self.hashes))
+        remaining.subtract(removed)
+        if min(remaining.values(), default=0) < 0:
+            raise BadData(_missing(Counter(as_bytes(self.hashes)), removed))
+        kept = b"".join(sorted(remaining.elements()))
         return replace(self, hashes=np.frombuffer(kept, np.uint8).reshape(-1, SIZE))
 
     def joined(self, other: Register) -> Register:
@@ -99,7 +99,7 @@ class Register:
         if about["hash"] != HASH or not (key_id is None or isinstance(key_id, str)):
             raise BadModel("its register has a format that this version cannot read; update unnaive")
         if hashes.dtype != np.uint8 or hashes.shape != (int(n_docs), SIZE):
-            raise BadModel(f"its register does not belong to {count_noun(int(n_docs), 'document')}; train it again")
+            raise BadModel(f"its register does not match its {count_noun(int(n_docs), 'document')}; train it again")
         return cls(_sorted(hashes), key_id)
 
 
@@ -124,7 +124,7 @@ def _utf8(text: str) -> bytes:
 def make_key(secret: bytes) -> bytes:
     """The key from a key file: at least 16 secret random bytes, such as `openssl rand -out key 32` makes."""
     if len(secret) < SHORTEST_KEY:
-        raise UnnaiveError(f"the key has {len(secret)} bytes; give a file of {SHORTEST_KEY} or more random ones")
+        raise UnnaiveError(f"the key has {len(secret)} bytes; give a file of at least {SHORTEST_KEY} random bytes")
     return _blake2b(secret, digest_size=32, person=b"unnaive key").digest()
 
 
@@ -150,14 +150,14 @@ def _sorted(hashes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.frombuffer(b"".join(sorted(as_bytes(hashes))), np.uint8).reshape(-1, SIZE)
 
 
-def _missing(known: Counter[bytes], gone: list[bytes]) -> str:
-    lost = []
-    for position, digest in enumerate(gone):
-        known[digest] -= 1
-        if known[digest] < 0:
-            lost.append(position)
-    first, verb = (f", the first at place {lost[0]},", "are") if len(lost) > 1 else ("", "is")
+def _missing(counts: Counter[bytes], removed: list[bytes]) -> str:
+    missing = []
+    for position, digest in enumerate(removed):
+        counts[digest] -= 1
+        if counts[digest] < 0:
+            missing.append(position)
+    first, verb = (f" (the first is number {missing[0]})", "are") if len(missing) > 1 else ("", "is")
     return (
-        f"{len(lost):,} of {count_noun(len(gone), 'document')}{first} {verb} not in the model's register: never "
-        "learnt with these labels, or already forgotten; nothing was changed"
+        f"{len(missing):,} of {count_noun(len(removed), 'document')}{first} {verb} not in the model's register: not "
+        "learnt with these labels, or already forgotten; the model was not changed"
     )

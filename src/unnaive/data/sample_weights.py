@@ -40,7 +40,9 @@ def check_sample_weight(weight: Any, n_docs: int) -> Floats | None:
         )
     if not bool(np.all(np.isfinite(weights))):
         row = int(np.flatnonzero(~np.isfinite(weights))[0])
-        raise BadData(f"Input sample_weight contains NaN or infinity: document {row} has {weights[row]}")
+        raise BadData(
+            f"Input sample_weight contains NaN or infinity: document {row} has {weights[row]}; give finite numbers"
+        )
     if weights.size and weights.min() < 0:
         row = int(np.argmin(weights))
         position = f"document {row} has {weights[row]}"
@@ -73,9 +75,7 @@ def class_sample_weight(class_weight: Any, targets: Targets, sample_weight: Floa
     weight = np.ones(len(codes)) if sample_weight is None else sample_weight
     factors = class_weight_factors(class_weight, targets.classes, np.bincount(codes, weight, len(targets.classes)))
     if not (weight * factors[codes]).any():
-        raise BadData(
-            "class_weight leaves a weight of 0 for every document; give a class that has some a weight above 0"
-        )
+        raise BadData("class_weight gives every document a weight of 0; give a class with documents a weight above 0")
     return np.asarray(weight * factors[codes])
 
 
@@ -111,5 +111,5 @@ def _given_class_weights(class_weight: Any, classes: Sequence[Label]) -> Floats:
             )
     factors = np.array([weights.get(label, 1.0) for label in classes])
     if not factors.any():
-        raise BadData("class_weight is 0 for every class; give at least one a weight above 0")
+        raise BadData("class_weight is 0 for every class; give at least one class a weight above 0")
     return factors

@@ -88,8 +88,8 @@ def _numbers(table: NDArray[Any]) -> NDArray[Any]:
         return table.astype(np.float64)
     except (TypeError, ValueError):
         raise BadData(
-            f"labels came as an array of shape {table.shape} without numbers; give a label for each document, a "
-            "collection of labels for each, or a 0/1 matrix"
+            f"labels came as an array of shape {table.shape} that are not numbers; give a label or a collection "
+            "of labels for each document, or a 0/1 matrix"
         ) from None
 
 
@@ -155,7 +155,7 @@ def _check_float_labels(labels: Floats) -> None:
     if not bool(np.all(labels == np.rint(labels))):
         raise BadData(
             f"Unknown label type: continuous. A label is {labels[labels != np.rint(labels)][0]}, a quantity, not a "
-            "class; give names, whole numbers or truth values"
+            "class; give names, whole numbers or booleans"
         )
 
 
@@ -219,7 +219,7 @@ def plain_label(value: Any) -> Label:
     if isinstance(value, float):
         _check_float_labels(np.array([value]))
         return value
-    raise BadData(f"a label is {value!r}, a {type(value).__name__}; labels are str, int, bool or whole floats")
+    raise BadData(f"a label is {value!r} of type {type(value).__name__}; give str, int, bool or whole floats")
 
 
 def class_codes(values: Sequence[Any], classes: Sequence[Label]) -> NDArray[np.int32]:
@@ -271,7 +271,11 @@ def _refuse_unknown_labels(labels: Sequence[tuple[Any, ...]], column: dict[Label
     if unknown:
         more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
         shown = ", ".join(repr(name) for name in unknown[:3])
-        raise BadData(f"label {shown}{more} is not among the {len(column)} classes; add it or pass ignore_unknown=True")
+        labels_are = "label {} is" if len(unknown) == 1 else "labels {} are"
+        raise BadData(
+            f"{labels_are.format(shown + more)} not among the {len(column)} classes; extend the classes, or pass "
+            "ignore_unknown=True"
+        )
 
 
 def label_sets(Y: Any, classes: Sequence[Label], scores: Floats | None = None) -> list[tuple[Any, ...]]:
@@ -289,7 +293,7 @@ def label_sets(Y: Any, classes: Sequence[Label], scores: Floats | None = None) -
     if matrix.shape[1] != len(classes):
         raise BadData(
             f"Y has {count_noun(matrix.shape[1], 'column')} for {count_noun(len(classes), 'class', 'classes')}; "
-            "there must be one column for each class"
+            "give one column for each class"
         )
     matrix.eliminate_zeros()
     matrix.sort_indices()
@@ -338,17 +342,17 @@ def shorten_classes(classes: Sequence[Label], limit: int = 6) -> str:
     return names if len(classes) <= limit else f"{names}, …"
 
 
-def check_known_classes(classes: Sequence[Label], known: Sequence[Label]) -> None:
+def check_known_classes(classes: Sequence[Label], model_classes: Sequence[Label]) -> None:
     """Raise an error that names the first class the model does not have.
 
     >>> check_known_classes(["eggs"], ["ham", "spam"])
     Traceback (most recent call last):
     unnaive.base.errors.BadData: class 'eggs' is not among the 2 classes of the model (ham, spam); pass grow=True...
     """
-    among = set(known)
+    among = set(model_classes)
     new = [label for label in classes if label not in among]
     if new:
         raise BadData(
-            f"class {new[0]!r} is not among the {len(known)} classes of the model ({shorten_classes(known)}); "
-            "pass grow=True, or --grow, to add it"
+            f"class {new[0]!r} is not among the {len(model_classes)} classes of the model "
+            f"({shorten_classes(model_classes)}); pass grow=True, or --grow, to add it"
         )

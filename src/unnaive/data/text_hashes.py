@@ -56,12 +56,12 @@ class TextHashes:
 
     def without(self, texts: Sequence[str]) -> TextHashes:
         """Remove these texts, one entry for each occurrence; texts that are not there are ignored."""
-        gone = np.sort(hash_texts(texts))
+        removed = np.sort(hash_texts(texts))
         # the n-th copy of a text removes its n-th entry
-        nth = np.arange(len(gone)) - np.searchsorted(gone, gone)
-        position = np.searchsorted(self.values, gone) + nth
-        there = position < np.searchsorted(self.values, gone, side="right")
-        return TextHashes(np.delete(self.values, position[there]))
+        nth = np.arange(len(removed)) - np.searchsorted(removed, removed)
+        position = np.searchsorted(self.values, removed) + nth
+        is_stored = position < np.searchsorted(self.values, removed, side="right")
+        return TextHashes(np.delete(self.values, position[is_stored]))
 
     def count_learnt(self, texts: Sequence[str]) -> int:
         """The number of these texts that were learnt."""
@@ -69,8 +69,8 @@ class TextHashes:
 
     def copies(self, texts: Sequence[str]) -> list[int]:
         """How often each of these texts was learnt (n_texts,)."""
-        wanted = hash_texts(texts)
-        counts = np.searchsorted(self.values, wanted, side="right") - np.searchsorted(self.values, wanted)
+        hashes = hash_texts(texts)
+        counts = np.searchsorted(self.values, hashes, side="right") - np.searchsorted(self.values, hashes)
         return [int(count) for count in counts]
 
     @classmethod

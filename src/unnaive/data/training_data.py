@@ -74,10 +74,10 @@ class DocumentRows:
         weight = class_sample_weight(class_weight, self.targets, self.weight)
         if weight is None:
             return replace(self, weight=None)
-        left = replace(self, weight=weight)
+        weighted = replace(self, weight=weight)
         if not bool(np.all(weight > 0)):
-            left = left.take(np.flatnonzero(weight > 0))
-        return replace(left, weight=None) if bool(np.all(left.weight == 1)) else left
+            weighted = weighted.take(np.flatnonzero(weight > 0))
+        return replace(weighted, weight=None) if bool(np.all(weighted.weight == 1)) else weighted
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,8 +248,8 @@ class TrainingData:
         if self.n_docs >= FEWEST_TEXTS and not self._share_terms(vocabulary, df):
             n_terms = int(words.sum()) or len(df)
             warnings.warn(
-                f"{count_noun(n_terms, 'term')} in {count_noun(self.n_docs, 'document')}, and hardly a term is in two "
-                "of them, so there is little to learn; is this the text column, and are words separated correctly?",
+                f"{count_noun(n_terms, 'term')} in {count_noun(self.n_docs, 'document')}, but hardly any term is in "
+                "two of them, so there is little to learn; is this the text column, and are words separated correctly?",
                 UnnaiveWarning,
                 stacklevel=6,
             )

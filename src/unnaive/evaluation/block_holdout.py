@@ -151,9 +151,9 @@ class BlockHoldout:
     def sentence(self) -> str:
         """Both figures in a sentence."""
         return (
-            f"accuracy is {100 * self.at_random:.1f} % on documents held out at random; on {self.by}, held out as a "
-            f"whole, it is {100 * self.accuracy:.1f} %; if new documents differ from these as that part does from the "
-            "others, expect the second"
+            f"accuracy is {100 * self.at_random:.1f} % on documents held out at random, and "
+            f"{100 * self.accuracy:.1f} % on {self.by}, held out as a whole; expect the second if new "
+            "documents differ from the training documents as much as that part does"
         )
 
 

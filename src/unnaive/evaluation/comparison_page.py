@@ -53,8 +53,8 @@ def interval_figures(records: Sequence[Record]) -> str:
     """Each measure at the largest training size and vocabulary: a dot and an interval for each model, best first."""
     drawn = []
     for grid in make_grids(records):
-        place = list(grid.places)[-1]
-        summaries = [grid.cells[name, place] for name in grid.names if (name, place) in grid.cells]
+        point = list(grid.places)[-1]
+        summaries = [grid.cells[name, point] for name in grid.names if (name, point) in grid.cells]
         summaries = [summary for summary in summaries if summary.mean is not None]
         better = find_measure(grid.measure).larger_is_better
         summaries.sort(key=lambda summary: -(summary.mean or 0.0) if better else (summary.mean or 0.0))
@@ -64,7 +64,7 @@ def interval_figures(records: Sequence[Record]) -> str:
                 html.figure(
                     plots.intervals_figure,
                     [(summary.contender, summary.mean, summary.half_width) for summary in summaries],
-                    title=f"{grid.measure}, {grid.places[place]}",
+                    title=f"{grid.measure}, {grid.places[point]}",
                     x=grid.measure,
                     alt=f"{grid.measure}, best first: {words}",
                     caption=ONE_SPLIT if summaries[0].half_width is None else INTERVAL,
@@ -85,8 +85,8 @@ def pair_tables(records: Sequence[Record]) -> str:
         f"corrected resampled t-test. It needs at least {FEWEST_SPLITS} splits."
     )
     tables = (
-        f"<h3>{escape(words)}</h3>" + pair_matrix([test for test in tests if test.place == place])
-        for place, words in where.items()
+        f"<h3>{escape(words)}</h3>" + pair_matrix([test for test in tests if test.place == point])
+        for point, words in where.items()
     )
     return html.page_note(note) + "".join(tables)
 
@@ -116,11 +116,11 @@ def pair_cell(test: PairwiseTest, adjusted: float) -> str:
 def result_table(grid: Grid) -> str:
     """One measure: models by training size and vocabulary; the best in bold."""
 
-    def cell(name: str, place: GridPoint) -> str:
-        return f"<b>{grid.text(name, place)}</b>" if grid.is_best(name, place) else grid.text(name, place)
+    def cell(name: str, point: GridPoint) -> str:
+        return f"<b>{grid.text(name, point)}</b>" if grid.is_best(name, point) else grid.text(name, point)
 
     rows = [
-        (escape(name), *(cell(name, place) for place in grid.places), format_seconds(grid.seconds(name)))
+        (escape(name), *(cell(name, point) for point in grid.places), format_seconds(grid.seconds(name)))
         for name in grid.names
     ]
     head = (escape(grid.measure), *map(escape, grid.places.values()), "seconds")

@@ -38,6 +38,7 @@ from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.top_labels import TopLabels, tells_by_best
 from unnaive.linear.links import comparable_scores
 from unnaive.text.counting import as_texts
+from unnaive.text.sections import describe_fields
 from unnaive.text.tokens import TokenRule
 
 SINGLE_LABEL = (
@@ -228,8 +229,8 @@ class Evaluation:
         measure = find_measure(name)
         if measure.needs == "propensities" and self._input.propensities is None:
             raise BadData(
-                f"the measure {name!r} needs the number of training documents of each class, which this model has not "
-                "kept; train it with its counts or documents"
+                f"the measure {name!r} needs the number of training documents of each class, which this model "
+                "does not have; train it with its counts or documents"
             )
         if self.top is not None and measure.needs in ("scores", "probabilities"):
             raise BadData(
@@ -417,8 +418,10 @@ def describe_model(fitted: FittedModel) -> str:
         changed["optimise"] = "costs"
     usual = TokenRule().to_dict()
     reading = {name: value for name, value in fitted.reading.items() if value != usual.get(name)}
+    kinds = reading.pop("fields", None)
     shown = spec.model.changed_settings() | reading | changed
-    return ", ".join([spec.model.title, *(f"{name}={value}" for name, value in shown.items())])
+    described = [spec.model.title, *(f"{name}={value}" for name, value in shown.items())]
+    return ", ".join([*described, *([f"fields: {describe_fields(kinds)}"] if kinds else [])])
 
 
 def _class_propensities(fitted: FittedModel, n_unknown: int) -> Floats | None:

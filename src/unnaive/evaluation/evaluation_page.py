@@ -61,30 +61,30 @@ def evaluation_page(
     )
 
 
-def measure_tiles(found: Evaluation) -> str:
+def measure_tiles(evaluation: Evaluation) -> str:
     """The measures as tiles, and their meanings."""
-    values = [(name, f"{value:.3f}") for name, value in found.measures.items()]
-    speed = f"{len(found) / max(found.seconds, 1e-9):,.0f}"
+    values = [(name, f"{value:.3f}") for name, value in evaluation.measures.items()]
+    speed = f"{len(evaluation) / max(evaluation.seconds, 1e-9):,.0f}"
     shown = html.tiles([*values, ("documents per second", speed)])
     unknown = ""
-    if found.unknown:
-        named = ", ".join(found.unknown[:5]) + (", …" if len(found.unknown) > 5 else "")
+    if evaluation.unknown:
+        named = ", ".join(evaluation.unknown[:5]) + (", …" if len(evaluation.unknown) > 5 else "")
         unknown = html.page_note(f"The model has never seen {escape(named)}: those labels count as missed.")
-    if found.drift is not None and found.drift.differs:
-        sentence = found.drift.sentence()
+    if evaluation.drift is not None and evaluation.drift.differs:
+        sentence = evaluation.drift.sentence()
         unknown += html.page_note(f"{sentence[0].upper()}{escape(sentence[1:])}.")
     meanings = (
         f"<b>{escape(name)}</b>: {escape(find_measure(name).about)}"
         f"{'' if find_measure(name).larger_is_better else ' (smaller is better)'}"
-        for name in found.measures
+        for name in evaluation.measures
     )
     return shown + unknown + html.collapsible("What the measures mean", html.bullets(meanings))
 
 
-def class_table(found: Evaluation) -> str:
+def class_table(evaluation: Evaluation) -> str:
     """Precision, recall and F1 of each class with a bar, largest first; for many classes, those with the lowest F1."""
-    many = len(found.classes) > CLASSES_SHOWN
-    shown = worst_of_largest(found, LARGEST_DRAWN) if many else class_rows(found)
+    many = len(evaluation.classes) > CLASSES_SHOWN
+    shown = worst_of_largest(evaluation, LARGEST_DRAWN) if many else class_rows(evaluation)
     head = ("class", "F1, 0 to 1", "F1", "precision", "recall", "documents")
     rows = [
         (
@@ -98,21 +98,23 @@ def class_table(found: Evaluation) -> str:
         for name, precision, recall, f1, size in shown
     ]
     note = html.page_note("Worst F1 first.") if many else ""
-    if len(found.classes) > LARGEST_DRAWN:
+    if len(evaluation.classes) > LARGEST_DRAWN:
         note = html.page_note(f"The {LARGEST_DRAWN} classes with most documents, worst F1 first.")
     first = note + html.table(head, rows[:CLASSES_SHOWN], kind="bars", label="Measures by class")
     rest = rows[CLASSES_SHOWN:]
     return first + (html.collapsible(f"{len(rest)} more classes", html.table(head, rest, kind="bars")) if rest else "")
 
 
-def confusion_section(found: Evaluation) -> str:
+def confusion_section(evaluation: Evaluation) -> str:
     """The confusion matrix of single-label data, if it is not too large, and the most confused pairs."""
-    pairs = [(escape(true), escape(predicted), f"{n:,}") for true, predicted, n in found.confused_pairs()]
-    if not found.exclusive:
+    pairs = [(escape(true), escape(predicted), f"{n:,}") for true, predicted, n in evaluation.confused_pairs()]
+    if not evaluation.exclusive:
         note = "Documents are multilabel, so there is no confusion matrix; missed and wrong decisions by class:"
-        tally = found.tally
+        tally = evaluation.tally
         order = (tally.fp + tally.fn).argsort()[::-1][:15]
-        rows = [(escape(found.classes[c]), f"{tally.fp[c]:,}", f"{tally.fn[c]:,}", f"{tally.tp[c]:,}") for c in order]
+        rows = [
+            (escape(evaluation.classes[c]), f"{tally.fp[c]:,}", f"{tally.fn[c]:,}", f"{tally.tp[c]:,}") for c in order
+        ]
         head = ("class", "wrongly given", "missed", "right")
         return html.page_note(note) + html.table(head, rows, label="Wrong and missed decisions by class")
     pair_table = (
@@ -120,23 +122,23 @@ def confusion_section(found: Evaluation) -> str:
         if pairs
         else ""
     )
-    if len(found.classes) > LARGEST_DRAWN:
+    if len(evaluation.classes) > LARGEST_DRAWN:
         return pair_table
-    if len(found.classes) > LARGEST_MATRIX:
-        return pair_table + large_confusion_matrix(found)
+    if len(evaluation.classes) > LARGEST_MATRIX:
+        return pair_table + large_confusion_matrix(evaluation)
     most = html.headed("Confused most", pair_table) if pair_table else ""
-    return html.side_by_side(f"<div>{confusion_matrix(found)}</div>", most)
+    return html.side_by_side(f"<div>{confusion_matrix(evaluation)}</div>", most)
 
 
-def confusion_matrix(found: Evaluation) -> str:
+def confusion_matrix(evaluation: Evaluation) -> str:
     """Rows are true classes, columns are predicted classes; the shade is the share of the row."""
-    sums = found.confusion.sum(axis=1)
-    head = ("true ↓ predicted →", *(f"<span>{escape(name)}</span>" for name in found.classes))
+    sums = evaluation.confusion.sum(axis=1)
+    head = ("true ↓ predicted →", *(f"<span>{escape(name)}</span>" for name in evaluation.classes))
     rows = []
-    for i, name in enumerate(found.classes):
+    for i, name in enumerate(evaluation.classes):
         cells = [escape(name)]
-        for j, predicted in enumerate(found.classes):
-            n = int(found.confusion[i, j])
+        for j, predicted in enumerate(evaluation.classes):
+            n = int(evaluation.confusion[i, j])
             share = n / max(int(sums[i]), 1)
             words = escape(
                 f"{n} of {count_noun(int(sums[i]), 'document')} of {name} predicted as {predicted}", quote=True
@@ -150,11 +152,11 @@ def confusion_matrix(found: Evaluation) -> str:
     return note + html.table(head, rows, kind="confusion", label="Confusion matrix")
 
 
-def large_confusion_matrix(found: Evaluation) -> str:
+def large_confusion_matrix(evaluation: Evaluation) -> str:
     """All classes as small cells, confused classes next to each other; a checkbox enlarges them."""
-    order = cluster_classes(found.confusion)
-    names = [found.classes[c] for c in order]
-    table = found.confusion[np.ix_(order, order)]
+    order = cluster_classes(evaluation.confusion)
+    names = [evaluation.classes[c] for c in order]
+    table = evaluation.confusion[np.ix_(order, order)]
     shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
     n, margin = len(names), 14
     parts = []
@@ -206,9 +208,9 @@ def cluster_classes(confusion: NDArray[Any]) -> list[int]:
     return [int(c) for c in leaves_list(linkage(squareform(distance, checks=False), "average"))]
 
 
-def curve_figures(found: Evaluation) -> str:
+def curve_figures(evaluation: Evaluation) -> str:
     """Precision–recall curves with breakeven points, and the calibration curve."""
-    rankings = found.rankings()
+    rankings = evaluation.rankings()
     if not rankings:
         return ""
     points = ", ".join(f"{ranking.name} {ranking.breakeven:.3f}" for ranking in rankings)
@@ -221,7 +223,7 @@ def curve_figures(found: Evaluation) -> str:
             caption="Markers and legend: the breakeven point, where precision equals recall (dotted line).",
         )
     ]
-    reliability = found.calibration()
+    reliability = evaluation.calibration()
     if reliability:
         errors = ", ".join(f"{name} {curve.error:.3f}" for name, curve in reliability.items())
         drawn.append(
@@ -230,7 +232,7 @@ def curve_figures(found: Evaluation) -> str:
                 reliability,
                 title="Calibration",
                 alt=f"Observed share against predicted probability; calibration error: {errors}",
-                caption=f"{_chance_sentence(found)}Each dot shows its number of predictions. Below the dotted "
+                caption=f"{_chance_sentence(evaluation)}Each dot shows its number of predictions. Below the dotted "
                 "line the classifier is overconfident. A model that counts redundant terms twice, as "
                 "naive Bayes does, is overconfident; calibration corrects this.",
             )
@@ -238,17 +240,17 @@ def curve_figures(found: Evaluation) -> str:
     return html.figures(*drawn)
 
 
-def _chance_sentence(found: Evaluation) -> str:
+def _chance_sentence(evaluation: Evaluation) -> str:
     """How much of the calibration error is due to chance."""
-    if "ece-excess" not in found.measures:
+    if "ece-excess" not in evaluation.measures:
         return ""
-    chance = found.measures["ece"] - found.measures["ece-excess"]
+    chance = evaluation.measures["ece"] - evaluation.measures["ece-excess"]
     return f"On this many documents, perfectly calibrated probabilities have an error of {chance:.3f} by chance. "
 
 
-def abstention_section(found: Evaluation) -> str:
+def abstention_section(evaluation: Evaluation) -> str:
     """The gain if uncertain documents get no label, or a set of labels instead of one."""
-    curve = found.abstention
+    curve = evaluation.abstention
     if curve is None:
         return ""
     drawn = html.figure(
@@ -260,16 +262,16 @@ def abstention_section(found: Evaluation) -> str:
         "of labelling all of them.",
     )
     tables = ""
-    points = abstention_rows(found)
+    points = abstention_rows(evaluation)
     if points:
         note = f"For unnaive predict --reject-below. {ABSTENTION_NOTE}"
         tables += html.page_note(note) + html.table(ABSTENTION, points, label="Rejecting by probability")
-    sets = coverage_rows(found)
+    sets = coverage_rows(evaluation)
     if sets:
         note = (
             "Sets that should contain the right label for 90 % of documents like the training documents (unnaive "
             "predict --confidence 0.9). A much lower coverage means that these documents differ from those of "
-            "training. " + " ".join(f"{note[0].upper()}{note[1:]}." for note in coverage_notes(found))
+            "training. " + " ".join(f"{note[0].upper()}{note[1:]}." for note in coverage_notes(evaluation))
         )
         tables += "<h3>Sets of labels</h3>" + html.page_note(escape(note))
         tables += html.table(COVERAGE, sets, label="Coverage of sets of labels")
@@ -293,28 +295,31 @@ def _columns(parts: Sequence[str]) -> str:
     return f'<div class="columns">{"".join(parts)}</div>'
 
 
-def _term_list(label: str, found: Sequence[tuple[str, float]]) -> str:
-    largest = max(value for _, value in found)
-    rows = [(escape(term), html.bar(value / largest, f"{value:.3g}"), f"{value:#.3g}") for term, value in found]
+def _term_list(label: str, terms: Sequence[tuple[str, float]]) -> str:
+    largest = max(value for _, value in terms)
+    rows = [(escape(term), html.bar(value / largest, f"{value:.3g}"), f"{value:#.3g}") for term, value in terms]
     return html.headed(label, html.table(("term", "", "adds"), rows, kind="bars", label=label))
 
 
-def mistake_list(found: Evaluation, limit: int) -> str:
+def mistake_list(evaluation: Evaluation, limit: int) -> str:
     """The wrong documents with the highest confidence, with their evidence."""
-    shown = [mistake_article(found, mistake, found.explain_mistake(mistake)) for mistake in found.mistakes(limit)]
+    shown = [
+        mistake_article(evaluation, mistake, evaluation.explain_mistake(mistake))
+        for mistake in evaluation.mistakes(limit)
+    ]
     if not shown:
         return "<p>There are none.</p>"
     return html.evidence_legend("the wrong class") + "".join(shown)
 
 
-def mistake_article(found: Evaluation, mistake: Mistake, why: Explanation | None) -> str:
+def mistake_article(evaluation: Evaluation, mistake: Mistake, why: Explanation | None) -> str:
     """One mistake."""
-    name = found.document_name(mistake.row)
-    sure = f"{100 * mistake.confidence:.1f} % sure" if found.fitted.probabilistic else "by its score"
+    name = evaluation.document_name(mistake.row)
+    sure = f"{100 * mistake.confidence:.1f} % sure" if evaluation.fitted.probabilistic else "by its score"
     verdict = f"missed {mistake.wrong}" if mistake.missed else f"given {mistake.wrong}"
     true = ", ".join(mistake.true) or "no class"
     predicted = ", ".join(mistake.given) or "no class"
     head = f"<h3>{escape(verdict)}, {escape(sure)}; true: {escape(true)}</h3>"
     about = f'<p class="faint">{escape(name)}; predicted {escape(predicted)}</p>'
-    text = mark_evidence(why) if why is not None else escape(found.text(mistake.row)[:TEXT_SHOWN])
+    text = mark_evidence(why) if why is not None else escape(evaluation.text(mistake.row)[:TEXT_SHOWN])
     return f'<article>{head}{about}<p class="text">{text}</p></article>'

@@ -27,18 +27,18 @@ class Grid:
         """From the summaries of one measure."""
         cells = {(summary.contender, (summary.train_size, summary.terms)): summary for summary in summaries}
         names = tuple(dict.fromkeys(name for name, _ in cells))
-        return cls(summaries[0].measure, names, place_names(place for _, place in cells), cells)
+        return cls(summaries[0].measure, names, place_names(point for _, point in cells), cells)
 
-    def text(self, name: str, place: GridPoint) -> str:
+    def text(self, name: str, point: GridPoint) -> str:
         """Mean ± standard deviation; a dash if nothing was measured."""
-        return str(self.cells.get((name, place), "–"))
+        return str(self.cells.get((name, point), "–"))
 
-    def is_best(self, name: str, place: GridPoint) -> bool:
+    def is_best(self, name: str, point: GridPoint) -> bool:
         """Whether no contender has a better mean there; in a tie all are best."""
         means = {
             who: summary.mean
             for (who, where), summary in self.cells.items()
-            if where == place and summary.mean is not None
+            if where == point and summary.mean is not None
         }
         pick = max if find_measure(self.measure).larger_is_better else min
         return name in means and means[name] == pick(means.values())
@@ -46,13 +46,13 @@ class Grid:
     def seconds(self, name: str, places: Iterable[GridPoint] | None = None) -> float:
         """Mean seconds of a contender over some points, all by default."""
         asked = self.places if places is None else places
-        spent = [self.cells[name, place].seconds for place in asked if (name, place) in self.cells]
+        spent = [self.cells[name, point].seconds for point in asked if (name, point) in self.cells]
         return sum(spent) / len(spent) if spent else 0.0
 
     def size(self, name: str, places: Iterable[GridPoint] | None = None) -> float:
         """Mean bytes of a contender's model file over some points, all by default; 0 if not measured."""
         asked = self.places if places is None else places
-        sizes = [self.cells[name, place].n_bytes for place in asked if (name, place) in self.cells]
+        sizes = [self.cells[name, point].n_bytes for point in asked if (name, point) in self.cells]
         return sum(sizes) / len(sizes) if sizes else 0.0
 
 
@@ -99,7 +99,7 @@ def place_names(places: Iterable[GridPoint]) -> dict[GridPoint, str]:
         vocabulary = count_noun(terms, "term") if terms is not None else "all terms" if differ or size is None else ""
         return ", ".join(part for part in (f"{size:g} % training" if size is not None else "", vocabulary) if part)
 
-    return {place: name(*place) for place in places}
+    return {point: name(*point) for point in places}
 
 
 def fitting(things: Sequence[Item], widths: Sequence[int], room: int) -> list[list[Item]]:
@@ -125,10 +125,10 @@ def grids_as_markdown(records: Iterable[Record]) -> str:
 
 
 def _markdown_table(grid: Grid) -> str:
-    def cell(name: str, place: GridPoint) -> str:
-        return f"**{grid.text(name, place)}**" if grid.is_best(name, place) else grid.text(name, place)
+    def cell(name: str, point: GridPoint) -> str:
+        return f"**{grid.text(name, point)}**" if grid.is_best(name, point) else grid.text(name, point)
 
-    rows = [(name, *(cell(name, place) for place in grid.places)) for name in grid.names]
+    rows = [(name, *(cell(name, point) for point in grid.places)) for name in grid.names]
     rule = "|---" * (len(grid.places) + 1) + "|"
     head, *body = ("| " + " | ".join(row) + " |" for row in ((grid.measure, *grid.places.values()), *rows))
     return "\n".join([head, rule, *body])

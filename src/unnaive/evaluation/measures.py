@@ -82,19 +82,19 @@ class Measure:
     def __str__(self) -> str:
         return self.name
 
-    def __call__(self, given: MeasureInput) -> float:
+    def __call__(self, inputs: MeasureInput) -> float:
         """The value, or an error that names the missing input."""
-        if getattr(given, self.needs) is None:
+        if getattr(inputs, self.needs) is None:
             needed = "scores" if self.needs == "ranked" else self.needs
             raise BadData(f"the measure {self.name!r} needs {needed}; pass {needed}=…")
-        return float(self.value(given))
+        return float(self.value(inputs))
 
 
 def average_measure(average: str, what: str) -> Measure:
     """Precision, recall or F1 under one average."""
 
-    def value(given: MeasureInput) -> float:
-        return float(getattr(given.tally, average)(what))
+    def value(inputs: MeasureInput) -> float:
+        return float(getattr(inputs.tally, average)(what))
 
     return Measure(f"{average}-{what}", "predictions", value, f"{what} of the decisions, {average} average")
 
@@ -102,8 +102,8 @@ def average_measure(average: str, what: str) -> Measure:
 def f1_at_k(average: str, k: int, name: str = "") -> Measure:
     """F1 when every document gets its k best classes."""
 
-    def value(given: MeasureInput) -> float:
-        tally = ranking.tally_at(given.Y, given.ranked, k)
+    def value(inputs: MeasureInput) -> float:
+        tally = ranking.tally_at(inputs.Y, inputs.ranked, k)
         return float(getattr(tally, average)("f1"))
 
     about = f"F1 with the {k} best classes of every document, {average} average"
@@ -113,8 +113,8 @@ def f1_at_k(average: str, k: int, name: str = "") -> Measure:
 def precision_at_k(k: int) -> Measure:
     """The share of the k best classes that are right."""
 
-    def value(given: MeasureInput) -> float:
-        return many_labels.precision_at(given.ranked, given.Y, k)
+    def value(inputs: MeasureInput) -> float:
+        return many_labels.precision_at(inputs.ranked, inputs.Y, k)
 
     best = "the best class" if k == 1 else f"the {k} best classes"
     return Measure(f"precision@{k}", "ranked", value, f"share of {best} of every document that are right")
@@ -123,8 +123,8 @@ def precision_at_k(k: int) -> Measure:
 def propensity_scored_at_k(k: int) -> Measure:
     """The same with more weight for rare classes, relative to the best possible value."""
 
-    def value(given: MeasureInput) -> float:
-        return many_labels.propensity_scored_precision_at(given.ranked, given.Y, given.propensities, k)
+    def value(inputs: MeasureInput) -> float:
+        return many_labels.propensity_scored_precision_at(inputs.ranked, inputs.Y, inputs.propensities, k)
 
     return Measure(
         f"psp@{k}", "propensities", value, f"precision@{k}, propensity-scored: rare classes have more weight"
@@ -136,14 +136,14 @@ def breakeven_measures(normalise: str) -> list[Measure]:
     ending = "" if normalise == "none" else f"-{normalise}"
     note = "" if normalise == "none" else ", scores divided by the document's maximum"
 
-    def micro(given: MeasureInput) -> float:
-        return ranking.breakeven_micro(given.Y, given.scores, normalise=normalise)
+    def micro(inputs: MeasureInput) -> float:
+        return ranking.breakeven_micro(inputs.Y, inputs.scores, normalise=normalise)
 
-    def macro(given: MeasureInput) -> float:
-        return mean_defined(given.breakeven(normalise))
+    def macro(inputs: MeasureInput) -> float:
+        return mean_defined(inputs.breakeven(normalise))
 
-    def weighted(given: MeasureInput) -> float:
-        return weighted_mean(given.breakeven(normalise), class_sizes(given.Y))
+    def weighted(inputs: MeasureInput) -> float:
+        return weighted_mean(inputs.breakeven(normalise), class_sizes(inputs.Y))
 
     return [
         Measure(f"breakeven-micro{ending}", "scores", micro, f"precision = recall of all decisions pooled{note}"),
@@ -197,13 +197,13 @@ def all_measures() -> Iterable[Measure]:
     yield Measure("aurc", "probabilities", area_under_risk, about, larger_is_better=False)
 
 
-def area_under_risk(given: MeasureInput) -> float:
+def area_under_risk(inputs: MeasureInput) -> float:
     """The area under the risk–coverage curve of the decisions or, without them, of the best class."""
-    if given.predictions is None:
-        best = given.probabilities.argmax(axis=1)
-        return abstention.risk_coverage(given.probabilities.max(axis=1), best == single_labels(given.Y)).area
-    confidence = abstention.given_confidence(given.probabilities, given.predictions)
-    return abstention.risk_coverage(confidence, abstention.all_right(given.Y, given.predictions)).area
+    if inputs.predictions is None:
+        best = inputs.probabilities.argmax(axis=1)
+        return abstention.risk_coverage(inputs.probabilities.max(axis=1), best == single_labels(inputs.Y)).area
+    confidence = abstention.given_confidence(inputs.probabilities, inputs.predictions)
+    return abstention.risk_coverage(confidence, abstention.all_right(inputs.Y, inputs.predictions)).area
 
 
 def from_probabilities(function: Callable[[Any, Any], float]) -> Callable[[MeasureInput], float]:

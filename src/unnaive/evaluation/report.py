@@ -36,7 +36,7 @@ def report(result: Reportable, path: str | Path) -> Path:
 
     >>> report(None, "report.doc")
     Traceback (most recent call last):
-    unnaive.base.errors.UnnaiveError: report.doc: a report cannot be written as .doc; give a name in .html, .md, ...
+    unnaive.base.errors.UnnaiveError: report.doc: a report cannot be written as .doc; give a name that ...
     """
     target = Path(path)
     format = choose_ending(target, REPORTS, "a report").removeprefix(".")
@@ -154,7 +154,7 @@ def coverage_notes(evaluation: Evaluation, confidence: float = 0.9) -> list[str]
     if not results:
         return []
     scores, multilabel = evaluation.fitted.conformal_scores(), evaluation.fitted.multilabel
-    told = [
+    sentences = [
         sentence
         for by_class in (False, True)
         for sentence in describe_sets(
@@ -162,10 +162,10 @@ def coverage_notes(evaluation: Evaluation, confidence: float = 0.9) -> list[str]
         )
     ]
     if results[0].several is not None:
-        told.append(
+        sentences.append(
             f"the set contains all labels of {100 * results[0].several:.1f} % of the documents with more than one label"
         )
-    return told
+    return sentences
 
 
 def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -165,14 +165,14 @@ def _tests_of(records: Sequence[Record], pairs: list[tuple[str, str]], measure: 
     by = measure if measure is not None else records[0].measure
     chosen = [record for record in records if record.measure == by]
     places = dict.fromkeys((record.train_size, record.terms) for record in chosen)
-    tests = [_pairwise_test(chosen, first, second, by, place) for place in places for first, second in pairs]
+    tests = [_pairwise_test(chosen, first, second, by, point) for point in places for first, second in pairs]
     return [test for test in tests if test is not None]
 
 
 def _pairwise_test(
-    records: Sequence[Record], first: str, second: str, measure: str, place: GridPoint
+    records: Sequence[Record], first: str, second: str, measure: str, point: GridPoint
 ) -> PairwiseTest | None:
-    here = [record for record in records if (record.train_size, record.terms) == place and record.value is not None]
+    here = [record for record in records if (record.train_size, record.terms) == point and record.value is not None]
     mine = {record.split: record for record in here if record.contender == first}
     theirs = {record.split: record for record in here if record.contender == second}
     both = sorted(mine.keys() & theirs.keys())
@@ -184,13 +184,13 @@ def _pairwise_test(
     documents = _test_documents([mine[split] for split in both], [theirs[split] for split in both])
     if len(both) < 2:
         outcome = WinTieLoss(int(a > b), int(a == b), int(a < b))
-        return PairwiseTest(first, second, measure, place, outcome, None, None, documents)
+        return PairwiseTest(first, second, measure, point, outcome, None, None, documents)
     sizes = {"n_train": mine[both[0]].n_train, "n_test": mine[both[0]].n_test}
     floor = variance_floor(float(np.mean(a) - np.mean(b)), sizes["n_test"])
     corrected = None
     if min(sizes.values()) > 0:
         corrected = corrected_t(a, b, **sizes, floor=floor, most_freedom=split_freedom(len(both), **sizes))
-    return PairwiseTest(first, second, measure, place, win_tie_loss(a, b), paired_t(a, b), corrected, documents)
+    return PairwiseTest(first, second, measure, point, win_tie_loss(a, b), paired_t(a, b), corrected, documents)
 
 
 def _test_documents(mine: Sequence[Record], theirs: Sequence[Record]) -> Test | None:

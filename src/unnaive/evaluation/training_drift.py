@@ -59,15 +59,16 @@ class TrainingDrift:
         """The verdict in a sentence; empty if no difference was found.
 
         >>> TrainingDrift(0.001, 0.4).sentence()[:78]
-        'these documents differ from those of training in their words (p 0.002), so wha'
+        'these documents differ from the training documents in their words (p 0.002), s'
         """
         if not self.differs:
             return ""
         each = (("words", self.p_words), ("shares of the classes", self.p_classes))
         aspects = " and ".join(name for name, p in each if 2 * p <= ALPHA)
         return (
-            f"these documents differ from those of training in their {aspects} (p {self.p:.2g}), so what was measured "
-            "while training (held-out accuracy, calibration, coverage of sets) cannot be expected to hold for them"
+            f"these documents differ from the training documents in their {aspects} (p {self.p:.2g}), so "
+            "the measures of training (held-out accuracy, calibration, coverage of sets) may not hold for "
+            "them"
         )
 
 

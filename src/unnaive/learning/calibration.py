@@ -66,7 +66,10 @@ class Temperature:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.value) and self.value > 0 and np.isfinite(self.offset)):
-            raise BadData(f"a temperature of {self.value} with offset {self.offset}; give a positive, finite one")
+            raise BadData(
+                f"the temperature is {self.value} and the offset {self.offset}; give a positive, finite "
+                "temperature and a finite offset"
+            )
 
     @property
     def n_classes(self) -> None:
@@ -154,9 +157,9 @@ class Platt(_OneVsRest):
 
     def __post_init__(self) -> None:
         if len(self.slopes) != len(self.offsets) or not np.all(np.isfinite([*self.slopes, *self.offsets])):
-            raise BadData("the slopes and offsets of a calibration are not one finite number each for every class")
+            raise BadData("a calibration by class needs one finite slope and one finite offset for each class")
         if min(self.slopes, default=1.0) <= 0:
-            raise BadData(f"a slope of a calibration is {min(self.slopes)}; give positive ones")
+            raise BadData(f"a slope of the calibration is {min(self.slopes)}; all slopes must be positive")
 
     @property
     def n_classes(self) -> int:
@@ -199,7 +202,7 @@ class Isotonic(_OneVsRest):
         for odds, p in self.curves:
             sound = len(odds) == len(p) > 0 and np.all(np.isfinite([*odds, *p]))
             if not sound or np.any(np.diff(odds) <= 0) or np.any(np.diff(p) < 0) or p[0] < 0 or p[-1] > 1:
-                raise BadData("a curve of a calibration does not rise from 0 to 1; fit it anew")
+                raise BadData("a curve of the calibration does not increase from 0 to 1; calibrate the model again")
 
     @property
     def n_classes(self) -> int:
@@ -223,7 +226,7 @@ class Isotonic(_OneVsRest):
 
 def _numbers(stored: Any) -> tuple[float, ...]:
     if not isinstance(stored, (list, tuple)) or not all(map(is_number, stored)):
-        raise ValueError("it has no list of finite numbers where one belongs")
+        raise ValueError("a list of finite numbers is missing")
     return tuple(map(float, stored))
 
 

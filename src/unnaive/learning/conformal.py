@@ -199,13 +199,13 @@ class ConformalScores:
         """The inverse of `to_arrays`; every value is checked, since models come from files."""
         sizes = settings["class_documents"]
         if len(sizes) != n_classes or any((name in settings) != (name in arrays) for name in ("several", "novelty")):
-            raise ValueError("its held-out scores have sizes that do not fit its classes")
+            raise ValueError("the sizes of its held-out scores do not match its classes")
         ladders, each, at = [], arrays["by_class"], 0
         for n in sizes:
             ladders.append(_read_ladder(n, each[at : at + MOST_BY_CLASS], MOST_BY_CLASS))
             at += len(ladders[-1].values)
         if each.shape != (at,):
-            raise ValueError("its held-out scores have sizes that do not fit its classes")
+            raise ValueError("the sizes of its held-out scores do not match its classes")
         overall, several, novelty = arrays["overall"], arrays.get("several"), arrays.get("novelty")
         return cls(
             _read_ladder(settings["documents"], overall, MOST, whole=True),
@@ -236,12 +236,12 @@ def _threshold_together(ladders: Sequence[Ladder], confidence: float) -> float:
 def _read_ladder(n: Any, values: Any, most: int, *, whole: bool = False) -> Ladder:
     """Read and check the ladder of n documents at the beginning of an array, or in all of it with `whole`."""
     if not is_number(n) or not isinstance(n, int) or not 0 <= n < 2**53:
-        raise ValueError("its held-out scores have sizes that do not fit its classes")
+        raise ValueError("the sizes of its held-out scores do not match its classes")
     size = min(n, most)
     scores = values if whole else values[:size]
     sound = scores.dtype == np.float32 and scores.shape == (size,)
     if not sound or not bool(np.all(scores >= 0)) or not bool(np.all(scores[1:] >= scores[:-1])):
-        raise ValueError("its held-out scores are no rising numbers from 0")
+        raise ValueError("its held-out scores are not increasing numbers from 0 on")
     return Ladder(n, scores.astype(np.float64))
 
 
@@ -250,7 +250,7 @@ def _read_means(values: Any, n_classes: int) -> Floats | None:
     if values is None:
         return None
     if values.dtype != np.float32 or values.shape != (n_classes,) or not bool(np.all((values >= 0) & (values <= 1))):
-        raise ValueError("its means of held-out probabilities are no shares, or not one for each class")
+        raise ValueError("its mean held-out probabilities are not one number from 0 to 1 for each class")
     return np.asarray(values, np.float64)
 
 
@@ -260,24 +260,24 @@ def describe_sets(
     """Sentences that say what sets with this confidence guarantee, and what they do not."""
     share = f"{100 * confidence:g} %"
     if not by_class and not multilabel:
-        return [f"sets hold the label of {share} of documents like those of training"]
+        return [f"sets contain the label of {share} of documents like the training documents"]
     if not by_class:
-        whole = f"sets hold all labels of about {share} of documents like those of training"
+        whole = f"sets contain all labels of about {share} of documents like the training documents"
         if scores.covers_several(confidence):
-            return [f"{whole}: of those with one label, and of those with several"]
-        return [f"{whole}; too few with more than one label were held out for a guarantee of their own"]
-    told = [f"by class, sets hold a class in {share} of the documents that have it"]
+            return [f"{whole}; this holds for documents with one label and for documents with several"]
+        return [f"{whole}; too few held-out documents have several labels for a separate guarantee"]
+    sentences = [f"for each class, sets contain it in {share} of the documents that have it"]
     pooled = [str(classes[c]) for c in scores.pooled_classes(confidence)]
     if pooled:
         names = ", ".join(pooled[:5]) + (", …" if len(pooled) > 5 else "")
-        told.append(
-            f"{count_noun(len(pooled), 'class', 'classes')} with too few held-out documents for that ({names}): "
-            "documents of these are covered together, not class by class"
+        sentences.append(
+            f"too few held-out documents for that in {count_noun(len(pooled), 'class', 'classes')} "
+            f"({names}); the guarantee holds for their documents together, not for each class"
         )
-    return told
+    return sentences
 
 
 def check_confidence(confidence: float) -> None:
     """Raise an error unless the confidence is between 0 and 1."""
     if not is_number(confidence) or not 0 < confidence < 1:
-        raise BadData(f"a confidence of {confidence}; give a share between 0 and 1, such as 0.9")
+        raise BadData(f"the confidence is {confidence}; give a share between 0 and 1, such as 0.9")

@@ -95,7 +95,7 @@ class WeightedArgmax(_Stored):
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", _finite(self.weights, "weight"))
         if min(self.weights, default=1.0) <= 0:
-            raise BadData(f"a weight of a class is {min(self.weights)}; give positive ones")
+            raise BadData(f"a class weight is {min(self.weights)}; all class weights must be positive")
 
     def decide(self, scores: Floats) -> Sparse:
         """One label for each document."""
@@ -123,7 +123,9 @@ class LeastCost(_Stored):
     def __post_init__(self) -> None:
         rows = tuple(_finite(row, "cost") for row in self.costs)
         if any(len(row) != len(rows) for row in rows):
-            raise BadData("the costs have rows of different lengths; give one for each true and each given class")
+            raise BadData(
+                "the rows of costs have different lengths; give a cost for each pair of a true and a predicted class"
+            )
         object.__setattr__(self, "costs", rows)
 
     def decide(self, scores: Floats) -> Sparse:
@@ -146,7 +148,7 @@ class TopK(_Stored):
 
     def __post_init__(self) -> None:
         if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
-            raise BadData(f"k is {self.k!r}; give the whole number of classes for each document, at least 1")
+            raise BadData(f"k is {self.k!r}; give the number of classes for each document, an integer of at least 1")
 
     def decide(self, scores: Floats) -> Sparse:
         """min(k, n_classes) labels for each document."""
@@ -218,7 +220,7 @@ class Proportional(_Stored):
     def __post_init__(self) -> None:
         object.__setattr__(self, "rates", _finite(self.rates, "rate"))
         if min(self.rates, default=0.0) < 0:
-            raise BadData(f"a rate is {min(self.rates)}; a share of the documents cannot be negative")
+            raise BadData(f"a rate is {min(self.rates)}; rates are shares of documents and cannot be negative")
 
     def decide(self, scores: Floats) -> Sparse:
         """As many labels in total as the rates ask for."""
@@ -301,4 +303,6 @@ def _finite(values: Any, what: str) -> tuple[float, ...]:
 
 def _check_width(scores: Floats, values: tuple[Any, ...], what: str) -> None:
     if scores.shape[1] != len(values):
-        raise BadData(f"scores of {scores.shape[1]} classes met {len(values)} {what}; give one for each class")
+        raise BadData(
+            f"there are scores of {scores.shape[1]} classes and {len(values)} {what}; give one for each class"
+        )

@@ -141,7 +141,7 @@ class Explanation:
     @property
     def base_name(self) -> str:
         """The name of `base`."""
-        return "prior" if self.exact else "what no single term changes"
+        return "prior" if self.exact else "effect of no single term"
 
     def __rich__(self) -> Any:
         from rich.console import Group
@@ -208,22 +208,22 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %" if 0.0995 <= share <= 0.99 else f"{100 * share:.1f} %"
 
 
-def _times(one: Evidence) -> str:
-    name = one.term if one.count == 1 else f"{one.term} ×{one.count}"
-    if one.paths is not None:
-        return f"{name} (never there; {_traced(one)})"
-    if one.alone is None or one.without is None:
+def _times(item: Evidence) -> str:
+    name = item.term if item.count == 1 else f"{item.term} ×{item.count}"
+    if item.paths is not None:
+        return f"{name} (never there; {_traced(item)})"
+    if item.alone is None or item.without is None:
         return name
-    alone = percent(one.alone) if one.alone >= 0.001 else f"{100 * one.alone:.2g} %"  # relaxed weights are tiny
-    return f"{name} (alone {alone}, without it {percent(one.without)})"
+    alone = percent(item.alone) if item.alone >= 0.001 else f"{100 * item.alone:.2g} %"  # relaxed weights are tiny
+    return f"{name} (alone {alone}, without it {percent(item.without)})"
 
 
-def _traced(one: Evidence) -> str:
+def _traced(item: Evidence) -> str:
     """Describe the paths from a class to a term that never occurred in it."""
-    if not one.middles:
+    if not item.middles:
         return "no path leads there"
-    through = ", ".join(f"{term} {_counted(paths)}" for term, paths in one.middles)
-    return f"paths that lead there: {_counted(one.paths or 0.0)}, through {through}"
+    through = ", ".join(f"{term} {_counted(paths)}" for term, paths in item.middles)
+    return f"paths that lead there: {_counted(item.paths or 0.0)}, through {through}"
 
 
 def _counted(paths: float) -> str:
@@ -312,7 +312,7 @@ def explain_document(
 
 def _evidence(
     names: Names,
-    found: list[Span],
+    spans: list[Span],
     row: Sparse,
     values: list[float],
     details: dict[int, dict[str, Any]],
@@ -320,29 +320,29 @@ def _evidence(
 ) -> tuple[Evidence, ...]:
     """The known terms of the document with their positions in the text, the strongest first."""
     places: dict[str, list[tuple[int, int]]] = {}
-    for start, end, term in found:
+    for start, end, term in spans:
         places.setdefault(term, []).append((start, end))
     evidence = []
     for column, count, value in zip(row.indices.tolist(), row.data.tolist(), values, strict=True):
         term = names[column]
         evidence.append(Evidence(term, count, value, tuple(places.get(term, ())), **details.get(column, {})))
     if any(item.term.startswith(GRAM) and item.places for item in evidence):
-        evidence = _sum_over_words(evidence, found, text)
+        evidence = _sum_over_words(evidence, spans, text)
     return tuple(sorted(evidence, key=lambda item: (-abs(item.value), item.term)))
 
 
-def _sum_over_words(evidence: list[Evidence], found: list[Span], text: str) -> list[Evidence]:
+def _sum_over_words(evidence: list[Evidence], spans: list[Span], text: str) -> list[Evidence]:
     """Add the evidence of character n-grams to the words that contain them; the sum stays the same.
 
     The evidence of an n-gram is split equally among its occurrences, and among several words, as in scripts without
     spaces, by the number of characters. A word that is not a term is shown by its letters if the model knows n-grams of
     it; punctuation belongs to the word that it touches.
     """
-    known = {(start, end): term for start, end, term in found if not term.startswith(GRAM) and " " not in term}
-    runs = _covered((start, end) for start, end, term in found if term.startswith(GRAM))
-    words = _words_in_runs(runs, list(known), text)
+    single_words = {(start, end): term for start, end, term in spans if not term.startswith(GRAM) and " " not in term}
+    runs = _covered((start, end) for start, end, term in spans if term.startswith(GRAM))
+    words = _words_in_runs(runs, list(single_words), text)
     starts = [start for start, _ in runs]
-    names = {word: known.get(word, text[word[0] : word[1]].lower()) for inside in words for word in inside}
+    names = {word: single_words.get(word, text[word[0] : word[1]].lower()) for inside in words for word in inside}
     places: dict[str, list[tuple[int, int]]] = {}
     for word, name in names.items():
         places.setdefault(name, []).append(word)
@@ -411,7 +411,9 @@ def _parts(text: str, word: tuple[int, int]) -> list[tuple[int, int]]:
     return pieces + ([(at, word[1])] if at < word[1] else [])
 
 
-def _words_in_runs(runs: list[tuple[int, int]], known: list[tuple[int, int]], text: str) -> list[list[tuple[int, int]]]:
+def _words_in_runs(
+    runs: list[tuple[int, int]], word_spans: list[tuple[int, int]], text: str
+) -> list[list[tuple[int, int]]]:
     """The positions of the words of each run: terms and other words; a run without words is one word.
 
     In scripts without spaces, a word is a character or the shortest terms.
@@ -421,7 +423,7 @@ def _words_in_runs(runs: list[tuple[int, int]], known: list[tuple[int, int]], te
     >>> _words_in_runs([(0, 4)], [], "很好ok")
     [[(0, 1), (1, 2), (2, 4)]]
     """
-    terms = _shortest(known)
+    terms = _shortest(word_spans)
     groups = []
     for run in runs:
         inside = terms[bisect_left(terms, run[:1]) : bisect_left(terms, (run[1],))]

@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData
-from unnaive.base.log_functions import softmax_rows
 from unnaive.base.sparse import csc_array, csr_array
 from unnaive.base.types import Floats
 from unnaive.learning.calibration import Calibration, Isotonic, Platt, Temperature, class_log_odds, link_logits
 
 LEAST_SLOPE = 1e-6
 MOST_STEPS = 60  # steps of Newton's method, which needs about ten
-CLOSE = 1e-9  # relative step size at which the method has converged
+CLOSE = 1e-6  # relative step at which a scale has converged: the error after it is about the square, 1e-12
 BLOCK = 1 << 20  # scores that are worked on at once
 
 
@@ -37,8 +36,8 @@ def fit_temperature(link: str, scores: Floats, Y: Any, *, exclusive: bool) -> Te
     if exclusive:
         return Temperature(_exclusive_temperature(link_logits(link, scores), csr_array(Y)))
     logits, truth = link_logits(link, scores).ravel(), csr_array(Y).toarray().ravel() != 0
-    known = np.isfinite(logits)
-    slope, offset = _logistic_line(logits[known], soft_targets(truth[known]))
+    finite = np.isfinite(logits)
+    slope, offset = _logistic_line(logits[finite], soft_targets(truth[finite]))
     return Temperature(1 / slope, offset, exclusive=False)
 
 
@@ -118,8 +117,8 @@ def _exclusive_temperature(logits: Floats, Y: Any) -> float:
     if not np.all(np.diff(Y.indptr) == 1):
         raise BadData("a document has other than one label; calibrate with exclusive=False")
     right = logits[np.arange(len(logits)), Y.indices]
-    known = np.isfinite(right)
-    gaps = logits[known] - right[known, None]  # gap 0 is the right class
+    finite = np.isfinite(right)
+    gaps = logits[finite] - right[finite, None]  # gap 0 is the right class
     possible = np.isfinite(gaps)
     apart = np.abs(gaps[possible & (gaps != 0)])
     if not apart.size:
@@ -161,15 +160,23 @@ def least_loss_scale(scores: Floats, reached: float, *, start: float, largest_lo
 
 
 def _mean_and_variance(scores: Floats, scale: float) -> tuple[float, float]:
-    """Σ E_p[s] and Σ Var_p[s] over documents, p the softmax of scale · scores, by blocks of documents."""
+    """Σ E_p[s] and Σ Var_p[s] over documents, p the softmax of scale · scores, by blocks of documents.
+
+    Blocks are laid out class by class: numpy sums over few classes are then five times as fast.
+    """
     mean = variance = 0.0
     step = max(1, BLOCK // max(1, scores.shape[1]))
     for start in range(0, len(scores), step):
-        rows = scores[start : start + step]
-        p, values = softmax_rows(scale * rows), np.where(np.isfinite(rows), rows, 0.0)
-        means = np.einsum("dc,dc->d", p, values)
+        values = np.ascontiguousarray(scores[start : start + step].T)
+        p = scale * values
+        p -= p.max(axis=0)
+        np.exp(p, out=p)
+        p /= p.sum(axis=0)
+        values[~np.isfinite(values)] = 0.0
+        p *= values
+        means = p.sum(axis=0)
         mean += float(means.sum())
-        variance += float(np.einsum("dc,dc,dc->", p, values, values) - means @ means)
+        variance += float(np.vdot(p, values) - means @ means)
     return mean, variance
 
 

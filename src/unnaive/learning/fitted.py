@@ -256,8 +256,8 @@ class FittedModel:
             if self.spec.model.keeps_choice:
                 more = "more documents, of which it can hold some out"
             raise UnnaiveError(
-                f"this {self.spec.model.title} kept no scores of held-out documents, which sets with a confidence "
-                f"need; train it with {more}"
+                f"this {self.spec.model.title} has no scores of held-out documents, which sets of labels need; "
+                f"train it with {more}"
             )
         return self.conformal
 

@@ -67,8 +67,8 @@ def read_costs(path: Path) -> Costs:
         raise BadData(f"the costs in {path} cannot be read ({reason}); give a CSV file") from problem
     if len(rows) < 2 or len(rows[0]) < 2:
         raise BadData(
-            f"{path} holds no table of costs; give a first line with the classes that may be given, and then a line "
-            "for each true class with its costs"
+            f"{path} has no table of costs; write the classes to predict in the first line, and then a "
+            "line for each true class with its costs"
         )
     columns = [name.strip() for name in rows[0][1:]]
     costs: Costs = {}
@@ -81,7 +81,7 @@ def read_costs(path: Path) -> Costs:
         costs[true] = _cost_row(true, zip(columns, row[1:], strict=True), f" in line {number} of {path}")
     if len(set(columns)) != len(columns):
         twice = next(name for name in columns if columns.count(name) > 1)
-        raise BadData(f"{path} has two columns for the given class {twice!r}; leave one out")
+        raise BadData(f"{path} has two columns for the predicted class {twice!r}; leave one out")
     return costs
 
 
@@ -92,11 +92,12 @@ def _cost_row(true: str, pairs: Any, where: str = "") -> dict[str, float]:
             row[str(predicted)] = float(cell)
         except (TypeError, ValueError):
             raise BadData(
-                f"the cost of giving {predicted!r} to a document of {true!r} is {cell!r}{where}; give a number"
+                f"the cost of predicting {predicted!r} for a document of {true!r} is {cell!r}{where}; give a number"
             ) from None
         if not np.isfinite(row[str(predicted)]):
             raise BadData(
-                f"the cost of giving {predicted!r} to a document of {true!r} is {cell}{where}; give a finite one"
+                f"the cost of predicting {predicted!r} for a document of {true!r} is {cell}{where}; give a "
+                "finite number"
             )
     return row
 
@@ -110,14 +111,15 @@ def least_cost(costs: Costs, classes: Sequence[Label]) -> LeastCost:
     names = [str(label) for label in classes]
     _check_names(list(costs), names, "true class")
     for row in costs.values():
-        _check_names(list(row), names, "given class")
+        _check_names(list(row), names, "predicted class")
     table = [[float(costs[true][predicted]) for predicted in names] for true in names]
     if all(min(row) == max(row) for row in table):
-        raise BadData("every label costs the same, so nothing can be decided by the costs; give 0 for right labels")
+        raise BadData("all costs are equal, so they cannot decide between labels; give right labels the cost 0")
     dearest = [true for true, row in zip(names, table, strict=True) if row[names.index(true)] > min(row)]
     if dearest:
         raise BadData(
-            f"the right label of {dearest[0]!r} costs more than a wrong one; rows are true classes, columns given"
+            f"the right label of {dearest[0]!r} costs more than a wrong one; rows are true classes, "
+            "columns are predicted classes"
         )
     return LeastCost(tuple(map(tuple, table)))
 
@@ -162,9 +164,9 @@ def tune_macro_f1(probabilities: Floats, Y: Any) -> WeightedArgmax:
     return WeightedArgmax(tuple(np.exp(np.clip(drawn - drawn.mean(), -300, 300)).tolist()))
 
 
-def _macro_f1(truth: Ids, given: Ids, n_classes: int) -> float:
-    right = np.bincount(truth[truth == given], minlength=n_classes)
-    both = np.bincount(truth, minlength=n_classes) + np.bincount(given, minlength=n_classes)
+def _macro_f1(truth: Ids, predicted: Ids, n_classes: int) -> float:
+    right = np.bincount(truth[truth == predicted], minlength=n_classes)
+    both = np.bincount(truth, minlength=n_classes) + np.bincount(predicted, minlength=n_classes)
     return float(np.mean(2 * right / np.maximum(both, 1)))
 
 

@@ -33,8 +33,8 @@ def needs_top_scores(scorer: Scorer, n_docs: int) -> bool:
 def refuse_calibration(n_docs: int, n_classes: int) -> BadData:
     """The error of a calibration that would need the scores of all classes."""
     return BadData(
-        f"a calibration needs the scores of {n_docs:,} held-out documents for all {n_classes:,} classes, which are "
-        "too many; train without --calibrate and --optimise"
+        f"calibration needs the scores of {n_docs:,} held-out documents for all {n_classes:,} classes, "
+        "which are too many to keep in memory; train without --calibrate and --optimise"
     )
 
 

@@ -59,9 +59,9 @@ def check_spec(spec: TrainingSpec) -> None:
     if spec.calibration is not None:
         choose([*FITS, "none"], spec.calibration, "calibration")
     if spec.vectors is not None and not spec.model.takes_vectors:
-        raise UnnaiveError(f"{spec.model.title} takes no word vectors; {TAKERS} do")
+        raise UnnaiveError(f"{spec.model.title} cannot use word vectors; {TAKERS} can")
     if read_optimise(spec.optimise) not in (None, "accuracy") and spec.decision not in (None, "argmax"):
-        raise UnnaiveError("both a decision and what to optimise by it were given; leave one of the two out")
+        raise UnnaiveError("decision and optimise were both given; leave one of the two out")
 
 
 def train(
@@ -161,7 +161,7 @@ def kept_rows(documents: KeptDocuments, target_type: str, threads: int = 1) -> D
 def _check_costs(costs: dict[Any, Any], data: TrainingData) -> None:
     """Raise an error before training if the costs do not fit the labels."""
     if data.multilabel:
-        raise UnnaiveError("costs are for documents with one label each; these are multilabel, so optimise macro-f1")
+        raise UnnaiveError("costs are for single-label documents, and these are multilabel; optimise macro-f1 instead")
     least_cost(costs, data.classes)
 
 
@@ -319,8 +319,8 @@ def _check_some_can_be_held_out(targets: Targets) -> None:
     """Raise an error if every held-out document would belong to a class that was not learnt."""
     if not targets.multilabel and not bool((targets.Y.sum(axis=0) > 1).any()):
         raise UnnaiveError(
-            "no class has two documents, so none can be held out to calibrate or to tune decisions by; give more "
-            "documents, or train without"
+            "no class has two documents, so no document can be held out for calibration or tuning; give "
+            "more documents, or train without calibration and tuning"
         )
 
 

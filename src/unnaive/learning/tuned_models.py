@@ -77,8 +77,8 @@ def tune_model(
         return fitted
     if not fitted.probabilistic:
         raise UnnaiveError(
-            f"{spec.model.title} gives no probabilities to optimise by; calibrate it with temperature, platt or "
-            "isotonic"
+            f"{spec.model.title} gives no probabilities, which optimise needs; calibrate it with "
+            "temperature, platt or isotonic"
         )
     if isinstance(spec.optimise, dict):
         return replace(fitted, decision=least_cost(spec.optimise, fitted.classes))
@@ -145,8 +145,8 @@ def warn_about_loss(before: FittedModel, made: FittedModel, reason: str = "the d
     if lost:
         parts = f"{', '.join(lost[:-1])} and the {lost[-1]}" if len(lost) > 1 else lost[0]
         warnings.warn(
-            f"the {parts} {'are' if len(lost) > 1 else 'is'} gone, since {reason} and the model "
-            "keeps no documents that could be held out; train it anew to tune again",
+            f"the {parts} {'are' if len(lost) > 1 else 'is'} lost, because {reason} and the model keeps no "
+            "documents to tune on; train the model again to tune it",
             UnnaiveWarning,
             stacklevel=5,
         )

@@ -64,7 +64,7 @@ def forget_documents(fitted: FittedModel, gone: Statistic, *, approximate: bool 
     _refuse_stale_register(fitted, changes)
     left = kept_statistic(fitted, "forget") - gone  # type: ignore[operator]  # both are of the model's own kind
     if not left.n_docs and (left.vocabulary is not None or isinstance(left, KeptDocuments)):
-        raise BadData("no document would be left in the model; delete it instead")
+        raise BadData("no document would be left in the model; delete the model instead")
     if approximate:
         return _adjust(fitted, left, gone, gone=True, **changes)
     return _relearn(fitted, left, **changes)
@@ -77,7 +77,7 @@ def merge_models(fitted: FittedModel, *others: FittedModel, **changes: Any) -> F
         _refuse_other_reading(fitted, other)
         _warn_about_other_settings(fitted.spec, other.spec)
         if fitted.spec.vectors != other.spec.vectors:
-            raise UnnaiveError("models with different word vectors cannot be merged; train both with the same")
+            raise UnnaiveError("models with different word vectors cannot be merged; train both with the same vectors")
         more = kept_statistic(other, "be merged")
         refuse_mixed_labels(total.classes, more.classes)
         total = _added(total, more, fitted)
@@ -85,13 +85,17 @@ def merge_models(fitted: FittedModel, *others: FittedModel, **changes: Any) -> F
     return _relearn(fitted, total, register=register, **changes)
 
 
-def _added(one: Statistic, two: Statistic, fitted: FittedModel) -> Statistic:
+def _added(first: Statistic, second: Statistic, fitted: FittedModel) -> Statistic:
     """The documents of both; if one has only sums, the sums of both, or an error if the model needs documents."""
-    if isinstance(one, KeptDocuments) != isinstance(two, KeptDocuments):
+    if isinstance(first, KeptDocuments) != isinstance(second, KeptDocuments):
         if fitted.spec.model.statistic == "documents":
-            raise UnnaiveError("one of these models keeps counts and no documents; merge models that keep the same")
-        one, two = (part.counts(fitted.target_type) if isinstance(part, KeptDocuments) else part for part in (one, two))
-    return one + two  # type: ignore[operator]  # both are of one kind
+            raise UnnaiveError(
+                "one of these models keeps documents and the other only counts; merge models that keep the same"
+            )
+        first, second = (
+            part.counts(fitted.target_type) if isinstance(part, KeptDocuments) else part for part in (first, second)
+        )
+    return first + second  # type: ignore[operator]  # both are of one kind
 
 
 def remake_model(fitted: FittedModel, spec: TrainingSpec) -> FittedModel:
@@ -100,19 +104,21 @@ def remake_model(fitted: FittedModel, spec: TrainingSpec) -> FittedModel:
     Selection, calibration and decision are tuned on the kept documents. With counts alone, no documents can be held
     out: a model with the same settings keeps what was tuned, which is still valid, and other requests are refused.
     """
-    kept = kept_statistic(fitted, "be made anew")
+    kept = kept_statistic(fitted, "be changed to other settings")
     data = TrainingData.of_kept(kept, fitted.target_type, register=fitted.register, **_reading(fitted))
     if isinstance(kept, KeptDocuments):
         return train(data, spec)
     if spec.model.statistic == "documents":
-        raise UnnaiveError(f"{spec.model.title} learns from documents, and this model keeps counts; train it anew")
+        raise UnnaiveError(
+            f"{spec.model.title} learns from documents, and this model keeps only counts; train it again"
+        )
     if _same_training(spec, fitted.spec):
         return with_tuning_of(fitted, train(data, spec))
     _refuse_tuning(spec)
     if was_tuned(fitted.spec, fitted):
         warnings.warn(
-            "the decision that was tuned on held-out documents is gone, because the model keeps counts and no "
-            "documents; train it anew to tune the decision again",
+            "the tuned decision is lost, because the model keeps only counts and tuning needs documents; "
+            "train the model again to tune it",
             UnnaiveWarning,
             stacklevel=4,
         )
@@ -139,8 +145,7 @@ def _refuse_tuning(spec: TrainingSpec) -> None:
     if any(asked.values()):
         instead = " and ".join(name for name, is_asked in asked.items() if is_asked)
         raise UnnaiveError(
-            "this model keeps counts and no documents, so there are none to calibrate by or to tune decisions by; "
-            f"train it anew, or make it anew with {instead}"
+            f"this model keeps only counts, and calibration and tuning need documents; train it again, or use {instead}"
         )
 
 
@@ -149,13 +154,13 @@ def kept_statistic(fitted: FittedModel, purpose: str) -> Statistic:
     kept = fitted.statistic
     if kept is None and fitted.spec.model.imported:
         raise UnnaiveError(
-            f"this {fitted.spec.model.title} cannot {purpose}: its file has weights and nothing of the documents; "
-            "train a model on them with `unnaive train`"
+            f"this {fitted.spec.model.title} cannot {purpose}: its file has only weights, without counts "
+            "or documents; train a model on the documents with `unnaive train`"
         )
     if kept is None:
         counts = fitted.spec.model.statistic == "counts"
         why = "frozen, without its counts" if counts else "without its documents, frozen or over their limit"
-        raise UnnaiveError(f"this model cannot {purpose}: it was saved {why}; train it anew, and keep them")
+        raise UnnaiveError(f"this model cannot {purpose}: it was saved {why}; train it again and keep them")
     return kept.documents if isinstance(kept, PackedDocuments) else kept
 
 
@@ -217,13 +222,13 @@ def _adjust(
     """
     model = fitted.spec.model
     if keep_choice:
-        raise UnnaiveError("keep_choice trains anew and approximate does not; give one of the two")
+        raise UnnaiveError("keep_choice trains the model again, and approximate does not; give only one of the two")
     if not isinstance(statistic, KeptDocuments) or not isinstance(changed, KeptDocuments):
-        raise UnnaiveError(f"{model.title} keeps counts, so its updates are exact and quick; leave approximate out")
+        raise UnnaiveError(f"{model.title} keeps counts, so its updates are exact and fast; leave approximate out")
     if fitted.spec.class_weight is not None:
         raise UnnaiveError("a model with class weights is updated exactly; leave approximate out")
     if statistic.classes != fitted.classes:
-        raise UnnaiveError("an approximate change neither adds nor ends classes; leave approximate out")
+        raise UnnaiveError("an approximate change cannot add or remove classes; leave approximate out")
     terms, X = changed.joined()
     n_terms = fitted.scorer.n_terms
     if terms is not None and fitted.vocabulary is not None:
@@ -231,7 +236,7 @@ def _adjust(
         known = np.flatnonzero(places >= 0)
         X = move_columns(take_columns(X, known), places[known], n_terms)
     elif X.shape[1] > n_terms:
-        raise UnnaiveError("an approximate change takes no new columns; leave approximate out")
+        raise UnnaiveError("an approximate change cannot add columns; leave approximate out")
     else:
         X = move_columns(X, None, n_terms)
     Y = place_columns(changed.Y, class_codes(changed.classes, fitted.classes), len(fitted.classes))
@@ -242,7 +247,7 @@ def _adjust(
 def _refuse_stale_register(fitted: FittedModel, changes: dict[str, Any]) -> None:
     if fitted.register is not None and changes.get("register") is None:
         raise UnnaiveError(
-            "this model has a register of its documents; change it with texts and labels, and no weights"
+            "this model has a register of its documents; update it with texts and labels, without weights"
         )
 
 
@@ -262,7 +267,10 @@ def _reading(fitted: FittedModel) -> dict[str, Any]:
 
 def _refuse_other_reading(fitted: FittedModel, other: FittedModel) -> None:
     if fitted.multilabel != other.multilabel:
-        raise UnnaiveError("a single-label model and a multilabel one cannot be merged; train both in one form")
+        raise UnnaiveError(
+            "a single-label model and a multilabel model cannot be merged; train both as single-label or "
+            "both as multilabel"
+        )
     if fitted.token_rule is None or other.token_rule is None:
         _refuse_other_columns(fitted, other)
         return
@@ -278,8 +286,8 @@ def _refuse_other_columns(fitted: FittedModel, other: FittedModel) -> None:
     same_names = None in (fitted.feature_names, other.feature_names) or fitted.feature_names == other.feature_names
     if fitted.scorer.n_terms != other.scorer.n_terms or not same_names:
         raise BadData(
-            f"a model of {other.scorer.n_terms} terms cannot be merged into one of {fitted.scorer.n_terms}, or their "
-            "columns have other names; train both on the same columns"
+            f"the columns of the models differ ({fitted.scorer.n_terms} and {other.scorer.n_terms} terms, "
+            "or other names); train both on the same columns"
         )
 
 

@@ -19,7 +19,7 @@ def check_vectors(rule: TokenRule | None, spec: TrainingSpec) -> None:
     """Raise an error if documents have vectors that the model cannot use."""
     keys = vector_keys(None if rule is None else rule.fields)
     if keys and not spec.model.takes_vectors:
-        raise UnnaiveError(f"{spec.model.title} cannot weigh the vectors of {keys[0][0]!r}; {TAKERS} can")
+        raise UnnaiveError(f"{spec.model.title} cannot use the vectors of {keys[0][0]!r}; {TAKERS} can")
 
 
 def with_vector_words(

@@ -13,6 +13,7 @@ from unnaive.base.errors import BadData
 from unnaive.base.lazy import lazy_property
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Sparse
+from unnaive.data.field_vectors import vector_keys
 from unnaive.io.fields import as_documents
 from unnaive.linear.linear import Linear
 from unnaive.linear.scorer import Scorer
@@ -21,6 +22,7 @@ from unnaive.text.counting import BACKEND, TextCounter, TextScorer
 from unnaive.text.gram_units import find_kinds
 from unnaive.text.scoring import TfIdfTextScorer
 from unnaive.text.tokens import Span, TokenRule, spans
+from unnaive.text.vector_units import find_power_terms
 from unnaive.text.vocabulary import Vocabulary
 
 CHUNK_CELLS = 1 << 22  # scores in memory at a time: 32 MB of float64
@@ -170,10 +172,13 @@ class TextDocuments:
     def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
         """Scores and numbers of known terms of a few texts, in one pass if possible."""
         documents = as_documents(documents, self.rule.fields)
-        if self._fused:
+        if self._fused and not self._vector_keys:
             return self._fused.scores_and_known(documents, clear)
+        if self._fused:
+            return self._fused.scores(documents), self._count_known(documents)
         if self._fused_tf_idf:
-            return self._fused_tf_idf.scores(documents), self._count_known(documents)
+            scores, known = self._fused_tf_idf.scores_and_known(documents)
+            return scores, self._count_known(documents) if known is None else known
         X = self._counter.count(documents)
         return self.scorer.scores(X), self._sum_known(X)
 
@@ -190,39 +195,46 @@ class TextDocuments:
         """By the scorer, if it need not score all classes, in batches."""
         if type(self.scorer).top_scores is Scorer.top_scores:
             return None
-        texts, parts, known = as_documents(documents, self.rule.fields), [], [np.zeros(0, np.int64)]
+        texts, parts, n_known = as_documents(documents, self.rule.fields), [], [np.zeros(0, np.int64)]
         for start in range(0, len(texts), CHUNK_TEXTS):
             X = self._counter.count(texts[start : start + CHUNK_TEXTS])
             top = self.scorer.top_scores(X, k, above=above, scale=scale)
             if top is None:
                 return None
             parts.append(top)
-            known.append(self._sum_known(X))
-        return TopScores.joined(parts), np.concatenate(known)
+            n_known.append(self._sum_known(X))
+        return TopScores.joined(parts), np.concatenate(n_known)
 
     def known_terms(self, documents: Any) -> NDArray[np.int64]:
         """Counts by the vocabulary, which ignores unknown words."""
         texts = as_documents(documents, self.rule.fields)
-        return self._fused.known_terms(texts) if self._fused else self._count_known(texts)
+        fused = self._fused if not self._vector_keys else None
+        return fused.known_terms(texts) if fused else self._count_known(texts)
 
     def _count_known(self, texts: Any) -> NDArray[np.int64]:
         return self._sum_known(self._counter.count(texts))
 
     def _sum_known(self, X: Sparse) -> NDArray[np.int64]:
-        """The sum of each row over the terms that are not character n-grams; over all terms if there are no others.
+        """The sum of each row over the terms that show whether a document is known; over all if there are no others.
 
-        Every text shares some character n-grams with the training texts, so they do not show whether it is known.
+        Every text shares some character n-grams with the training texts, and every vector the powers of two of its
+        numbers, so neither of them shows it; a vector counts as one term, its marker.
         """
-        is_gram = self._is_gram
-        if is_gram is None:
-            return np.asarray(X.sum(axis=1), np.int64)
-        return np.asarray(X @ (~is_gram).astype(np.int64), np.int64)
+        shows = self._shows_known
+        return np.asarray(X.sum(axis=1) if shows is None else X @ shows.astype(np.int64), np.int64)
 
     @lazy_property
-    def _is_gram(self) -> NDArray[np.bool_] | None:
-        """Whether each term is a character n-gram; None if none or all of them are."""
-        is_gram = find_kinds(self.vocabulary)[0]
-        return is_gram if is_gram.any() and not is_gram.all() else None
+    def _shows_known(self) -> NDArray[np.bool_] | None:
+        """Whether each term is neither a character n-gram nor a power of a vector; None if all or none of them are."""
+        shows = ~find_kinds(self.vocabulary)[0]
+        for key, n_dims in self._vector_keys:
+            shows[find_power_terms(self.vocabulary.terms, key, n_dims).places] = False
+        return shows if shows.any() and not shows.all() else None
+
+    @lazy_property
+    def _vector_keys(self) -> tuple[tuple[str, int], ...]:
+        """(key in terms, number of dimensions) of each field of vectors."""
+        return vector_keys(self.rule.fields)
 
     def read_one(self, document: Any) -> ReadDocument:
         """Counts of the known terms, and the position of every term in the text, or in its `shown_part`."""

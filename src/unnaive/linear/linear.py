@@ -246,6 +246,7 @@ def refuse_full_table(n_classes: int, n_terms: int, what: str) -> None:
     """Raise an error if `what`, which needs a weight for every class and term, would not fit in memory."""
     if n_classes * n_terms > FULL_CELLS:
         raise UnnaiveError(
-            f"{what} keeps a weight for each of {n_classes} classes × {n_terms} terms, which is more than "
-            f"{FULL_CELLS:,}; select fewer terms, or use the multinomial model"
+            f"{what} needs a number for every class and term, and {n_classes} classes × {n_terms} "
+            "terms exceed the maximum "
+            f"of {FULL_CELLS:,}; select fewer terms, or use the multinomial model"
         )

@@ -51,7 +51,9 @@ class Network:
         while waiting:
             ready = [node for node in waiting if set(self.parents[node]) <= set(placed)]
             if not ready:
-                raise BadData(f"the arcs into {self.nodes[waiting[0]]!r} run in a circle; a network has none")
+                raise BadData(
+                    f"the arcs into {self.nodes[waiting[0]]!r} form a cycle; a Bayesian network must be acyclic"
+                )
             placed += ready
             waiting = [node for node in waiting if node not in set(ready)]
         return placed
@@ -157,7 +159,7 @@ def mixture_network(networks: Sequence[Network], name: str = "member") -> Networ
         (network.nodes, network.parents, network.states) != (first.nodes, first.parents, first.states)
         for network in networks
     ):
-        raise BadData("networks of other nodes or parents cannot be mixed; write each by itself")
+        raise BadData("networks with different nodes or parents cannot be combined; write each to its own file")
     while name in first.nodes:
         name += "'"
     parents: list[tuple[int, ...]] = [()]

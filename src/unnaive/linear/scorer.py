@@ -73,7 +73,7 @@ class Scorer(ABC):
     @classmethod
     @abstractmethod
     def from_arrays(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
-        """The inverse of `to_arrays`; must trust nothing, since models come from files."""
+        """The inverse of `to_arrays`; it must check every value, since models come from files."""
 
     @property
     def meaning(self) -> Link:
@@ -140,7 +140,7 @@ class Scorer(ABC):
 
     def network(self, chosen: int, terms: Sequence[str], classes: Sequence[str], member: int = 0) -> Network:
         """The Bayesian network of a class as a value; `terms` names the columns, `classes` the classes."""
-        raise BadData("this model is no network; those trained with or-gate, hierarchical, tan or diagnostic have one")
+        raise BadData("this model is not a Bayesian network; train or-gate, hierarchical, tan or diagnostic instead")
 
     def text_reader(self, vocabulary: Any, classes: tuple[Label, ...], n_jobs: int | None) -> Any:
         """The DocumentReader of scorers with their own way to read texts; None: by token rule and vocabulary."""

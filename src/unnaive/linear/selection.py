@@ -118,7 +118,7 @@ def check_select(select: Any) -> tuple[str, int] | None:
     name, k = select if pair else ("information-gain", select)
     choose([*SELECTIONS, *(measure + PER_CLASS for measure in SELECTIONS)], name, "selection")
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise UnnaiveError(f"select is {select!r}; give how many terms to keep, or a pair such as ('chi2', 2000)")
+        raise UnnaiveError(f"select is {select!r}; give the number of terms to keep, or a pair such as ('chi2', 2000)")
     return name, k
 
 
@@ -136,12 +136,12 @@ def select_terms(
     array([1])
     """
     if isinstance(min_df, bool) or not isinstance(min_df, int) or min_df < 1:
-        raise UnnaiveError(f"min_df is {min_df!r}; give a whole number of documents from 1 on")
+        raise UnnaiveError(f"min_df is {min_df!r}; give a whole number of at least 1")
     # with weights a document may count less than one: every seen term is in 1 document or more
     present = np.flatnonzero(counts.df > 0 if min_df == 1 else counts.df >= min_df)
     if not len(present):
-        reason = "check the texts and how they are read" if min_df == 1 else "lower min_df"
-        what = "there is no term to learn from" if min_df == 1 else f"no term is in {min_df} documents or more"
+        reason = "check the texts and the options for reading them" if min_df == 1 else "lower min_df"
+        what = "there is no term to learn from" if min_df == 1 else f"no term is in at least {min_df} documents"
         raise BadData(f"{what}; {reason}")
     measure_and_k = check_select(select)
     if measure_and_k is None:
@@ -159,10 +159,10 @@ def min_df_for_full_table(counts: Counts, min_df: int = 1) -> int:
     It depends only on the sums: the same terms are left out, whatever the order of documents.
     """
     df, most = np.ceil(np.asarray(counts.df)), linear.FULL_CELLS // max(1, counts.n_classes)
-    left = np.sort(df[df >= min_df])[::-1]
-    if len(left) <= most:
+    frequencies = np.sort(df[df >= min_df])[::-1]
+    if len(frequencies) <= most:
         return min_df
-    return int(left[most]) + 1  # terms with as many documents as the first that does not fit are left out too
+    return int(frequencies[most]) + 1  # terms with as many documents as the first that does not fit are left out too
 
 
 class _NamesAt:
@@ -171,8 +171,8 @@ class _NamesAt:
     def __init__(self, terms: Vocabulary | Sequence[str] | None, ids: Ids) -> None:
         self._terms, self._ids = terms, ids
 
-    def __getitem__(self, place: int) -> Any:
-        return place if self._terms is None else self._terms[int(self._ids[place])]
+    def __getitem__(self, index: int) -> Any:
+        return index if self._terms is None else self._terms[int(self._ids[index])]
 
 
 def top_k(values: Floats, k: int, *, names: Any = None) -> Ids:

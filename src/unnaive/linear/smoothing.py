@@ -59,7 +59,7 @@ class Smoothing(Protocol):
         """p(t present|c), elementwise: `df` of the class's `docs` have the term, `corpus_df` of `corpus_docs`."""
 
     def unseen_bernoulli_prob(self, counts: Counts) -> Floats:
-        """`presence` for df = 0; its shape shows what it depends on: (n_classes, 1), (1, n_terms) or both."""
+        """`bernoulli_prob` for df = 0; its shape shows what it depends on: (n_classes, 1), (1, n_terms) or both."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class JelinekMercer:
 
     def __post_init__(self) -> None:
         if not 0 < self.beta <= 1:
-            raise UnnaiveError(f"beta came as {self.beta}; give a share of the corpus above 0 and up to 1")
+            raise UnnaiveError(f"beta came as {self.beta}; give the weight of the corpus, above 0 and up to 1")
 
     def multinomial_log_prob(self, counts: Counts) -> LogTable:
         """On unseen cells β p(t|D); seen cells hold log 1 + (1−β) p_ml / (β p(t|D))."""
@@ -209,7 +209,7 @@ class AbsoluteDiscount:
 
     def unseen_bernoulli_prob(self, counts: Counts) -> Floats:
         """δ/n_c · df_t/n, which depends on both: (n_classes, n_terms)."""
-        refuse_full_table(counts.n_classes, counts.n_terms, "presence with absolute discounting")
+        refuse_full_table(counts.n_classes, counts.n_terms, "Bernoulli naive Bayes with absolute discounting")
         unseen: Floats = self.bernoulli_prob(np.zeros(1), counts.class_docs[:, None], counts.df, counts.n_docs)
         return unseen
 

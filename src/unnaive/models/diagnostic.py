@@ -127,7 +127,7 @@ class DiagnosticNetworks(Scorer):
         except (KeyError, TypeError, ValueError, IndexError) as problem:
             raise BadModel(f"the networks in this model are damaged ({problem}); train it again") from problem
         if (link == "softmax" and len(networks) != 1) or (link == "log-odds" and n_states != 2):
-            raise BadModel("the networks in this model have parts that do not fit together; train it again")
+            raise BadModel("the networks in this model have parts that do not match; train it again")
         return cls(networks, n_terms, link)
 
 

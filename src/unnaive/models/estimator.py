@@ -138,7 +138,7 @@ class Model(Settings, Protocol):
         self, scorer: Scorer, X: Sparse, Y: Sparse, *, sample_weight: Floats | None = None, gone: bool = False
     ) -> Scorer:
         """Change a scorer approximately by documents that were learnt or forgotten; only some models can."""
-        raise UnnaiveError(f"{self.title} has no approximate update; leave approximate out, and it is updated exactly")
+        raise UnnaiveError(f"{self.title} cannot be updated approximately; leave out approximate to update it exactly")
 
     def scheme_for(self, exclusive: bool) -> str:
         """The scheme that was set, else the one that fits the labels."""
@@ -349,7 +349,7 @@ class CountsModel(Model):
         """An estimator fitted on the documents behind `counts`, whose classes are `classes`."""
         names = [label.item() if isinstance(label, np.generic) else label for label in classes]
         if len(names) != counts.n_classes or len(set(names)) != len(names):
-            raise BadData(f"{counts.n_classes} classes were counted, {len(names)} names came; name each class once")
+            raise BadData(f"{counts.n_classes} classes were counted, but {len(names)} names came; name each class once")
         order = sorted(range(len(names)), key=names.__getitem__)
         places = np.argsort(np.array(order, np.int64))
         sums = counts.placed(places, np.arange(counts.n_terms), counts.n_classes, counts.n_terms)
@@ -370,7 +370,7 @@ class CountsModel(Model):
         """The sums that the model learnt from."""
         named = self._attribute("counts_").counts
         if named is None:
-            raise AttributeError(f"this {type(self).__name__} was frozen, without its counts")
+            raise AttributeError(f"this {type(self).__name__} was frozen and has no counts")
         return named.counts
 
     @property

@@ -86,9 +86,9 @@ def _stand_in(estimator: Model, fitted: FittedModel | None) -> Any:
 def has_more_columns(X: Any, before: FittedModel) -> bool:
     """Whether X has more columns than the model; the model's columns must come first, in their order."""
     shape = X.shape if hasattr(X, "shape") else np.shape(X)
-    known, columns = list(before.feature_names or ()), list(getattr(X, "columns", []))
-    if known and columns and columns[: len(known)] != known:
-        raise BadData("the columns of X do not begin with those learnt before; put new terms after them")
+    model_columns, columns = list(before.feature_names or ()), list(getattr(X, "columns", []))
+    if model_columns and columns and columns[: len(model_columns)] != model_columns:
+        raise BadData("X does not begin with the columns of the model; put new columns after them")
     return len(shape) == 2 and shape[1] > before.scorer.n_terms
 
 

@@ -117,8 +117,8 @@ class MultinomialNB(_SmoothedNB):
         else:
             table = smoothing.multinomial_log_prob(counts) - smoothing.rest_log_prob(counts)
             bias = log_prior_odds(counts, self.prior)
-        known = None if smoothing.reserves or counts.terms.all() else (counts.terms > 0).astype(np.float64)
-        return _linear(table, bias, Weighting(idf=known), LINK_OF_SCHEME[scheme])
+        is_counted = None if smoothing.reserves or counts.terms.all() else (counts.terms > 0).astype(np.float64)
+        return _linear(table, bias, Weighting(idf=is_counted), LINK_OF_SCHEME[scheme])
 
     @property
     def feature_log_prob_(self) -> Floats:
@@ -226,7 +226,7 @@ class ComplementNB(_NaiveBayes):
         table = LogTable(-rest.cells, -rest.of_class, corpus - rest.of_term)
         if not self.norm:
             return _linear(table, bias, Weighting(), LINK_OF_SCHEME[scheme])
-        refuse_full_table(counts.n_classes, counts.n_terms, "complement with norm")
+        refuse_full_table(counts.n_classes, counts.n_terms, "complement naive Bayes with norm")
         return Linear(table.dense() / -rest.dense().sum(axis=1, keepdims=True), bias, link=LINK_OF_SCHEME[scheme])
 
 

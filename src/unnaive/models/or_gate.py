@@ -241,7 +241,7 @@ def gate_network(arcs: Sequence[Arc], class_name: str, terms: Sequence[str]) -> 
     that are not in `arcs` count as absent.
     """
     if len(arcs) > LARGEST_GATE:
-        raise BadData(f"a gate of {len(arcs)} terms has too large a table; choose at most {LARGEST_GATE}")
+        raise BadData(f"the table of a gate with {len(arcs)} terms is too large; choose at most {LARGEST_GATE}")
     names = [terms[arc.term] for arc in arcs]
     target = class_name if class_name not in names else f"class {class_name}"
     roots = tuple(np.array([0.5, 0.5]) for _ in arcs)
@@ -370,6 +370,6 @@ def informative_arcs(statistic: Counts, per_class: int) -> Sparse:
 def _arcs(table: Sparse, class_totals: NDArray[Any], overall: NDArray[Any]) -> _Arcs:
     inside = table.data if table.data.dtype == np.int64 else np.asarray(table.data, np.float64)
     if inside.size and inside.min() < 0:
-        raise BadData("a term occurs a negative number of times; the OR gate needs non-negative numbers")
+        raise BadData("some counts are negative; the OR gate needs non-negative counts")
     whole, sizes = np.asarray(overall, np.float64), np.asarray(class_totals, np.float64)
     return _Arcs(inside, table.indices, whole, sizes, table.indptr)

@@ -113,7 +113,7 @@ def _in_idf(counts: Counts, tf: str, idf: Floats | None) -> Counts:
 def _centroids(sums: Counts, weighting: Weighting, beta: float, gamma: float) -> Linear:
     """The centroids; where a class has no occurrence of a term, the value is negative and is clipped to 0."""
     if not np.isfinite(gamma / beta):
-        raise BadData(f"gamma is {gamma} and beta {beta}, and their ratio overflows; give a larger beta")
+        raise BadData(f"the ratio of gamma ({gamma}) to beta ({beta}) overflows; give a larger beta")
     table = sums.class_terms
     sizes = np.diff(table.indptr)
     inside = np.repeat(np.maximum(sums.class_docs, 1e-300), sizes)

@@ -43,8 +43,8 @@ class SuperParentTAN(TreeAugmentedNB):
     def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
         """Memory for estimates of all feature pairs in each fold, and one trial of every pair in each round."""
         features = min(self.features, size.terms)
-        held = self.folds * 5 * features**2 + features * size.documents
-        return ClassCost(held, steps=features**2 * (1e4 + 10 * size.documents))
+        n_cells = self.folds * 5 * features**2 + features * size.documents
+        return ClassCost(n_cells, steps=features**2 * (1e4 + 10 * size.documents))
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,

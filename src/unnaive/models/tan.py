@@ -213,12 +213,12 @@ def _training_problems(labels: Sparse, counts: Counts, k: int, scheme: str) -> I
         yield [~members, members], top_k(class_gain(counts, c), k)
 
 
-def grow_tree(own: Sparse, members: Members, weight: Floats, prior_cases: float) -> tuple[Ids, Floats, Floats]:
-    """The tree over the presence of features `own` (n_docs, k), given the documents of each state of the class.
+def grow_tree(presence: Sparse, members: Members, weight: Floats, prior_cases: float) -> tuple[Ids, Floats, Floats]:
+    """The tree over the presence of features `presence` (n_docs, k), given the documents of each state of the class.
 
     Returns parents (k,), log P(own | parent, state) (states, k, 2, 2) and log P(state) (states,).
     """
-    both = np.stack([_co_occurrence(own[inside], weight[inside]) for inside in members])  # (states, k, k)
+    both = np.stack([_co_occurrence(presence[inside], weight[inside]) for inside in members])  # (states, k, k)
     totals = np.array([weight[inside].sum() for inside in members])
     parents = spanning_tree(conditional_information(both, totals))
     logs = np.log(_conditionals(both, totals, parents, prior_cases))

@@ -62,24 +62,24 @@ class Trees(Scorer):
     def scores(self, X: Sparse) -> Floats:
         """Scores of documents X (n_docs, n_terms) → (n_docs, n_classes)."""
         used = np.unique(self.feature[self.feature != LEAF])
-        asked = np.searchsorted(used, self.feature)  # the entry of a leaf is not used
+        tested = np.searchsorted(used, self.feature)  # the entry of a leaf is not used
         counts = csr_array(X)[:, used]
         scores = np.empty((counts.shape[0], self.n_classes))
         block = max(1, BLOCK_CELLS // max(1, len(used)))
         for start in range(0, len(scores), block):
             rows = counts[start : start + block].toarray().astype(np.float32)
             scores[start : start + block] = np.hstack(
-                [self.node_scores[self._leaves(rows, asked, root)] for root in self.roots]
+                [self.node_scores[self._leaves(rows, tested, root)] for root in self.roots]
             )
         return scores
 
-    def _leaves(self, rows: NDArray[np.float32], asked: Ids, root: int) -> Ids:
+    def _leaves(self, rows: NDArray[np.float32], tested: Ids, root: int) -> Ids:
         """The leaf of each document in the tree that starts at `root`."""
         node = np.full(len(rows), root)
         walking = np.flatnonzero(self.feature[node] != LEAF)
         while len(walking):
             here = node[walking]
-            goes_left = rows[walking, asked[here]] <= self.threshold[here]
+            goes_left = rows[walking, tested[here]] <= self.threshold[here]
             node[walking] = np.where(goes_left, self.left[here], self.right[here])
             walking = walking[self.feature[node[walking]] != LEAF]
         return node

@@ -61,9 +61,9 @@ class WordClusterNB(CountsModel):
         logs, bias = self._log_prob(sums), log_prior(counts, "data")
         if scheme == "one-vs-rest":
             logs, bias = logs - self._log_prob(totals - sums), log_prior_odds(counts, "data")
-        weights, known = np.zeros((counts.n_classes, counts.n_terms)), np.zeros(counts.n_terms)
-        weights[:, kept], known[kept] = logs[:, cluster_of], 1.0
-        weighting = Weighting(idf=None if known.all() else known)
+        weights, is_used = np.zeros((counts.n_classes, counts.n_terms)), np.zeros(counts.n_terms)
+        weights[:, kept], is_used[kept] = logs[:, cluster_of], 1.0
+        weighting = Weighting(idf=None if is_used.all() else is_used)
         return Linear(weights, bias, weighting=weighting, link=LINK_OF_SCHEME[scheme])
 
     def _log_prob(self, sums: Floats) -> Floats:
@@ -118,16 +118,16 @@ def cluster_words(counts: Floats, clusters: int) -> Ids:
     for cluster in range(size):
         loss[cluster, :cluster] = _loss(sums, parts, cluster)[:cluster]
     for word in range(size, n_words):
-        merged, gone = _cheapest(loss, sums, parts, counts[word])
+        merged, removed = _cheapest(loss, sums, parts, counts[word])
         if merged == size:  # the new word itself joins a cluster
-            members[gone].append(word)
-            sums[gone] += counts[word]
-            changed = [gone]
+            members[removed].append(word)
+            sums[removed] += counts[word]
+            changed = [removed]
         else:
-            members[merged] += members[gone]
-            sums[merged] += sums[gone]
-            members[gone], sums[gone] = [word], counts[word]
-            changed = [merged, gone]
+            members[merged] += members[removed]
+            sums[merged] += sums[removed]
+            members[removed], sums[removed] = [word], counts[word]
+            changed = [merged, removed]
         parts[changed] = _purity(sums[changed])
         for cluster in changed:
             row = _loss(sums, parts, cluster)

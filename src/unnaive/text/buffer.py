@@ -45,13 +45,13 @@ class TextBuffer(Sequence[str]):
         return len(self.offsets) - 1
 
     @overload
-    def __getitem__(self, place: int) -> str: ...
+    def __getitem__(self, index: int) -> str: ...
     @overload
-    def __getitem__(self, place: slice) -> TextBuffer: ...
-    def __getitem__(self, place: int | slice) -> str | TextBuffer:
-        if isinstance(place, slice):
-            return self._slice(place)
-        row = range(len(self))[place]
+    def __getitem__(self, index: slice) -> TextBuffer: ...
+    def __getitem__(self, index: int | slice) -> str | TextBuffer:
+        if isinstance(index, slice):
+            return self._slice(index)
+        row = range(len(self))[index]
         return self.blob[self.offsets[row] : self.offsets[row + 1]].tobytes().decode("utf-8", "replace")
 
     def _slice(self, selection: slice) -> TextBuffer:
@@ -106,7 +106,7 @@ class TextBuffer(Sequence[str]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, (list, tuple, TextBuffer)):
             return NotImplemented
-        return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+        return len(self) == len(other) and all(text == other_text for text, other_text in zip(self, other, strict=True))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -203,7 +203,7 @@ def _unpacked(values: Any) -> list[Any] | TextBuffer:
         return _from_pandas(values)
     if isinstance(values, np.ndarray):
         if values.ndim != 1 and values.shape[1:] != (1,):
-            raise BadData(f"texts came as an array of shape {values.shape}; give one dimension, a text each")
+            raise BadData(f"texts came as an array of shape {values.shape}; give a one-dimensional array of texts")
         return values.ravel().tolist()
     if not hasattr(values, "__iter__"):
         raise BadData(f"texts came as {type(values).__name__}; give a list of texts")
@@ -214,7 +214,7 @@ def _only_column(table: Any, module: str) -> Any:
     """The only column of a table; an error if it has several, or cannot be read without running a query."""
     shape = getattr(table, "shape", (0, 0))
     if len(shape) != 2 or shape[1] != 1:
-        raise BadData(f"texts came as a {module} {type(table).__name__} of several columns; give one column of it")
+        raise BadData(f"texts came as a {module} {type(table).__name__} with several columns; give one of its columns")
     return table.column(0) if module == "pyarrow" else table[table.columns[0]]
 
 

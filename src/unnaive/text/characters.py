@@ -51,9 +51,9 @@ class CharacterEngine:
         self._term_engine: Any = None
         self._term_columns = NO_CELLS
         if rule.analyzer == "both":
-            known = np.flatnonzero(~is_gram)
-            self._term_engine = make(replace(rule, analyzer="word"), vocabulary.take(known))
-            self._term_columns = known.astype(np.int32)
+            word_ids = np.flatnonzero(~is_gram)
+            self._term_engine = make(replace(rule, analyzer="word"), vocabulary.take(word_ids))
+            self._term_columns = word_ids.astype(np.int32)
         self._lock = fork_safe_lock()  # counting caches units, even if the vocabulary is fixed
         self._unit_engine = self._make_unit_engine()
 

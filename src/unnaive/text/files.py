@@ -110,4 +110,4 @@ def decoded(raw: bytes, encoding: str | None, name: str) -> tuple[str, str]:
             return raw.decode(candidate), candidate
         except UnicodeDecodeError:
             continue
-    raise BadData(f"{name} is neither UTF-8 nor {tried[-1]}; name its encoding")
+    raise BadData(f"{name} is neither UTF-8 nor {tried[-1]}; set its encoding")

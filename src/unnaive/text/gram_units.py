@@ -43,13 +43,13 @@ class GramUnits:
 
     def __add__(self, other: GramUnits) -> GramUnits:
         """The units of these documents, followed by those of the other documents."""
-        both, places = self.vocabulary.union(other.vocabulary)
-        mine = csr_array((self.X.data, self.X.indices, self.X.indptr), shape=(self.X.shape[0], len(both)))
-        theirs = csr_array(
+        union, places = self.vocabulary.union(other.vocabulary)
+        counts = csr_array((self.X.data, self.X.indices, self.X.indptr), shape=(self.X.shape[0], len(union)))
+        other_counts = csr_array(
             (other.X.data, places[other.X.indices].astype(np.int32), other.X.indptr),
-            shape=(other.X.shape[0], len(both)),
+            shape=(other.X.shape[0], len(union)),
         )
-        return GramUnits(both, csr_array(vstack([mine, theirs], format="csr")), self.kind)
+        return GramUnits(union, csr_array(vstack([counts, other_counts], format="csr")), self.kind)
 
     def over(self, vocabulary: Vocabulary) -> GramUnits:
         """The same over the columns of another vocabulary; all units that it lacks share one extra last column."""

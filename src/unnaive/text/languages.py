@@ -63,17 +63,18 @@ def check_language(code: object) -> None:
 
     >>> check_language("xx")
     Traceback (most recent call last):
-    unnaive.base.errors.UnnaiveError: there is no language 'xx' in ISO 639; with a stemmer or a stop list of ...
+    unnaive.base.errors.UnnaiveError: 'xx' is not a language code of ISO 639; give a two-letter code ...
     """
     if code is None:
         return
     if not (isinstance(code, str) and re.fullmatch("[a-z]{2,3}", code)):
         raise UnnaiveError(f"language is {code!r}; give an ISO 639 code such as 'en', 'tr' or 'de', or None")
     if len(code) == 2 and code not in ISO_639:  # there are thousands of three-letter codes
-        known = {*SNOWBALL, *stop_lists()} & ISO_639
+        supported = {*SNOWBALL, *stop_lists()} & ISO_639
         raise UnnaiveError(
-            f"there is no language {code!r} in ISO 639; with a stemmer or a stop list of their own are "
-            f"{', '.join(sorted(known))}, and any other of its codes of two letters may be named"
+            f"{code!r} is not a language code of ISO 639; give a two-letter code such as en (there "
+            "are stemmers or stop "
+            f"lists for {', '.join(sorted(supported))})"
         )
 
 
@@ -135,7 +136,7 @@ def _make_stemmer(name: str) -> Any:
     try:
         import Stemmer
     except ImportError as problem:  # it cannot be installed on every interpreter without a GIL
-        raise MissingExtra("stems come from PyStemmer, which is not installed; try: pip install PyStemmer") from problem
+        raise MissingExtra("stemming needs PyStemmer; install it with: pip install PyStemmer") from problem
     return Stemmer.Stemmer(name)
 
 

@@ -36,7 +36,7 @@ def _lines(text: str) -> Iterator[tuple[int, int, str]]:
         start = end
 
 
-def _header(text: str, wanted: tuple[str, ...]) -> tuple[list[tuple[int, int]], int]:
+def _header(text: str, field_names: tuple[str, ...]) -> tuple[list[tuple[int, int]], int]:
     """(spans of the values of the wanted fields, start of the body).
 
     A header is a sequence of fields with indented continuation lines, up to an empty line or the end; a text that
@@ -47,7 +47,7 @@ def _header(text: str, wanted: tuple[str, ...]) -> tuple[list[tuple[int, int]], 
     for start, end, line in _lines(text):
         field = _FIELD.match(line)
         if field:
-            in_field, keep = True, field[1].lower() in wanted
+            in_field, keep = True, field[1].lower() in field_names
             if keep:
                 values.append((start + field.end(), end))
         elif in_field and line[:1] in (" ", "\t"):
@@ -94,8 +94,8 @@ def message_parts(text: str, message: str) -> list[tuple[int, int]]:
     >>> [text[start:end] for start, end in message_parts(text, "subject-body")]
     [' hi\\n', 'body']
     """
-    wanted = MESSAGE_HEADERS[message]
-    values, body = ([], 0) if wanted is None else _header(text, wanted)
+    field_names = MESSAGE_HEADERS[message]
+    values, body = ([], 0) if field_names is None else _header(text, field_names)
     return [part for part in [*values, *_without_uu(text, body)] if part[0] < part[1]]
 
 
@@ -174,13 +174,13 @@ def mime_pieces(text: str, message: str) -> list[Piece]:
 
     If the email package fails on a message, or would take too long, its body is read undecoded.
     """
-    wanted = MESSAGE_HEADERS[message]
-    values, body = _header(text, wanted or ())
-    fields = _joined(values) if wanted is not None else list(_without_mime_fields(text, body))
+    field_names = MESSAGE_HEADERS[message]
+    values, body = _header(text, field_names or ())
+    fields = _joined(values) if field_names is not None else list(_without_mime_fields(text, body))
     head = [piece for start, end in fields for piece in _decode_field(text, start, end)]
     problem = _find_excess(text)
     if problem is not None:
-        warnings.warn(f"a message has {problem}; its body is read as it stands", UnnaiveWarning, stacklevel=2)
+        warnings.warn(f"a message has {problem}; its body is read without decoding", UnnaiveWarning, stacklevel=2)
         return [*head, Piece(text[body:], body, len(text))]
     from email import message_from_string  # takes 15 ms, so it is imported only for mail
 
@@ -208,9 +208,9 @@ def _find_excess(text: str) -> str | None:
     at = 0
     for field in _CONTENT_FIELD.finditer(text):
         if field.end() - field.start() > LONGEST_FIELD:
-            return f"a field on content of more than {LONGEST_FIELD:,} characters"
+            return f"a Content-Type or Content-Disposition field of more than {LONGEST_FIELD:,} characters"
         if _NO_TEXT_CHARSET.search(field[0]):
-            return "a charset that is not for texts"
+            return "a charset for host names"
         boundary = _BOUNDARY.search(field[0])
         if boundary is None:
             continue
@@ -218,7 +218,7 @@ def _find_excess(text: str) -> str | None:
         at = field.end()
         open_parts.append(boundary[1] or boundary[2] or "")
         if len(open_parts) > DEEPEST_PART:
-            return f"parts more than {DEEPEST_PART} deep in one another"
+            return f"parts nested more than {DEEPEST_PART} deep"
     return None
 
 

@@ -67,7 +67,7 @@ def read_fields(fields: object) -> tuple[str, ...] | None:
     keys = [field_key(name) for name, _ in pairs]
     twice = next((name for (name, _), key in zip(pairs, keys, strict=True) if keys.count(key) > 1), None)
     if twice is not None:
-        raise UnnaiveError(f"two fields are called {field_key(twice)!r}; give them names that differ in letters")
+        raise UnnaiveError(f"two fields are both called {field_key(twice)!r} in terms; rename one of them")
     return tuple(f"{name}:{kind}" for name, kind in pairs)
 
 
@@ -78,6 +78,15 @@ def field_kinds(fields: Sequence[str]) -> dict[str, str]:
     {'subject': 'text', 'age': 'number'}
     """
     return {name: kind for name, _, kind in (field.rpartition(":") for field in fields)}
+
+
+def describe_fields(fields: Sequence[str]) -> str:
+    """Fields with their kinds in words.
+
+    >>> describe_fields(("subject:text", "age:number"))
+    'subject (text), age (number)'
+    """
+    return ", ".join(f"{name} ({kind})" for name, kind in field_kinds(fields).items())
 
 
 def base_kind(kind: str) -> str:
@@ -150,10 +159,10 @@ def sections(text: str, fields: tuple[str, ...]) -> Iterator[RecordSection]:
         yield RecordSection("", SHARED, 0, first)
     at = len(first)
     for part in rest:
-        key, border, held = part.partition(UNIT)
+        key, border, content = part.partition(UNIT)
         mode = modes.get(key, SKIPPED) if border else SKIPPED
         if mode:
-            yield RecordSection(key, mode, at + 1 + len(key) + 1, held)
+            yield RecordSection(key, mode, at + 1 + len(key) + 1, content)
         at += 1 + len(part)
 
 
@@ -208,7 +217,7 @@ def shown_values(text: str) -> dict[str, str]:
     """
     first, *rest = text.split(SECTION)
     values = {"": first} if first or not rest else {}
-    return values | {key: held.partition(UNIT)[0] for key, _, held in (part.partition(UNIT) for part in rest)}
+    return values | {key: content.partition(UNIT)[0] for key, _, content in (part.partition(UNIT) for part in rest)}
 
 
 def shown_record(text: str) -> str:
@@ -231,9 +240,9 @@ def shown_spans(record: str, spans: Sequence[tuple[int, int, str]]) -> tuple[str
     """
     lines, starts, moves, at, shown = [], [0], [0], 0, 0
     for number, part in enumerate(record.split(SECTION)):
-        key, border, held = part.partition(UNIT) if number else ("", "", part)
+        key, border, content = part.partition(UNIT) if number else ("", "", part)
         if number or part:
-            value = held.partition(UNIT)[0]
+            value = content.partition(UNIT)[0]
             lines.append(f"{key}: {value}" if number else value)
             starts.append(at + len(key) + len(border))
             moves.append(shown + len(lines[-1]) - len(value) - starts[-1])

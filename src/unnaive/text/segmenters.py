@@ -34,7 +34,7 @@ def check_segmenter(name: str) -> str:
     """Return the name of an installed segmenter; otherwise raise an error that says how to install it."""
     choose(list(SEGMENTERS), name, "segmenter")
     if find_spec(name) is None:
-        raise MissingExtra(f"the segmenter {name!r} is not installed; try: pip install {name}")
+        raise MissingExtra(f"the segmenter {name!r} is not installed; install it with: pip install {name}")
     return name
 
 

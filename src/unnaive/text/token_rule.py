@@ -100,7 +100,7 @@ class TokenRule:
     )  # fmt: skip
 
     fields: tuple[str, ...] | None = option(
-        "Fields of records in the place of texts: kinds by name, as text, category, number, date, vector.",
+        "Kinds of the fields by name, if documents are records: text, category, number, date or vector.",
         more='For example {"subject": "text", "age": "number"}. The last text field gives plain words, the others give '
         'plain words and words with the field name; "shared", "own" and "both" set this for one field. If only names '
         "are given, kinds are guessed.",
@@ -121,7 +121,10 @@ class TokenRule:
         object.__setattr__(self, "char_ngrams", _checked_ngrams(self.char_ngrams, "char_ngrams"))
         object.__setattr__(self, "fields", read_fields(self.fields))
         if self.fields is not None and self.message is not None:
-            raise UnnaiveError("message parts are read of texts, not of records with fields; leave one of the two out")
+            raise UnnaiveError(
+                "message parts are read only from plain texts, not from records with "
+                "fields; leave out message or fields"
+            )
         if self.segmenter is not None:
             check_segmenter(self.segmenter)
         if self.stem is not None:
@@ -142,7 +145,9 @@ class TokenRule:
     def from_dict(cls, values: Mapping[str, Any]) -> TokenRule:
         """The inverse of `to_dict`; raises BadModel for anything else."""
         if not isinstance(values, Mapping):
-            raise BadModel(f"the token rule is {type(values).__name__}; it should be a table of settings")
+            raise BadModel(
+                f"the token rule is a {type(values).__name__}, not an object of settings; the model file is damaged"
+            )
         unknown = sorted(map(str, set(values) - {field.name for field in dataclass_fields(cls)}))
         if unknown:
             raise BadModel(f"the token rule has {', '.join(unknown)}, which this version does not know; update unnaive")

@@ -32,7 +32,7 @@ class Vocabulary:
         self.terms = list(terms)
         strange = next((term for term in self.terms if not isinstance(term, str)), None)
         if strange is not None:
-            raise BadData(f"a term of the vocabulary is {strange!r}; every term is a str")
+            raise BadData(f"a term of the vocabulary is {strange!r}; give only str")
         if len(self._index) != len(self.terms):
             raise BadData(f"the vocabulary has {_repeated(self.terms)!r} twice; give every term once")
 
@@ -67,7 +67,7 @@ class Vocabulary:
         try:
             encoded = [term.encode() for term in self.terms]
         except UnicodeEncodeError as error:
-            raise BadData(f"the term {error.object!r} is not text that UTF-8 can hold; remove it") from error
+            raise BadData(f"the term {error.object!r} cannot be encoded as UTF-8; remove it") from error
         offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
         np.cumsum([len(term) for term in encoded], out=offsets[1:])
         return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
@@ -89,14 +89,14 @@ class Vocabulary:
     def __contains__(self, term: object) -> bool:
         return term in self._index
 
-    def __getitem__(self, place: int) -> str:
-        return self.terms[place]
+    def __getitem__(self, index: int) -> str:
+        return self.terms[index]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vocabulary):
             return NotImplemented
-        mine, theirs = self._arrays, other._arrays
-        return np.array_equal(mine[1], theirs[1]) and np.array_equal(mine[0], theirs[0])
+        arrays, other_arrays = self._arrays, other._arrays
+        return np.array_equal(arrays[1], other_arrays[1]) and np.array_equal(arrays[0], other_arrays[0])
 
     def __hash__(self) -> int:
         blob, offsets = self._arrays
@@ -109,7 +109,7 @@ class Vocabulary:
     def id(self, term: str) -> int:
         """The id of a known term; use `ids` for terms that may be unknown."""
         if term not in self._index:
-            raise BadData(f"the vocabulary has no term {term!r}; it has {len(self)} others")
+            raise BadData(f"the term {term!r} is not among the {len(self)} terms of the vocabulary")
         return self._index[term]
 
     def ids(self, terms: Iterable[str]) -> Ids:
@@ -185,7 +185,8 @@ class Vocabulary:
         chosen = np.asarray(ids)
         if chosen.size and not (chosen.min() >= 0 and chosen.max() < len(self)):
             raise BadData(
-                f"ids reach from {chosen.min()} to {chosen.max()}; the vocabulary has {count_noun(len(self), 'term')}"
+                f"ids range from {chosen.min()} to {chosen.max()}, but the vocabulary has "
+                f"{count_noun(len(self), 'term')}"
             )
         if chosen.size and int(np.bincount(chosen).max()) > 1:
             return Vocabulary(self.terms[number] for number in chosen.tolist())  # the error names the repeated term
@@ -236,11 +237,11 @@ def _checked_arrays(blob: NDArray[Any], offsets: NDArray[Any]) -> tuple[Bytes, I
     damaged = "the model file is damaged"
     if blob.ndim != 1 or blob.dtype != np.uint8:
         raise BadModel(
-            f"the vocabulary's bytes are {blob.dtype} of {blob.ndim} dimensions, not a row of uint8; {damaged}"
+            f"the vocabulary's bytes are {blob.dtype} of {blob.ndim} dimensions, not one dimension of uint8; {damaged}"
         )
     if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or len(offsets) < 1:
         raise BadModel(f"the vocabulary's offsets are {offsets.dtype} of shape {offsets.shape}; {damaged}")
     # compared, not subtracted: differences of malicious numbers may overflow
     if int(offsets[0]) != 0 or int(offsets[-1]) != len(blob) or bool((offsets[1:] < offsets[:-1]).any()):
-        raise BadModel(f"the vocabulary's offsets do not cut its {len(blob)} bytes into terms; {damaged}")
+        raise BadModel(f"the vocabulary's offsets do not match its {len(blob)} bytes; {damaged}")
     return np.ascontiguousarray(blob), offsets.astype(np.int64)

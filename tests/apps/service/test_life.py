@@ -227,7 +227,7 @@ def test_rebase_by_command(run: Run, small: Path) -> None:
     assert (code, "another service is teaching" in err) == (2, True)
     again.close()
     code, _, err = run("rebase", small, "--record", record)
-    assert (code, "goes with" in err) == (2, True)
+    assert (code, "belongs to" in err) == (2, True)
     assert "1 document carried over" in run("rebase", new, "--record", record)[1]
     assert run("rebase", new, "--record", "nosuch.record")[0] == 2
 

@@ -132,7 +132,7 @@ def test_a_version_whose_calibration_is_gone_is_not_said_to_be_restored(tmp_path
     texts, labels = ["good ball", "fair vote", "ball ball", "vote law"] * 5, ["sport", "politics"] * 10
     TextClassifier("multinomial", calibrate="isotonic", documents_limit=0).fit(texts, labels).save(path)
     served = ServedModel("tuned", path, teachable=True)
-    with pytest.warns(UnnaiveWarning, match="the calibration and the held-out scores are gone"):
+    with pytest.warns(UnnaiveWarning, match="the calibration and the held-out scores are lost"):
         assert served.change("teach", Change((Document("ball", ("sport",)),)))["tuning_lost"]
     assert not served.change("teach", Change((Document("soup", ("food",)),)), new_classes=True)["tuning_lost"]
     before = served.version

@@ -105,7 +105,7 @@ def test_conformal_sets_and_texts_of_no_class(client: TestClient, tmp_path: Path
     assert [one["label"] for one in novel] == model.predict(texts[600:650], unknown_rate=0.3).tolist()
     assert [one["novelty"] for one in novel] == model.novelty(texts[600:650]).tolist()
     refused = client.post("/v1/classify", json={"text": TEXT, "unknown_rate": 0.1})
-    assert (refused.status_code, "cannot tell texts of no class" in refused.json()["error"]) == (409, True)
+    assert (refused.status_code, "cannot detect texts of no class" in refused.json()["error"]) == (409, True)
 
 
 def test_cards_and_lists(client: TestClient, model_file: Path) -> None:

@@ -63,7 +63,7 @@ def test_what_is_pushed_is_what_is_saved(hub, model, monkeypatch):
 
 
 def test_what_cannot_be_saved_or_found_is_a_sentence(tmp_path):
-    with pytest.raises(UnnaiveError, match="has not learnt anything yet"):
+    with pytest.raises(UnnaiveError, match="is not fitted yet"):
         TextClassifier().save_pretrained(tmp_path / "repo")
     with pytest.raises(UnnaiveError, match=r"has no model\.safetensors"):
         TextClassifier.from_pretrained(tmp_path)

@@ -70,7 +70,7 @@ def test_a_logged_model_is_found_by_its_address(mlflow, model):
 def test_what_the_flavor_does_not_save_is_a_sentence(mlflow, tmp_path, model):
     with pytest.raises(UnnaiveError, match=r"saves a TextClassifier, and a MultinomialNB came; use mlflow\.sklearn"):
         flavor.save_model(MultinomialNB(), tmp_path / "saved")
-    with pytest.raises(UnnaiveError, match="has not learnt anything yet"):
+    with pytest.raises(UnnaiveError, match="is not fitted yet"):
         flavor.save_model(TextClassifier(), tmp_path / "saved")
     flavor.save_model(model, tmp_path / "two")
     with pytest.raises(Exception, match="no predict_method called 'nothing'"):

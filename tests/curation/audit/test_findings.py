@@ -189,7 +189,7 @@ def test_a_few_multilabel_documents_are_looked_at_without_label_errors():
     corpus = Corpus([SPORT, POLITICS, SPORT], [("a", "b"), ("b",), ("a", "b")])
     result = audit(AuditData.of(corpus), TokenRule(), AuditOptions())
     assert result.errors is None
-    assert "takes 20 labelled documents" in result.notes[0]
+    assert "this needs 20 labelled documents" in result.notes[0]
     assert found_kinds(result, "duplicate") == [("duplicate", 3, "")]
 
 
@@ -287,7 +287,7 @@ def test_kinds_are_accepted_from_a_score_on():
     ("given", "words"),
     [
         ([correction(), correction(proposed="eggs")], "row 1 is to become both 'spam' and 'eggs'"),
-        ([correction("small-class", action="look", row=0, proposed="")], "only to be looked at"),
+        ([correction("small-class", action="look", row=0, proposed="")], "only to look at it"),
         ([correction("duplicate", action="drop", row=0)], "names no row"),
     ],
 )

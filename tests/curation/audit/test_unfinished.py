@@ -84,7 +84,7 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(tmp_path, monkeypatc
         stop_after(patch, 7)
         assert exit_code(["audit", "data.csv", "-o", "out"]) == 130
     said = capsys.readouterr().err
-    assert "7 folds of the search for label errors kept in out/unfinished-audit" in said
+    assert "out/unfinished-audit keeps 7 folds of the search for label errors" in said
     assert "run the same command" in said
     assert not (tmp_path / "out" / "findings.csv").exists()
     with monkeypatch.context() as patch:

@@ -60,7 +60,7 @@ def test_findings_that_may_hold_decisions_are_not_overwritten(data, capsys):
     assert exit_code(["audit", "data.csv", *READ, "--fast", "-o", "out"]) == 0
     before = (data / "out" / "findings.csv").read_text()
     assert exit_code(["audit", "data.csv", *READ, "--fast", "-o", "out"]) == 2
-    assert "may hold your decisions" in capsys.readouterr().err
+    assert "may contain your decisions" in capsys.readouterr().err
     assert exit_code(["audit", "data.csv", *READ, "--fast", "-o", "out", "--force"]) == 0
     assert (data / "out" / "findings.csv").read_text() == before  # the same command, the same numbers
 
@@ -117,7 +117,7 @@ def test_clean_accepts_a_kind_from_a_score_on(data, capsys):
         (["audit", "empty.csv", "-o", "other"], "there are no documents"),
         (["audit", "data.csv", "--csv", "data.csv"], "is read by this command"),
         (["audit", "data.csv", "-o", "short.csv"], "is a file"),
-        (["audit", "data.csv", "--against", "few.csv", "-o", "other"], "to tell a change from chance takes 20"),
+        (["audit", "data.csv", "--against", "few.csv", "-o", "other"], "a test for a change needs 20"),
         (["audit", "data.csv", "--against", "no.csv", "-o", "other"], "no file or folder called no.csv"),
         (["audit", "data.csv", "-o", "short.csv/out"], "cannot be written"),
         (["audit", "nothing.csv"], "no file or folder called nothing.csv"),

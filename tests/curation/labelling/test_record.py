@@ -95,7 +95,7 @@ def test_a_file_that_is_no_record_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_record_is_not_written_over(record: LabelRecord) -> None:
-    with pytest.raises(BadData, match="there already"):
+    with pytest.raises(BadData, match="exists; open it"):
         LabelRecord.create(record.path, ["x"])
     assert len(LabelRecord(record.path)) == 30
 
@@ -199,7 +199,7 @@ def test_all_skipped(record: LabelRecord) -> None:
     labelling = Labelling(record)
     while (shown := labelling.show("ann")) is not None:
         labelling.answer("ann", shown.text, "skip", (), shown)
-    assert labelling.why_done("ann").startswith("no text is left but 30 that you skipped")
+    assert labelling.why_done("ann").startswith("all texts are done but 30 that you skipped")
     assert Labelling(record, again=True).show("ann") is not None
     assert describe_record(record)["skipped"] == 30
 

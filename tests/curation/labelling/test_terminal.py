@@ -58,7 +58,7 @@ def test_every_key(texts: Path, tmp_path: Path) -> None:
     assert found[-1] == ("label", ("law",))
     assert "the key 'z' does nothing" in done.stdout
     assert "no text contains all of: nowhere" in done.stdout
-    assert "no text is left but 1 that you skipped" in done.stdout
+    assert "all texts are done but 1 that you skipped" in done.stdout
     assert "next: unnaive train" in done.stdout
 
 
@@ -68,7 +68,7 @@ def test_the_only_class_has_no_probability_and_more_of_nothing_is_a_sentence(tex
     assert "1 sport" in done.stdout
     assert "1 sport 1" not in done.stdout
     assert ">99" not in done.stdout
-    assert "a model learns from two classes on" in done.stdout
+    assert "a model needs at least two classes" in done.stdout
 
 
 @pytest.mark.slow
@@ -125,14 +125,14 @@ def test_resume_status_and_training(texts: Path, tmp_path: Path) -> None:
 def test_bad_input_is_a_sentence(texts: Path, tmp_path: Path) -> None:
     db = tmp_path / "labels.db"
     assert "-o" in label(texts, "--terminal", code=2).stderr
-    assert "no record" in label("-o", db, "--status", code=2).stderr
+    assert "no file of labels" in label("-o", db, "--status", code=2).stderr
     label(texts, "-o", db, "--status")
     other = tmp_path / "other.csv"
     other.write_text("text\nsomething else\n")
     assert "other texts" in label(other, "-o", db, "--status", code=2).stderr
     note = tmp_path / "note.txt"
     note.write_text("mine")
-    assert "not a record" in label(texts, "-o", note, "--status", code=2).stderr
+    assert "not a file of labels" in label(texts, "-o", note, "--status", code=2).stderr
     assert note.read_text() == "mine"
     empty = tmp_path / "empty.csv"
     empty.write_text("text\n")
@@ -173,6 +173,6 @@ def test_ctrl_c_keeps_everything_and_the_terminal_shows_no_escapes(tmp_path: Pat
             break
         shown += part
     assert child.wait() == 130
-    assert b"go on with: unnaive label" in shown
+    assert b"continue with: unnaive label" in shown
     assert b"\\x1b[31m" in shown
     assert len(LabelRecord(db).final()) == 1

@@ -28,14 +28,14 @@ TYPES: dict[str, Any] = {
 PATHS = {"read": READ, "written": WRITTEN}
 
 
-def command_option(one: Setting, panel: str | None = None, **more: Any) -> Any:
+def command_option(setting: Setting, panel: str | None = None, **more: Any) -> Any:
     """The option in `Annotated[type, ...]`; `more` replaces declared values."""
-    flags = more.pop("flags", one.flags)
-    if not flags and one.annotation == "bool" and one.default is False:
-        flags = (f"--{one.name.replace('_', '-')}",)  # without a --no- form, which would be the default
-    arguments: dict[str, Any] = {"help": one.doc, "rich_help_panel": panel, "metavar": one.metavar or None}
-    if one.choices is not None:
-        arguments["autocompletion"] = completion(one.choices)
+    flags = more.pop("flags", setting.flags)
+    if not flags and setting.annotation == "bool" and setting.default is False:
+        flags = (f"--{setting.name.replace('_', '-')}",)  # without a --no- form, which would be the default
+    arguments: dict[str, Any] = {"help": setting.doc, "rich_help_panel": panel, "metavar": setting.metavar or None}
+    if setting.choices is not None:
+        arguments["autocompletion"] = completion(setting.choices)
     return typer.Option(*flags, **arguments | more)
 
 
@@ -52,21 +52,23 @@ def completion(choices: tuple[str, ...]) -> Callable[[str], list[str]]:
     return complete
 
 
-def command_default(one: Setting) -> Any:
+def command_default(setting: Setting) -> Any:
     """The default in the form of the command line.
 
     >>> command_default(Setting((1, 1), "Length.", annotation="tuple[int, int]"))
     '1'
     """
-    if one.annotation == "tuple[int, int]":
-        first, last = one.default
+    if setting.annotation == "tuple[int, int]":
+        first, last = setting.default
         return str(first) if first == last else f"{first}-{last}"
-    return None if one.annotation.startswith("tuple[") else one.default
+    return None if setting.annotation.startswith("tuple[") else setting.default
 
 
-def command_parameter(one: Setting, name: str, panel: str, **more: Any) -> inspect.Parameter:
+def command_parameter(setting: Setting, name: str, panel: str, **more: Any) -> inspect.Parameter:
     """The parameter of a command for a declared option: type, default, names, help and path marker."""
-    annotation: Any = Annotated[TYPES.get(one.annotation, str | None), command_option(one, panel, **more)]
-    if one.path:
-        annotation = Annotated[annotation, PATHS[one.path]]
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=command_default(one), annotation=annotation)
+    annotation: Any = Annotated[TYPES.get(setting.annotation, str | None), command_option(setting, panel, **more)]
+    if setting.path:
+        annotation = Annotated[annotation, PATHS[setting.path]]
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=command_default(setting), annotation=annotation
+    )

@@ -25,17 +25,17 @@ def guarded(verb: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
-def check_outputs(uses: Mapping[str, PathUse], given: Mapping[str, Any]) -> None:
+def check_outputs(uses: Mapping[str, PathUse], arguments: Mapping[str, Any]) -> None:
     """Raise an error if an output is also an input, another output, or a model that must not be replaced.
 
     uses   what the command does with each of its path options
-    given  the values of its options
+    arguments  the values of its options
     """
     seen: dict[Path, str] = {}
     for name, use in uses.items():
-        for path in _outputs(given.get(name), use):
+        for path in _outputs(arguments.get(name), use):
             sources = (
-                source for other, its in uses.items() if other != name for source in _inputs(given.get(other), its)
+                source for other, its in uses.items() if other != name for source in _inputs(arguments.get(other), its)
             )
             refuse_inputs([path], sources)
             if path.is_file() and not use.model and _is_model(path):

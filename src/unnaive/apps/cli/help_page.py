@@ -62,7 +62,7 @@ LAYOUT: dict[str, dict[str, str]] = {
     "clean": {"": "--output --accept --min-score --label --text"},
     "label": {
         "": "--output --text --classes --multilabel --terminal",
-        "Questions": "--hints --model --vectors --queue --again --random-share --double --who",
+        "Suggestions and order": "--hints --model --vectors --queue --again --random-share --double --who",
         "Labels": "--status --export --import --as",
         "Page": "--host --port",
         "Simulation": "--simulate --labels --seeds",
@@ -122,12 +122,14 @@ def describe_command(function: Callable[..., Any]) -> str:
     """The help of a command: its docstring, in which lines that start with `unnaive` are examples."""
     paragraphs = (inspect.getdoc(function) or "").split("\n\n")
     examples = [line for paragraph in paragraphs for line in example_lines(paragraph)]
-    told = [" ".join(paragraph.split()) for paragraph in paragraphs if not example_lines(paragraph)]
+    paragraphs_shown = [" ".join(paragraph.split()) for paragraph in paragraphs if not example_lines(paragraph)]
     if examples:
         made = any("tickets/" in line for line in examples) and SOURCE not in examples
-        told += [f"Example{'s' if len(examples) > 1 else ''}{f', with the files of {SOURCE}' if made else ''}:"]
-        told += examples
-    return "\n\n".join(told)
+        paragraphs_shown += [
+            f"Example{'s' if len(examples) > 1 else ''}{f', with the files of {SOURCE}' if made else ''}:"
+        ]
+        paragraphs_shown += examples
+    return "\n\n".join(paragraphs_shown)
 
 
 def example_lines(paragraph: str) -> list[str]:

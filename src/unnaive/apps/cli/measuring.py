@@ -49,7 +49,10 @@ def measure_holdout(
     from unnaive.data.targets import read_targets
 
     if not 0 < share < 1 or round(share * len(corpus)) < 1:
-        raise UnnaiveError(f"a holdout of {share} of {count_noun(len(corpus), 'document')}; give a share such as 0.2")
+        raise UnnaiveError(
+            f"the holdout is {share} of {count_noun(len(corpus), 'document')}; give a share of at least "
+            "one document, such as 0.2"
+        )
     Y = read_targets(corpus.labels, len(corpus), multilabel=True).Y
     n_folds = max(2, round(1 / min(share, 1 - share)))
     aside = folds(Y, min(n_folds, len(corpus)), seed=classifier.random_state) == 0

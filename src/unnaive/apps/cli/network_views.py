@@ -120,7 +120,7 @@ class TreeView:
         from unnaive.models.hierarchical.tree_view import tree_text
 
         yield from tree_text(self.shown).splitlines()
-        yield "arrows as the arcs point; a number is the share of documents where the node is true"
+        yield "arrows point as the arcs do; the number is the share of documents in which the node is true"
         yield self.about
 
     def to_dict(self) -> dict[str, Any]:
@@ -184,24 +184,24 @@ class TanView:
         return Network(self.value.nodes, parents, tuple(tables), self.value.states)
 
 
-def gate_view(fitted: FittedModel, place: int, k: int, members: str) -> GateView:
-    """The `k` strongest arcs of an OR gate into the class at index `place`."""
+def gate_view(fitted: FittedModel, class_index: int, k: int, members: str) -> GateView:
+    """The `k` strongest arcs of an OR gate into the class at index `class_index`."""
     from unnaive.models.or_gate import strongest_arcs
 
     _refuse_members(members)
     scorer: Any = fitted.scorer
-    every = strongest_arcs(scorer, place, scorer.n_terms)
+    every = strongest_arcs(scorer, class_index, scorer.n_terms)
     certain = sum(arc.weight >= 1 - 2e-12 for arc in every)
     names = fitted.reader.term_names
     shown = every[:k]
     terms = tuple(names[arc.term] for arc in shown)
-    return GateView(str(fitted.classes[place]), terms, tuple(shown), len(every), certain)
+    return GateView(str(fitted.classes[class_index]), terms, tuple(shown), len(every), certain)
 
 
-def tan_view(fitted: FittedModel, place: int, k: int, members: str) -> TanView:
-    """The network of the class at index `place` in tree-augmented naive Bayes; `k` is ignored."""
+def tan_view(fitted: FittedModel, class_index: int, k: int, members: str) -> TanView:
+    """The network of the class at index `class_index` in tree-augmented naive Bayes; `k` is ignored."""
     _refuse_members(members)
-    return TanView(_scorer_network(fitted, place))
+    return TanView(_scorer_network(fitted, class_index))
 
 
 def _refuse_members(members: str) -> None:
@@ -209,25 +209,25 @@ def _refuse_members(members: str) -> None:
         raise BadData(f"--members is {members}, but this model has one member; leave the option out")
 
 
-def tree_view(fitted: FittedModel, place: int, k: int, members: str) -> TreeView:
+def tree_view(fitted: FittedModel, class_index: int, k: int, members: str) -> TreeView:
     """One member, or all: as a mixture if that is the predictor, else each separately; `k` is ignored.
 
     If arcs point from the class, features would reveal which member made them, and the posterior of a mixture would not
     be the mean that the model predicts with. Members over different terms cannot be mixed either.
     """
     scorer: Any = fitted.scorer
-    name, count = str(fitted.classes[place]), scorer.member_count(place)
+    name, count = str(fitted.classes[class_index]), scorer.member_count(class_index)
     if members != ALL and not (members.isdecimal() and 1 <= int(members) <= count):
         raise BadData(f"--members is {members}; give a number from 1 to {count}, the best being 1, or all")
     mean = "the predictor is the mean of their posteriors"
     if members != ALL:
-        network = _scorer_network(fitted, place, int(members) - 1)
+        network = _scorer_network(fitted, class_index, int(members) - 1)
         part = f"member {members} of {count} of {name}; {mean}, which --members all writes"
         return TreeView(network, (network,), f"the predictor of {name}" if count == 1 else part)
-    every = tuple(_scorer_network(fitted, place, member) for member in range(count))
+    every = tuple(_scorer_network(fitted, class_index, member) for member in range(count))
     if count == 1:
         return TreeView(every[0], every, f"the predictor of {name}")
-    if scorer.mixture_is_predictor(place):
+    if scorer.mixture_is_predictor(class_index):
         about = f"the predictor of {name}: a mixture of {count} members, which the node 'member' chooses"
         return TreeView(every[0], (mixture_network(every),), about)
     return TreeView(every[0], every, f"the {count} members of {name}; {mean}")

@@ -252,7 +252,7 @@ def is_collection_name(word: str) -> bool:
 def check_archives(data: Path | None) -> Path | None:
     """The folder or archive of --data, which must exist."""
     if data is not None and not data.exists():
-        raise BadData(f"--data names {data}, which is not there; give the folder with the archives, or one archive")
+        raise BadData(f"--data {data} does not exist; give the folder with the archives, or one archive")
     return data
 
 
@@ -289,7 +289,9 @@ def parse_number(word: str) -> float:
     try:
         return float(word)
     except ValueError:
-        raise UnnaiveError(f"{word!r} is no number; give numbers with commas between them, such as 10,50,80") from None
+        raise UnnaiveError(
+            f"{word!r} is not a number; give numbers with commas between them, such as 10,50,80"
+        ) from None
 
 
 def make_output_folders(paths: Iterable[Path | None]) -> None:
@@ -303,5 +305,5 @@ def make_output_folders(paths: Iterable[Path | None]) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise UnnaiveError(
-                f"{path} cannot be written: the folder {path.parent} cannot be made ({problem.strerror})"
+                f"{path} cannot be written, because the folder {path.parent} cannot be created ({problem.strerror})"
             ) from problem

@@ -59,7 +59,8 @@ def open_large_data(
     if needs_corpus is not None:
         if limits.asked:
             raise UnnaiveError(
-                f"{needs_corpus} needs all documents in memory; it does not go with --memory, --checkpoint or --cache"
+                f"{needs_corpus} needs all documents in memory; it cannot be combined with --memory, "
+                "--checkpoint or --cache"
             )
         return None
     from unnaive.scaleout.streaming import NeedsDocuments, stream_documents
@@ -81,13 +82,13 @@ def open_large_data(
         except NeedsDocuments:
             if limits.checkpoint is not None:
                 raise UnnaiveError(
-                    "thresholds of multilabel data are tuned on the documents, of which a checkpoint has the sums; add "
+                    "thresholds of multilabel data are tuned on documents, but a checkpoint keeps only sums; add "
                     "--decision untuned, or leave --checkpoint out"
                 ) from None
     elif limits.checkpoint is not None:
         raise UnnaiveError(
-            f"--checkpoint is for models that learn from counts, which {spec.model.title} with these options does not; "
-            "--cache FOLDER keeps its counted documents"
+            f"--checkpoint needs a model that learns from counts, which {spec.model.title} with these "
+            "options does not; use --cache FOLDER, which stores the counted documents"
         )
     if not large and not _is_large(limits, source, least):
         return None
@@ -103,7 +104,9 @@ def open_soft_labels(
     options = {"--checkpoint": limits.checkpoint, "--cache": limits.cache}
     option = next((name for name, value in options.items() if value is not None), None)
     if option is not None:
-        raise UnnaiveError(f"--soft-labels does not go with {option}, which keeps no probabilities; leave it out")
+        raise UnnaiveError(
+            f"--soft-labels cannot be combined with {option}, which keeps no probabilities; leave it out"
+        )
     if not _is_large(limits, source, LARGE):
         return None
     from unnaive.scaleout.soft_documents import soft_documents_on_disk
@@ -128,7 +131,7 @@ def _resources(limits: LargeDataOptions, source: DataFile, rule: TokenRule) -> A
 
     checkpoint = None
     if limits.checkpoint is None and limits.checkpoint_every != CHECKPOINT_EVERY:
-        raise UnnaiveError("--checkpoint-every is for checkpoints; add --checkpoint FOLDER")
+        raise UnnaiveError("--checkpoint-every needs a checkpoint; add --checkpoint FOLDER")
     if limits.checkpoint is not None:
         of = fingerprint(source, rule)
         checkpoint = Checkpoint(limits.checkpoint, of, parse_size(limits.checkpoint_every))
@@ -196,7 +199,7 @@ def describe_report(report: dict[str, Any], memory: str | None) -> Sequence[str]
     """
     lines = []
     if "resumed_at" in report:
-        lines.append(f"went on after row {report['resumed_at']:,}, where the checkpoint was")
+        lines.append(f"continued after row {report['resumed_at']:,} from the checkpoint")
     if "runs_written" in report:
         lines.append(f"wrote sums to disk {count_noun(report['runs_written'], 'time')}, when memory was full")
     if "pruned_terms" in report:
@@ -207,6 +210,7 @@ def describe_report(report: dict[str, Any], memory: str | None) -> Sequence[str]
         )
     if "without_hashes" in report:
         lines.append(
-            f"kept no hashes of texts, too many for {memory} of memory: evaluate cannot warn of texts that were learnt"
+            f"the hashes of the texts do not fit in {memory} of memory and were dropped: evaluate cannot "
+            "warn about texts that the model has learnt"
         )
     return [*lines, *report.get("notes", ())]

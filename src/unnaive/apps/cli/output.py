@@ -54,15 +54,15 @@ def say_what_sets_promise(fitted: FittedModel, confidence: float, *, by_class: b
     from unnaive.learning.conformal import describe_sets
 
     if not is_quiet():
-        told = describe_sets(
+        sentences = describe_sets(
             fitted.conformal_scores(), fitted.classes, confidence, multilabel=fitted.multilabel, by_class=by_class
         )
-        for sentence in told:
+        for sentence in sentences:
             echo(sentence, err=True)
 
 
-def warn_about_learnt(fitted: FittedModel, corpus: Corpus) -> None:
-    """Warn if a model is evaluated on documents that it was trained on, if its file shows it."""
+def warn_about_learnt(fitted: FittedModel, corpus: Corpus, effect: str = "the measures are too high") -> None:
+    """Warn of the effect if a model is evaluated on documents that it was trained on, if its file shows it."""
     import warnings
 
     from unnaive.base.errors import UnnaiveWarning, count_noun
@@ -70,8 +70,8 @@ def warn_about_learnt(fitted: FittedModel, corpus: Corpus) -> None:
     n = 0 if fitted.text_hashes is None else fitted.text_hashes.count_learnt(corpus.texts)
     if n:
         warnings.warn(
-            f"{n:,} of {count_noun(len(corpus), 'document')} of {corpus.name} {'is' if n == 1 else 'are'} among those "
-            "that the model learnt from, so the measures flatter it; measure on documents that it never saw",
+            f"{n:,} of {count_noun(len(corpus), 'document')} of {corpus.name} {'is' if n == 1 else 'are'} "
+            f"in the training data of the model, so {effect}; use documents that the model has not learnt",
             UnnaiveWarning,
             stacklevel=2,
         )
@@ -87,7 +87,7 @@ def read_as_trained(source: DataFile, fitted: FittedModel) -> DataFile:
     fields = None if fitted.token_rule is None else fitted.token_rule.fields
     if fields is None and source.fixed_fields:
         raise UnnaiveError(
-            f"the model reads texts, and {source.fixed_fields[0].partition(':')[0]!r} is named as a field; leave it out"
+            f"the model reads texts, but {source.fixed_fields[0].partition(':')[0]!r} is named as a field; leave it out"
         )
     # the model says what its fields are; files of vectors are those of the command
     source = replace(source, fields=None, category=(), number=(), date=(), characters=())

@@ -77,10 +77,10 @@ class Predictor:
         top = self._top_labels(texts)
         if top is not None:
             first = top.first_cells()
-            best, shown, known = top.top.classes[first], top.values[first], top.known
+            best, shown, n_known = top.top.classes[first], top.values[first], top.known
             highest = shown.copy()
         else:
-            scores, values, known = self._score(texts, self._clear_lead)
+            scores, values, n_known = self._score(texts, self._clear_lead)
             best = scores.argmax(axis=1)
             shown = values[np.arange(len(best)), best]
             highest = values.max(axis=1)
@@ -92,10 +92,10 @@ class Predictor:
             novel = self.fitted.unknown_rows(scores, self.unknown_rate)
             rejected |= dict.fromkeys(np.flatnonzero(novel).tolist(), self.unknown or REJECTED)
         if self.unknown is not None:
-            rejected |= dict.fromkeys(np.flatnonzero(known == 0).tolist(), self.unknown)
+            rejected |= dict.fromkeys(np.flatnonzero(n_known == 0).tolist(), self.unknown)
         for row, label in rejected.items():
             labels[row], shown[row] = label, highest[row]
-        return labels, shown.tolist(), known.tolist()
+        return labels, shown.tolist(), n_known.tolist()
 
     def _top_labels(self, texts: Sequence[str]) -> TopLabels | None:
         """The output for documents if it does not need the scores of all classes; else None."""
@@ -130,8 +130,8 @@ class Predictor:
 
     def _score(self, texts: Sequence[str], clear: float = float("inf")) -> tuple[Floats, Floats, Any]:
         """(scores, output values, known_terms) of documents."""
-        scores, known = self.fitted.scores_and_known(texts, clear)
-        return scores, self.fitted.probabilities(scores) if self.kind == "probability" else scores, known
+        scores, n_known = self.fitted.scores_and_known(texts, clear)
+        return scores, self.fitted.probabilities(scores) if self.kind == "probability" else scores, n_known
 
     def predict(self, ids: Sequence[str], texts: Sequence[str]) -> list[RowValues]:
         """A record for each document; all scores are in memory."""
@@ -174,11 +174,11 @@ class Predictor:
         classes, first, starts = self.fitted.classes, top.first_cells(), top.top.starts.tolist()
         order = top.best_cells(self.top) if self.top > 1 else None
         records = []
-        for row, (name, known) in enumerate(zip(ids, top.known.tolist(), strict=True)):
+        for row, (name, n_known) in enumerate(zip(ids, top.known.tolist(), strict=True)):
             cells = np.arange(starts[row], starts[row + 1])
             assigned = cells[top.given[cells]]
             labels, shown = [classes[c] for c in top.top.classes[assigned]], top.values[assigned].tolist()
-            record = self._decided(labels, shown, known, float(top.values[cells].max()))
+            record = self._decided(labels, shown, n_known, float(top.values[cells].max()))
             record["id"] = name
             if self.show_text:
                 record["text"] = texts[row]
@@ -189,35 +189,35 @@ class Predictor:
             records.append(record)
         return records
 
-    def _record(self, scores: Floats, values: Floats, labels: list[Any], known: int, novel: bool) -> RowValues:
+    def _record(self, scores: Floats, values: Floats, labels: list[Any], n_known: int, novel: bool) -> RowValues:
         """Labels, the one with the highest score first, unless rejected."""
         index_of = self._places
         if len(labels) > 1:
             labels.sort(key=lambda label: -scores[index_of[label]])
         shown = [float(values[index_of[label]]) for label in labels]
-        record = self._decided(labels, shown, known, float(values.max()), novel)
+        record = self._decided(labels, shown, n_known, float(values.max()), novel)
         if self.every:
             record["all"] = values.tolist()
         return record
 
     def _decided(
-        self, labels: list[Any], shown: list[float], known: int, highest: float, novel: bool = False
+        self, labels: list[Any], shown: list[float], n_known: int, highest: float, novel: bool = False
     ) -> RowValues:
         """Labels and their values; if rejected, the highest value of any class."""
-        if self.unknown is not None and not known:
+        if self.unknown is not None and not n_known:
             labels, shown = [self.unknown], [highest]
         elif novel or (self.below is not None and max(shown, default=0.0) < self.below):
             labels, shown = [self.unknown or REJECTED], [highest]
-        return {"labels": labels, "values": shown, "kind": self.kind, "known_terms": known}
+        return {"labels": labels, "values": shown, "kind": self.kind, "known_terms": n_known}
 
     @cached_property
     def _places(self) -> dict[Any, int]:
         return {label: column for column, label in enumerate(self.fitted.classes)}
 
-    def count_seen(self, known: list[int]) -> None:
+    def count_seen(self, n_known: list[int]) -> None:
         """Count predicted documents with this number of known terms."""
-        self.seen += len(known)
-        self.guessed += known.count(0)
+        self.seen += len(n_known)
+        self.guessed += n_known.count(0)
 
     def tell_unknown(self) -> None:
         """Print a note about documents without a known term."""

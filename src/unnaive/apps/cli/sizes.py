@@ -61,7 +61,7 @@ def size_sentences(about: dict[str, Any], multilabel: bool) -> list[str]:
         return [f"it fits in {limit} as it is"]
     done = []
     if about["terms"] < about["terms_before"]:
-        done.append(f"the {about['terms']:,} of {count_noun(about['terms_before'], 'term')} that matter most")
+        done.append(f"the {about['terms']:,} most important of {count_noun(about['terms_before'], 'term')}")
     if about["weight_bits"]:
         done.append(f"weights of {about['weight_bits']} bits")
     done.append("nothing kept for updates")

@@ -47,7 +47,7 @@ def train_file(
     from unnaive.apps.cli.measuring import measure_holdout, measure_model
     from unnaive.apps.cli.output import read_as_trained, warn_about_learnt
     from unnaive.apps.cli.screen import reading_progress
-    from unnaive.apps.cli.source_fields import settle_fields
+    from unnaive.apps.cli.source_fields import note_other_columns, settle_fields
     from unnaive.apps.cli.train_summary import describe_training
     from unnaive.base.byte_sizes import parse_size
     from unnaive.classifier.model_file import check_writable, save
@@ -55,9 +55,11 @@ def train_file(
 
     limit = None if max_size is None else parse_size(max_size)
     check_writable(output)  # before minutes of work
-    source, classifier.fields = settle_fields(source)
+    source, classifier.fields = settle_fields(source, labelled=not soft, unused=soft)
     if classifier.fields is None:
         recognise_mail(classifier, source)
+        if not soft:
+            note_other_columns(source)
     spec = classifier.spec()  # likewise: an error if a setting is wrong
     if soft:
         check_soft_labels(spec, {"--holdout": holdout, "--register": finish, "--max-size": max_size})
@@ -132,7 +134,10 @@ def recognise_mail(classifier: TextClassifier, source: DataFile) -> None:
 
         classifier.message = PARTS
         read = PARTS.replace("-", " and ")
-        note(f"{source.name}: these are e-mail messages, of which {read} are read; --message whole reads all of them")
+        note(
+            f"{source.name}: the texts are e-mail messages; of each, {read} are read; --message whole reads "
+            "the whole message"
+        )
 
 
 def _read_corpus(classifier: TextClassifier, source: DataFile) -> tuple[Corpus, bool]:
@@ -162,11 +167,11 @@ def check_soft_labels(spec: TrainingSpec, others: dict[str, Any]) -> None:
     option = next((name for name, value in others.items() if value is not None), None)
     if option is not None:
         raise UnnaiveError(
-            f"--soft-labels does not go with {option}, which needs one label for each text; leave it out"
+            f"--soft-labels cannot be combined with {option}, which needs one label for each text; leave it out"
         )
     if spec.model.keeps_choice or not spec.model.takes_sample_weight:
         reason = "chooses on held-out texts by their labels" if spec.model.keeps_choice else "takes no weights"
-        raise UnnaiveError(f"--soft-labels: the model {spec.model.name} {reason}; take another, such as --model nbsvm")
+        raise UnnaiveError(f"--soft-labels: the model {spec.model.name} {reason}; use another, such as --model nbsvm")
 
 
 def _count_soft_labels(classifier: TextClassifier, source: DataFile, soft: Sequence[str]) -> tuple[TrainingData, int]:

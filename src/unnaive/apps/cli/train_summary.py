@@ -53,14 +53,16 @@ def describe_training(
 
 def describe_aim(fitted: FittedModel, sizes: Mapping[str, int]) -> str:
     """The aim of the decision, and a hint at --optimise for imbalanced classes; "" for the default."""
+    from unnaive.base.errors import count_noun
+
     optimise = fitted.spec.optimise
     if isinstance(optimise, dict):
-        return "labels are decided for the lowest expected cost (--optimise)"
+        return "the decision minimises the expected cost (--optimise)"
     weights = getattr(fitted.decision, "weights", None)
     if optimise == "macro-f1" and weights:
         return (
-            "labels are decided for macro F1 (--optimise): weights of the classes from "
-            f"{min(weights):.2g} to {max(weights):.2g}, tuned on held-out documents"
+            f"the decision maximises macro F1 (--optimise), with class weights from {min(weights):.2g} to "
+            f"{max(weights):.2g}, tuned on held-out documents"
         )
     if optimise is not None or fitted.multilabel or not sizes:
         return ""
@@ -68,8 +70,9 @@ def describe_aim(fitted: FittedModel, sizes: Mapping[str, int]) -> str:
     if sizes[large] < UNEVEN * sizes[small]:
         return ""
     return (
-        f"labels are decided for accuracy, and classes are uneven ({large} {sizes[large]:,}, {small} {sizes[small]:,} "
-        "documents): --optimise macro-f1 gives rare classes their due, --optimise COST.csv goes by what mistakes cost"
+        f"the classes are imbalanced ({large}: {count_noun(sizes[large], 'document')}, {small}: {sizes[small]:,}), "
+        "and the decision maximises accuracy; --optimise macro-f1 predicts rare classes more often, "
+        "--optimise COST.csv minimises the cost of mistakes"
     )
 
 

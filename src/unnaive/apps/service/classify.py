@@ -92,13 +92,13 @@ def texts_of(asked: bodies.ClassifyRequest) -> list[str | dict[str, Any]]:
     return [asked.text] if asked.text is not None else list(asked.texts or ())
 
 
-def read_given(fitted: FittedModel, given: list[str | dict[str, Any]]) -> list[str]:
+def read_given(fitted: FittedModel, inputs: list[str | dict[str, Any]]) -> list[str]:
     """The texts of a request as the model reads them: objects are records with its fields."""
-    if all(isinstance(document, str) for document in given):
-        return given  # type: ignore[return-value]
+    if all(isinstance(document, str) for document in inputs):
+        return inputs  # type: ignore[return-value]
     if not reads_records(fitted):
         raise Refused(422, "the model reads texts, and an object came; give a string, or a list of strings")
-    return [one_document(document, fitted.token_rule.fields) for document in given]  # type: ignore[union-attr]
+    return [one_document(document, fitted.token_rule.fields) for document in inputs]  # type: ignore[union-attr]
 
 
 def reads_records(fitted: FittedModel) -> bool:

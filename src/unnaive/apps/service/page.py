@@ -48,18 +48,18 @@ def read_static(folder: Traversable = STATIC) -> Files:
     }
 
 
-def make_page_router(known: Files, **pages: str) -> APIRouter:
+def make_page_router(files: Files, **pages: str) -> APIRouter:
     """The routes of some pages: the file `index` at /, the others at a path of their name, all files at /page/."""
     router = APIRouter(include_in_schema=False)
     for path, name in pages.items():
-        router.get("/" if path == "index" else f"/{path}")(_answer_file(*known[name]))
+        router.get("/" if path == "index" else f"/{path}")(_answer_file(*files[name]))
 
     @router.get("/page/{name}")
     @declares(Effect.PAGE)
     async def part(name: str) -> Response:
-        if name not in known:
+        if name not in files:
             raise Refused(404, f"the page has no file called {name!r}")
-        body, kind = known[name]
+        body, kind = files[name]
         return Response(body, media_type=kind)
 
     return router

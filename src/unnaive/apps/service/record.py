@@ -83,42 +83,42 @@ class TeachingRecord:
             raise UnnaiveError(f"{self.path} is damaged: {problem}; {REMEDY}")
         self._tell_loss(self._last_file.read())
 
-    def _tell_absence(self, known: LastKnown) -> None:
+    def _tell_absence(self, last_known: LastKnown) -> None:
         """Warn if there was a record with events."""
-        if known.event:
+        if last_known.event:
             warnings.warn(
-                f"{self.path} with its {count_noun(known.event, 'event')} is missing, so a new record begins; what was "
-                "taught and is not in the model file is lost",
+                f"{self.path} with its {count_noun(last_known.event, 'event')} is missing, so a new record begins; "
+                "what was taught and is not in the model file is lost",
                 UnnaiveWarning,
                 stacklevel=4,
             )
 
-    def _tell_loss(self, known: LastKnown) -> None:
+    def _tell_loss(self, last_known: LastKnown) -> None:
         """Warn about lost acknowledged events, and continue after their numbers."""
         last = self.last
-        lost = known.event - last
+        lost = last_known.event - last
         if lost <= 0:
             return
-        folded = max((event for event in known.folds.values() if event > last), default=last)
+        folded = max((event for event in last_known.folds.values() if event > last), default=last)
         inside = f"; those up to number {folded} are in the model file" if folded > last else ""
         warnings.warn(
-            f"{self.path} lost its last {count_noun(lost, 'event')}, numbers {last + 1} to {known.event}: what they "
-            f"taught was acknowledged but is lost{inside}; teach it again, or restore the record and its files -wal "
-            f"and {self._last_file.path.suffix} from a backup",
+            f"{self.path} lost its last {count_noun(lost, 'event')}, numbers {last + 1} to {last_known.event}: what "
+            f"they taught was acknowledged but is lost{inside}; teach it again, or restore the record and its files "
+            f"-wal and {self._last_file.path.suffix} from a backup",
             UnnaiveWarning,
             stacklevel=3,
         )
         with transaction(self._data) as data:
-            for sha256, event in known.folds.items():
+            for sha256, event in last_known.folds.items():
                 if data.execute("INSERT OR IGNORE INTO folds VALUES (?, ?)", (sha256, event)).rowcount:
                     seal_fold(data, sha256, event)
             at = datetime.now(UTC).isoformat(timespec="milliseconds")
             data.execute(
                 "INSERT INTO events (id, at, kind, answer) VALUES (?, ?, 'loss', ?)",
-                (known.event + 1, at, json.dumps({"lost": lost})),
+                (last_known.event + 1, at, json.dumps({"lost": lost})),
             )
-            seal = seal_event(data, known.event + 1)
-        self._last_file.add_event(known.event + 1, seal)
+            seal = seal_event(data, last_known.event + 1)
+        self._last_file.add_event(last_known.event + 1, seal)
 
     @property
     def last(self) -> int:
@@ -305,10 +305,10 @@ class TeachingRecord:
             ]
         return summary
 
-    def keep_measures(self, event: int, found: dict[str, Any]) -> None:
+    def keep_measures(self, event: int, measures: dict[str, Any]) -> None:
         """Store the evaluation of the version after an event."""
         with transaction(self._data) as data:
-            data.execute("INSERT OR REPLACE INTO measures VALUES (?, ?)", (event, json.dumps(found)))
+            data.execute("INSERT OR REPLACE INTO measures VALUES (?, ?)", (event, json.dumps(measures)))
 
     def measured(self, limit: int) -> list[dict[str, Any]]:
         """The evaluated versions, newest first: number, time and measures."""

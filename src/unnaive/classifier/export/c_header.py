@@ -46,7 +46,7 @@ KINDS = (
     "spaces",
 )  # bits of a kind, lowest first
 FOLDED = 128
-SHORT, LONG = 11, 255  # the most bytes of a term that a slot holds, and what marks the others
+SHORT, LONG = 11, 255  # maximum bytes of a term in a slot, and the mark of longer terms
 MIX = np.uint64(0xD6E8FEB86659FD93)
 DataSection = tuple[str, int, NDArray[Any]]  # name, number of the part, content
 
@@ -64,7 +64,9 @@ def header_content() -> bytes:
 def model_data(model: PortableModel) -> bytes:
     """The data file: a directory of sections, each aligned to eight bytes, all numbers little-endian."""
     if len(model.parts) > MOST_PARTS:
-        raise CannotExport(f"the model is a sum of {len(model.parts)} parts; C takes {MOST_PARTS}")
+        raise CannotExport(
+            f"the model is a sum of {len(model.parts)} parts; the C export supports at most {MOST_PARTS}"
+        )
     return pack_sections(_sections(model), MAGIC, VERSION)
 
 
@@ -163,7 +165,10 @@ def _terms(terms: Sequence[str], number: int, cells: NDArray[np.int64] | None = 
     encoded = [term.encode() for term in terms]
     long = [term for term in encoded if len(term) > SHORT]
     if len(long) >= 1 << 24:
-        raise CannotExport(f"the model has {len(long):,} terms of more than {SHORT} bytes; C takes {(1 << 24) - 1:,}")
+        raise CannotExport(
+            f"the model has {len(long):,} terms of more than {SHORT} bytes; the C export supports at most "
+            f"{(1 << 24) - 1:,}"
+        )
     yield "S", number, term_slots(encoded, cells)
     yield "E", number, np.cumsum([0, *map(len, long)]).astype("<u4")
     yield "B", number, np.frombuffer(b"".join(long), np.uint8)

@@ -69,7 +69,7 @@ def _own_texts(words: Sequence[str]) -> Iterator[str]:
 def conformance_lines(fitted: FittedModel, texts: Sequence[str]) -> list[str]:
     """The prediction of the model for each text, as a line of JSON."""
     scores = fitted.scores(texts)
-    known = fitted.known_terms(texts)
+    n_known = fitted.known_terms(texts)
     probabilities = fitted.probabilities(scores) if fitted.probabilistic else None
     labels = fitted.label_sets_of(scores)
     ties = margins(fitted, scores)
@@ -81,7 +81,7 @@ def conformance_lines(fitted: FittedModel, texts: Sequence[str]) -> list[str]:
             "labels": list(labels[row]),
             "scores": _finite(scores[row]),
             "probabilities": None if probabilities is None else _finite(probabilities[row]),
-            "known": int(known[row]),
+            "known": int(n_known[row]),
             "margin": float(ties[row]),
         }
         if sets is not None:
@@ -184,9 +184,10 @@ class EngineAgreement:
     def sentence(self) -> str:
         """The agreement in one line."""
         what = (
-            f"{self.engine}: {self.texts} texts, {self.different} other decisions, {self.off} scores off by more than "
+            f"{self.engine}: {self.texts} texts, {self.different} different decisions, {self.off} scores "
+            "that differ by more than "
         )
-        tied = f"; {self.ties} ties, {self.tied_otherwise} decided otherwise" if self.ties else ""
+        tied = f"; {self.ties} ties, {self.tied_otherwise} decided differently" if self.ties else ""
         return f"{what}{self.tolerance:g} (largest difference {self.largest:.1e}{tied})"
 
 

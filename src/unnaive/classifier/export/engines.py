@@ -19,7 +19,7 @@ def find_program(*names: str, what: str) -> str:
         path = shutil.which(name)
         if path:
             return path
-    raise MissingExtra(f"to check this export, {what} is needed, and there is none on this machine")
+    raise MissingExtra(f"checking this export needs {what}, which is not installed")
 
 
 def c_compilers() -> dict[str, str]:
@@ -40,8 +40,8 @@ def run_program(command: Sequence[str], text: str | bytes = "") -> str:
     data = text.encode() if isinstance(text, str) else text
     done = subprocess.run(list(command), input=data, capture_output=True, check=False)
     if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing was said"]
-        raise UnnaiveError(f"{command[0]} failed on the export: {said[-1]}")
+        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["it printed nothing"]
+        raise UnnaiveError(f"{command[0]} failed on the export: {lines[-1]}")
     return done.stdout.decode()
 
 

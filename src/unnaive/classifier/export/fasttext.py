@@ -45,13 +45,13 @@ def portable_fasttext(fitted: FittedModel) -> PortableFastText:
     """The imported fastText model as plain values; an error if it cannot be exported."""
     scorer, decision, vocabulary = fitted.scorer, fitted.decision, fitted.vocabulary
     if not isinstance(scorer, FastTextScorer) or vocabulary is None:
-        raise CannotExport(f"{fitted.spec.model.title} is no imported fastText model")
+        raise CannotExport(f"{fitted.spec.model.title} is not an imported fastText model")
     fits = isinstance(decision, Argmax) or (
         isinstance(decision, Thresholds) and decision.on == "scores" and not decision.at_least_one
     )
     if not fits or fitted.calibration is not None:
-        raise CannotExport("an imported fastText model is exported with its own decision and probabilities, and this "
-                           "one was given others; import it again")  # fmt: skip
+        raise CannotExport("this imported fastText model has another decision or calibration than fastText's, which "
+                           "cannot be exported; import it again")  # fmt: skip
     return PortableFastText(
         name=fitted.spec.model.name,
         title=fitted.spec.model.title,
@@ -112,5 +112,5 @@ def stored_arrays(scorer: FastTextScorer) -> dict[str, tuple[str, NDArray[Any] |
 
 
 def check_fasttext_javascript(folder: Path, lines: list[str]) -> list[EngineAgreement]:
-    """Run the module in Node on the conformance file; logarithms of 32 bits may differ in the last one."""
+    """Run the module in Node on the conformance file; 32-bit logarithms may differ in the last bit."""
     return check_javascript(folder, lines, TOLERANCE_OF_SINGLES)

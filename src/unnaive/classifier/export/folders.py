@@ -95,7 +95,7 @@ def check_folder_writable(folder: str | Path) -> Path:
     if not path.exists() and not path.parent.is_dir():
         raise UnnaiveError(f"{folder} cannot be written: there is no folder {path.parent}; make it first")
     if path.is_dir() and any(path.iterdir()) and not (path / MANIFEST).is_file():
-        raise UnnaiveError(f"{folder} holds other files and is no export; name a new folder")
+        raise UnnaiveError(f"{folder} has other files in it and is not an export; name a new folder")
     return path
 
 
@@ -118,7 +118,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     if not path.is_file():
         raise UnnaiveError(
-            f"{folder} is no export: it has no {MANIFEST}; `unnaive export MODEL --to js -o FOLDER` makes one"
+            f"{folder} is not an export: it has no {MANIFEST}; `unnaive export MODEL --to js -o FOLDER` makes one"
         )
     try:
         about = json.loads(path.read_text(encoding="utf-8"))

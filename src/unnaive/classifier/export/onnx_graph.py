@@ -129,7 +129,7 @@ class Graph:
         return name
 
     def __call__(self, op: str, *values: Any, domain: str = "", outputs: int = 1, **attributes: Any) -> Any:
-        """Add a node; return the name or names of its results. Arguments that are no names become constants."""
+        """Add a node; return the name or names of its results. Arguments that are not names become constants."""
         names = [value if isinstance(value, str) else self.constant(value) for value in values]
         results = [self._name() for _ in range(outputs)]
         self._node(op, names, results, domain, attributes)

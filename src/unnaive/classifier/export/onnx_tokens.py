@@ -153,7 +153,7 @@ class TextReader:
         return self.graph.shifted(flags, ahead) if ahead else str(flags)
 
     def _states(self, grams: bool) -> str:
-        """The state after each character (n_texts, n_characters); `grams`: runs without spaces are no words."""
+        """The state after each character (n_texts, n_characters); `grams`: runs without spaces are not words."""
         graph = self.graph
         word = LETTER | NUMBER if self.rule.digits else LETTER
         letters = np.where(self.alphabet.kinds & word, IN_WORD, NO_LETTER)
@@ -303,7 +303,7 @@ class TextReader:
         in_word = graph.cast(word, INT64)
         kept = graph("GreaterOrEqual", self._sum_by(number, in_word), [self.rule.min_length])
         spelt = [self._codes(stop) for stop in self.model.stop_words if stop]
-        if not spelt or self.rule.ngrams == (1, 1):  # a stop word is no term, so it need not be left out
+        if not spelt or self.rule.ngrams == (1, 1):  # a stop word is not a term, so it need not be left out
             return str(kept)
         return graph.all_of(kept, graph("Not", self._is_stop_word(number, in_word, spelt)))
 

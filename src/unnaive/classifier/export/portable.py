@@ -112,8 +112,8 @@ class PortableModel:
 def portable_model(fitted: FittedModel, *, counts: bool = False, records: bool = False) -> PortableModel:
     """The model as plain values; an error if it cannot be exported.
 
-    counts   whether models of rows of counts are taken too; such a one has no terms
-    records  whether models of records with fields are taken too
+    counts   whether models trained on rows of counts, which have no terms, are accepted
+    records  whether models of records with fields are accepted
 
     >>> from unnaive import TextClassifier
     >>> model = portable_model(TextClassifier("multinomial").fit(["good ball", "fair vote"], ["s", "p"]).fitted_)
@@ -123,7 +123,7 @@ def portable_model(fitted: FittedModel, *, counts: bool = False, records: bool =
     rule, vocabulary = fitted.token_rule, fitted.vocabulary
     title, scorer = fitted.spec.model.title, fitted.scorer
     if isinstance(scorer, FastTextScorer):
-        raise CannotExport("the page shows which terms decided, which exports of imported fastText models do not tell; "
+        raise CannotExport("the page shows the contribution of each term, which imported fastText models do not give; "
                            "leave --page out")  # fmt: skip
     if not isinstance(scorer, (Linear, Pool)):
         raise CannotExport(f"{title} is not linear in the terms of a text, so it cannot be exported; auto, nbsvm, svm, "
@@ -157,17 +157,23 @@ def _check_rule(rule: TokenRule, records: bool) -> None:
     """Raise an error for token options that only Python supports, and for fields that the target does not read."""
     kinds = rule.field_kinds or {}
     if kinds and not records:
-        raise CannotExport(f"the model reads records with fields ({', '.join(kinds)}), which only the target js does")
+        raise CannotExport(
+            f"the model reads records with fields ({', '.join(kinds)}), which only the target js supports"
+        )
     odd = next((name for name in kinds if kinds[name] not in PORTABLE_KINDS), None)
     if odd is not None:
-        raise CannotExport(f"the model reads {odd!r} as {kinds[odd]}, which no export can do; train it without")
+        raise CannotExport(
+            f"the model reads {odd!r} as {kinds[odd]}, which no export supports; train it without this field"
+        )
     lacking = {
         "stem": (rule.stem, "stems words"), "segmenter": (rule.segmenter, "finds words with jieba"),
         "html": (rule.html, "leaves out markup"), "message": (rule.message, "reads parts of mail messages"),
     }  # fmt: skip
     for name, (value, does) in lacking.items():
         if value:
-            raise CannotExport(f"the model {does} ({name}={value!r}), which no export can do; train it without")
+            raise CannotExport(
+                f"the model {does} ({name}={value!r}), which no export supports; train it without this option"
+            )
 
 
 def _parts(scorer: Linear | Pool) -> list[PortablePart]:

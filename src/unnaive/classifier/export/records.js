@@ -57,13 +57,13 @@ const UNITS = {
     plain(one).trim().replace(/^(-?\d+)\.0+$/, "$1").replace(BAD, "\u00a0")),
   number: (value, name) => {
     const number = readNumber(value);
-    if (Number.isNaN(number)) throw new RangeError(`field ${name} is a number, and a value of it is ${String(value).slice(0, 40)}`);
+    if (Number.isNaN(number)) throw new RangeError(`field ${name} is of kind number, but a value is ${String(value).slice(0, 40)}`);
     if (number === 0) return ["0"];
     return Number.isFinite(number) ? [1, 2, 4].map((parts) => interval(number, parts)) : [number > 0 ? "inf" : "-inf"];
   },
   date: (value, name) => {
     const found = readDate(plain(value));
-    if (!found) throw new RangeError(`field ${name} is a date, and a value of it is ${String(value).slice(0, 40)}`);
+    if (!found) throw new RangeError(`field ${name} is of kind date, but a value is ${String(value).slice(0, 40)}`);
     return found;
   },
 };

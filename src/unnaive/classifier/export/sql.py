@@ -92,18 +92,20 @@ def write_sql(model: PortableModel) -> dict[str, bytes]:
 
 def _check(model: PortableModel) -> None:
     if which_are_grams(model.terms).any():
-        raise CannotExport(f"SQL reads words, and this {model.title} reads character n-grams too; train it with "
-                           "--analyzer word, or export it to js or c")  # fmt: skip
+        raise CannotExport(f"the SQL export reads only words, and this {model.title} also reads character n-grams; "
+                           "train it with --analyzer word, or export it to js or c")  # fmt: skip
     if model.rule.symbols:
         raise CannotExport(
-            "SQL does not know symbols such as :-); train the model without --symbols, or export it to js or c"
+            "the SQL export does not support symbols such as :-); train the model without --symbols, or "
+            "export it to js or c"
         )
     if model.calibration is not None and model.calibration["kind"] != "temperature":
         raise CannotExport(
-            f"SQL has no {model.calibration['kind']} calibration; calibrate by temperature, or export to js or c"
+            f"the SQL export does not support {model.calibration['kind']} calibration; calibrate by "
+            "temperature, or export to js or c"
         )
     if model.decision["kind"] == "least-cost":
-        raise CannotExport("SQL has no decision by costs; export the model to js or c")
+        raise CannotExport("the SQL export does not support a decision by costs; export the model to js or c")
 
 
 def _tables(model: PortableModel, dialect: Dialect) -> Iterator[str]:
@@ -294,7 +296,8 @@ def _one(model: PortableModel, name: str) -> Any:
     values = {getattr(part, name) for part in model.parts}
     if len(values) != 1:
         raise CannotExport(
-            "the parts of the model weigh terms in different ways, which SQL cannot; export it to js or c"
+            "the parts of the model weight terms in different ways, which the SQL export does not support; "
+            "export it to js or c"
         )
     return values.pop()
 

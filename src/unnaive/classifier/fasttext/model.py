@@ -182,7 +182,7 @@ class FastTextModel:
         return (names, np.asarray(counts)) if include_freq else names
 
     def get_words(self, include_freq: bool = False, on_unicode_error: str = "strict") -> Any:
-        """The words; with `include_freq` also how often training saw each, which only files of fastText tell."""
+        """The words; with `include_freq` also how often training saw each, for files of fastText only."""
         if self._file is None:
             names = list(self.fitted.vocabulary or ())
             return (names, self._need_file().word_counts) if include_freq else names

@@ -74,8 +74,8 @@ def train_supervised(
 def train_unsupervised(*arguments: Any, **more: Any) -> NoReturn:
     """Word vectors are not trained here."""
     raise UnnaiveError(
-        "unnaive trains classifiers and no word vectors; load those of fastText with load_model, or train them with a "
-        "package for vectors"
+        "unnaive trains classifiers but no word vectors; load those of fastText with load_model, or "
+        "train them with a package for vectors"
     )
 
 

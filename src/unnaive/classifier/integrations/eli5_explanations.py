@@ -31,7 +31,7 @@ def _explain_weights(
         TargetExplanation(label, _weights(classifier.top_terms(label, n_terms), top))
         for label in _labels(classifier, targets)
     ]
-    about = "Terms that speak for each class; the weight is what a mention adds to its score."
+    about = "Strongest terms of each class; the weight is what one occurrence adds to its score."
     return Explanation(repr(classifier), description=about, method="term weights", targets=shown)
 
 

@@ -42,7 +42,7 @@ def save_model(
     if not isinstance(model, TextClassifier):
         raise UnnaiveError(f"this flavor saves a TextClassifier, and a {type(model).__name__} came; use mlflow.sklearn")
     if not model.__sklearn_is_fitted__():
-        raise UnnaiveError("this TextClassifier has not learnt anything yet; call fit before saving")
+        raise UnnaiveError("this TextClassifier is not fitted yet; call fit before saving")
     about = library.models.Model() if mlflow_model is None else mlflow_model
     about.add_flavor(FLAVOR, unnaive_version=__version__, data=f"data/{FILE}", model=model.model)
     if pip_requirements is None and more.get("conda_env") is None:

@@ -47,7 +47,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
 
     model = operator.raw_operator
     if model.fitted_.multilabel:
-        raise UnnaiveError("skl2onnx is given classifiers of one label each; use `unnaive export --to onnx`")
+        raise UnnaiveError("skl2onnx supports only single-label classifiers; use `unnaive export --to onnx`")
     graph = Graph(scope.get_unique_variable_name("unnaive") + "_")
     portable = portable_model(model.fitted_, counts=True)
     input_name = operator.inputs[0].full_name

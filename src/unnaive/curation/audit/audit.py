@@ -98,7 +98,7 @@ def audit(
     """
     say = tell or (lambda words, done, total: None)
     if not len(data):
-        raise BadData(f"{data.name} has no documents; there is nothing to look at")
+        raise BadData(f"{data.name} has no documents; there is nothing to audit")
     say("counting words", 0, 0)
     counter = TextCounter(rule)
     X = counter.count(data.texts, grow=True)
@@ -125,14 +125,14 @@ def audit(
         say("looking for label errors", 0, 0)
         too_large = _too_large(X, len(data.classes))
         if too_large and data.multilabel:
-            notes.append(f"label errors were not looked for, since {too_large}")
+            notes.append(f"label errors were not searched for, because {too_large}")
         elif data.multilabel:
             fast = False
             errors, estimate = multilabel_errors(data, X, options, say, kept)
             findings += errors
         else:
             if too_large:
-                notes.append(f"label errors were looked for with --fast, since {too_large}")
+                notes.append(f"label errors were searched for with --fast, because {too_large}")
             fast = fast or bool(too_large)
             rows, evidence, model = label_evidence(data, X, replace(options, fast=fast), say, kept)
             estimate = estimate_errors(evidence)
@@ -152,8 +152,9 @@ def _why_not_errors(data: AuditData) -> str:
     labelled = int(np.sum(data.codes >= 0))
     if labelled < FEWEST_FOR_ERRORS or len(data.classes) < 2:
         return (
-            f"label errors were not looked for, since that takes {FEWEST_FOR_ERRORS} labelled documents of two "
-            f"classes: here {count_noun(labelled, 'document')} of {count_noun(len(data.classes), 'class', 'classes')}"
+            f"label errors were not searched for, because this needs {FEWEST_FOR_ERRORS} labelled "
+            f"documents of two classes; there are {count_noun(labelled, 'document')} of "
+            f"{count_noun(len(data.classes), 'class', 'classes')}"
         )
     return ""
 
@@ -216,9 +217,9 @@ def label_error_findings(
         )
 
 
-def disagreeing_terms(model: LeaveOneOut, place: int, rival: int, given: int, vocabulary: Vocabulary) -> list[str]:
+def disagreeing_terms(model: LeaveOneOut, row: int, rival: int, given_class: int, vocabulary: Vocabulary) -> list[str]:
     """The terms of a document that favour the rival over the given class most."""
-    terms, evidence = model.term_evidence(place, rival, given)
+    terms, evidence = model.term_evidence(row, rival, given_class)
     order = np.argsort(-evidence, kind="stable")[:TERMS_SHOWN]
     return [vocabulary[int(terms[k])] for k in order if evidence[k] > 0]
 
@@ -227,9 +228,7 @@ def find_drift(data: AuditData, X: Sparse, counter: TextCounter, new: Corpus, *,
     """Compare new texts with the data: two-sample test, class shares, changed terms."""
     for name, n in ((data.name, len(data)), (new.name, len(new))):
         if n < FEWEST_TEXTS:
-            raise BadData(
-                f"{name} has {count_noun(n, 'text')}; to tell a change from chance takes {FEWEST_TEXTS} on each side"
-            )
+            raise BadData(f"{name} has {count_noun(n, 'text')}; a test for a change needs {FEWEST_TEXTS} on each side")
     theirs = counter.count(new.texts, grow=True)
     X = X.copy()
     X.resize((X.shape[0], theirs.shape[1]))

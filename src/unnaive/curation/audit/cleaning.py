@@ -80,8 +80,8 @@ def plan_changes(corrections: Iterable[Correction], *, kinds: Collection[str] = 
         if correction.action == LOOK and not (correction.row and correction.proposed):
             raise BadData(
                 f"a finding of kind {correction.kind} on "
-                f"{f'row {correction.row}' if correction.row else correction.label or 'the data'} is "
-                "accepted, but only to be looked at; write drop or relabel into `action`, or no into `accept`"
+                f"{f'row {correction.row}' if correction.row else correction.label or 'the data'} is accepted, "
+                "but its action is only to look at it; write drop or relabel into `action`, or no into `accept`"
             )
         _add(changes, correction)
     changes.relabelled = {row: label for row, label in changes.relabelled.items() if row not in changes.dropped}
@@ -92,7 +92,9 @@ def _add(changes: Changes, correction: Correction) -> None:
     if correction.row:
         changes.expected[correction.row] = correction.label
     if correction.action == DROP and not correction.row:
-        raise BadData(f"a finding of kind {correction.kind} is to be dropped and names no row; say no in `accept`")
+        raise BadData(
+            f"a finding of kind {correction.kind} has the action drop, but names no row; write no into `accept`"
+        )
     if correction.action == DROP:
         changes.dropped.add(correction.row)
         return

@@ -195,7 +195,7 @@ def _correction(row: dict[str, str], where: str) -> Correction:
     label, proposed = _without_mark(row["label"]), _without_mark(row["proposed"])
     accepted = _is_yes(row["accept"], where)
     if accepted and action == RELABEL and not proposed:
-        raise BadData(f"{where} is accepted and proposes no label; fill in `proposed`, or say no in `accept`")
+        raise BadData(f"{where} is accepted, but proposes no label; fill in `proposed`, or write no into `accept`")
     try:
         score = float(row.get("score") or 1.0)
     except ValueError:

@@ -76,11 +76,11 @@ def signatures(X: Sparse, *, n_hashes: int = BANDS * ROWS, seed: int = 0) -> NDA
     return minima
 
 
-def band_keys(found: NDArray[np.uint32]) -> NDArray[np.uint64]:
+def band_keys(signatures: NDArray[np.uint32]) -> NDArray[np.uint64]:
     """Hash each band of each signature to one number (BANDS, n_docs)."""
-    keys = np.zeros((len(found) // ROWS, found.shape[1]), np.uint64)
+    keys = np.zeros((len(signatures) // ROWS, signatures.shape[1]), np.uint64)
     for row in range(ROWS):
-        keys = (keys ^ found[row::ROWS]) * np.uint64(0x9E3779B97F4A7C15)
+        keys = (keys ^ signatures[row::ROWS]) * np.uint64(0x9E3779B97F4A7C15)
         keys ^= keys >> np.uint64(29)
     return keys
 

@@ -15,42 +15,43 @@ SHOWN = 100  # findings of a kind on the page; the CSV has all
 OPEN = 20  # findings shown immediately; the others are collapsed
 
 
-def audit_page(found: Audit) -> str:
+def audit_page(audit: Audit) -> str:
     """The HTML document of an audit."""
-    sizes = html.describe_sizes(found.n_docs, found.n_classes, found.n_terms)
-    kinds = count_kinds(found.findings)
-    sections = [html.Section("Summary", summary_section(found, kinds))]
-    if found.drift is not None:
-        sections.append(html.Section("Drift", drift_section(found.drift)))
+    sizes = html.describe_sizes(audit.n_docs, audit.n_classes, audit.n_terms)
+    kinds = count_kinds(audit.findings)
+    sections = [html.Section("Summary", summary_section(audit, kinds))]
+    if audit.drift is not None:
+        sections.append(html.Section("Drift", drift_section(audit.drift)))
     for kind in kinds:
-        findings = [finding for finding in found.findings if finding.kind == kind]
+        findings = [finding for finding in audit.findings if finding.kind == kind]
         sections.append(html.Section(KINDS[kind].title, kind_section(kind, findings)))
-    return html.page(f"{found.name}: audit", sizes, sections)
+    return html.page(f"{audit.name}: audit", sizes, sections)
 
 
-def summary_section(found: Audit, kinds: dict[str, int]) -> str:
+def summary_section(audit: Audit, kinds: dict[str, int]) -> str:
     """Tiles with the number of findings of each kind, the estimated number of wrong labels, and the notes."""
     tiles = html.tiles((KINDS[kind].title, f"{n:,}") for kind, n in kinds.items())
-    sentences = [*found.notes]
+    sentences = [*audit.notes]
     if not kinds:
         sentences.insert(0, "Nothing was found.")
-    if found.errors is not None:
-        sentences.insert(0, error_sentence(found))
+    if audit.errors is not None:
+        sentences.insert(0, error_sentence(audit))
     return tiles + "".join(f"<p>{escape(_capital(sentence))}</p>" for sentence in sentences)
 
 
-def error_sentence(found: Audit) -> str:
+def error_sentence(audit: Audit) -> str:
     """A sentence with the estimated number of wrong labels; empty without an estimate."""
-    errors = found.errors
+    errors = audit.errors
     if errors is None:
         return ""
-    how = "leave-one-out naive Bayes" if found.fast else "pooled models on held-out documents"
-    share = 100 * errors.number / max(found.n_docs, 1)
+    how = "leave-one-out naive Bayes" if audit.fast else "pooled models on held-out documents"
+    share = 100 * errors.number / max(audit.n_docs, 1)
     return (
-        f"about {errors.number:,.0f} labels seem wrong ({share:.1f} % of the documents), and hardly more than "
-        f"{errors.high:,.0f}, estimated from the most certain predictions of {how}; mistakes of the models are counted "
-        "too, so with many classes or few documents there are fewer wrong labels; if hard texts were labelled with "
-        f"less care than easy ones, there are more; look at the first {ceil(errors.high):,} of the list"
+        f"about {errors.number:,.0f} labels seem wrong ({share:.1f} % of the documents), and probably "
+        f"no more than {errors.high:,.0f}. This is estimated from the most certain predictions of "
+        f"{how}, and includes mistakes of the models: with many classes or few documents, fewer labels "
+        "are wrong; if hard texts were labelled less carefully than easy ones, more labels are wrong. "
+        f"Look at the first {ceil(errors.high):,} of the list"
     )
 
 

@@ -26,7 +26,7 @@ class Agreement:
     kappa: float | None
 
 
-def cohen_kappa(one: Sequence[Any], two: Sequence[Any]) -> float | None:
+def cohen_kappa(first: Sequence[Any], second: Sequence[Any]) -> float | None:
     """Cohen's kappa (1960), (p_o − p_e) / (1 − p_e), of two sequences of labels of the same texts.
 
     p_o is the observed agreement, p_e the agreement expected by chance from the class shares of both. None without
@@ -35,11 +35,11 @@ def cohen_kappa(one: Sequence[Any], two: Sequence[Any]) -> float | None:
     >>> cohen_kappa(["a", "a", "b", "b"], ["a", "b", "b", "b"])    # p_o = 3/4, p_e = 1/2·1/4 + 1/2·3/4 = 1/2
     0.5
     """
-    n = len(one)
+    n = len(first)
     if not n:
         return None
-    seen = sum(left == right for left, right in zip(one, two, strict=True)) / n
-    mine, theirs = Counter(one), Counter(two)
+    seen = sum(left == right for left, right in zip(first, second, strict=True)) / n
+    mine, theirs = Counter(first), Counter(second)
     expected = sum(count * theirs[label] for label, count in mine.items()) / n**2
     return None if expected >= 1 else (seen - expected) / (1 - expected)
 

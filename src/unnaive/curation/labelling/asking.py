@@ -28,7 +28,7 @@ ALIKE = 0.8  # Jaccard similarity above which two texts are near duplicates
 RECENT = 10  # the next text may not be a near duplicate of the last ten
 UNSURE = 50  # questions are drawn from the n/50 texts with the smallest margins
 UNSURE_BAYES = 10  # the same for naive Bayes, whose smallest margins are mostly unusual texts
-NOVEL = 0.99  # texts less like the classes of a model than 99 % of its held-out texts are asked first
+NOVEL = 0.95  # texts less like the classes of a model than 95 % of its held-out texts are asked first, most novel first
 SAMPLE = 10_000  # random texts whose margins are computed
 CANDIDATES = 50  # candidates compared with recent texts, best first
 

@@ -1,8 +1,8 @@
 """A linear model of the labels so far, used for asking and suggesting from fifty labels on.
 
 Naive Bayes learns a label immediately, but it assumes a random sample of each class, and texts selected by uncertainty
-are none. A support vector machine only needs the decision boundary, where these texts are. So from fifty labels on
-(thirty with word vectors), questions are selected by the margin between the two most probable classes of
+are not such a sample. A support vector machine only needs the decision boundary, where these texts are. So from fifty
+labels on (thirty with word vectors), questions are selected by the margin between the two most probable classes of
 
     score[c, d] = w_c·z_d + b_c,   z tf-idf of the pool, rows of length 1
 

@@ -35,7 +35,7 @@ def export_labels(record: LabelRecord, path: Path, form: str | None = None) -> i
         form = LABEL_STUDIO if split_ending(path)[0] == ".json" else written_format(path)
     form = choose([*TABLE_FORMATS, PRODIGY, LABEL_STUDIO], form, "format of labels")
     if path.exists() and is_label_record(path):
-        raise BadData(f"{path} is a record of labels; name another file to write")
+        raise BadData(f"{path} is a file of labels; name another file to write")
     final, names, texts = record.final(), record.names(), record.texts()
     if not final:
         raise BadData(f"{record.path} has no label yet, so there is nothing to export; label some texts first")

@@ -150,15 +150,15 @@ class TextPool:
 
     # The model.
 
-    def counts_of(self, place: int) -> Floats:
+    def counts_of(self, class_index: int) -> Floats:
         """The number of documents of a class with each term, including keywords (n_terms,)."""
-        counts = _count_rows(self.X, self._rows[place])
-        hint = self._hints.get(self.classes[place])
+        counts = _count_rows(self.X, self._rows[class_index])
+        hint = self._hints.get(self.classes[class_index])
         return counts if hint is None else counts + hint
 
-    def weights(self, place: int) -> Floats32:
+    def weights(self, class_index: int) -> Floats32:
         """log p(t|c)/p(t|D) of each term for a class (n_terms,); all 0 for an unknown class."""
-        counts = self.counts_of(place)
+        counts = self.counts_of(class_index)
         total = counts.sum()
         weights = np.full(len(counts), np.log(self.beta) if total else 0.0, np.float32)
         seen = np.flatnonzero(counts)
@@ -166,17 +166,17 @@ class TextPool:
         weights[seen] = np.log(ratio)
         return weights
 
-    def evidence(self, place: int) -> Floats32:
+    def evidence(self, class_index: int) -> Floats32:
         """The evidence of each text for a class (n_texts,), up to date."""
-        if place in self._stale:
-            self._evidence[place] = self.X @ self.weights(place)
-            self._stale.discard(place)
-        return self._evidence[place]
+        if class_index in self._stale:
+            self._evidence[class_index] = self.X @ self.weights(class_index)
+            self._stale.discard(class_index)
+        return self._evidence[class_index]
 
-    def known(self, place: int) -> bool:
+    def known(self, class_index: int) -> bool:
         """Whether a class has a text, a keyword, or scores of a model to start from."""
-        label = self.classes[place]
-        return bool(self._rows[place]) or label in self._hints or label in self.prior_scores
+        label = self.classes[class_index]
+        return bool(self._rows[class_index]) or label in self._hints or label in self.prior_scores
 
     def log_prior(self) -> Floats32:
         """log p(c) with one pseudo-text per class (n_classes,); log-odds for multilabel data."""
@@ -188,10 +188,10 @@ class TextPool:
         rest = labelled - size + 1 if self.multilabel else labelled + len(self.classes)
         return np.asarray(np.log((size + 1) / rest), np.float64)
 
-    def scores(self, place: int) -> Floats32:
+    def scores(self, class_index: int) -> Floats32:
         """The scores of a class (n_texts,), divided by √length, since naive Bayes is overconfident on long texts."""
-        scores: Floats32 = (self.evidence(place) + self.log_prior()[place]) * self._scale
-        start = self.prior_scores.get(self.classes[place])
+        scores: Floats32 = (self.evidence(class_index) + self.log_prior()[class_index]) * self._scale
+        start = self.prior_scores.get(self.classes[class_index])
         return scores if start is None else scores + start
 
     def scores_of(self, text: int) -> dict[str, float]:

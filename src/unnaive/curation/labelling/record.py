@@ -126,7 +126,7 @@ class LabelRecord:
                 seal_new_rows(data)
             place_new(part, path)
         except FileExistsError:
-            raise BadData(f"{path} is there already; open it to go on, or name another file") from None
+            raise BadData(f"{path} exists; open it to continue it, or name another file") from None
         finally:
             for rest in (part, Path(f"{part}-wal"), Path(f"{part}-shm")):
                 rest.unlink(missing_ok=True)
@@ -283,11 +283,11 @@ def is_label_record(path: Path) -> bool:
 
 def _connect(path: Path, *, new: bool = False) -> sqlite3.Connection:
     if not new and not path.is_file():
-        raise BadData(f"no record of labels called {path}; make one with: unnaive label TEXTS -o {path}")
+        raise BadData(f"no file of labels called {path}; make one with: unnaive label TEXTS -o {path}")
     if not new and not is_label_record(path):
         raise BadData(
-            f"{path} is not a record of labels, or its first page is damaged; name another file, or restore it from a "
-            "copy"
+            f"{path} is not a file of labels, or its first page is damaged; name another file, or restore "
+            "it from a copy"
         )
     try:
         data = connect_durable(path)

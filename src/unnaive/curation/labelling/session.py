@@ -263,12 +263,12 @@ class Labelling:
         votes = self._votes.get(who, {})
         skipped = sum(answer.kind == "skip" for answer in votes.values())
         if who in self.among or who in self.wish:
-            return "no more text of this kind is left; leave the search to go on with the others"
+            return "no text of this kind is left; leave the search to continue with the others"
         if skipped and not self.again:
-            return f"no text is left but {skipped:,} that you skipped; say --again to be asked about them"
+            return f"all texts are done but {skipped:,} that you skipped; start with --again to see them"
         leased = len(self.record.leased(who, time.time()))
         if leased:
-            return f"no text is left but {leased} that others are looking at"
+            return f"all texts are done but {leased} that others are labelling"
         return f"all {count_noun(len(self.pool), 'text')} are done"
 
     # Answering.
@@ -335,7 +335,7 @@ class Labelling:
                 return len(self.among[who])
             if label:
                 if label not in self.pool.classes or not self.pool.known(self.pool.classes.index(label)):
-                    raise BadData(f"nothing is known of {label!r} yet; label a text of it first")
+                    raise BadData(f"no text is labelled {label!r} yet; label one first")
                 self.wish[who] = label
             return len(self.pool)
 

@@ -189,25 +189,26 @@ def describe_outlook(accuracy: Accuracy, stability: Stability, ahead: Outlook | 
     >>> describe_outlook(Accuracy(9, 10), Stability(), None)
     ['accuracy 90 % (53 to 99 %) on 10 texts drawn at random']
     """
-    told = []
+    sentences = []
     if accuracy.n:
         share, low, high = accuracy.interval
         about = f"{100 * share:.0f} % ({100 * low:.0f} to {100 * high:.0f} %)"
-        told.append(f"accuracy {about} on {accuracy.n} texts drawn at random")
+        sentences.append(f"accuracy {about} on {accuracy.n} texts drawn at random")
     if stability.kappas:
         kappa = stability.kappas[-1][1]
-        told.append(
-            f"successive models agree by kappa {kappa:.3f}, so F moved by at most {min(change_bound(kappa), 1):.2f}"
-            + ("; more labels change little, you may stop" if stability.stable else "")
+        sentences.append(
+            f"successive models agree with kappa {kappa:.3f}, so F1 changed by at most "
+            f"{min(change_bound(kappa), 1):.2f}"
+            + ("; more labels change little, so you may stop" if stability.stable else "")
         )
     if ahead is not None:
-        told.append(_describe_outlook(ahead))
-    return told
+        sentences.append(_describe_outlook(ahead))
+    return sentences
 
 
 def _describe_outlook(ahead: Outlook) -> str:
     if ahead.more == inf:
-        return "one more point of accuracy is not in sight with more labels alone"
+        return "more labels alone will hardly raise accuracy by a point"
     high = "any number" if ahead.high == inf else f"{_rounded(ahead.high):,}"
     return f"label about {_rounded(ahead.more):,} more for +1 point (80 %: {_rounded(ahead.low):,} to {high})"
 

@@ -211,13 +211,13 @@ def mark_value(value: float, around: Band | None, *, shown: bool) -> str:
 
 
 def _is_shown(
-    table: PublishedTable, place: CellPosition, around: Band | None, measured: Mapping[CellPosition, Measurement]
+    table: PublishedTable, position: CellPosition, around: Band | None, measured: Mapping[CellPosition, Measurement]
 ) -> bool:
     """Whether the printed value is doubtful, or our figure in the cell that the reason names is in the band."""
-    if place in table.doubts:
+    if position in table.doubts:
         return True
-    shows = measured.get(table.evidence.get(place, place))
-    return place in table.evidence and shows is not None and around is not None and shows.value in around
+    shows = measured.get(table.evidence.get(position, position))
+    return position in table.evidence and shows is not None and around is not None and shows.value in around
 
 
 def _known_reason(table: PublishedTable, row: str, column: str, ours: Measurement) -> str:
@@ -229,7 +229,7 @@ def _known_reason(table: PublishedTable, row: str, column: str, ours: Measuremen
 def _why_absent(table: PublishedTable, row: str, column: str, problem: str, run: PaperRun) -> str:
     """Why a cell has no figure of ours, most informative reason first."""
     if row in table.unavailable or column in table.unavailable:
-        return "the data cannot be had"
+        return "the data is not available"
     named = table.model_of(row, column)
     if named is not None and named[1] not in MODELS:
         return f"no classifier called {named[1]} yet"

@@ -214,12 +214,12 @@ class ErrorFile:
                 file.write(json.dumps(self.common | key | {"errors": errors}) + "\n")
 
 
-def column_errors(label: str, reading: str, found: Sequence[Errors]) -> list[float]:
+def column_errors(label: str, reading: str, measured: Sequence[Errors]) -> list[float]:
     """The error of each split for a column of table 2; GIS has no prior, so both interpretations are the same."""
     if label == BEST:
-        return [min(gis_errors(errors).values()) for errors in found]
+        return [min(gis_errors(errors).values()) for errors in measured]
     name = {NB: f"nb/{reading}", HELD_OUT: "held-out", CONVERGED: "gis/end"}[label]
-    return [errors[name] for errors in found]
+    return [errors[name] for errors in measured]
 
 
 def gis_errors(errors: Errors) -> dict[str, float]:
@@ -227,9 +227,9 @@ def gis_errors(errors: Errors) -> dict[str, float]:
     return {name.removeprefix("gis/"): value for name, value in errors.items() if name.startswith("gis/")}
 
 
-def best_iterations(found: Sequence[Errors]) -> list[str]:
+def best_iterations(measured: Sequence[Errors]) -> list[str]:
     """The iteration with the lowest error in each split, the first in a tie; "end" for convergence."""
-    by_split = [gis_errors(errors) for errors in found]
+    by_split = [gis_errors(errors) for errors in measured]
     return [min(errors, key=lambda iteration: errors[iteration]) for errors in by_split]
 
 

@@ -126,7 +126,7 @@ def tables_as_markdown(paper: Paper, comparisons: Sequence[TableComparison], run
         summary_line(comparisons) + ".",
         _bullets("What ran", paper.notes),
         _bullets("Data", paper.data),
-        _bullets("What could not be had", paper.missing),
+        _bullets("Data that is not available", paper.missing),
         *(_markdown_table(comparison) for comparison in comparisons),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
@@ -163,7 +163,7 @@ def as_html(paper: Paper, comparisons: Sequence[TableComparison], run: PaperRun)
         html.Section(f"Table {comparison.table.id}", _html_table(comparison) + _html_figure(paper, comparison, run))
         for comparison in comparisons
     ]
-    notes = _html_notes([*paper.notes, *paper.data, *(f"Not to be had: {text}" for text in paper.missing)])
+    notes = _html_notes([*paper.notes, *paper.data, *(f"Not available: {text}" for text in paper.missing)])
     summary = html.Section("Summary", _html_summary(comparisons) + notes)
     return html.page(f"{paper.title}: theirs and ours", about, [summary, *tables])
 

@@ -89,8 +89,8 @@ class PublishedTable:
 
         Printed figures, bands, tolerances, reasons, doubts. Titles are excluded.
         """
-        said = {name: repr(value) for name, value in vars(self).items() if name not in ("title", "what", "notes")}
-        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+        described = {name: repr(value) for name, value in vars(self).items() if name not in ("title", "what", "notes")}
+        return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:16]
 
     def is_repeated(self, row: str, column: str) -> bool:
         """Whether the printed figure of a cell is marked elsewhere."""
@@ -307,12 +307,12 @@ def _read_band(number: str, line: list[Any], sources: dict[str, Source]) -> tupl
     return (row, column), Band(low, high, source)
 
 
-def _named_source(number: str, line: list[Any], place: int, sources: dict[str, Source]) -> Source:
+def _named_source(number: str, line: list[Any], last: int, sources: dict[str, Source]) -> Source:
     """The source that a band or tolerance names last; every band must have one."""
-    if len(line) != place + 1 or line[place] not in sources:
+    if len(line) != last + 1 or line[last] not in sources:
         there = ", ".join(sorted(sources)) or "none yet"
         raise UnnaiveError(f"a band of table {number} names no source: {line}; end it with one of [sources]: {there}")
-    return sources[line[place]]
+    return sources[line[last]]
 
 
 def _read_reasons(lines: Iterable[list[str]], rows: Sequence[str], columns: Sequence[str]) -> dict[CellPosition, str]:

@@ -345,7 +345,7 @@ def figure_format(path: Path) -> str:
 
     >>> figure_format(Path("curve.gif"))
     Traceback (most recent call last):
-    unnaive.base.errors.UnnaiveError: curve.gif: a figure cannot be written as .gif; give a name in .png, .svg or .pdf
+    unnaive.base.errors.UnnaiveError: curve.gif: a figure cannot be written as .gif; give a name that ends in .png, ...
     """
     return choose_ending(path, FIGURES, "a figure").removeprefix(".")
 

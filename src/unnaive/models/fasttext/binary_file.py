@@ -111,21 +111,21 @@ class _Reader:
     def whole(self) -> FastTextFile:
         """The file."""
         if self.left < 4 or self._numbers("<i")[0] != MAGIC:
-            raise BadModel("this is no model of fastText; give a .bin or .ftz file that it saved")
+            raise BadModel("this is not a fastText model; give a .bin or .ftz file that fastText saved")
         version = self._numbers("<i")[0]
         if version not in VERSIONS:
-            raise BadModel(f"it has version {version} of fastText's format, and versions 11 and 12 are read")
+            raise BadModel(f"it has version {version} of fastText's format; only versions 11 and 12 can be read")
         settings = self._settings(version)
         words, word_counts, labels, label_counts, n_tokens, n_kept = self._dictionary()
         kept = None if n_kept < 0 else self._array("<i4", (n_kept, 2), "list of kept n-grams")
         quantised = self._flag()
         if kept is not None and not quantised:
-            raise BadModel("it is pruned and not quantised, which fastText itself refuses; quantise it again")
+            raise BadModel("it is pruned but not quantised, which fastText does not support; quantise it again")
         inputs = self._matrix(quantised)
         quantised_output = self._flag() and quantised
         outputs = self._matrix(quantised_output)
         if self.left:
-            raise BadModel(f"{self.left:,} bytes follow behind its end; it is damaged, save it again")
+            raise BadModel(f"{self.left:,} bytes follow after its end; it is damaged, save it again")
         result = FastTextFile(
             self.path, version, settings, words, word_counts, labels, label_counts, n_tokens, kept, inputs, outputs
         )
@@ -160,7 +160,7 @@ class _Reader:
         settings = dict(zip(SETTINGS, self._numbers("<12i"), strict=True))
         self._bytes(8, "header")  # the threshold of subsampling, which only training needs
         if settings["model"] not in KINDS or settings["loss"] not in LOSSES:
-            raise BadModel("its kind of model or its loss is none that fastText has; it is damaged, save it again")
+            raise BadModel("its kind of model or its loss is unknown; it is damaged, save it again")
         if version == 11 and KINDS[settings["model"]] == "supervised":
             settings["maxn"] = 0  # such files were written before classifiers had character n-grams
         ranges = {
@@ -169,9 +169,11 @@ class _Reader:
         }  # fmt: skip
         for name, (least, most) in ranges.items():
             if not least <= settings[name] <= most:
-                raise BadModel(f"its {name} is {settings[name]}, and from {least} to {most} are read; it is damaged")
+                raise BadModel(
+                    f"its {name} is {settings[name]}, not from {least} to {most}; it is damaged, save it again"
+                )
         if (settings["maxn"] or settings["wordNgrams"] > 1) and not settings["bucket"]:
-            raise BadModel("it has n-grams and no buckets to hash them to; it is damaged, save it again")
+            raise BadModel("it has n-grams but no buckets for their hashes; it is damaged, save it again")
         return settings
 
     def _dictionary(
@@ -179,7 +181,7 @@ class _Reader:
     ) -> tuple[list[bytes], NDArray[np.int64], list[bytes], NDArray[np.int64], int, int]:
         size, n_words, n_labels, n_tokens, n_kept = self._numbers("<3i2q", "dictionary")
         if min(n_words, n_labels) < 0 or size != n_words + n_labels or size * 10 > self.left or n_kept < -1:
-            raise BadModel("the sizes of its dictionary do not fit; it is damaged, save it again")
+            raise BadModel("the sizes of its dictionary do not match; it is damaged, save it again")
         entries: list[bytes] = []
         counts = np.zeros(size, np.int64)
         content, at = b"", 0
@@ -196,11 +198,11 @@ class _Reader:
             entries.append(content[at:end])
             counts[row], kind = struct.unpack_from("<qb", content, end + 1)
             if kind != (row >= n_words):
-                raise BadModel("its dictionary does not have all words and then all labels; it is damaged")
+                raise BadModel("its dictionary does not list words first, then labels; it is damaged")
             at = end + 10
         self.file.seek(at - len(content), os.SEEK_CUR)
         if counts.min(initial=0) < 0 or counts.max(initial=0) >= LARGEST_COUNT:
-            raise BadModel("its dictionary has a count that no corpus reaches; it is damaged, save it again")
+            raise BadModel("its dictionary has an impossible count; it is damaged, save it again")
         return entries[:n_words], counts[:n_words], entries[n_words:], counts[n_words:], n_tokens, n_kept
 
     def _matrix(self, quantised: bool) -> Matrix:
@@ -217,7 +219,7 @@ class _Reader:
     def _shape(self) -> tuple[int, int]:
         rows, columns = self._numbers("<2q", "matrices")
         if not (0 <= rows < 2**31 and 1 <= columns <= LARGEST_DIM):
-            raise BadModel(f"it has a matrix of {rows} × {columns}, which cannot be; it is damaged, save it again")
+            raise BadModel(f"it has a matrix of {rows} × {columns}, which is impossible; it is damaged, save it again")
         return rows, columns
 
     def _quantised(self) -> QuantisedMatrix:
@@ -226,7 +228,7 @@ class _Reader:
         (code_size,) = self._numbers("<i", "matrices")
         n_parts = -(-code_size // rows) if rows else 0
         if code_size < 0 or n_parts * rows != code_size:
-            raise BadModel("the sizes of a quantised matrix do not fit; it is damaged, save it again")
+            raise BadModel("the sizes of a quantised matrix do not match; it is damaged, save it again")
         codes = self._array("u1", (rows, n_parts), "matrices")
         centroids, width = self._quantiser(columns, n_parts)
         norm_codes, norms = None, None
@@ -240,7 +242,7 @@ class _Reader:
         dim, parts, width, last = self._numbers("<4i", "matrices")
         sound = dim == columns and width > 0 and 0 < last <= width and parts == -(-dim // width)
         if not sound or (parts - 1) * width + last != dim or (n_parts and parts != n_parts):
-            raise BadModel("the sizes of a quantiser do not fit; it is damaged, save it again")
+            raise BadModel("the sizes of a quantiser do not match; it is damaged, save it again")
         return self._array("<f4", (dim * 256,), "matrices"), min(width, dim)
 
 
@@ -251,7 +253,7 @@ def _check_sizes(file: FastTextFile) -> None:
     if file.kept is not None:
         grams = 0 if not len(file.kept) else int(file.kept[:, 1].max()) + 1
         if len(file.kept) and (file.kept.min() < 0 or int(file.kept[:, 0].max()) >= settings["bucket"]):
-            raise BadModel("its list of kept n-grams does not fit; it is damaged, save it again")
+            raise BadModel("its list of kept n-grams is invalid; it is damaged, save it again")
     n_outputs = len(file.labels) if file.supervised else 0
     checks: list[tuple[Callable[[], bool], str]] = [
         (lambda: file.input.shape[1] == file.output.shape[1] == settings["dim"], "columns"),
@@ -260,6 +262,6 @@ def _check_sizes(file: FastTextFile) -> None:
     ]
     for fits, what in checks:
         if not fits():
-            raise BadModel(f"the {what} do not fit its dictionary and settings; it is damaged, save it again")
+            raise BadModel(f"the {what} do not match its dictionary and settings; it is damaged, save it again")
     if file.supervised and not file.labels:
-        raise BadModel("it has no labels; it is damaged, or was trained on a file without them")
+        raise BadModel("it has no labels; it is damaged, or was trained on a file without labels")

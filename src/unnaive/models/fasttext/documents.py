@@ -51,20 +51,20 @@ class FastTextDocuments:
     def scores_and_known(self, documents: Any, clear: float = np.inf) -> tuple[Floats, NDArray[np.int64]]:
         """Scores of a few texts, and the number of known words and character n-grams of each."""
         texts = as_texts(documents)
-        known = np.zeros(len(texts), np.int64)
+        n_known = np.zeros(len(texts), np.int64)
         if self.native:
             scores = np.empty((len(texts), self.scorer.n_classes))
-            self._engine.scores(texts, scores, known, thread_count(self.n_jobs))
-            return scores, known
+            self._engine.scores(texts, scores, n_known, thread_count(self.n_jobs))
+            return scores, n_known
         features = [self.rule.features(text) for text in texts]
-        known[:] = [
+        n_known[:] = [
             sum(feature.name != END and " " not in feature.name for feature in text_features)
             for text_features in features
         ]
         raw = np.array([self._raw(text_features) for text_features in features], np.float32).reshape(len(texts), -1)
         scores = self.scorer.outputs.scores(raw) if len(texts) else np.zeros((0, self.scorer.n_classes))
         scores[[not text_features for text_features in features]] = 0.0
-        return scores, known
+        return scores, n_known
 
     def best_classes(self, documents: Any) -> NDArray[np.int64] | None:
         """fastText's decisions."""

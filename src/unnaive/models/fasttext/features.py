@@ -41,7 +41,7 @@ def word_hash(token: bytes, start: int = 2166136261) -> int:
 
 
 def encoded(text: str) -> bytes:
-    """UTF-8, of half a surrogate pair too."""
+    """The text in UTF-8; lone surrogates are encoded too."""
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -135,5 +135,5 @@ class FeatureRule:
                 row = self._row_of(value)
                 if row is not None:
                     start, end = spans[i][0], spans[j][1]
-                    tokens = [text[one:two] or END for one, two in spans[i : j + 1]]
+                    tokens = [text[left:right] or END for left, right in spans[i : j + 1]]
                     yield Feature(row, " ".join(tokens), start, end)

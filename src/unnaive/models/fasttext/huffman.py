@@ -14,7 +14,7 @@ def huffman_tree(counts: NDArray[np.int64]) -> NDArray[np.int32]:
     """The two children of every inner node (n_labels − 1, 2), the last being the root.
 
     Numbers below n_labels are labels, others inner nodes; node n_labels + i is scored by row i of the output. Labels
-    are merged from the last on, as fastText does, which has them by falling count.
+    are merged from the last on, as in fastText, which sorts labels by descending count.
 
     >>> huffman_tree(np.array([5, 2, 1])).tolist()      # the two rarest first
     [[2, 1], [3, 0]]
@@ -33,7 +33,7 @@ def huffman_tree(counts: NDArray[np.int64]) -> NDArray[np.int32]:
                 pair.append(node)
                 node += 1
             else:
-                raise BadModel("its counts of labels make no Huffman tree; it is damaged, save it again")
+                raise BadModel("its label counts do not form a Huffman tree; it is damaged, save it again")
         children[made - n] = pair
         total[made] = total[pair[0]] + total[pair[1]]
     return children

@@ -57,7 +57,7 @@ def import_fasttext(path: str | Path, *, multilabel: bool = False, fold: bool | 
 def fasttext_model(file: FastTextFile, *, multilabel: bool = False, fold: bool | None = None) -> FittedModel:
     """The model of a file that was read; see `import_fasttext`."""
     if not file.supervised:
-        raise BadModel("it holds word vectors and no classifier; only supervised models can be imported")
+        raise BadModel("it has word vectors but no classifier; only supervised models can be imported")
     if multilabel and file.loss not in TABLE_LOSSES:
         raise BadModel(f"its loss is {file.loss}, whose labels exclude each other; leave multilabel out")
     names, prefix = _class_names(file.labels)
@@ -88,11 +88,11 @@ def _class_names(labels: list[bytes]) -> tuple[list[str], str]:
     try:
         names = [label.decode() for label in labels]
     except UnicodeDecodeError:
-        raise BadModel("a label in it is not UTF-8; train it on a file that is") from None
+        raise BadModel("one of its labels is not UTF-8; train it on a file in UTF-8") from None
     prefix = PREFIX if all(name.startswith(PREFIX) and name != PREFIX for name in names) else ""
     names = [name.removeprefix(prefix) for name in names]
     if len(set(names)) != len(names) or "" in names:
-        raise BadModel("it has a label twice, or one without a name; it is damaged, save it again")
+        raise BadModel("it has a repeated or an empty label; it is damaged, save it again")
     return names, prefix
 
 
@@ -111,7 +111,7 @@ def _distinct_words(words: list[bytes]) -> list[str]:
             text = ""
         distinct.append(text if text and places[word] == row else f" {row}")
     if len(set(distinct)) != len(distinct):
-        raise BadModel("its dictionary has words with spaces in them; it is damaged, save it again")
+        raise BadModel("its dictionary has words that contain spaces; it is damaged, save it again")
     return distinct
 
 

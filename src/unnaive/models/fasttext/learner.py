@@ -27,6 +27,6 @@ class FastText(DocumentsModel):
     ) -> Scorer:  # fmt: skip
         """Imported models are not trained here."""
         raise UnnaiveError(
-            "fasttext is the name of models that fastText trained, imported with `unnaive import`; to train a "
-            "classifier on texts, choose another model, such as auto, or use unnaive.fasttext.train_supervised"
+            "the model fasttext cannot be trained, only imported with `unnaive import`; choose another model, such as "
+            "auto, or use unnaive.fasttext.train_supervised"
         )

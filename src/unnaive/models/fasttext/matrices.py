@@ -130,6 +130,6 @@ def largest_product(values: NDArray[Any], scale: NDArray[Any] | None) -> float:
 
 def check_finite(values: Numbers, most: float = LARGEST) -> Numbers:
     """Return the values; raise an error if one is NaN, or so large that products would overflow."""
-    if not np.abs(values).max(initial=0) <= most:  # not of NaN either, which any comparison with is false
-        raise BadModel("it has weights that are not numbers, or beyond all bounds; its training failed, train it again")
+    if not np.abs(values).max(initial=0) <= most:  # also true for NaN, since every comparison with NaN is false
+        raise BadModel("it has weights that are NaN or too large; its training failed, train it again")
     return values

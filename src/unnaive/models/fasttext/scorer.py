@@ -112,7 +112,7 @@ class FastTextScorer(Scorer):
     def scores(self, X: Sparse) -> Floats:
         """Scores of documents given as counts of features X (n_docs, n_rows): words, then hashed n-grams."""
         if X.shape[1] != len(self.dense_rows):
-            raise BadData("a fastText model reads texts by itself; give texts, not rows of counts")
+            raise BadData("a fastText model needs texts, but rows of counts came; give texts")
         totals = np.maximum(np.asarray(X.sum(axis=1), np.float64), 1)
         return self.outputs.scores(self.raw(np.asarray(X @ self.dense_rows, np.float64) / totals[:, None]))
 
@@ -123,7 +123,7 @@ class FastTextScorer(Scorer):
         return FastTextDocuments(self, vocabulary, classes, n_jobs)
 
     def contributions(self, document: Sparse, chosen: int, rival: int | None) -> Contributions:
-        """The contribution of each feature; for hierarchical softmax, not a sum, the loss of score without it."""
+        """The contribution of each feature; for hierarchical softmax, which is not a sum, the loss without it."""
         rows = self.dense_rows[document.indices].astype(np.float64)
         counts = np.asarray(document.data, np.float64)
         total, n = counts @ rows, max(counts.sum(), 1.0)
@@ -134,8 +134,8 @@ class FastTextScorer(Scorer):
         means = np.vstack([total / n, (total - counts[:, None] * rows) / np.maximum(n - counts, 1.0)[:, None]])
         leaves = self._by_class(self.outputs.log_values(self.raw(means)).astype(np.float64))
         lead = leaves[:, chosen] - self._reference(leaves, rival)
-        lost: Floats = lead[0] - lead[1:]
-        return Contributions(float(lead[0] - lost.sum()), lost, exact=False)
+        loss: Floats = lead[0] - lead[1:]
+        return Contributions(float(lead[0] - loss.sum()), loss, exact=False)
 
     def _by_class(self, values: Floats) -> Floats:
         out = np.empty_like(values)
@@ -193,7 +193,7 @@ class FastTextScorer(Scorer):
         quantised = "codes" in arrays
         check_keys(settings, *SETTINGS, *(("width", "dim") if quantised else ()))
         if settings["loss"] not in LOSSES.values() or not isinstance(settings["prefix"], str):
-            raise BadModel("its loss or its prefix of labels is none that fastText has; import it again")
+            raise BadModel("its loss or its label prefix is unknown; import it again")
         whole = {name: read_whole(settings[name], name, most=most) for name, most in WHOLE.items()}
         sizes = check_rules(arrays, _rules(arrays))
         rows: Any = arrays.get("rows")
@@ -247,7 +247,7 @@ def _check_bounds(scorer: FastTextScorer) -> None:
     """Raise an error if a weight times its scale or step is too large."""
     if scorer.output is not None:
         check_finite(np.array([largest_product(scorer.output, scorer.output_scale)]))
-    if scorer.step is not None:  # a step is rounded, so that the largest may come back a little larger
+    if scorer.step is not None:  # steps are rounded, so the largest restored value may be slightly larger
         largest = LARGEST_SUM if scorer.folded else LARGEST
         check_finite(np.array([largest_product(scorer.rows, scorer.step)]), 1.001 * largest)  # type: ignore[arg-type]
 
@@ -257,11 +257,11 @@ def _single(arrays: Arrays, name: str) -> Singles | None:
 
 
 def _quantised_rows(arrays: Arrays, settings: dict[str, Any], sizes: dict[str, int]) -> QuantisedMatrix:
-    """Product-quantised rows whose sizes fit together."""
+    """Product-quantised rows; raise an error if their sizes do not match."""
     dim = read_whole(settings["dim"], "dim", least=1, most=LARGEST_DIM)
     width = read_whole(settings["width"], "width", least=1, most=dim)
     if dim != sizes["dim"] or sizes["parts"] != -(-dim // width) or sizes["centroids"] != 256 * dim:
-        raise BadModel("its quantised rows do not fit together; import it again")
+        raise BadModel("the sizes of its quantised rows do not match; import it again")
     return QuantisedMatrix(
         arrays["codes"], arrays["centroids"].astype(np.float32), width, dim, arrays.get("norm_codes"),
         _single(arrays, "norms"),
@@ -269,15 +269,15 @@ def _quantised_rows(arrays: Arrays, settings: dict[str, Any], sizes: dict[str, i
 
 
 def _check_fit(scorer: FastTextScorer, n_rows: int) -> None:
-    """Raise an error if labels, n-grams and rows do not fit together."""
+    """Raise an error if the numbers of labels, n-grams and rows do not match."""
     if sorted(scorer.places.tolist()) != list(range(scorer.n_classes)) or not scorer.n_classes:
-        raise BadModel("its labels and classes do not fit together; import it again")
+        raise BadModel("its labels and classes do not match; import it again")
     has_grams = scorer.maxn > 0 or scorer.word_ngrams > 1
     if scorer.kept is not None:
         n_grams = int(scorer.kept[:, 1].max(initial=-1)) + 1
     else:
         n_grams = scorer.bucket if has_grams else 0
     if scorer.n_words + n_grams > n_rows or (has_grams and not scorer.bucket):
-        raise BadModel("its words and n-grams have no rows; import it again")
+        raise BadModel("it has fewer rows than words and n-grams; import it again")
     if scorer.loss == "hs":
         huffman_tree(scorer.label_counts)

@@ -59,12 +59,13 @@ class EmSearch:
         choose(list(STOPPING), self.stopping, "stopping rule")
         if not 1 <= self.average <= self.restarts:
             raise UnnaiveError(
-                f"average={self.average} of restarts={self.restarts} runs cannot be kept; average is at least 1 and at "
-                "most restarts"
+                f"average is {self.average} and restarts is {self.restarts}; give an average of at least 1 and at most "
+                "restarts"
             )
         if self.max_iter < 1 or not self.tol >= 0:
             raise UnnaiveError(
-                f"iterations is {self.max_iter} and tol {self.tol}; give at least 1 iteration, and a non-negative tol"
+                f"max_iter is {self.max_iter} and tol is {self.tol}; give a max_iter of at least 1 "
+                "and a non-negative tol"
             )
 
     def gains_too_little(self, gain: Floats, weight: float) -> Any:

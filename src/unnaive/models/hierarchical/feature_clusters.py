@@ -29,8 +29,8 @@ def information(shares: Floats, inside: float) -> Floats:
     array([0.69314718, 0.        ])
     """
     present, if_present, if_absent = shares
-    told: Floats = present * _divergence(if_present, inside) + (1 - present) * _divergence(if_absent, inside)
-    return told
+    nats: Floats = present * _divergence(if_present, inside) + (1 - present) * _divergence(if_absent, inside)
+    return nats
 
 
 def _divergence(share: Floats, base: float) -> Floats:
@@ -184,9 +184,9 @@ def _chi_squared(both: Floats, total: float) -> Floats:
     alone = np.diagonal(both)
     deviation = (both - np.outer(alone, alone) / total) ** 2  # the same in all four cells
     inverse = np.zeros_like(both)
-    for one in (alone, total - alone):
-        for other in (alone, total - alone):
-            expected = np.outer(one, other) / total
+    for rows in (alone, total - alone):
+        for columns in (alone, total - alone):
+            expected = np.outer(rows, columns) / total
             inverse += np.divide(1.0, expected, out=np.zeros_like(both), where=expected > 0)
     statistic: Floats = deviation * inverse
     return statistic

@@ -268,17 +268,17 @@ class _ArrayReader:
     """Read an array from the front, never beyond its end."""
 
     def __init__(self, values: NDArray[Any]) -> None:
-        self.values, self.place = values, 0
+        self.values, self.position = values, 0
 
     @property
     def left(self) -> int:
-        return len(self.values) - self.place
+        return len(self.values) - self.position
 
     def take(self, count: int) -> NDArray[Any]:
         if not 0 <= count <= self.left:
             raise ValueError("it is incomplete")
-        self.place += count
-        return self.values[self.place - count : self.place]
+        self.position += count
+        return self.values[self.position - count : self.position]
 
     def numbers(self, count: int) -> tuple[int, ...]:
         return tuple(int(number) for number in self.take(int(count)))
@@ -297,7 +297,7 @@ def _check_tree(tree: Tree, n_features: int) -> None:
         or late
         or wide
     ):
-        raise ValueError("its nodes do not make a tree")
+        raise ValueError("its nodes do not form a tree")
 
 
 def _hidden_tree(tree: Tree, n_features: int, members: int, values: _ArrayReader) -> HiddenTree:

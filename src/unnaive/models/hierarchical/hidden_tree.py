@@ -80,8 +80,8 @@ class HiddenTree:
     def log_features(self, rows: FeatureRows) -> Floats:
         """log P(features) of known rows: features are independent roots (n,)."""
         p = np.clip(self.features, TINY, 1 - TINY)
-        known = rows.astype(np.float64)
-        logs: Floats = known @ np.log(p) + (1 - known) @ np.log1p(-p)
+        present = rows.astype(np.float64)
+        logs: Floats = present @ np.log(p) + (1 - present) @ np.log1p(-p)
         return logs
 
     def _if_known(self, rows: FeatureRows) -> Floats:

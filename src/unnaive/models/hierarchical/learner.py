@@ -128,19 +128,19 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
         search = EmSearch(self.restarts, self.average, self.tol, self.stopping, self.max_iter)
         documents = TrainingCases(X, Y, sample_weight)
         pair = self.scheme_for(exclusive) == "multiclass" and documents.n_classes == 2
-        wanted = [1] if pair else list(range(documents.n_classes))
+        class_indices = [1] if pair else list(range(documents.n_classes))
 
         def network(each: Each, c: int) -> ClassNetwork:
             terms = documents.best_terms(c, self.features)
             cases = documents.cases(c, terms)
             tree = shape_tree(cases, clustering=self.clustering, branching=branching, alpha=alpha)
-            report = _progress_of_class(progress, c, len(wanted))
+            report = _progress_of_class(progress, c, len(class_indices))
             random = np.random.default_rng(self.random_state)
             return ClassNetwork(terms, LEARNERS[self.direction](tree, cases, search, random, report, each))
 
         n_threads = thread_count(self.n_jobs)
-        with spare_threads(n_threads, len(wanted)) as each:
-            networks = in_threads(partial(network, each), wanted, n_threads)
+        with spare_threads(n_threads, len(class_indices)) as each:
+            networks = in_threads(partial(network, each), class_indices, n_threads)
         return HiddenNetworks(tuple(networks), documents.n_terms, "softmax" if pair else "log-odds")
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, progress: ProgressCallback | None) -> Self:
@@ -163,7 +163,7 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
         fitted = self._fitted()
         documents, mask = self._check_documents(X, fitted)[0], csr_array(unknown)
         if mask.shape != documents.shape:
-            raise BadData(f"unknown has shape {mask.shape}, X has {documents.shape}; give one cell for each cell of X")
+            raise BadData(f"unknown has shape {mask.shape}, but X has {documents.shape}; give both the same shape")
         scorer: HiddenNetworks = fitted.scorer  # type: ignore[assignment]
         return fitted.probabilities(scorer.scores_given(documents, mask))
 

@@ -85,8 +85,9 @@ class HigherOrderNB(UnweightedDocumentsModel):
         containing, other_paths = TermSums.of(B).without_classes(sums, B, labels)
         outside = _path_shares(containing, other_paths)
         if self.prior == "paths":
-            known = paths + other_paths > 0
-            masses, everything = np.where(known, paths, masses), np.where(known, paths + other_paths, everything)
+            has_paths = paths + other_paths > 0
+            masses = np.where(has_paths, paths, masses)
+            everything = np.where(has_paths, paths + other_paths, everything)
         return one_vs_rest_scorer(inside, outside, masses, everything, BERNOULLI)
 
 
@@ -204,23 +205,24 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
             raise BadData("classes must be passed on the first call to fit_pass")
         documents, targets, names = self._check_labelled(X, y)
         if begun is None:
-            known = (
+            class_names = (
                 sorted_classes(np.asarray(classes).tolist())
                 if before is None or classes is not None
                 else before.classes
             )
-            begun = _Shards(known, targets.target_type, names, None, None)
+            begun = _Shards(class_names, targets.target_type, names, None, None)
         begun.check(documents, targets)
         Z = path_documents(documents, self.weights, self.norm)
         Y = path_labels(over_classes(targets, begun.classes).Y, self.scheme_for(not targets.multilabel))
         if order == 1:
             first = FirstPass.of(Z, Y)
-            self._shards = replace(begun, one=first if begun.one is None else begun.one + first, two=None)
+            sums = first if begun.first_sums is None else begun.first_sums + first
+            self._shards = replace(begun, first_sums=sums, second_sums=None)
             self.__dict__.pop("fitted_", None)  # between the passes there is no model to predict with
             return self
         self._shards = begun
         more = SecondPass.of(Z, Y, begun.first_pass.first)
-        return self._finish(more if begun.two is None else begun.two + more)
+        return self._finish(more if begun.second_sums is None else begun.second_sums + more)
 
     def fit(self, X: Any, y: Any, *, progress: ProgressCallback | None = None) -> Self:  # type: ignore[override]
         """Learn from all documents X and labels y."""
@@ -241,8 +243,8 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
     def n_features_in_(self) -> int:
         """The number of columns of X; known after the first pass has started."""
         shards: _Shards | None = self.__dict__.get("_shards")
-        if shards is not None and shards.one is not None:
-            return len(shards.one.first)
+        if shards is not None and shards.first_sums is not None:
+            return len(shards.first_sums.first)
         return super().n_features_in_
 
     def _finish(self, two: SecondPass) -> Self:
@@ -251,10 +253,10 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
         first_pass = shards.first_pass
         if two.n_docs > first_pass.n_docs:
             raise BadData(
-                f"the second pass has {two.n_docs} documents but the first {first_pass.n_docs}; process each document "
-                "once in both"
+                f"the second pass has {two.n_docs} documents, but the first has {first_pass.n_docs}; process each "
+                "document once in both"
             )
-        self._shards = replace(shards, two=two)
+        self._shards = replace(shards, second_sums=two)
         if two.n_docs == first_pass.n_docs:
             scheme = self.scheme_for(shards.target_type == "single")
             scorer = smoothed(first_pass, two, self._mixture, Weighting(self.weights, norm=self.norm), scheme)
@@ -280,22 +282,22 @@ class _Shards:
     classes: tuple[Any, ...]
     target_type: str
     names: tuple[str, ...] | None
-    one: FirstPass | None
-    two: SecondPass | None
+    first_sums: FirstPass | None
+    second_sums: SecondPass | None
 
     @property
     def first_pass(self) -> FirstPass:
         """The first pass; an error if it has not started."""
-        if self.one is None:
+        if self.first_sums is None:
             raise BadData("process all documents with order=1 first, then with order=2")
-        return self.one
+        return self.first_sums
 
     def check(self, documents: Sparse, targets: Targets) -> None:
         """Raise an error if further documents have other columns, classes or label formats."""
-        if self.one is not None and documents.shape[1] != len(self.one.first):
+        if self.first_sums is not None and documents.shape[1] != len(self.first_sums.first):
             raise BadData(
-                f"X has {documents.shape[1]} features, but HigherOrderSmoothing is expecting {len(self.one.first)} "
-                "features as input; give all shards the same columns"
+                f"X has {documents.shape[1]} features, but HigherOrderSmoothing is expecting "
+                f"{len(self.first_sums.first)} features as input; give all shards the same columns"
             )
         if targets.multilabel != (self.target_type != "single"):
             raise BadData(

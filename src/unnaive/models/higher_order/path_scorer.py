@@ -78,8 +78,8 @@ class PathScorer(Linear):
                 details[column] = {"paths": evidence.paths, "middles": evidence.middles}
         return details
 
-    def path_evidence(self, term: int, place: int, limit: int | None = None) -> PathEvidence:
-        """The paths from a term to the class with index `place`, and the `limit` terms that most of them pass through.
+    def path_evidence(self, term: int, class_index: int, limit: int | None = None) -> PathEvidence:
+        """The paths from a term to a class, and the `limit` terms that most of them pass through.
 
         paths through k = Σ_d x_di·x_dk·(F_kc − x_dk·y_dc),  k ≠ i; over all k they sum to φ_ic
 
@@ -90,10 +90,10 @@ class PathScorer(Linear):
         """
         start, stop = self._postings.indptr[term : term + 2]
         rows, share = self._postings.indices[start:stop], self._postings.data[start:stop]
-        member = self._members[:, place][rows]
+        member = self._members[:, class_index][rows]
         around = self.documents[rows]
         squared = csr_array((around.data**2, around.indices, around.indptr), shape=around.shape)
-        weight = (share @ around) * self._first[:, place] - (share * member) @ squared
+        weight = (share @ around) * self._first[:, class_index] - (share * member) @ squared
         weight[term] = 0.0
         heaviest = np.lexsort((np.arange(len(weight)), -weight))[:limit]
         middles = tuple((int(k), float(weight[k])) for k in heaviest if weight[k] > 0)

@@ -82,7 +82,7 @@ class SecondPass(_Sums):
         return cls(X.shape[0], routes)
 
 
-def class_paths(one: FirstPass, two: SecondPass) -> Floats:
+def class_paths(first_pass: FirstPass, second_pass: SecondPass) -> Floats:
     """φ: weight of the second-order paths i–d–k–d′–c from each term to each class (n_terms, n_classes).
 
     φ = Xᵀ(XF) − sq∘F − Xᵀ(q∘Y) + (X∘X∘X)ᵀY,   sq and q the column and row sums of X∘X
@@ -98,8 +98,8 @@ def class_paths(one: FirstPass, two: SecondPass) -> Floats:
            [0., 0.],
            [1., 0.]])
     """
-    same_term = one.squares[:, None] * one.first
-    paths = np.subtract(two.routes, same_term, out=same_term)
+    same_term = first_pass.squares[:, None] * first_pass.first
+    paths = np.subtract(second_pass.routes, same_term, out=same_term)
     return np.maximum(paths, 0.0, out=paths)
 
 

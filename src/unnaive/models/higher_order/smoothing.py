@@ -87,26 +87,28 @@ class Mixture:
 
 
 def smoothed(
-    one: FirstPass, two: SecondPass, mixture: Mixture, weighting: Weighting, scheme: str = "multiclass"
+    first_pass: FirstPass, second_pass: SecondPass, mixture: Mixture, weighting: Weighting, scheme: str = "multiclass"
 ) -> Linear:
     """The scorer from both passes over all documents, with labels from `path_labels`."""
-    if one.n_docs != two.n_docs:
-        raise BadData(f"the first pass has {one.n_docs} documents but the second has {two.n_docs}; both must have all")
-    return mix_paths(one, class_paths(one, two), mixture, weighting, scheme)
+    if first_pass.n_docs != second_pass.n_docs:
+        raise BadData(
+            f"the first pass has {first_pass.n_docs} documents and the second {second_pass.n_docs}; process all in both"
+        )
+    return mix_paths(first_pass, class_paths(first_pass, second_pass), mixture, weighting, scheme)
 
 
-def mix_paths(one: FirstPass, paths: Floats, mixture: Mixture, weighting: Weighting, scheme: str) -> Linear:
+def mix_paths(first_pass: FirstPass, paths: Floats, mixture: Mixture, weighting: Weighting, scheme: str) -> Linear:
     """The scorer from F and φ; for one-vs-rest the last column of both is all documents."""
     events = mixture.events_with(weighting)
     if scheme == "multiclass":
-        probability = mixture.probabilities(one.first, paths, paths.sum())
-        return exclusive_scorer(probability, one.class_docs, events)
-    first, second = one.first[:, :-1], paths[:, :-1]
-    rest = one.first[:, -1:] - first, np.maximum(paths[:, -1:] - second, 0.0)
+        probability = mixture.probabilities(first_pass.first, paths, paths.sum())
+        return exclusive_scorer(probability, first_pass.class_docs, events)
+    first, second = first_pass.first[:, :-1], paths[:, :-1]
+    rest = first_pass.first[:, -1:] - first, np.maximum(paths[:, -1:] - second, 0.0)
     total = paths[:, -1].sum()  # of a class and its complement together, the same for every class
     inside, outside = mixture.probabilities(first, second, total), mixture.probabilities(*rest, total)
-    everything = np.full(len(one.class_docs) - 1, float(one.n_docs))
-    return one_vs_rest_scorer(inside, outside, one.class_docs[:-1], everything, events)
+    everything = np.full(len(first_pass.class_docs) - 1, float(first_pass.n_docs))
+    return one_vs_rest_scorer(inside, outside, first_pass.class_docs[:-1], everything, events)
 
 
 def exclusive_scorer(probability: Floats, masses: Floats, events: Events) -> Linear:

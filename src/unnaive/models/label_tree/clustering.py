@@ -81,8 +81,8 @@ def cluster_labels(centroids: Sparse, n_groups: list[int], seed: int) -> tuple[I
     """
     rng = np.random.default_rng(seed)
     groups, levels = [np.arange(centroids.shape[0])], []
-    for wanted in n_groups:
-        while len(groups) < wanted:
+    for n_wanted in n_groups:
+        while len(groups) < n_wanted:
             halves = [
                 [group[part] for part in halve(centroids[group], rng)] if len(group) > 1 else [group]
                 for group in groups

@@ -63,7 +63,7 @@ class LabelTree(DocumentsModel):
     ) -> LabelTreeScorer:  # fmt: skip
         """Train the tree on documents X (n_docs, n_terms) and labels Y (n_docs, n_classes)."""
         if Y.shape[1] < 1 or not Y.nnz:
-            raise BadData("no document has a label; a tree of labels needs some")
+            raise BadData("no document has a label; label some documents")
         weighting = document_weighting(self.weights, X, sample_weight)
         weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
         Z, labels = weighting.apply(X), csr_array(Y != 0)
@@ -103,27 +103,27 @@ class LabelTree(DocumentsModel):
         documents = np.flatnonzero(np.diff(inside.indptr) > 0)
         targets = csr_array(inside[documents] != 0)
         sizes = np.bincount(targets.indices, minlength=n_children)
-        told_apart = (sizes > 0) & (sizes < len(documents))
+        separable = (sizes > 0) & (sizes < len(documents))
         bias = np.where(sizes == 0, -1.0, 1.0)  # children of no document or of all
-        if not told_apart.any():
+        if not separable.any():
             return csr_array((n_children, Z.shape[1]), dtype=np.float32), bias
         columns, part = compact_columns(csr_array(Z[documents]))
         rows, step = [], children_at_once(*part.shape)
         for start in range(0, n_children, step):
             block = slice(start, start + step)
-            W, block_bias = self._tell_apart(part, csr_array(targets[:, block]), weight[documents], told_apart[block])
+            W, block_bias = self._separate(part, csr_array(targets[:, block]), weight[documents], separable[block])
             rows.append(W)
-            bias[block] = np.where(told_apart[block], block_bias, bias[block])
+            bias[block] = np.where(separable[block], block_bias, bias[block])
         W = csr_array(vstack(rows, format="csr"))
         return csr_array((W.data, columns.astype(np.int32)[W.indices], W.indptr), shape=(n_children, Z.shape[1])), bias
 
-    def _tell_apart(self, Z: Sparse, targets: Sparse, weight: Floats, told_apart: Any) -> tuple[Sparse, Floats]:
-        """The hyperplanes and biases of some children; weights are 0 for children that are not `told_apart`."""
+    def _separate(self, Z: Sparse, targets: Sparse, weight: Floats, separable: Any) -> tuple[Sparse, Floats]:
+        """The hyperplanes and biases of some children; weights are 0 for children that are not `separable`."""
         solution = squared_hinge(
             Z, targets, C=self.C, weight=weight, tol=self.tol, max_iter=MOST_PASSES, random_state=self.random_state,
             n_jobs=thread_count(self.n_jobs),
         )  # fmt: skip
-        solution.weights[~told_apart] = 0.0
+        solution.weights[~separable] = 0.0
         return _sparse_rows(solution.weights, max(self.least_weight, float(np.finfo(np.float32).tiny))), solution.bias
 
 

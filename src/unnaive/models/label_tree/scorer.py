@@ -273,12 +273,12 @@ class LabelTreeScorer(Scorer):
             check_rules(arrays, tree_rules(arrays, levels), terms=read_whole(n_terms, "n_terms"))
             order, n_labels = arrays["order"].astype(np.int64), len(arrays["order"])
             if not np.array_equal(np.sort(order), np.arange(n_labels)):
-                raise ValueError("its labels are not in an order")
+                raise ValueError("the order of its labels is not a permutation")
             ends = tuple(_read_ends(arrays[f"ends.{level}"], n_labels) for level in range(levels))
             if len(ends[-1]) != n_labels + 1 or not all(
                 set(coarse.tolist()) <= set(fine.tolist()) for coarse, fine in pairwise(ends)
             ):
-                raise ValueError("its groups do not lie inside each other")
+                raise ValueError("its groups are not nested")
             weights = read_csr(arrays, "weights", (sum(len(level) - 1 for level in ends), n_terms))
             beam = read_whole(settings["beam"], "beam", least=1)
             weighting = Weighting(settings["tf"], arrays.get("idf"), settings["norm"])

@@ -172,7 +172,7 @@ def softmax_loss(targets: NDArray[Any], weight: Floats) -> Loss:
 
 
 def logistic_loss(Y: Sparse, weight: Floats) -> Loss:
-    """−Σ_d weight_d Σ_c log p(y_dc|x_d) of classes by themselves, and its derivative; Y (n_docs, n_classes) 0/1."""
+    """−Σ_d weight_d Σ_c log p(y_dc|x_d) of each class against the rest, with derivative; Y (n_docs, n_classes) 0/1."""
     rows, classes = Y.nonzero()
     weight_of = weight[rows]
 

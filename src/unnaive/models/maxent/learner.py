@@ -133,8 +133,8 @@ class MaxEnt(LinearAttributes, IteratedModel):
 
     def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
         """Memory for the probabilities of all documents, the weights and the solver's state; time for its passes."""
-        held = 3 * size.documents + 24 * size.terms
-        return ClassCost(held, steps=100 * (size.cells + size.documents + size.terms))
+        n_cells = 3 * size.documents + 24 * size.terms
+        return ClassCost(n_cells, steps=100 * (size.cells + size.documents + size.terms))
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
@@ -374,7 +374,7 @@ def _exclude_classes(loss: Loss, absent: NDArray[np.bool_]) -> Loss:
 def _scale_each_class(task: _Task, stopping: Stopping) -> Linear:
     """GIS for each class against the rest, given their shares; the score is log p(c|x)/p(c̄|x)."""
     n_classes, n_terms = task.Y.shape[1], task.Z.shape[1]
-    refuse_full_table(n_classes, n_terms, "maximum entropy of classes by themselves")
+    refuse_full_table(n_classes, n_terms, "one-vs-rest maximum entropy by GIS")
     if isinstance(task.start, Linear):
         raise UnnaiveError("one-vs-rest GIS starts from 'zero' or 'naive-bayes', not from a model; use solver='lbfgs'")
     columns = task.Y.tocsc()

@@ -149,8 +149,8 @@ def audit(
             if kept is None or not kept.number:
                 raise
             raise Interrupted(
-                f"stopped; {count_noun(kept.number, 'fold')} of the search for label errors kept in {kept.folder}, "
-                "run the same command to go on"
+                f"stopped; {kept.folder} keeps {count_noun(kept.number, 'fold')} of the search for label errors; "
+                "run the same command to continue"
             ) from None
     if as_json:
         echo(visible_json(audit_to_dict(result)))
@@ -203,16 +203,14 @@ def check_folders(paths: Iterable[Path | None]) -> None:
             raise UnnaiveError(f"{path} is a folder; give the name of a file to write")
         above = next(folder for folder in path.absolute().parents if folder.exists())
         if not above.is_dir() or not os.access(above, os.W_OK):
-            raise UnnaiveError(
-                f"{path} cannot be written, since nothing can be written into {above}; name another place"
-            )
+            raise UnnaiveError(f"{path} cannot be written, because {above} is not writable; name another folder")
 
 
 def refuse_overwriting(findings: Path | None, force: bool) -> None:
     """Raise an error if findings exist: they may contain decisions of the user."""
     if findings is not None and findings.is_file() and not force:
         raise UnnaiveError(
-            f"{findings} is there already and may hold your decisions; name another file with --csv, or say --force"
+            f"{findings} exists and may contain your decisions; name another file with --csv, or add --force"
         )
 
 
@@ -294,27 +292,27 @@ def teller(bar: Progress) -> Any:
     return tell
 
 
-def audit_to_dict(found: Audit) -> dict[str, Any]:
+def audit_to_dict(audit: Audit) -> dict[str, Any]:
     """The audit as plain values."""
     from dataclasses import asdict
 
     from unnaive.curation.audit.findings import count_kinds
 
     return {
-        "name": found.name,
-        "documents": found.n_docs,
-        "classes": found.n_classes,
-        "terms": found.n_terms,
-        "fast": found.fast,
-        "kinds": count_kinds(found.findings),
-        "label_errors": None if found.errors is None else asdict(found.errors),
-        "drift": None if found.drift is None else asdict(found.drift),
-        "notes": list(found.notes),
-        "findings": [asdict(finding) | {"what_to_do": finding.advice} for finding in found.findings],
+        "name": audit.name,
+        "documents": audit.n_docs,
+        "classes": audit.n_classes,
+        "terms": audit.n_terms,
+        "fast": audit.fast,
+        "kinds": count_kinds(audit.findings),
+        "label_errors": None if audit.errors is None else asdict(audit.errors),
+        "drift": None if audit.drift is None else asdict(audit.drift),
+        "notes": list(audit.notes),
+        "findings": [asdict(finding) | {"what_to_do": finding.advice} for finding in audit.findings],
     }
 
 
-def show_audit(found: Audit) -> None:
+def show_audit(audit: Audit) -> None:
     """The findings, for people."""
     from rich.markup import escape
 
@@ -323,16 +321,16 @@ def show_audit(found: Audit) -> None:
     from unnaive.curation.audit.page import drift_sentence, error_sentence
 
     screen = console()
-    sizes = f"{count_noun(found.n_docs, 'document')}, {count_noun(found.n_classes, 'class', 'classes')}"
-    screen.print(f"{found.name}: {sizes}", markup=False)
-    kinds = count_kinds(found.findings)
+    sizes = f"{count_noun(audit.n_docs, 'document')}, {count_noun(audit.n_classes, 'class', 'classes')}"
+    screen.print(f"{audit.name}: {sizes}", markup=False)
+    kinds = count_kinds(audit.findings)
     table = plain_table(">found", "what", "what to do")
     for kind, n in kinds.items():
         table.add_row(f"{n:,}", KINDS[kind].title, f"[dim]{KINDS[kind].advice}[/]")
     screen.print(table if kinds else "nothing was found")
-    if found.errors is not None:
-        screen.print(f"\n{error_sentence(found)}", markup=False)
-    suspects = [finding for finding in found.findings if finding.kind == "label-error"][:SHOWN]
+    if audit.errors is not None:
+        screen.print(f"\n{error_sentence(audit)}", markup=False)
+    suspects = [finding for finding in audit.findings if finding.kind == "label-error"][:SHOWN]
     if suspects:
         table = plain_table(">row", "label", "proposed", ">score", "text")
         for finding in suspects:
@@ -341,15 +339,15 @@ def show_audit(found: Audit) -> None:
                 str(finding.row), escape(finding.label), escape(finding.proposed), f"{finding.score:.2f}", text
             )
         screen.print(table)
-    if found.drift is not None:
-        screen.print(f"\n{drift_sentence(found.drift)}", markup=False)
-        changed = [share for share in found.drift.shares if share.changed]
+    if audit.drift is not None:
+        screen.print(f"\n{drift_sentence(audit.drift)}", markup=False)
+        changed = [share for share in audit.drift.shares if share.changed]
         for share in sorted(changed, key=lambda share: -abs(share.new - share.old))[:SHOWN]:
             interval = f"{100 * share.low:.1f} to {100 * share.high:.1f}"
             line = f"  {share.name}: {100 * share.old:.1f} % → {100 * share.new:.1f} % ({interval})"
             screen.print(line, markup=False)
-        if found.drift.terms:
-            terms = ", ".join(change.term for change in found.drift.terms[:10])
+        if audit.drift.terms:
+            terms = ", ".join(change.term for change in audit.drift.terms[:10])
             screen.print(f"  terms that changed: {terms}", markup=False)
-    for sentence in found.notes:
+    for sentence in audit.notes:
         screen.print(f"note: {sentence}", markup=False, style="yellow")

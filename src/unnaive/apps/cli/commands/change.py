@@ -96,10 +96,10 @@ def update(
 
     if rechoose and (keep_choice or approximate or follow):
         option = "--keep-choice" if keep_choice else "--approximate"
-        other = option if keep_choice or approximate else "--follow, which keeps the choice,"
+        other = option if keep_choice or approximate else "--follow, which keeps the selected models,"
         raise UnnaiveError(f"--rechoose and {other} contradict each other; leave one of the two out")
     if follow and approximate:
-        raise UnnaiveError("--follow keeps the choice and trains it; leave --approximate out")
+        raise UnnaiveError("--follow keeps the selected models and trains them; leave --approximate out")
     if rechoose and source is None:
         choose_anew(model, output, as_json)
         return
@@ -110,7 +110,7 @@ def update(
     if source is None:
         raise UnnaiveError("no DATA to learn was named; give a file, a folder, or - for stdin")
     if batch is not None or every != EVERY:
-        raise UnnaiveError("--batch and --every are for a stream; add --follow")
+        raise UnnaiveError("--batch and --every need a stream; add --follow")
 
     from unnaive.classifier.receipts import read_key, unlock_register
     from unnaive.classifier.text_classifier import TextClassifier
@@ -134,7 +134,7 @@ def choose_anew(model: Path, output: Path | None, as_json: bool) -> None:
     def rechoose(fitted: FittedModel) -> FittedModel:
         if not fitted.spec.model.keeps_choice:
             raise UnnaiveError(
-                f"{fitted.spec.model.title} chooses nothing; leave --rechoose out, and name DATA to learn"
+                f"{fitted.spec.model.title} does not select among models; leave --rechoose out, and name DATA to learn"
             )
         with training_progress("choosing anew", fitted, keep_choice=False):
             return TextClassifier.from_fitted(fitted).remake().fitted_
@@ -158,7 +158,7 @@ def follow_source(
     fitted = load_model(model)
     kept_statistic(fitted, "follow")
     if fitted.register is not None:
-        raise UnnaiveError("--follow does not keep a register; update this model with files")
+        raise UnnaiveError("--follow does not update a register; update this model with files")
     usual = fitted.columns
     options = FollowOptions(
         text=(source.text or (usual.texts if usual else ()) or ("text",))[0],
@@ -173,7 +173,7 @@ def follow_source(
         echo(visible_json(summary))
     else:
         extra = f", {count_noun(summary['left_out'], 'line')} left out" if summary["left_out"] else ""
-        extra += f", {summary['again']:,} of batches that it had learnt already" if summary["again"] else ""
+        extra += f", {summary['again']:,} of batches that were learnt before" if summary["again"] else ""
         learnt, writes = count_noun(summary["documents"], "document"), count_noun(summary["writes"], "write")
         say(f"{model} learnt {learnt} in {writes}{extra}")
         changed = load_model(model)
@@ -225,7 +225,7 @@ def forget(
     from unnaive.io.sources import hash_file
 
     if sign is not None and receipt is None:
-        raise UnnaiveError("--sign is for the receipt; add --receipt FILE")
+        raise UnnaiveError("--sign signs the receipt; add --receipt FILE")
     make_output_folders([receipt])
     secret = read_key(key)
     check_private_key(sign)
@@ -313,7 +313,7 @@ def remake(
     from unnaive.classifier.text_classifier import TextClassifier
 
     if name is None and not settings and min_df is None and select is None:
-        raise UnnaiveError(f"nothing to change about {model} was named; give --model, --set, --min-df or --select")
+        raise UnnaiveError(f"no change of {model} was named; give --model, --set, --min-df or --select")
     changes = {"model": name, "min_df": min_df, "select": parse_select(select)}
     parameters = {key: value for key, value in changes.items() if value is not None} | parse_settings(settings or [])
 
@@ -336,12 +336,12 @@ def training_progress(
 
     chooses = fitted.spec.model.keeps_choice
     if keep_choice and not chooses:
-        raise UnnaiveError(f"{fitted.spec.model.title} chooses nothing that could be kept; leave --keep-choice out")
+        raise UnnaiveError(f"{fitted.spec.model.title} does not select among models; leave --keep-choice out")
     if approximate and (keep_choice or not chooses):
-        why = "--keep-choice trains anew" if chooses else f"{fitted.spec.model.title} is updated exactly"
+        why = "--keep-choice trains the model again" if chooses else f"{fitted.spec.model.title} is updated exactly"
         raise UnnaiveError(f"{why}; leave --approximate out")
     if chooses and not keep_choice and not approximate:
-        note("auto searches anew, which takes as long as training it; --keep-choice trains what it has chosen")
+        note("auto searches again, which takes as long as training; --keep-choice trains only the selected models")
     with Progress(title) as bar:
         yield {"keep_choice": keep_choice, "progress": bar.event} | ({"approximate": True} if approximate else {})
 
@@ -417,7 +417,7 @@ def show_change(what: str, summary: dict[str, Any], as_json: bool) -> None:
     if summary.get("approximate"):
         changed = count_noun(summary["approximate"], "document")
         again = f"unnaive update {summary['file']} --rechoose"
-        say(f"{changed} changed the weights approximately; exact again with: {again}")
+        say(f"{changed} changed the weights approximately; to make them exact: {again}")
     if summary.get("choice_kept"):
         say(describe_kept_choice(summary.get("chosen_on"), after["documents"], summary["file"]))
 
@@ -426,14 +426,14 @@ def describe_kept_choice(chosen_on: int | None, n_docs: int, file: str) -> str:
     """A sentence about a kept selection: on how many documents it was made, and whether to search again.
 
     >>> describe_kept_choice(651, 700, "m.model")
-    'the choice of models was made on 651 documents, and was kept'
+    'the selected models, chosen on 651 documents, were kept'
     >>> describe_kept_choice(651, 926, "m.model")
-    'the choice of models was made on 651 documents, and was kept; there are 926 now, enough to be worth choosing ...'
+    'the selected models, chosen on 651 documents, were kept; with 926 now, searching again is worthwhile: ...'
     """
     from unnaive.base.errors import count_noun
 
     made = "other documents" if chosen_on is None else count_noun(chosen_on, "document")
-    kept = f"the choice of models was made on {made}, and was kept"
+    kept = f"the selected models, chosen on {made}, were kept"
     if not chosen_on or chosen_on / WORTH < n_docs < chosen_on * WORTH:
         return kept
-    return f"{kept}; there are {n_docs:,} now, enough to be worth choosing anew: unnaive update {file} --rechoose"
+    return f"{kept}; with {n_docs:,} now, searching again is worthwhile: unnaive update {file} --rechoose"

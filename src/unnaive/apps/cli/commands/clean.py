@@ -80,8 +80,8 @@ def clean(
         echo(visible_json(counted))
         return
     say_summary(
-        f"{count_noun(n_read, 'row')}: {counted['dropped']:,} dropped, {counted['relabelled']:,} given another label, "
-        f"{counted['renamed']:,} with a label spelt anew; {n_written:,} written to {output}"
+        f"{count_noun(n_read, 'row')}: {counted['dropped']:,} dropped, {counted['relabelled']:,} given "
+        f"another label, {counted['renamed']:,} with a label renamed; {n_written:,} written to {output}"
     )
     if not (counted["dropped"] or counted["relabelled"] or counted["renamed"]):
         say_summary(f"nothing changed: write yes into the column accept of {findings}, or name a kind with --accept")
@@ -93,7 +93,7 @@ def cleaned_rows(source: DataFile, changes: Changes, types: dict[str, Any]) -> I
     for batch in source.batches(labelled=True, keep=True):
         columns = source.options.log.columns
         if columns is None or not batch.kept:
-            raise BadData(f"{source.name} is no table; findings on folders are applied by moving the files they name")
+            raise BadData(f"{source.name} is not a table; to apply findings on a folder, move the files that they name")
         types.update(types or batch.types)
         for index, labels in enumerate(batch.labels):
             number += 1
@@ -107,8 +107,8 @@ def cleaned_rows(source: DataFile, changes: Changes, types: dict[str, Any]) -> I
             yield row if changed == labels else relabel(row, changed, columns, source)
     if changes.last_row > number:
         raise BadData(
-            f"the findings speak of row {changes.last_row:,}, and {source.name} has {count_noun(number, 'row')}; give "
-            "the data that was audited"
+            f"the findings name row {changes.last_row:,}, but {source.name} has "
+            f"{count_noun(number, 'row')}; give the data that was audited"
         )
 
 

@@ -129,27 +129,27 @@ def find_collections(data: Path | None) -> list[str]:
     return names
 
 
-def check_to_dict(found: CollectionCheck) -> dict[str, Any]:
+def check_to_dict(check: CollectionCheck) -> dict[str, Any]:
     """A check as JSON."""
     return {
-        "name": found.name,
-        "good": found.good,
-        "verified": found.verified,
-        "documents": found.documents,
-        "parts": found.parts,
-        "problem": found.problem,
-        "path": str(found.path),
+        "name": check.name,
+        "good": check.good,
+        "verified": check.verified,
+        "documents": check.documents,
+        "parts": check.parts,
+        "problem": check.problem,
+        "path": str(check.path),
     }
 
 
-def check_sentence(found: CollectionCheck) -> str:
+def check_sentence(check: CollectionCheck) -> str:
     """A check as one line."""
-    parts = ", ".join(f"{part} {count:,}" for part, count in found.parts.items())
-    counts = count_noun(found.documents, "document") + (f" ({parts})" if parts else "")
-    if not found.good:
-        return f"✗ {found.name}: {found.problem} [{found.path}]"
+    parts = ", ".join(f"{part} {count:,}" for part, count in check.parts.items())
+    counts = count_noun(check.documents, "document") + (f" ({parts})" if parts else "")
+    if not check.good:
+        return f"✗ {check.name}: {check.problem} [{check.path}]"
     how = {"archive": "checksum of the archive", "contents": "checksum of the contents"}
-    return f"✓ {found.name}: {counts}, {how.get(found.verified, 'counts; no checksum is published')} [{found.path}]"
+    return f"✓ {check.name}: {counts}, {how.get(check.verified, 'counts; no checksum is published')} [{check.path}]"
 
 
 def find_verified_copy(name: str) -> Path | None:

@@ -210,7 +210,9 @@ def run_plan(plan: ExperimentPlan, material: Material, file: Path, jobs: int) ->
         except KeyboardInterrupt:
             if not file.exists():
                 raise Interrupted("interrupted before anything was measured") from None
-            raise Interrupted(f"interrupted; what was measured is in {file}, run the same command to go on") from None
+            raise Interrupted(
+                f"interrupted; the results so far are in {file}; run the same command to continue"
+            ) from None
 
 
 def parse_vocabulary_size(word: str) -> int | None:
@@ -283,18 +285,19 @@ def explain_tests(tests: list[PairwiseTest]) -> list[str]:
     sentences = []
     if any(test.corrected and test.splits >= FEWEST_SPLITS for test in tests):
         sentences.append(
-            "p: corrected resampled t-test (Nadeau and Bengio), two-sided: whether the methods differ, trained on "
-            "other documents of the same kind; verdict at .05"
+            "p is of the two-sided corrected resampled t-test (Nadeau and Bengio): whether the methods "
+            "would differ with other training documents of the same kind; verdict at .05"
         )
     elif tests:
         sentences.append(
-            f"no p over {count_noun(tests[0].splits, 'split')}: to tell a difference from chance takes "
-            f"{FEWEST_SPLITS}, so compare with --splits {FEWEST_SPLITS} or --folds {FEWEST_SPLITS}, or more"
+            f"no p with {count_noun(tests[0].splits, 'split')}: the test needs at least {FEWEST_SPLITS}; "
+            f"compare with --splits {FEWEST_SPLITS} or --folds {FEWEST_SPLITS}, or more"
         )
     if any(test.documents for test in tests):
         sentences.append(
-            "McNemar: exact test on the documents, each counted once; right where all labels are. It asks whether "
-            "these trained models differ, not whether the methods would on other training documents"
+            "McNemar is an exact test on documents; a document is right if all its labels are. It tests "
+            "whether these trained models differ, not whether the methods would with other training "
+            "documents"
         )
     return sentences
 

@@ -104,19 +104,19 @@ def show_training(screen: Console, model: TextClassifier, train: Corpus, seconds
         screen.print(f"  [green]{label:<12}[/][dim]{shorten_text(train.texts[row], screen.width - 16)}[/]", markup=True)
 
 
-def show_demo_measures(screen: Console, found: Evaluation) -> None:
+def show_demo_measures(screen: Console, evaluation: Evaluation) -> None:
     """Measures on the test part, by class, and the confusions."""
     from unnaive.apps.cli.commands.evaluate import printed_class_table, printed_confusion_table
 
     heading(screen, 2, "Measure")
-    values = found.measures
+    values = evaluation.measures
     screen.print(
-        f"On {len(found)} tickets that it never saw, [bold]{100 * values['accuracy']:.1f} %[/] go to the right queue; "
-        f"macro F1 is {values['macro-f1']:.3f}.\n"
+        f"On {len(evaluation)} tickets that it never saw, [bold]{100 * values['accuracy']:.1f} %[/] go to the right "
+        f"queue; macro F1 is {values['macro-f1']:.3f}.\n"
     )
-    screen.print(printed_class_table(found))
+    screen.print(printed_class_table(evaluation))
     screen.print()
-    screen.print(printed_confusion_table(found.confused_pairs(4)))
+    screen.print(printed_confusion_table(evaluation.confused_pairs(4)))
 
 
 def show_terms(screen: Console, model: TextClassifier) -> None:
@@ -130,21 +130,21 @@ def show_terms(screen: Console, model: TextClassifier) -> None:
     screen.print(table)
 
 
-def show_explanations(screen: Console, model: TextClassifier, test: Corpus, found: Evaluation) -> None:
+def show_explanations(screen: Console, model: TextClassifier, test: Corpus, evaluation: Evaluation) -> None:
     """Three predictions: a certain one, an uncertain one, and a mistake compared with its true class."""
     heading(screen, 4, "Explain")
-    for title, row, label, against in pick_cases(found, test):
+    for title, row, label, against in pick_cases(evaluation, test):
         screen.print(f"[dim italic]{title}[/]")
         screen.print(model.explain(test.texts[row], label, against=against))
         screen.print()
 
 
-def pick_cases(found: Evaluation, test: Corpus) -> list[tuple[str, int, str, str | None]]:
+def pick_cases(evaluation: Evaluation, test: Corpus) -> list[tuple[str, int, str, str | None]]:
     """(title, row, class to explain, rival) of short, instructive tickets."""
     import numpy as np
 
-    p = np.asarray(found.probabilities)
-    predicted, truth = p.argmax(axis=1), np.asarray(found.Y.argmax(axis=1)).ravel()
+    p = np.asarray(evaluation.probabilities)
+    predicted, truth = p.argmax(axis=1), np.asarray(evaluation.Y.argmax(axis=1)).ravel()
     sure = p.max(axis=1)
     short = np.array([120 <= len(text) <= 330 for text in test.texts])
 
@@ -159,7 +159,7 @@ def pick_cases(found: Evaluation, test: Corpus) -> list[tuple[str, int, str, str
         ("Wrong: why this queue, and not the true one?", pick(~right & (sure < 0.95), -sure), truth),
     ]
     return [
-        (title, row, found.classes[predicted[row]], None if rival is None else found.classes[rival[row]])
+        (title, row, evaluation.classes[predicted[row]], None if rival is None else evaluation.classes[rival[row]])
         for title, row, rival in cases
     ]
 
@@ -218,14 +218,14 @@ def show_forgetting(screen: Console, model: TextClassifier, train: Corpus) -> No
     )
 
 
-def same_model(one: TextClassifier, two: TextClassifier) -> bool:
+def same_model(first: TextClassifier, second: TextClassifier) -> bool:
     """Whether two models have equal classes, terms and weights, bit for bit."""
     import numpy as np
 
-    mine, theirs = one.scorer_.to_arrays()[0], two.scorer_.to_arrays()[0]
+    mine, theirs = first.scorer_.to_arrays()[0], second.scorer_.to_arrays()[0]
     return (
-        one.classes_.tolist() == two.classes_.tolist()
-        and one.vocabulary_ == two.vocabulary_
+        first.classes_.tolist() == second.classes_.tolist()
+        and first.vocabulary_ == second.vocabulary_
         and mine.keys() == theirs.keys()
         and all(np.array_equal(mine[name], theirs[name]) for name in mine)
     )
@@ -242,7 +242,11 @@ def make_folder(folder: Path) -> None:
 
 
 def write_tour_files(folder: Path, model: TextClassifier) -> None:
-    """Write the tickets as CSV files, and the model."""
+    """Write the tickets as CSV files, and the model with their columns, as if it had been trained on the files."""
+    from dataclasses import replace
+
+    from unnaive.classifier.model_file import save
+    from unnaive.io.columns import Columns
     from unnaive.io.table_writer import write_table
     from unnaive.io.tickets import load_records
 
@@ -253,7 +257,7 @@ def write_tour_files(folder: Path, model: TextClassifier) -> None:
             if row["split"] == part
         ]
         write_table(folder / f"{part}.csv", rows, ("id", "text", "queue", "tags"))
-    model.save(folder / "tickets.model")
+    save(replace(model.fitted_, columns=Columns(("text",), "queue")), folder / "tickets.model")
 
 
 def show_next(screen: Console, keep: Path | None) -> None:

@@ -80,21 +80,22 @@ def find_version(name: str) -> str | None:
         return None
 
 
-def describe_installation(found: dict[str, Any]) -> list[str]:
+def describe_installation(description: dict[str, Any]) -> list[str]:
     """The same as lines."""
-    native = found["backend"] == "native"
+    native = description["backend"] == "native"
     slow = "" if native else " (the same results, slower; install again where there is a C++ compiler)"
-    here = [name for name, path in found["collections"].items() if path]
-    absent = [name for name, path in found["collections"].items() if not path]
+    here = [name for name, path in description["collections"].items() if path]
+    absent = [name for name, path in description["collections"].items() if not path]
     lines = [
-        f"unnaive {found['unnaive']}, Python {found['python']}, {found['system']}",
-        f"backend: {found['backend']}{slow}",
-        f"threads: {found['cores']} cores" + "".join(f", {name}={value}" for name, value in found["threads"].items()),
-        "packages: " + ", ".join(f"{name} {version or 'MISSING'}" for name, version in found["packages"].items()),
+        f"unnaive {description['unnaive']}, Python {description['python']}, {description['system']}",
+        f"backend: {description['backend']}{slow}",
+        f"threads: {description['cores']} cores"
+        + "".join(f", {name}={value}" for name, value in description["threads"].items()),
+        "packages: " + ", ".join(f"{name} {version or 'MISSING'}" for name, version in description["packages"].items()),
     ]
-    for name, version in found["optional"].items():
+    for name, version in description["optional"].items():
         lines.append(f"optional: {name} {version or 'not installed'}, for {OPTIONAL[name]}")
-    lines.append(f"collections looked for in: {', '.join(found['data_folders'])}")
+    lines.append(f"collections looked for in: {', '.join(description['data_folders'])}")
     lines.append(f"collections here: {', '.join(here) or 'none'}")
     lines.append(f"collections not here: {', '.join(absent) or 'none'}")
     return lines

@@ -139,18 +139,18 @@ def show_out_of_scope(novel: OutOfScope, model: Path) -> None:
     from unnaive.apps.cli.screen import console
     from unnaive.base.errors import count_noun
 
-    rejected, told = 100 * (novel.rejected or 0.0), 100 * (novel.told or 0.0)
+    rejected, detected = 100 * (novel.rejected or 0.0), 100 * (novel.told or 0.0)
     rows = [
         ("AUROC", f"{novel.auroc:.4f}"),
-        (f"found where {100 * novel.rate:g} % of the texts of the classes are rejected", f"{100 * novel.found:.1f} %"),
-        ("texts of the classes rejected where 95 % are found", f"{100 * novel.rejected_at_95:.1f} %"),
+        (f"detected if {100 * novel.rate:g} % of the texts of the classes are rejected", f"{100 * novel.found:.1f} %"),
+        ("texts of the classes rejected if 95 % are detected", f"{100 * novel.rejected_at_95:.1f} %"),
     ]
     screen = console()
     screen.print()
     screen.print(table_of_text((f"{count_noun(novel.out_of_scope, 'text')} of no class", ""), rows))
     screen.print(
-        f"By its held-out documents the model calls {told:.1f} % of them unknown, and {rejected:.1f} % of "
-        f"{count_noun(novel.in_scope, 'text')} of the classes:",
+        f"With a threshold from its held-out documents the model calls {detected:.1f} % of them unknown, "
+        f"and {rejected:.1f} % of {count_noun(novel.in_scope, 'text')} of the classes:",
         markup=False,
     )
     screen.print(f"  unnaive predict {model} DATA --unknown-rate {novel.rate:g}", markup=False)
@@ -169,7 +169,7 @@ def last_comparison(path: Path) -> list[Record]:
     return comparisons[-1]
 
 
-def show_evaluation(found: Evaluation, values: dict[str, float]) -> None:
+def show_evaluation(evaluation: Evaluation, values: dict[str, float]) -> None:
     """The report for people."""
     from unnaive.apps.cli.screen import console
     from unnaive.base.errors import count_noun
@@ -183,47 +183,49 @@ def show_evaluation(found: Evaluation, values: dict[str, float]) -> None:
     )
 
     screen = console()
-    sizes = f"{count_noun(len(found), 'document')}, {count_noun(len(found.classes), 'class', 'classes')}"
-    screen.print(f"{found.name}: {sizes}", markup=False)
-    screen.print(found.model, markup=False, style="dim")
-    for sentence in class_mismatches(dict(zip(found.classes, found.tally.support, strict=True)), found.unknown):
+    sizes = f"{count_noun(len(evaluation), 'document')}, {count_noun(len(evaluation.classes), 'class', 'classes')}"
+    screen.print(f"{evaluation.name}: {sizes}", markup=False)
+    screen.print(evaluation.model, markup=False, style="dim")
+    for sentence in class_mismatches(
+        dict(zip(evaluation.classes, evaluation.tally.support, strict=True)), evaluation.unknown
+    ):
         screen.print(f"note: {sentence}", markup=False, style="yellow")
-    if found.drift is not None and found.drift.differs:
-        screen.print(f"note: {found.drift.sentence()}", markup=False, style="yellow")
+    if evaluation.drift is not None and evaluation.drift.differs:
+        screen.print(f"note: {evaluation.drift.sentence()}", markup=False, style="yellow")
     screen.print()
     screen.print(printed_measure_table(values))
     screen.print()
-    screen.print(printed_class_table(found))
-    if len(found.classes) > TOO_MANY_CLASSES:
-        screen.print(shown_classes(len(found.classes), "--markdown FILE or --json"), markup=False, style="dim")
-    pairs = found.confused_pairs(5)
+    screen.print(printed_class_table(evaluation))
+    if len(evaluation.classes) > TOO_MANY_CLASSES:
+        screen.print(shown_classes(len(evaluation.classes), "--markdown FILE or --json"), markup=False, style="dim")
+    pairs = evaluation.confused_pairs(5)
     if pairs:
         screen.print()
         screen.print(printed_confusion_table(pairs))
-    for head, rows in ((ABSTENTION, abstention_rows(found)), (COVERAGE, coverage_rows(found))):
+    for head, rows in ((ABSTENTION, abstention_rows(evaluation)), (COVERAGE, coverage_rows(evaluation))):
         if rows:
             screen.print()
             screen.print(table_of_text(head, rows))
         if rows and head is ABSTENTION:
             screen.print(ABSTENTION_NOTE, markup=False, style="dim")
         if rows and head is COVERAGE:
-            for sentence in coverage_notes(found):
+            for sentence in coverage_notes(evaluation):
                 screen.print(f"{sentence[0].upper()}{sentence[1:]}.", markup=False, style="dim")
 
 
-def find_choice(found: Evaluation, accuracy: float, sureness: float) -> AbstentionChoice:
+def find_choice(evaluation: Evaluation, accuracy: float, sureness: float) -> AbstentionChoice:
     """The probability to reject below for an accuracy, or an error that says why there is none."""
     from unnaive.base.errors import UnnaiveError, count_noun
 
-    if found.abstention is None:
+    if evaluation.abstention is None:
         raise UnnaiveError("this model gives no probabilities to reject by; train it with --calibrate temperature")
-    choice = found.choose_abstention(accuracy, sureness)
+    choice = evaluation.choose_abstention(accuracy, sureness)
     if choice is None:
-        best = 100 * float(found.abstention.accuracy.max())
+        best = 100 * float(evaluation.abstention.accuracy.max())
         raise UnnaiveError(
-            f"no probability promises an accuracy of {100 * accuracy:g} % with {100 * sureness:g} % confidence, judged "
-            f"by half of {count_noun(len(found), 'document')} (that of the surest is at most {best:.1f} %); ask for "
-            "less, or give more documents"
+            f"no probability reaches an accuracy of {100 * accuracy:g} % with {100 * sureness:g} % "
+            f"confidence on half of {count_noun(len(evaluation), 'document')} (the most certain documents reach "
+            f"at most {best:.1f} %); ask for less, or give more documents"
         )
     return choice
 
@@ -260,14 +262,14 @@ def class_mismatches(support: Mapping[str, float], unknown: Sequence[str]) -> li
     support  documents of each class of the data and of the model
 
     >>> class_mismatches({"ham": 3, "news": 1, "spam": 0}, ["news"])[0]
-    'the model never saw news: this 1 label cannot be right'
+    'the model was not trained on news: this 1 label cannot be right'
     """
     sentences = []
     if unknown:
         lost = int(sum(support[name] for name in unknown))
         names = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
         these = "this 1 label" if lost == 1 else f"these {lost:,} labels"
-        sentences.append(f"the model never saw {names}: {these} cannot be right")
+        sentences.append(f"the model was not trained on {names}: {these} cannot be right")
     absent = [name for name, n in support.items() if not n]
     if absent:
         names = ", ".join(absent[:5]) + (", …" if len(absent) > 5 else "")
@@ -287,7 +289,7 @@ def printed_measure_table(values: dict[str, float]) -> Any:
     return table
 
 
-def printed_class_table(found: Evaluation) -> Any:
+def printed_class_table(evaluation: Evaluation) -> Any:
     """Precision, recall and F1 of each class, the largest first; with many classes, the lowest F1 first.
 
     With more than TOO_MANY_CLASSES classes, only the largest MANY_CLASSES.
@@ -300,9 +302,9 @@ def printed_class_table(found: Evaluation) -> Any:
     narrow = console().width < NARROW
     table = plain_table("class", *((">P", ">R") if narrow else (">precision", ">recall")), ">F1",
                         ">n" if narrow else ">documents")  # fmt: skip
-    n_classes, digits = len(found.classes), 2 if narrow else 3
+    n_classes, digits = len(evaluation.classes), 2 if narrow else 3
     shown = n_classes if n_classes <= TOO_MANY_CLASSES else MANY_CLASSES
-    rows = class_rows(found) if n_classes <= MANY_CLASSES else worst_of_largest(found, shown)
+    rows = class_rows(evaluation) if n_classes <= MANY_CLASSES else worst_of_largest(evaluation, shown)
     for name, precision, recall, f1, size in rows:
         colour = "green" if f1 >= 0.8 else "yellow" if f1 >= 0.5 else "red"
         numbers = (f"{precision:.{digits}f}", f"{recall:.{digits}f}", f"[{colour}]{f1:.{digits}f}[/]", f"{size:,}")
@@ -316,7 +318,7 @@ def printed_confusion_table(pairs: list[tuple[str, str, int]]) -> Any:
 
     from unnaive.apps.cli.screen import console, plain_table
 
-    table = plain_table("true class", "was taken for", ">n" if console().width < NARROW else ">documents")
+    table = plain_table("true class", "was predicted as", ">n" if console().width < NARROW else ">documents")
     for true, predicted, n in pairs:
         table.add_row(escape(true), escape(predicted), f"{n:,}")
     return table

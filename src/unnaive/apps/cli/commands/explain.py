@@ -65,10 +65,14 @@ def explain(
 
 
 def read_record(document: str, fitted: FittedModel) -> Any:
-    """The text, or the JSON object for a model of records with fields."""
+    """The text, or the JSON object for a model of records with fields; absent fields are empty.
+
+    A text that is no JSON object is read as the main text, with nothing known of the other fields.
+    """
     import json
 
     from unnaive.base.errors import BadData
+    from unnaive.text.sections import TEXT_KINDS
 
     kinds = None if fitted.token_rule is None else fitted.token_rule.field_kinds
     if kinds is None:
@@ -78,6 +82,10 @@ def read_record(document: str, fitted: FittedModel) -> Any:
     except ValueError:
         record = None
     if not isinstance(record, dict):
-        example = json.dumps(dict.fromkeys(kinds, "…"), ensure_ascii=False)
-        raise BadData(f"the model reads records with fields; give a JSON object such as {example}")
+        if not set(TEXT_KINDS) & set(kinds.values()) or document.lstrip().startswith("{"):
+            example = json.dumps(dict.fromkeys(kinds, "…"), ensure_ascii=False)
+            raise BadData(f"the model reads records with fields; give a JSON object such as {example}")
+        return document
+    if kinds.keys().isdisjoint(record):
+        raise BadData(f"the record has {', '.join(record) or 'no fields'}, and the model reads {', '.join(kinds)}")
     return dict.fromkeys(kinds) | record

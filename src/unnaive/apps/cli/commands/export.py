@@ -114,12 +114,12 @@ def show_check(folder: Path, *, as_json: bool) -> None:
     wrong = [agreement for agreement in agreements if not agreement.good]
     if wrong:
         raise UnnaiveError(
-            f"{folder} does not agree with the model that it was made from, e.g. on {wrong[0].example!r}"
+            f"{folder} does not agree with the model that it was exported from, e.g. on {wrong[0].example!r}"
         )
 
 
-def describe(one: EngineAgreement) -> dict[str, Any]:
+def describe(agreement: EngineAgreement) -> dict[str, Any]:
     """An agreement as plain values."""
     from dataclasses import asdict
 
-    return {**asdict(one), "good": one.good}
+    return {**asdict(agreement), "good": agreement.good}

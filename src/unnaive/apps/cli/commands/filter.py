@@ -93,7 +93,7 @@ def filter_command(
     classes = [find_class(fitted, name) for name in keep]
     rule, choice = choose_rule(fitted, classes, above, recall, confidence, held_out, read_like)
     if plan.left_out:
-        note(f"left out {len(plan.left_out):,} files that are no texts, such as {plan.left_out[0]}")
+        note(f"skipped {len(plan.left_out):,} files that are not texts, such as {plan.left_out[0]}")
     outcome = filter_plan(plan, rule, read_as_trained(source, fitted), model, keep)
     report = FilterReport.of(rule, outcome, str(model), choice)
     if as_json and target is not None:
@@ -120,11 +120,11 @@ def check_cut(above: float | None, recall: float | None, held_out: Path | None) 
     from unnaive.base.errors import UnnaiveError
 
     if (above is None) == (recall is None):
-        raise UnnaiveError("say which texts to keep by one of --above 0.5 and --recall 0.9 --held-out LABELLED")
+        raise UnnaiveError("give either --above 0.5, or --recall 0.9 with --held-out LABELLED")
     if recall is not None and held_out is None:
-        raise UnnaiveError("--recall needs labelled texts that the model has not learnt from; add --held-out LABELLED")
+        raise UnnaiveError("--recall needs labelled texts that the model has not learnt; add --held-out LABELLED")
     if recall is None and held_out is not None:
-        raise UnnaiveError("--held-out is for --recall; leave it out, or ask for a --recall in the place of --above")
+        raise UnnaiveError("--held-out is used only with --recall; leave it out, or replace --above by --recall")
 
 
 def choose_rule(
@@ -154,11 +154,11 @@ def choose_rule(
     labelled = read_as_trained(replace(read_like([str(held_out)]), format=None), fitted)
     corpus = labelled.corpus()
     say_what_was_read(labelled)
-    warn_about_learnt(fitted, corpus)
+    warn_about_learnt(fitted, corpus, "the recall of new texts is lower, and its guarantee does not hold")
     labels = parse_class_labels(fitted, corpus)
     if set(classes).isdisjoint(label for names in labels for label in names):
         names = " or ".join(map(str, classes))
-        raise BadData(f"no text of {corpus.name} is labelled {names}; give labelled texts of it")
+        raise BadData(f"no text of {corpus.name} is labelled {names}; give labelled texts of that class")
     return choose_keep_rule(fitted, classes, recall=recall, held_out=(corpus.texts, labels), confidence=confidence)
 
 
@@ -190,14 +190,14 @@ def filter_plan(plan: ShardPlan, rule: KeepRule, source: DataFile, model: Path, 
     except KeyboardInterrupt:
         done = count_noun(len(outcome.shards), "shard")
         raise Interrupted(
-            f"interrupted after {done} of {len(plan.jobs):,}; the same command goes on from there"
+            f"interrupted after {done} of {len(plan.jobs):,}; run the same command to continue"
             if plan.folder is not None
             else "interrupted; nothing was written"
         ) from None
     if not outcome.tally.texts:
-        raise BadData(f"{source.name} has no texts; give some")
+        raise BadData(f"{source.name} has no texts; give at least one")
     if outcome.tally.skipped:
-        note(f"{count_noun(outcome.tally.skipped, 'line')} could not be read and left out")
+        note(f"left out {count_noun(outcome.tally.skipped, 'line')} that could not be read")
     if plan.folder is None and plan.jobs[0].target is None:
         sys.stdout.flush()
     return outcome

@@ -149,7 +149,7 @@ def _plain_number(value: Any) -> float | int:
     return int(value) if value == int(value) else float(value)
 
 
-def show_description(found: dict[str, Any]) -> None:
+def show_description(description: dict[str, Any]) -> None:
     """The same for people."""
     from rich.markup import escape
 
@@ -157,58 +157,65 @@ def show_description(found: dict[str, Any]) -> None:
     from unnaive.apps.cli.train_summary import search_lines
 
     screen = console()
-    screen.print(f"[bold]{escape(found['file'])}[/]: {found['title']}, {format_size(found['bytes'])}")
+    screen.print(f"[bold]{escape(description['file'])}[/]: {description['title']}, {format_size(description['bytes'])}")
     facts = plain_table("", "")
     facts.show_header = False
-    for name, value in description_lines(found):
+    for name, value in description_lines(description):
         facts.add_row(f"[dim]{name}[/]", escape(value))
     screen.print(facts)
-    for line in search_lines(found):
+    for line in search_lines(description):
         screen.print(escape(line))
-    thresholds = [">threshold"] if found["thresholds"] else []
+    thresholds = [">threshold"] if description["thresholds"] else []
     table = plain_table("class", ">documents", *thresholds, "strongest terms")
-    for row in found["classes"]:
+    for row in description["classes"]:
         count = "" if row["documents"] is None else f"{row['documents']:,}"
-        threshold = [f"{row['threshold']:.3g}"] if found["thresholds"] else []
+        threshold = [f"{row['threshold']:.3g}"] if description["thresholds"] else []
         table.add_row(escape(str(row["class"])), count, *threshold, escape(", ".join(term for term, _ in row["terms"])))
     screen.print()
     screen.print(table)
 
 
-def description_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
+def description_lines(description: dict[str, Any]) -> list[tuple[str, str]]:
     """Names and values of the lines to show."""
 
     def pairs(values: dict[str, Any]) -> str:
         return ", ".join(f"{name}={value}" for name, value in values.items()) or "defaults"
 
-    seen = found["terms_seen"]
+    from unnaive.text.sections import describe_fields
+
+    seen, reading = description["terms_seen"], dict(description["reading"])
+    fields = reading.pop("fields", None)
     return [
-        ("settings", pairs(found["settings"])),
-        ("reading", pairs(found["reading"])),
-        ("documents", _describe_documents(found)),
-        ("terms", f"{found['terms']:,}" + (f" of {seen:,} seen" if seen and seen != found["terms"] else "")),
-        ("labels", found["labels"]),
-        ("decision", found["decision"]),
-        ("probabilities", describe_calibration(found)),
-        ("can be updated", "yes" if found["can_be_updated"] else "no"),
+        ("settings", pairs(description["settings"])),
+        ("reading", pairs(reading)),
+        *([("fields", describe_fields(fields))] if fields else []),
+        ("documents", _describe_documents(description)),
+        (
+            "terms",
+            f"{description['terms']:,}" + (f" of {seen:,} seen" if seen and seen != description["terms"] else ""),
+        ),
+        ("labels", description["labels"]),
+        ("decision", description["decision"]),
+        ("probabilities", describe_calibration(description)),
+        ("can be updated", "yes" if description["can_be_updated"] else "no"),
     ]
 
 
-def _describe_documents(found: dict[str, Any]) -> str:
+def _describe_documents(description: dict[str, Any]) -> str:
     from unnaive.apps.cli.screen import format_size
 
-    if found["documents"] is None:
+    if description["documents"] is None:
         return "not kept"
-    kept = found["documents_bytes"]
-    return f"{found['documents']:,}" + (f", kept as counts in {format_size(kept)} of the file" if kept else "")
+    kept = description["documents_bytes"]
+    return f"{description['documents']:,}" + (f", kept as counts in {format_size(kept)} of the file" if kept else "")
 
 
-def describe_calibration(found: dict[str, Any]) -> str:
+def describe_calibration(description: dict[str, Any]) -> str:
     """How probabilities were calibrated, in words."""
-    kind, held_out = found["calibration"], found["held_out_documents"]
+    kind, held_out = description["calibration"], description["held_out_documents"]
     words = {
-        None: "calibrated while models were pooled" if found["calibrated"] else "as the model gives them",
-        "temperature": f"calibrated by a temperature of {found['temperature'] or 1:.3g}",
+        None: "calibrated while models were pooled" if description["calibrated"] else "as the model gives them",
+        "temperature": f"calibrated by a temperature of {description['temperature'] or 1:.3g}",
         "platt": "calibrated by a logistic line for each class (Platt)",
         "isotonic": "calibrated by a rising function for each class (isotonic)",
     }

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from unnaive.curation.labelling.session import Labelling
     from unnaive.io.datafiles import DataFile
 
-ASKING = "Questions"  # headings in the help
+ASKING = "Suggestions and order"  # headings in the help
 MOVING = "Labels"
 MIGRATED = ("csv", "jsonl", "parquet", "prodigy", "label-studio")
 
@@ -60,7 +60,13 @@ def label(
         ),
     ] = None,
     model: Annotated[
-        Path | None, READ, typer.Option(help="Model file to start from.", rich_help_panel=ASKING, show_default=False)
+        Path | None,
+        READ,
+        typer.Option(
+            help="Model file to start from; texts unlike all of its classes are asked first.",
+            rich_help_panel=ASKING,
+            show_default=False,
+        ),
     ] = None,
     vectors: Annotated[
         Path | None,
@@ -183,7 +189,7 @@ def label(
             _run(labelling, who_labels(who), terminal=terminal, host=host, port=port)
     except KeyboardInterrupt:
         raise Interrupted(
-            f"stopped; all answers are in {record.path}, go on with: unnaive label {record.path}"
+            f"stopped; all answers are in {record.path}; continue with: unnaive label {record.path}"
         ) from None
     finally:
         state = describe_session(labelling)
@@ -205,21 +211,19 @@ def open_record(source: DataFile | None, output: Path | None, classes: list[str]
     record_path = None if source is None or len(source.paths) > 1 else Path(source.path)
     if record_path is not None and record_path.is_file() and is_label_record(record_path):
         if output is not None and output != record_path:
-            raise UnnaiveError(f"{record_path} is a record of labels itself; leave out -o to go on with it")
+            raise UnnaiveError(f"{record_path} is itself a file of labels; leave -o out to continue it")
         return _reopened(LabelRecord(record_path), classes)
     if output is None:
-        raise UnnaiveError("name the record to write with -o, such as: unnaive label texts.csv -o labels.db")
+        raise UnnaiveError("no file of labels was named; add -o, such as: unnaive label texts.csv -o labels.db")
     if output.exists():
         record = LabelRecord(output)
         if source is not None:
             texts, _, _ = read_unlabelled_texts(source)
             if texts != record.texts():
-                raise UnnaiveError(
-                    f"{output} is a record of other texts than those of {source.name}; name another file"
-                )
+                raise UnnaiveError(f"{output} has labels of other texts than {source.name}; name another file")
         return _reopened(record, classes)
     if source is None:
-        raise BadData(f"no record of labels called {output}; name the texts too: unnaive label TEXTS -o {output}")
+        raise BadData(f"no file of labels called {output}; name the texts too: unnaive label TEXTS -o {output}")
     texts, names, given_labels = read_unlabelled_texts(source)
     classes = list(dict.fromkeys([*classes, *sorted({name for labels in given_labels.values() for name in labels})]))
     multilabel = multilabel or bool(source.multilabel) or any(len(name) > 1 for name in given_labels.values())
@@ -277,7 +281,7 @@ def start_from(labelling: Labelling, path: Path) -> None:
 
     fitted = load_model(path)
     if fitted.token_rule is None or not fitted.probabilistic:
-        raise UnnaiveError(f"{path} gives no probabilities of texts, so that labelling cannot start from it")
+        raise UnnaiveError(f"{path} gives no probabilities, so labelling cannot start from it")
     pool = labelling.pool
     scores = np.asarray(fitted.predict_log_proba(pool.texts), np.float32)
     scores = np.maximum(scores, np.float32(-30))  # never certain
@@ -311,7 +315,7 @@ def _run(labelling: Labelling, who: str, *, terminal: bool, host: str, port: int
         from unnaive.apps.labelling.routes import serve_page
     except ImportError as problem:
         raise MissingExtra(
-            f"the page needs {problem.name}; install it with: pip install 'unnaive[serve]', or say --terminal"
+            f"the page needs {problem.name}; install it with: pip install 'unnaive[serve]', or add --terminal"
         ) from problem
     serve_page(labelling, who, host=host, port=port)
 
@@ -322,9 +326,9 @@ def _move(record: LabelRecord, export: Path | None, import_: Path | None, to: st
     try:
         if import_ is not None:
             taken, unknown = import_labels(record, import_, to)
-            say_summary(f"{count_noun(taken, 'label')} taken over from {import_}")
+            say_summary(f"{count_noun(taken, 'label')} imported from {import_}")
             if unknown:
-                note(f"{count_noun(unknown, 'text')} of {import_} not in the record and left out")
+                note(f"left out {count_noun(unknown, 'text')} of {import_} that the file of labels does not have")
         if export is not None:
             written = export_labels(record, export, to)
             say_summary(f"{count_noun(written, 'labelled text')} written to {export}")
@@ -342,17 +346,17 @@ def describe_session(labelling: Labelling) -> dict[str, Any]:
     return state | Standing().look(labelling) | {"agreement": describe_agreement(labelling)}
 
 
-def sentences(found: dict[str, Any]) -> list[str]:
+def sentences(status: dict[str, Any]) -> list[str]:
     """The state of labelling, in lines."""
-    sizes = ", ".join(f"{name} {size:,}" for name, size in found["classes"].items())
-    lines = [f"{found['file']}: {found['words']}{f' ({sizes})' if sizes else ''}", *found["sentences"]]
-    for pair in found["agreement"]:
+    sizes = ", ".join(f"{name} {size:,}" for name, size in status["classes"].items())
+    lines = [f"{status['file']}: {status['words']}{f' ({sizes})' if sizes else ''}", *status["sentences"]]
+    for pair in status["agreement"]:
         kappa = "" if pair["kappa"] is None else f", kappa {pair['kappa']:.2f}"
         lines.append(
             f"{' and '.join(pair['people'])} agree on {pair['same']} of {count_noun(pair['texts'], 'text')}{kappa}"
         )
-    if sum(size > 0 for size in found["classes"].values()) > 1:
-        lines.append(f"next: unnaive train {found['file']} -o my.model")
-    elif found["labelled"]:
-        lines.append("next: label texts of another class too; a model learns from two classes on")
+    if sum(size > 0 for size in status["classes"].values()) > 1:
+        lines.append(f"next: unnaive train {status['file']} -o my.model")
+    elif status["labelled"]:
+        lines.append("next: label texts of another class too; a model needs at least two classes")
     return lines

@@ -105,7 +105,9 @@ def curve_figure(path: Path, name: str, measure: str | None, title: str | None) 
             break
     else:
         option = "--vocabulary 100,1000,all" if by_terms else "--train-sizes 10,50,80"
-        raise BadData(f"{path} has no two points along that axis; compare with {option} first")
+        raise BadData(
+            f"the figure needs two points or more, and {path} has fewer; run unnaive compare with {option} first"
+        )
     axis = "terms, best by information gain (log scale)" if by_terms else "training documents, % of all"
     heading = title or f"{short_name(records[0].data)}: {chosen} by {'vocabulary' if by_terms else 'training size'}"
     return curves_figure(points, title=heading, x=axis, y=chosen, logarithmic=by_terms)
@@ -122,7 +124,7 @@ def model_figure(path: Path, source: DataFile | None, archives: Path | None, nam
 
     fitted = load_model(path)
     if source is None:
-        raise BadData(f"{path} is drawn on labelled data, which was not given; write unnaive plot {path} DATA")
+        raise BadData(f"the figure needs labelled data to evaluate {path} on; write unnaive plot {path} DATA")
     corpus = read_corpus(read_as_trained(source, fitted), archives)
     tested = has_own_split(corpus)  # a model is evaluated on documents that it has not learnt
     shown = respell_labels(fitted, corpus.part("test") if tested else corpus)

@@ -43,7 +43,7 @@ def rebase(
     """Teach a retrained model the documents that a served model was taught.
 
     Documents that the retrained model has learnt already are skipped. Documents that cannot be applied are listed with
-    the reason. The record then also goes with the new file. A running service does this when its model file is
+    the reason. The record then also belongs to the new file. A running service does this when its model file is
     replaced.
 
     unnaive train tickets/train.csv --label queue --model nbsvm -o retrained.model
@@ -63,7 +63,7 @@ def rebase(
     book = TeachingRecord(model, check_exists(record))
     try:
         if book.fold_of(hash_file(model)) is not None:
-            raise UnnaiveError(f"{model} goes with {record} already; serve it, or name a model that was trained anew")
+            raise UnnaiveError(f"{model} belongs to {record} already; serve it, or name a model that was trained again")
         result = carry_over(fitted, book, grow=grow)
         event = book.add(REBASE, result.to_change(), result.to_answer() | {"base": book.versions().next_base})
         write_fold(target, result.fitted, book, event)

@@ -90,7 +90,7 @@ def reproduce(
         done = show_comparisons(paper, table, run, quiet=json_file == STDOUT)
     write_files(paper, done, run, html=html, markdown=markdown, json_file=json_file)
     if all(cell.ours is None for comparison in done for cell in comparison.cells):
-        raise UnnaiveError("no figure could be measured; the tables say why, and where the data can be had")
+        raise UnnaiveError("no figure could be measured; the tables say why, and where to get the data")
     if strict and any(comparison.outside or comparison.marked(UNEXPLAINED) for comparison in done):
         raise typer.Exit(1)
 
@@ -119,7 +119,7 @@ def show_comparisons(paper: str, table: str | None, run: PaperRun, *, quiet: boo
 
     about, done = read_paper(paper), []
     if not quiet:
-        missing = [f"Not to be had: {text}" for text in about.missing]
+        missing = [f"Not available: {text}" for text in about.missing]
         notes = [*about.notes, *about.data, *missing, *([QUICK] if run.quick else [])]
         echo("\n".join([f"{about.title} ({about.source})", *(f"  {note}" for note in notes), LEGEND, ""]))
     for comparison in run_tables(paper, run, table=table):

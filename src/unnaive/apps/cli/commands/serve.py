@@ -166,7 +166,7 @@ def named_models(words: list[str]) -> dict[str, str]:
         if not equals or Path(word).exists():
             name, path = Path(word).name.removesuffix(".model"), word
         if not name or "/" in name:
-            raise BadData(f"{word!r} is no NAME=MODEL; a name is needed, without a slash")
+            raise BadData(f"{word!r} is not NAME=MODEL; give a name without a slash before the =")
         if name in paths:
             raise BadData(f"two models are called {name!r}; name them: first={paths[name]} second={path}")
         paths[name] = path

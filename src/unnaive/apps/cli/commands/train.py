@@ -178,9 +178,8 @@ def train(
     spark = SparkEngine.asked(engine, master, ship)
     if spark is not None:
         others = {"--holdout": holdout is not None, "--register": register, "--max-size": max_size}
-        others |= {"--soft-labels": bool(soft_labels)}
         spark.refuse("train", others | {"--memory": memory, "--checkpoint": checkpoint, "--cache": cache})
-        summary = train_on_spark(spark, classifier, source, output, test=test, frozen=frozen)
+        summary = train_on_spark(spark, classifier, source, output, test=test, frozen=frozen, soft=soft_labels or ())
     else:
         limits = LargeDataOptions(memory, checkpoint, checkpoint_every, cache, output.absolute().parent)
         summary = train_file(
@@ -213,7 +212,7 @@ def parse_budget(text: str | None, model: str) -> dict[str, Any]:
     if text is None:
         return {}
     if model != "auto":
-        raise UnnaiveError(f"--budget is for the model auto, and this one is {model}; leave one of the two out")
+        raise UnnaiveError(f"--budget is only for the model auto, and this one is {model}; leave one of the two out")
     word = text.strip().removesuffix("s") if text.strip()[:1].isdigit() else text.strip()
     try:
         return {"budget": float(word)}

@@ -101,7 +101,7 @@ def verify(
         for check in sorted(checks, key=lambda check: check.holds is None):
             echo(f"{WORDS[check.holds]:<12}{check.name:<11}{check.sentence}")
         if verified is None:
-            echo("Nothing speaks against the receipt, and nothing of this shows that the documents are gone.")
+            echo("No check contradicts the receipt, but no check shows that the documents are gone.")
     if verified is False:
         raise NotVerified("the receipt does not hold for this model")
 
