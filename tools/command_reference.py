@@ -47,8 +47,8 @@ def reference() -> str:
     shared = {row for row, number in uses.items() if number >= SEVERAL}
     parts = [
         "# Commands\n\nThis page lists the arguments and options of every command, as `-h` shows them; `make docs` "
-        "writes it from the program. Errors end with one sentence and exit code 2, Ctrl-C with 130. The examples use the files "
-        f"of `{SOURCE}`.\n",
+        "writes it from the program. Errors end with one sentence and exit code 2, Ctrl-C with 130. The examples use "
+        f"the files of `{SOURCE}`.\n",
         *(describe(name, verb, rows[name], shared) for name, verb in commands),
         "## Options of several commands\n",
     ]
