@@ -63,8 +63,8 @@ def page(figures):
     """The text of the page: a table for each collection."""
     lines = [
         "# Learning curves", "",
-        "This page shows how the accuracy of `auto`, with its default settings, grows with the training documents,",
-        f"beside the strongest peer ({PEER}, with C selected on the same training documents).",
+        "This page shows how the accuracy of `auto`, with its default settings, grows with the number of training",
+        f"documents, beside the strongest peer ({PEER}, with C selected on the same training documents).",
         "Models learn from a share of the documents of every class and are evaluated on the test part.",
         "The tables have the mean over the draws, and the mean difference in points with its standard error.",
         "Written by `benchmarks/auto_curves.py`.", "",

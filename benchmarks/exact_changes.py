@@ -150,7 +150,7 @@ def main() -> None:
     options.add_argument("--models", default=",".join(MODELS))
     given = options.parse_args()
     warnings.simplefilter("ignore", UnnaiveWarning)
-    print("| collection | model | change | coverage before | after | ECE before | after | file of training |")
+    print("| collection | model | change | coverage before | after | ECE before | after | same file as training |")
     print("|---|---|---|---:|---:|---:|---:|---|")
     for collection in given.collections.split(","):
         for model in given.models.split(","):

@@ -146,8 +146,9 @@ def _warm(folder):
 PAGE = """# Scale: more text than memory
 
 `unnaive train` can learn from more text than memory. Models that learn from counts (all forms of naive Bayes, the OR
-gate, Rocchio on counts) need one pass in bounded memory. Sums of integers are exact, so the model has the same bytes
-from one process, from many files, from runs on disk, or after an interruption.
+gate, Rocchio on counts) need one pass in bounded memory. Sums of integers are exact, so the model file has the same
+bytes however the texts are divided among files, whether the sums fit in memory or are written to disk, and after an
+interruption.
 
 ```sh
 unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint work/
@@ -159,29 +160,30 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint
   to three words the whole program took 315 MB. Terms are left out only if the model itself does not fit: all terms that
   occur in fewer than d documents, with the smallest d for which it fits. This depends only on the sums, not on the
   order of documents, and the summary prints d and the number of terms. It holds for every model: a model that learns
-  from documents reads them a second time, with the remaining terms. `evaluate` warns about training texts by a hash of
-  8 bytes for each document. These hashes are kept if they take at most 1/64 of the memory (524,288 documents with
-  256M); otherwise, and with `--checkpoint`, none is kept, and the summary says so. See [Growing
-  vocabularies](#growing-vocabularies).
+  from documents reads them a second time, with the remaining terms. See [Growing vocabularies](#growing-vocabularies).
+- **Hashes of documents.** `evaluate` recognises training texts by a hash of 8 bytes for each document. The model keeps
+  these hashes if they take at most 1/64 of the memory (524,288 documents with 256M); otherwise, and with
+  `--checkpoint`, it keeps none, and the summary says so.
 - **Interruptions.** `--checkpoint FOLDER` records the sums every `--checkpoint-every` (256M of text). The same command
   continues from there, also after kill -9. Earlier rows are read again, but not counted.
-- **`sharded-nbsvm`** is NB-SVM for more text than memory, in three passes. The first counts, which fixes terms, idf and
-  naive Bayes ratios. The second assigns documents to shards of about 8,192 by a hash of their terms and trains a
-  support vector machine on each. In the third, each shard starts from the mean of the others and corrects it on its own
-  documents; the model is the mean of the results. Files are read twice, and shards are on disk. With `--memory`, or
-  from 256 MB of input on, memory holds only the weights and one shard. In memory, from files in any order and [on
-  Spark](spark.md) the weights are the same, bit for bit. Use it for more than 8,192 documents: with fewer it is
-  `nbsvm`, and smaller shards (`--set shard_size=…`) cost accuracy, 1.8 points for 651 tickets in two shards.
-- **Probabilities as labels** (`--soft-labels`) use the matrix on disk, below, with any model that supports weights; the
-  probabilities take 8 bytes for each text and label. They are rounded to 24 binary digits, so their sums are exact, and
-  models have the same weights from memory, from files in any order and [on Spark](spark.md).
+- **`sharded-nbsvm`** is NB-SVM for more text than memory, in three passes. The first pass counts; the vocabulary, idf
+  and naive Bayes ratios follow from the counts. The second assigns documents to shards of about 8,192 documents, by a
+  hash of their terms, and trains a support vector machine on each shard. In the third, each shard starts from the mean
+  of the others and corrects it on its own documents; the model is the mean of the results. Files are read twice, and
+  shards are on disk. With `--memory`, or from 256 MB of input on, memory holds only the weights and one shard. In
+  memory, from files in any order and [on Spark](spark.md) the weights are the same, bit for bit. Use it for more than
+  8,192 documents: with fewer it is the same as `nbsvm`. Smaller shards (`--set shard_size=…`) lower the accuracy, for
+  651 tickets in two shards by 1.8 points.
+- **Probabilities as labels** (`--soft-labels`) work with any model that supports weights. They use the matrix on disk
+  that is described below and take 8 bytes for each text and label. They are rounded to 24 binary digits, so their sums
+  are exact, and models have the same weights from memory, from files in any order and [on Spark](spark.md).
 - **Models that learn from documents** (maximum entropy, NB-SVM, higher-order smoothing, `auto`), and thresholds of
-  multilabel data: with `--memory` or `--cache`, or from 256 MB of input on (`auto`: 32 MB), documents are counted once
-  into a matrix on disk (8 bytes an entry, with checksums), which is mapped into memory. `--cache FOLDER` keeps it for
-  the next model of the same data. Arrays derived from it, such as weighted features and dual variables, are in unnamed
-  files beside the model until training ends. The system writes their pages out if it needs memory, so memory limits the
-  speed of training, not the amount of data: maximum entropy needs 78 MB beyond the memory map, for one copy of 20
-  Newsgroups and for ten.
+  multilabel data, can use a matrix on disk instead of memory. With `--memory` or `--cache`, or from 256 MB of input on
+  (`auto`: 32 MB), documents are counted once into that matrix (8 bytes per nonzero entry, with checksums), which is
+  mapped into memory. `--cache FOLDER` keeps it for the next model of the same data. Arrays derived from it, such as
+  weighted features and dual variables, are in unnamed files beside the model until training ends. The system writes
+  their pages out if it needs memory, so memory limits the speed of training, not the amount of data: maximum entropy
+  needs 78 MB beyond the memory map, for one copy of 20 Newsgroups and for ten.
 - **`auto`** plans its search by the size of the text and the numbers of documents and classes, and prints [what it
   leaves out](auto.md#any-size-any-budget).
 - **Streams.** `unnaive update MODEL lines.jsonl --follow` learns lines as they arrive, each exactly once; `--batch KEY`
@@ -200,24 +202,24 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint
 By `benchmarks/scale.py`, which wrote this page: one core of a machine with {machine}, with
 other work going on; processor time from JSON lines to a model, synthetic text of {length} words a document.
 
-- Counting takes {rate:.0f} MB of text a second and core, or {documents:,.0f} documents of {document:,.0f} bytes, with
-  a vocabulary of 400,000 words; the fixed cost is {fixed:.2f} s.
-- If the vocabulary keeps growing, with ten new words in every document, it is {slow:.0f} MB a second, by the command
-  on two threads with `--memory {memory}`: terms are then written, merged and left out. `sharded-nbsvm`, all passes:
-  {shards:.1f} MB.
+- With a vocabulary of 400,000 words, one core counts {rate:.0f} MB of text per second, or {documents:,.0f} documents of
+  {document:,.0f} bytes; the fixed cost is {fixed:.2f} s.
+- If the vocabulary keeps growing, with ten new words in every document, the command with `--memory {memory}` counts
+  {slow:.0f} MB per second on two threads: it also writes terms to disk, merges them and leaves some out. All passes of
+  `sharded-nbsvm` together read {shards:.1f} MB per second.
 - A run is the file that is sent or written when sums are merged. It takes 24 bytes and the letters for each term, and
-  20 bytes for each (class, term) pair. For a run of {terms:,} terms and {cells:,} pairs this is {share:.0f} % of its
-  real size.
-- Merging runs: {merge_rate:.0f} MB a second and core.
+  20 bytes for each (class, term) pair. For a run of {terms:,} terms and {cells:,} pairs this formula gives {share:.0f}
+  % of the real size.
+- One core merges {merge_rate:.0f} MB of runs per second.
 - The formula below, fitted on two collections, predicted {predicted:.2f} s for a third of {checked:.0f} MB; it took
   {took:.2f} s ({off:+.0f} %).
 
 ## Growing vocabularies
 
-Measured by `benchmarks/one_pass_memory.py --memory 256M` (268 MB): five classes, JSON lines of 1,300 bytes, ten words
-of every document occur nowhere else, the command `train --frozen`. The table has the peak memory of the whole program,
-and MB a second of processor time on very busy machines: multinomial in an earlier run, `sharded-nbsvm` on an AMD EPYC.
-Its run on 1 GB was not repeated since it became faster.
+`benchmarks/one_pass_memory.py --memory 256M` (268 MB) runs `train --frozen` on JSON lines of 1,300 bytes with five
+classes; ten words of every document occur in no other document. The table has the peak memory of the whole program, and
+the text read per second of processor time on very busy machines: multinomial in an earlier run, `sharded-nbsvm` on an
+AMD EPYC. `sharded-nbsvm` on 1 GB was not measured again after it became faster.
 
 | text | terms seen | terms kept | multinomial | rate | `sharded-nbsvm` | rate |
 |---|---|---|---|---|---|---|
@@ -225,31 +227,35 @@ Its run on 1 GB was not repeated since it became faster.
 | 1 GB | 8.1 million | 49,970 | 189 MB | 36 MB/s | | |
 | 3 GB | 24.0 million | 49,970 | 190 MB | 33 MB/s | 190 MB | 8.7 MB/s |
 
-A shard costs the same from 16 shards on, where C stops growing and with it the passes of the solver: 22 and 27 in the
-two rounds with C = 3.2 (ten shards), 24 and 29 with 4. Assigning documents takes 1.4 s for 0.1 GB, for ten shards and
-for 366. Of 11 s for 0.1 GB, the solver takes 4.4 s, counting twice 3.7 s and reading shards from disk twice 1.6 s.
+C grows with the number of shards up to 16 shards, and the solver needs more passes over a shard if C is larger: 22 in
+the first round and 27 in the second with C = 3.2 (ten shards), 24 and 29 with C = 4. From 16 shards on, the cost of a
+shard is constant. Assigning documents to shards takes 1.4 s for 0.1 GB, both for ten shards and for 366. Of 11 s for
+0.1 GB, the solver takes 4.4 s, counting twice 3.7 s and reading shards from disk twice 1.6 s.
 
-If the terms do not fit in `--memory`, every model leaves out the rarest and says how many, the same ones for any order
-of the documents (`tests/scaleout/test_sharding.py` trains each on a small file in two orders):
+If the terms do not fit in `--memory`, every model leaves out the rarest terms and prints how many. They are the same
+terms for any order of the documents (`tests/scaleout/test_sharding.py` trains each model on a small file in two
+orders):
 
 - **Models that learn from counts** (`multinomial`, `bernoulli`, `complement`, `or-gate`, `rocchio-counts`,
   `word-clusters`) read the data once; their sums are on disk, and rare terms are not loaded.
 - **`sharded-nbsvm`** does the same, and then reads the data again with the remaining terms, into shards.
 - **All others** (`auto`, `svm`, `nbsvm`, `maxent`, `label-tree`, `rocchio`, `knn`, `hos`, `tan`, `nb-em`, …) count into
-  the matrix on disk. If there are too many terms, they read the data twice more: to count terms, and with those that
-  remain. stdin cannot be read again, so there they refuse, and say to use a file or more memory.
+  the matrix on disk. If there are too many terms, they read the data twice more: once to count terms, and once to count
+  documents with the remaining terms. stdin cannot be read again, so training from stdin then ends with an error that
+  says to use a file or more memory.
 
-Measured by `benchmarks/memory_models.py` with `--memory 256M` (268 MB) on 100 MB with 7.7 million terms, five classes:
-`complement` 165 MB and 16 s of the processor, `svm` 261 MB and 22 s, `nbsvm` 259 MB and 26 s, `label-tree` 260 MB and
-20 s, `maxent` 257 MB and 45 s, without pages of files. `auto` and the others were not measured.
+`benchmarks/memory_models.py` measures peak memory (without pages of mapped files) and processor time with `--memory
+256M` (268 MB), on 100 MB of text with 7.7 million terms and five classes: `complement` takes 165 MB and 16 s, `svm` 261
+MB and 22 s, `nbsvm` 259 MB and 26 s, `label-tree` 260 MB and 20 s, `maxent` 257 MB and 45 s. `auto` and the others were
+not measured.
 
 ## Many labels
 
 Measured by `benchmarks/label_tree_peers.py`: the same tf-idf rows and default settings for all three tools, one thread,
-processor time, one run (2 cores, Intel Xeon; the second table on a busy machine). Memory is that of training beyond the
-data. omikuji predicts one document at a time; times in brackets are ours in this mode. The first table has 30,000
-synthetic labels by Zipf's law and 60,000 documents, the second Reuters-21578 with its 406 topics, places, people,
-organisations and exchanges and 13,197 documents.
+processor time, one run (2 cores, Intel Xeon; the second table on a busy machine). Memory is what training needs in
+addition to the data. omikuji predicts one document at a time; times in brackets are ours in this mode. The first table
+has 60,000 documents with 30,000 synthetic labels, whose frequencies follow Zipf's law. The second has the 13,197
+documents of Reuters-21578 with its 406 topics, places, people, organisations and exchanges.
 
 | 30,000 labels | P@1, 3, 5 | training | prediction | file | memory |
 |---|---|---|---|---|---|

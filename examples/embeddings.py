@@ -1,4 +1,4 @@
-"""Embeddings beside the words: text vectors computed elsewhere, here by SVD of all training texts."""
+"""Use vectors of whole texts beside the words; here, scikit-learn's SVD computes them from all training texts."""
 
 import matplotlib.pyplot as plt
 from sklearn.decomposition import TruncatedSVD
@@ -11,7 +11,7 @@ from unnaive.io.tickets import load_tickets
 train, test = load_tickets().part("train"), load_tickets().part("test")
 queues, truth = [queue for (queue,) in train.labels], [queue for (queue,) in test.labels]
 
-# any encoder will do: a sentence transformer, say; this one needs no download
+# any encoder can be used, such as a sentence transformer; this one needs no download
 encoder = make_pipeline(TfidfVectorizer(sublinear_tf=True), TruncatedSVD(50, random_state=0)).fit(train.texts)
 vectors = encoder.transform(train.texts)
 records = {"body": test.texts, "topic": encoder.transform(test.texts)}

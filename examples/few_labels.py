@@ -1,4 +1,4 @@
-"""Few labels, many texts: this naive Bayes also learns from texts without a label, by expectation maximisation."""
+"""Few labels, many texts: `nb-em` is naive Bayes that also learns from texts without a label."""
 
 import matplotlib.pyplot as plt
 

@@ -18,10 +18,11 @@ labels = [
 found = audit(AuditData.of(Corpus(tickets.texts, labels)), TokenRule(), AuditOptions())
 suspects = [one.row - 1 for one in found.findings if one.kind == "label-error"]
 hits = [row in wrong for row in suspects]
-print(f"{len(wrong)} labels are wrong; of the first {len(wrong)} suspects {sum(hits[: len(wrong)])} are")
+n_found = sum(hits[: len(wrong)])
+print(f"{len(wrong)} labels are wrong; {n_found} of them are among the first {len(wrong)} suspects")
 
 plt.plot([sum(hits[: n + 1]) / len(wrong) for n in range(len(hits))])
 plt.axvline(len(wrong), linestyle=":", color="gray")
-plt.xlabel("suspects that a person looks at, the surest first")
+plt.xlabel("suspects that a person checks, the most certain first")
 plt.ylabel("share of the wrong labels found")
 plt.show()

@@ -1,4 +1,4 @@
-"""The terms that a model sees, in several languages and scripts, and the number of terms for each token rule."""
+"""Show the terms that a model sees in several languages and scripts, and count the terms of each token rule."""
 
 import matplotlib.pyplot as plt
 

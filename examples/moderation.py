@@ -8,7 +8,7 @@ from unnaive import TextClassifier
 from unnaive.io.tickets import load_tickets
 from unnaive.learning.intervals import wilson_interval
 
-# tickets as a stand-in for posts: those that must not be missed are about accounts that may be at risk
+# tickets take the place of posts; those with one of these tags, about accounts at risk, must not be missed
 MUST_BE_SEEN = {"login", "permissions", "security"}
 train, test = load_tickets("tags").part("train"), load_tickets("tags").part("test")
 y, y_new = (np.array([bool(MUST_BE_SEEN & set(tags)) for tags in part.labels]) for part in (train, test))

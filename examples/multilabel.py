@@ -1,4 +1,4 @@
-"""Multilabel: each ticket has any number of tags, and thresholds are tuned on held-out documents."""
+"""A ticket has any number of tags; the thresholds for predicting a tag are tuned on held-out documents."""
 
 import matplotlib.pyplot as plt
 

@@ -1,4 +1,4 @@
-"""A replacement for paperless-ngx's classifier: calibrated NB-SVM for the type, or None, and for the tags."""
+"""Replace the classifier of paperless-ngx: predict the type of a document, or None if uncertain, and its tags."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,7 +11,7 @@ from unnaive.io.tickets import load_tickets
 
 
 class DocumentClassifier:
-    """What paperless-ngx asks its classifier: train once, then one document at a time; None where it is not sure."""
+    """The interface that paperless-ngx expects: train once, then predict one document at a time; None if uncertain."""
 
     def __init__(self, sure=0.5):
         self.sure = sure

@@ -15,7 +15,7 @@ folder = Path(tempfile.mkdtemp())
 
 
 def write_mailbox(path, texts):
-    """The texts as messages in a file that every mail program can read; yours are there already."""
+    """Write the texts as an mbox file; you would use your own mailboxes."""
     box = mailbox.mbox(path)
     for text in texts:
         message = EmailMessage()

@@ -1,4 +1,4 @@
-"""Which words decided: the evidence of each term of a text, and the strongest terms of two classes."""
+"""Show which words decided: the evidence of each term of a text, and the strongest terms of two classes."""
 
 import matplotlib.pyplot as plt
 

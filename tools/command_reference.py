@@ -46,9 +46,9 @@ def reference() -> str:
     uses = Counter(row for lines in rows.values() for row in lines if row[0] in SHARED)
     shared = {row for row, number in uses.items() if number >= SEVERAL}
     parts = [
-        "# Commands\n\nEvery command, its arguments and its options, as `-h` shows them. `make docs` writes this page "
-        "from the program. Errors end with one sentence and exit code 2, Ctrl-C with 130. The examples use the files "
-        f"of `{SOURCE}`.\n",
+        "# Commands\n\nThis page lists the arguments and options of every command, as `-h` shows them; `make docs` "
+        "writes it from the program. Errors end with one sentence and exit code 2, Ctrl-C with 130. The examples use "
+        f"the files of `{SOURCE}`.\n",
         *(describe(name, verb, rows[name], shared) for name, verb in commands),
         "## Options of several commands\n",
     ]

@@ -150,7 +150,7 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     parts = [
         "# Examples\n\nThis page shows the sixteen short scripts of `examples/`, each with its output and its picture. "
-        "They run as they are; the notebooks are made from the same files (`python tools/gallery.py`).\n"
+        "The scripts run without changes; `python tools/gallery.py` writes this page and the notebooks from them.\n"
     ]
     for title, name in ORDER:
         script = ROOT / "examples" / f"{name}.py"

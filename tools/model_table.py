@@ -273,12 +273,12 @@ def render_table(content: dict[str, Any]) -> str:
         "random splits, 70 % for training).",
         "- **Models** have their default settings, on words; `auto` also reads pairs of words and characters, and "
         "`auto-fast` is `auto` with `--budget fast`. Settings of other tools are chosen on training documents.",
-        f"- **Training time**, of {COLLECTIONS[SIZED][0]}: processor seconds from raw text to the trained model. For "
-        "other tools it is one fit, without the search for settings; for `auto` it includes the search.",
-        f"- **Size**, of {COLLECTIONS[SIZED][0]}: size of the model file without the documents that updates need "
-        "(`--frozen`); for other tools, the pickle of the pipeline, or the binary file of fastText.",
-        "- **Updatable**: *by addition*, the model is computed from sums, and documents are added or subtracted; *from "
-        "kept documents*, it is trained again on the documents in its file. Both are exact.",
+        f"- **Training time** is measured on {COLLECTIONS[SIZED][0]}: processor seconds from raw text to the trained "
+        "model. For other tools it is one fit, without the search for settings; for `auto` it includes the search.",
+        f"- **Size** is that of the model file trained on {COLLECTIONS[SIZED][0]}, without the documents that updates "
+        "need (`--frozen`); for other tools, the pickle of the pipeline, or the binary file of fastText.",
+        "- **Updatable**: *by addition* means that the model is computed from sums, to which documents are added; "
+        "*from kept documents* means that it is trained again on the documents in its file. Both are exact.",
         "- Measured by `python tools/model_table.py --run`, which runs `unnaive compare` for each model, on "
         f"{content['machine']}, with other work going on; {made_with}.",
     ]

@@ -85,7 +85,7 @@ def render_tables(text: str) -> str:
     """The machine, and the tables."""
     rows, parts = read_rows(text), [f"Measured on {describe_machine(text)}\n"]
     for heading, scripts in SHOWN.items():
-        parts.append(f"### {heading}\n\n| | what | measured | wanted |\n|---|---|---|---|")
+        parts.append(f"### {heading}\n\n| | what | measured | target |\n|---|---|---|---|")
         for script, (subject, beginnings) in scripts.items():
             for number, words in enumerate(beginnings):
                 row = find_row(rows[script], words, script)

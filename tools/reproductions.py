@@ -55,9 +55,9 @@ This page shows the figures of five papers beside ours. `unnaive reproduce PAPER
 Written by `python tools/reproductions.py`; `--run PAPER` measures a paper again.
 
 - ✓ our figure is in a band around the published value; the source of each band is below its table
-- ≈ our figure differs for a reason that is demonstrated: another figure of ours, measured without that difference, is
-  in the band; or the published value contradicts other values of its paper
-- ✗ our figure differs; a reason that is not demonstrated is stated beside the mark
+- ≈ our figure is outside the band for a reason that is demonstrated: another figure of ours, measured without that
+  difference, is in the band; or the published value contradicts other values of its paper
+- ✗ our figure is outside the band; a remark below the table may give a reason that is not demonstrated
 - no mark: the paper has no figure there, the same published figure is marked elsewhere, or nothing was measured, for
   the reason given
 

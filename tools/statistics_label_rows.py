@@ -144,18 +144,18 @@ def mean_interval(splits: int, n_folds: int = 0) -> Simulate:
 ERRORS = "audit: the number of wrong labels is at most the upper end of its interval"
 COLUMN = "audit: a column that is independent of the label is reported in at most 5 % of audits"
 LABEL = "label: the 95 % interval contains the accuracy on the texts without a label"
-MOVED = "label: the change of F is within the reported bound in 95 % of comparisons"
+MOVED = "label: the change of F1 is within the reported bound in 95 % of comparisons"
 STOP = "label: 50 labels after the advice to stop, accuracy is within 4 points in 95 % of cases"
 OUTLOOK = "label: the 80 % interval contains the number of labels for one more point of accuracy"
 MEAN = "compare: the 95 % interval contains the mean accuracy over samples of the collection"
 
 LABEL_ROWS = (
-    Row("errors-5", ERRORS, "5 % exchanged at random", "at least", 0.95, error_interval(0.05, fast=False)),
-    Row("errors-5-fast", ERRORS, "5 % exchanged, --fast", "at least", 0.95, error_interval(0.05, fast=True)),
-    Row("column", COLUMN, "a column of four words and one of numbers", "at most", 0.05, leaking_column),
-    Row("label-100", LABEL, "100 labels at random", "at least", 0.95, label_interval(100)),
+    Row("errors-5", ERRORS, "5 % of the labels replaced at random", "at least", 0.95, error_interval(0.05, fast=False)),
+    Row("errors-5-fast", ERRORS, "the same, --fast", "at least", 0.95, error_interval(0.05, fast=True)),
+    Row("column", COLUMN, "two columns: one of four words, one of numbers", "at most", 0.05, leaking_column),
+    Row("label-100", LABEL, "100 texts labelled, drawn at random", "at least", 0.95, label_interval(100)),
     Row("label-moved", MOVED, "50 to 110 labels", "at least", 0.95, stability_bound),
-    Row("label-stop", STOP, "400 texts, answers at random", "at least", 0.95, stop_holds),
+    Row("label-stop", STOP, "400 texts, asked about in random order", "at least", 0.95, stop_holds),
     Row("outlook", OUTLOOK, "200 answers that follow a curve", "at least", 0.8, outlook_interval),
     Row("mean-5", MEAN, "5 splits", "at least", 0.95, mean_interval(5)),
     Row("mean-10", MEAN, "10 splits", "at least", 0.95, mean_interval(10)),

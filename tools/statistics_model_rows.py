@@ -291,12 +291,12 @@ RECALL = "filter --recall 0.9: the recall on new documents reaches 0.9 with a co
 UNKNOWN = "predict --unknown-rate 0.05: at most 5 % of new documents of known classes are labelled unknown"
 SETS = "predict --confidence 0.9: the set contains the label for 90 % of new documents"
 BY_CLASS = "predict --confidence 0.9 --by-class: sets contain the label for 90 % of the new documents of a class"
-SEVERAL = "predict --confidence 0.9, multilabel: sets contain all labels of about 90 % of new documents with several"
+SEVERAL = "predict --confidence 0.9, multilabel: the set has all labels of about 90 % of new documents with several"
 AUTO = "train, auto: the 95 % interval contains the accuracy on new documents of the same source"
 LEARNT = "evaluate: for documents of the same source, at most 5 % of evaluations report a difference"
 FOUND = "evaluate: how often a difference from the training documents is found"
-BLOCKS = "train, auto: for a file in random order, at most 5 % of trainings report a harder end"
-ECE = "evaluate, ece-excess: true probabilities have a positive excess in at most 60 % of evaluations"
+BLOCKS = "train, auto: for a file in random order, at most 5 % of trainings report that its end is harder"
+ECE = "evaluate, ece-excess: for true probabilities it is positive in at most 60 % of evaluations"
 GAUGE = "serve, unnaive_drift: its mean if nothing changed, in %"
 EXCESS = "evaluate, ece-excess: its mean for calibrated models, in %"
 
@@ -319,24 +319,25 @@ MODEL_ROWS = (
     Row("sets-few", SETS, "nbsvm, 150 documents", "at least", 0.9, set_coverage(NBSVM, n=FEW), spread=COVERED),
     Row("sets-auto", SETS, "auto, --budget fast", "at least", 0.9, set_coverage(Auto, budget="fast"), most=30,
         spread=COVERED),
-    Row("sets-class", BY_CLASS, "nbsvm, mean over classes that are not pooled", "at least", 0.9, class_coverage(False),
-        spread=COVERED),
-    Row("sets-pooled", BY_CLASS, "nbsvm, documents of the pooled classes", "at least", 0.9, class_coverage(True),
-        spread=COVERED),
-    Row("sets-several", SEVERAL, "nbsvm, a quarter of the documents are two in one", "at least", 0.87, several_covered,
-        spread=COVERED),
+    Row("sets-class", BY_CLASS, "nbsvm, mean over classes with their own guarantee", "at least", 0.9,
+        class_coverage(False), spread=COVERED),
+    Row("sets-pooled", BY_CLASS, "nbsvm, documents of small classes, covered together", "at least", 0.9,
+        class_coverage(True), spread=COVERED),
+    Row("sets-several", SEVERAL, "nbsvm; a quarter of the documents join two documents", "at least", 0.87,
+        several_covered, spread=COVERED),
     Row("auto-fast", AUTO, "600 documents, --budget fast", "at least", 0.95, auto_interval("fast"), most=30),
     Row("auto-copies", AUTO, "the same, 10 % copies", "at least", 0.95, auto_interval("fast", COPIES), most=30),
     Row("auto-few", AUTO, "150 documents, --budget fast", "at least", 0.95, auto_interval("fast", n=FEW), most=30),
     Row("auto-normal", AUTO, "600 documents", "at least", 0.95, auto_interval("normal"), most=30),
-    Row("learnt-sums", LEARNT, "300 of each, multinomial: sums kept", "at most", 0.05, measured_drift(MultinomialNB)),
-    Row("learnt-documents", LEARNT, "300 of each, power-ratio: documents kept", "at most", 0.05,
+    Row("learnt-sums", LEARNT, "300 training and new documents, multinomial", "at most", 0.05,
+        measured_drift(MultinomialNB)),
+    Row("learnt-documents", LEARNT, "300 training and new documents, power-ratio", "at most", 0.05,
         measured_drift(PowerRatio)),
     Row("learnt-sums-copies", LEARNT, "multinomial, 10 % copies", "at most", 0.05,
         measured_drift(MultinomialNB, copies=COPIES)),
     Row("learnt-documents-copies", LEARNT, "power-ratio, 10 % copies", "at most", 0.05,
         measured_drift(PowerRatio, copies=COPIES)),
-    Row("learnt-mix", FOUND, "300 of each, a quarter of the new documents is of one class", "power", 0,
+    Row("learnt-mix", FOUND, "300 training and new documents; a quarter of the new ones have one class", "power", 0,
         measured_drift(PowerRatio, mix=0.25), most=50),
     Row("blocks", BLOCKS, "600 documents", "at most", 0.05, block_parts),
     Row("ece-true", ECE, "multinomial, labels drawn by its probabilities", "at most", 0.6, excess_of_truth),

@@ -45,11 +45,11 @@ This page checks by simulation whether the intervals, tests and guarantees of th
 Written by `make statistics` (`python tools/statistics_suite.py --draws N`) from the draws in `docs/statistics.json`.
 
 The right answer is known in each simulation: for instance, two random samples of one collection have no drift. A cell
-has the measured share in %, ± its standard error, and the number of draws. If each class has an interval, a draw is
-the share of intervals that contain the true value.
+has the measured share in %, ± its standard error, and the number of draws. If each class has an interval, the
+result of a draw is the share of these intervals that contain the true value.
 
-✗ marks a cell that is further from the promise than chance allows, at a level of 5 % for all cells of the page together
-({each:.2g} for each of {cells}); {verdict} {draws}
+✗ marks a cell that is significantly worse than promised; {verdict} The level of the tests is 5 % for all cells of the
+page together ({each:.2g} for each of {cells}). {draws}
 With few draws, only large errors are visible. – marks a cell without draws: the collection is too small, or was not
 simulated.
 """

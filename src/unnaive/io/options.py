@@ -144,12 +144,12 @@ class ColumnOptions:
         metavar="FORMAT",
     )  # fmt: skip
     text: tuple[str, ...] = option(
-        "Column of the text; guessed if evident; repeat it to join several columns.",
+        "Column of the text; by default guessed; repeat the option to join several columns.",
         default=(),
         metavar="COLUMN",
     )
-    label: str | None = option("Column of the labels; guessed if evident.", metavar="COLUMN")
-    id: str | None = option("Column of document ids; guessed if evident.", metavar="COLUMN")
+    label: str | None = option("Column of the labels; by default guessed.", metavar="COLUMN")
+    id: str | None = option("Column of document ids; by default guessed.", metavar="COLUMN")
     category: tuple[str, ...] = option(
         "Column of categories to learn from besides the text; may be repeated.", default=(), metavar="COLUMN",
         more="With any field, text columns are fields too; all but the last also give words with the field name.",

@@ -77,7 +77,7 @@ def report_lines(report: dict[str, Any]) -> list[str]:
         low, high = report["interval"]
         held_out = count_noun(report["held-out"], "held-out document")
         share = report.get("learnt-from")
-        by = f", by models of {100 * share:.0f} % of all documents" if share is not None and share < 1 else ""
+        by = f", by models trained on {100 * share:.0f} % of the data" if share is not None and share < 1 else ""
         lines.append(
             f"accuracy on {held_out}: {100 * report['accuracy']:.1f} %{by}; "
             f"{count_noun(len(report['tried']), 'candidate')} tried"

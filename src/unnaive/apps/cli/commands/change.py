@@ -293,7 +293,8 @@ def remake(
     model: ChangedModel,
     name: Annotated[str | None, typer.Option("--model", "-m", help="Name of the new model, e.g. multinomial.")] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Setting of the model; may be repeated.")
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Setting of the model, e.g. alpha=0.1; may be repeated."),
     ] = None,
     min_df: Annotated[int | None, command_option(TRAINING["min_df"])] = None,
     select: Annotated[str | None, command_option(TRAINING["select"])] = None,

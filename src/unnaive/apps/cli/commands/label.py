@@ -132,7 +132,7 @@ def label(
         typer.Option(
             "--as",
             metavar="FORMAT",
-            help=f"Format of --export or --import: {', '.join(MIGRATED)}; by default by the file's ending.",
+            help=f"Format of --export or --import: {', '.join(MIGRATED)}; by default by the ending of the file name.",
             rich_help_panel=MOVING,
         ),
     ] = None,

@@ -57,7 +57,11 @@ def predict(
         int, typer.Option(help="Number of best classes to write for each document.", metavar="K", min=1)
     ] = 1,
     unknown: Annotated[
-        str | None, typer.Option(metavar="LABEL", help="Label for documents without a term that the model knows.")
+        str | None,
+        typer.Option(
+            metavar="LABEL",
+            help="Label for documents without a known term, and instead of unknown for rejected documents.",
+        ),
     ] = None,
     reject_below: Annotated[
         float | None,

@@ -30,7 +30,7 @@ TRAINING = TrainingOptions.declared()
 SETTINGS_HELP = {
     "alpha": "Additive (Laplace) smoothing: added to every count.",
     "smoothing": "Smoothing of term probabilities: laplace, jelinek-mercer or absolute.",
-    "budget": "Search time of auto: fast, normal (default, a minute or two), thorough (ten times as long), or seconds.",
+    "budget": "Search work of auto: fast, normal (default, a minute or two), thorough (ten times as long), or seconds.",
 }
 
 
@@ -57,7 +57,10 @@ def train(
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", help="Setting of the model; may be repeated.", rich_help_panel=LEARNING
+            "--set",
+            metavar="NAME=VALUE",
+            help="Setting of the model, e.g. alpha=0.1; may be repeated.",
+            rich_help_panel=LEARNING,
         ),
     ] = None,
     alpha: Annotated[float | None, typer.Option(help=SETTINGS_HELP["alpha"], rich_help_panel=LEARNING)] = None,
