@@ -29,7 +29,7 @@ from unnaive.data.targets import Targets, label_sets
 from unnaive.data.text_hashes import TextHashes, join_text_hashes
 from unnaive.data.training_data import TrainingData
 from unnaive.learning.decisions import Decision
-from unnaive.learning.explain import Explanation
+from unnaive.learning.explanation import Explanation
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec, calibration_name
 from unnaive.learning.optimise import read_optimise

@@ -32,7 +32,7 @@ from unnaive.evaluation.reliability import Reliability, reliability
 from unnaive.evaluation.reports.plots import PrecisionRecallCurve
 from unnaive.evaluation.tally import Tally, class_sizes, confusion, indicator_matrix
 from unnaive.evaluation.training_drift import TrainingDrift, find_training_drift
-from unnaive.learning.explain import Explanation
+from unnaive.learning.explanation import Explanation
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.top_labels import TopLabels, tells_by_best

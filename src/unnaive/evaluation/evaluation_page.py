@@ -28,7 +28,7 @@ from unnaive.evaluation.report import (
 )
 from unnaive.evaluation.reports import page as html
 from unnaive.evaluation.reports import plots
-from unnaive.learning.explain import Explanation
+from unnaive.learning.explanation import Explanation
 
 LARGEST_MATRIX = 30  # classes; for more, confused classes are placed next to each other, and the worst come first
 CLASSES_SHOWN = 30

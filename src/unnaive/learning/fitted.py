@@ -29,7 +29,8 @@ from unnaive.io.columns import Columns
 from unnaive.learning.calibration import Calibration
 from unnaive.learning.conformal import MOST, ConformalScores, Ladder
 from unnaive.learning.decisions import Argmax, Decision
-from unnaive.learning.explain import Explanation, explain_document
+from unnaive.learning.explain import explain_document
+from unnaive.learning.explanation import Explanation
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.novelty import UNKNOWN, check_unknown_rate, explain_absence, novelty_scores
 from unnaive.learning.top_labels import TopLabels, find_top_labels

@@ -22,7 +22,7 @@ from unnaive.curation.audit.label_errors import N_FOLDS, ErrorEstimate, FoldProg
 from unnaive.curation.audit.material import AuditData
 from unnaive.curation.audit.unfinished import Unfinished
 from unnaive.data.folds import out_of_fold
-from unnaive.learning.explain import percent
+from unnaive.learning.explanation import percent
 from unnaive.learning.fit_calibration import fit_platt
 from unnaive.models.held_out_scores import multilabel_hinge_scores, multilabel_nbsvm_scores
 

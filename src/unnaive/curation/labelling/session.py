@@ -21,7 +21,7 @@ from unnaive.curation.labelling.linear import LinearLearner
 from unnaive.curation.labelling.pool import TextPool
 from unnaive.curation.labelling.record import ANSWERS, IMPORTED, LabelRecord, RecordedAnswer
 from unnaive.data.word_vectors import WordVectors
-from unnaive.learning.explain import Explanation
+from unnaive.learning.explanation import Explanation
 from unnaive.text.sections import shown_record
 from unnaive.text.tokens import TokenRule
 
