@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import BadModel
+from unnaive.base.errors import BadModel, refuse_damaged
 from unnaive.base.lazy import lazy_property
 from unnaive.base.sparse import csc_array, csr_array
 from unnaive.base.types import Arrays, Ids, Label, Sparse
@@ -64,10 +64,8 @@ class PackedDocuments:
         verify: Callable[[], None] | None = None,
     ) -> PackedDocuments:  # fmt: skip
         """The documents of a model file; the array names are checked now, their content when it is needed."""
-        try:
+        with refuse_damaged("the documents kept in this model are"):
             _check_parts(arrays, about)
-        except (ValueError, LookupError, TypeError) as problem:
-            raise BadModel(f"the documents kept in this model are damaged ({problem}); train it again") from problem
         return cls(arrays, about, classes, in_use, exclusive, verify)
 
     @property
