@@ -31,7 +31,7 @@ class PredictingMethods(FieldMethods, ModelParameters):
         return self._fitted().predict(texts, unknown_rate=unknown_rate)
 
     def novelty(self, texts: Any) -> Floats:
-        """How unlike all classes each text is (n_texts,): the share of held-out texts that are less unlike.
+        """Novelty of each text (n_texts,): the share of held-out texts that are more like one of the classes.
 
         Of texts like those of training, 5 % are above 0.95; out-of-scope texts are mostly near 1. Needs three classes,
         and held-out scores, which `calibrate` or the model itself computes.

@@ -162,7 +162,7 @@ class FittedModel(ScoreMethods):
     def predict(self, documents: Any, *, unknown_rate: float | None = None) -> Any:
         """The labels of each document in the type of the training labels; label sets are sorted by score.
 
-        With `unknown_rate`, novel documents get the label "unknown": those less like the classes than all but this
+        With `unknown_rate`, a document gets the label "unknown" if its novelty is higher than that of all but this
         share of the held-out documents.
         """
         if unknown_rate is not None:
@@ -197,10 +197,10 @@ class FittedModel(ScoreMethods):
     ) -> list[tuple[Label, ...]]:
         """For each document, a set of labels that contains the right one with this confidence, the most probable first.
 
-        For documents from the distribution of the training data, this share has its label in the set. For multilabel
-        documents, this share has all its labels in the set: of documents with one label, and of those with more.
-        `by_class` guarantees it for every class; rare classes are covered together (`conformal.describe_sets` names
-        them). A set may be empty: if the model is right more often than the confidence asks, the least certain
+        If new documents are from the distribution of the training data, this share of them has its label in the set. In
+        multilabel data, this share of the documents with one label, and of those with more, has all its labels in the
+        set. `by_class` guarantees it for every class; rare classes are covered together (`conformal.describe_sets`
+        names them). A set may be empty: if the model is right more often than the confidence asks, the least certain
         documents get none. With `at_least_one`, a set always contains the first label that `predict` returns.
         """
         label_sets: list[tuple[Label, ...]] = []
@@ -209,7 +209,7 @@ class FittedModel(ScoreMethods):
         return label_sets
 
     def novelty(self, documents: Any) -> Floats:
-        """How unlike all classes each document is (n_docs,): the share of held-out documents that are less unlike.
+        """Novelty of each document (n_docs,): the share of held-out documents that are more like one of the classes.
 
         Of documents like those of training, 5 % are above 0.95; out-of-scope texts are mostly near 1.
         """

@@ -122,7 +122,7 @@ class Model(Settings, PredictingEstimator):
         self, before: Scorer, places: NDArray[np.int64], X: Sparse, Y: Sparse, *, chosen_on: int | None = None,
         **same: Any,
     ) -> Scorer:  # fmt: skip
-        """Retrain the selection made for `before`, on `chosen_on` documents, on these documents; `same` as in `learn`.
+        """Retrain on these documents the models that were selected for `before` on `chosen_on` documents.
 
         Class i of `before` is now column places[i] of Y, or −1 if it no longer exists. Only models with `keeps_choice`
         select; the others learn from the documents as usual.
@@ -170,7 +170,7 @@ class Model(Settings, PredictingEstimator):
 
         The first call needs `classes`, a list of all classes. With `grow`, any call may bring new classes, and X may
         have more columns; without it, both are errors. With `keep_choice`, a model that selects among candidates keeps
-        its selection; other models ignore it. With `approximate`, `Auto` moves the weights for these documents alone.
+        its selection; other models ignore it. With `approximate`, `Auto` only adjusts its weights.
         """
         before, spec = self.__dict__.get("fitted_"), self._spec()
         if before is None and classes is None and not grow:

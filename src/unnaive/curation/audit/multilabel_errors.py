@@ -106,7 +106,7 @@ MEMBERS: tuple[MultilabelFoldScorer, ...] = (multilabel_hinge_scores, multilabel
 
 
 def estimate_label_errors(evidence: MultilabelEvidence) -> ErrorEstimate:
-    """Estimate how many labels are missing or wrong: count_errors of predicted and of not predicted labels, summed."""
+    """Estimate how many labels are wrong or missing: `count_errors` of predicted plus that of other labels."""
     says_yes = evidence.probabilities >= 0.5
     sure = np.maximum(evidence.probabilities, 1 - evidence.probabilities)
     parts = []
