@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from unnaive.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from unnaive.classifier.fasttext.lines import tokenize as tokenize
@@ -15,19 +16,15 @@ if TYPE_CHECKING:
 BOW, EOW, EOS = "<", ">", "</s>"  # the borders of a word and the end of a line, as fastText names them
 
 _HOMES = {
-    "tokenize": "lines",
-    "FastTextModel": "model",
-    "load_model": "model",
-    "train_supervised": "training",
-    "train_unsupervised": "training",
+    "tokenize": "unnaive.classifier.fasttext.lines",
+    "FastTextModel": "unnaive.classifier.fasttext.model",
+    "load_model": "unnaive.classifier.fasttext.model",
+    "train_supervised": "unnaive.classifier.fasttext.training",
+    "train_unsupervised": "unnaive.classifier.fasttext.training",
 }
 
 if not TYPE_CHECKING:  # else a type checker would take any name for one of ours
-
-    def __getattr__(name: str) -> Any:
-        if name not in _HOMES:
-            raise AttributeError(f"module 'unnaive.fasttext' has no attribute {name!r}")
-        return getattr(import_module(f"unnaive.classifier.fasttext.{_HOMES[name]}"), name)
+    __getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from unnaive.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from unnaive.classifier.integrations.mlflow_flavor import load_model as load_model
@@ -13,11 +14,10 @@ if TYPE_CHECKING:
 _NAMES = ("load_model", "log_model", "save_model")
 
 if not TYPE_CHECKING:  # else a type checker would take any name for one of ours
-
-    def __getattr__(name: str) -> Any:
-        if name not in _NAMES and name != "_load_pyfunc":  # which MLflow calls
-            raise AttributeError(f"module 'unnaive.mlflow' has no attribute {name!r}")
-        return getattr(import_module("unnaive.classifier.integrations.mlflow_flavor"), name)
+    # MLflow calls _load_pyfunc
+    __getattr__ = lazy_names(
+        __name__, dict.fromkeys((*_NAMES, "_load_pyfunc"), "unnaive.classifier.integrations.mlflow_flavor")
+    )
 
 
 def __dir__() -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from unnaive.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from unnaive.scaleout.spark.filtering import filter_texts as filter_texts
@@ -18,22 +19,18 @@ if TYPE_CHECKING:
 __path__: list[str] = []  # `unnaive.spark.session` was a module: base/moved_modules.py finds it
 
 _HOMES = {
-    "filter_texts": "filtering",
-    "fit": "fitting",
-    "transform": "scoring",
-    "ship": "session",
-    "start_session": "session",
-    "StreamedModel": "streaming",
-    "UnnaiveClassifier": "pipelines",
-    "UnnaiveModel": "pipelines",
+    "filter_texts": "unnaive.scaleout.spark.filtering",
+    "fit": "unnaive.scaleout.spark.fitting",
+    "transform": "unnaive.scaleout.spark.scoring",
+    "ship": "unnaive.scaleout.spark.session",
+    "start_session": "unnaive.scaleout.spark.session",
+    "StreamedModel": "unnaive.scaleout.spark.streaming",
+    "UnnaiveClassifier": "unnaive.scaleout.spark.pipelines",
+    "UnnaiveModel": "unnaive.scaleout.spark.pipelines",
 }
 
 if not TYPE_CHECKING:  # else a type checker would take any name for one of ours
-
-    def __getattr__(name: str) -> Any:
-        if name not in _HOMES:
-            raise AttributeError(f"module 'unnaive.spark' has no attribute {name!r}")
-        return getattr(import_module(f"unnaive.scaleout.spark.{_HOMES[name]}"), name)
+    __getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -166,13 +166,17 @@ def test_per_document_normalisation_makes_lengths_comparable():
     assert ranking.breakeven_micro(Y, scores, normalise="per-document") == 1.0
 
 
-@pytest.mark.parametrize("average", ["macro", "weighted", "micro"])
 @pytest.mark.parametrize("normalise", ["none", "per-document"])
-def test_functions_and_names_agree(average, normalise):
+def test_averages_of_breakeven_are_means_over_classes_or_pooled(normalise):
     Y, scores = problem(4, tied=True)
-    name = f"breakeven-{average}" + ("-per-document" if normalise != "none" else "")
-    function = getattr(ranking, f"breakeven_{average}")
-    assert measure([name], Y, scores=scores)[name] == function(Y, scores, normalise=normalise)
+    points, sizes = ranking.breakeven(Y, scores, normalise=normalise), np.asarray(Y).sum(axis=0)
+    ending = "-per-document" if normalise != "none" else ""
+    averages = measure([f"breakeven-{kind}{ending}" for kind in ("macro", "weighted", "micro")], Y, scores=scores)
+    assert averages[f"breakeven-macro{ending}"] == pytest.approx(np.nanmean(points), rel=1e-12)
+    assert averages[f"breakeven-weighted{ending}"] == pytest.approx(
+        np.average(points[sizes > 0], weights=sizes[sizes > 0]), rel=1e-12
+    )
+    assert averages[f"breakeven-micro{ending}"] == ranking.breakeven_micro(Y, scores, normalise=normalise)
 
 
 # rankings within documents

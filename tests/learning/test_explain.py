@@ -9,7 +9,7 @@ from rich.console import Console
 
 from unnaive import TextClassifier
 from unnaive.base.errors import BadData
-from unnaive.learning.explain import Explanation, percent
+from unnaive.learning.explanation import Explanation, percent
 from unnaive.models.catalogue import MODELS
 
 WORDS = {

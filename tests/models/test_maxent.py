@@ -16,7 +16,6 @@ from unnaive.models.maxent.lbfgs import (
     balanced_bias_norm,
     descend,
     logistic_loss,
-    minimise,
     softmax_loss,
     squared_lengths,
 )
@@ -110,7 +109,8 @@ def test_both_coordinates_find_the_same_minimum():
     points = []
     for kind in (InWeights, InSpan):
         problem = kind(ThinProducts.of(X.astype(float)), softmax_loss(targets, np.ones(80)), 0.5, 4)
-        points.append(problem.parameters(minimise(problem, problem.start(), tol=1e-8, max_iter=500)))
+        *_, state = descend(problem, problem.start(), tol=1e-8, max_iter=500)
+        points.append(problem.parameters(state.point))
     np.testing.assert_allclose(points[0][0], points[1][0], atol=1e-7)
 
 

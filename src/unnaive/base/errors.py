@@ -1,5 +1,10 @@
 """The exceptions of this package; each message is one sentence: what came, what was expected, what to do."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class UnnaiveError(ValueError):
     """The input is wrong; the command line prints the message and exits with status 2."""
@@ -23,6 +28,23 @@ class MissingExtra(UnnaiveError, ImportError):
 
 class UnnaiveWarning(UserWarning):
     """An operation succeeded, but not as well as it could have."""
+
+
+@contextmanager
+def refuse_damaged(part: str) -> Iterator[None]:
+    """Turn any error while `part` of a model file is read and checked into BadModel, with the reason.
+
+    >>> with refuse_damaged("the trees in this model are"):
+    ...     raise ValueError("a branch has no end")
+    Traceback (most recent call last):
+    unnaive.base.errors.BadModel: the trees in this model are damaged (a branch has no end); train it again
+    """
+    try:
+        yield
+    except BadModel:  # of a part inside this one
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as problem:
+        raise BadModel(f"{part} damaged ({problem}); train it again") from problem
 
 
 def count_noun(number: float, noun: str, plural: str = "") -> str:

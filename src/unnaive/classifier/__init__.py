@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from unnaive.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from unnaive.classifier.text_classifier import TextClassifier as TextClassifier
-else:
-
-    def __getattr__(name: str) -> Any:  # imported on first use, so that reading a model file stays fast
-        if name == "TextClassifier":
-            from unnaive.classifier.text_classifier import TextClassifier
-
-            return TextClassifier
-        raise AttributeError(f"module 'unnaive.classifier' has no attribute {name!r}")
+else:  # imported on first use, so that reading a model file stays fast
+    __getattr__ = lazy_names(__name__, {"TextClassifier": "unnaive.classifier.text_classifier"})

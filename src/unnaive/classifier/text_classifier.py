@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from unnaive.base.byte_sizes import parse_size
 from unnaive.base.errors import UnknownName, UnnaiveError
-from unnaive.base.protocol import NO_PROBABILITIES, available_if
 from unnaive.base.settings import document_settings, unknown_setting
-from unnaive.base.types import Floats, Label, Predictions, ProgressCallback
+from unnaive.base.types import Label, ProgressCallback
 from unnaive.classifier.compress import compress_model
 from unnaive.classifier.hub_methods import HubMethods
 from unnaive.classifier.model_bytes import model_from_bytes
 from unnaive.classifier.model_file import load_model, save
-from unnaive.classifier.parameters import ModelParameters, named_parameters
+from unnaive.classifier.parameters import named_parameters
+from unnaive.classifier.predicting_methods import PredictingMethods
 from unnaive.classifier.reading_methods import ReadingMethods, count_chars, rule_parameters
 from unnaive.classifier.vector_files import read_vectors
 from unnaive.data.named_counts import NamedCounts
@@ -29,9 +29,8 @@ from unnaive.data.targets import Targets, label_sets
 from unnaive.data.text_hashes import TextHashes, join_text_hashes
 from unnaive.data.training_data import TrainingData
 from unnaive.learning.decisions import Decision
-from unnaive.learning.explain import Explanation
 from unnaive.learning.fitted import FittedModel
-from unnaive.learning.learner import TrainingSpec, calibration_name
+from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.optimise import read_optimise
 from unnaive.learning.train import check_spec, train
 from unnaive.learning.training_options import TrainingOptions
@@ -51,7 +50,7 @@ from unnaive.text.vocabulary import Vocabulary
 MODEL_FILE = "_model_file"  # in a state: the fitted model, as bytes
 
 
-class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
+class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
     """A text classifier of the Bayesian family; a scikit-learn estimator whose X is raw texts.
 
     Counts, or counted documents for models that learn from those, are kept for the whole vocabulary, and `min_df` and
@@ -281,75 +280,6 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
         self.fitted_ = fitted
         return self
 
-    # Predicting: the fitted state is read once per call, so that each call sees one version.
-
-    def predict(self, texts: Any, *, unknown_rate: float | None = None) -> Predictions:
-        """The label of each text: an array of classes or, for multilabel targets, a list of tuples or a 0/1 matrix.
-
-        The labels of a tuple are sorted by score, the most probable first. With `unknown_rate`, e.g. 0.05, texts unlike
-        all classes get the label "unknown", and so do 5 % of the texts of the classes.
-        """
-        return self._fitted().predict(texts, unknown_rate=unknown_rate)
-
-    def novelty(self, texts: Any) -> Floats:
-        """How unlike all classes each text is (n_texts,): the share of held-out texts that are less unlike.
-
-        Of texts like those of training, 5 % are above 0.95; out-of-scope texts are mostly near 1. Needs three classes,
-        and held-out scores, which `calibrate` or the model itself computes.
-        """
-        return self._fitted().novelty(self._documents(texts))
-
-    @available_if(lambda self: self._has_probabilities(), NO_PROBABILITIES)
-    def predict_proba(self, texts: Any) -> Floats:
-        """p of each class (n_texts, n_classes); rows sum to one unless the target is multilabel."""
-        return self._fitted().predict_proba(self._documents(texts))
-
-    @available_if(lambda self: self._has_probabilities(), NO_PROBABILITIES)
-    def predict_log_proba(self, texts: Any) -> Floats:
-        """log p of each class (n_texts, n_classes), exact also where p underflows."""
-        return self._fitted().predict_log_proba(self._documents(texts))
-
-    def predict_set(
-        self, texts: Any, confidence: float = 0.9, *, by_class: bool = False, at_least_one: bool = False
-    ) -> list[tuple[Label, ...]]:
-        """For each text, a set of labels that contains the right one with this confidence, the most probable first.
-
-        Needs held-out scores, which `calibrate` or the model itself computes. See `FittedModel.predict_set`.
-        """
-        return self._fitted().predict_set(
-            self._documents(texts), confidence, by_class=by_class, at_least_one=at_least_one
-        )
-
-    @available_if(lambda self: self._has("probabilistic") and self._has("generative"))
-    def predict_joint_log_proba(self, texts: Any) -> Floats:
-        """log p(class, text), up to a constant per text (n_texts, n_classes)."""
-        return self._fitted().predict_joint_log_proba(self._documents(texts))
-
-    @available_if(lambda self: not self._has("generative"))
-    def decision_function(self, texts: Any) -> Floats:
-        """Scores (n_texts, n_classes).
-
-        For two exclusive classes the lead of the second (n_texts,), as in scikit-learn.
-        """
-        return self._fitted().decision_function(self._documents(texts))
-
-    def scores(self, texts: Any) -> Floats:
-        """Raw scores of every class (n_texts, n_classes), also for two classes; `scorer_.link` says what they mean."""
-        return self._fitted().scores(self._documents(texts))
-
-    def score(self, texts: Any, labels: Any, sample_weight: Any = None) -> float:
-        """The share of texts whose labels are all right."""
-        documents = self._documents(texts)
-        return self._fitted().subset_accuracy(documents, labels, len(documents), sample_weight)
-
-    def explain(self, text: str, label: Label | None = None, *, against: Label | None = None) -> Explanation:
-        """Evidence for and against a class by term, by default for the first label that `predict` returns."""
-        return self._fitted().explain(text, label, against=against)
-
-    def top_terms(self, label: Label, limit: int = 10) -> list[tuple[str, float]]:
-        """The strongest terms of a class, with what one occurrence adds to its score."""
-        return self._fitted().strongest_terms(label, limit)
-
     def save(self, path: str | Path, *, frozen: bool = False, max_size: str | int | None = None) -> None:
         """Write the model to one file; `frozen` leaves out counts and documents, which updates need.
 
@@ -421,14 +351,6 @@ class TextClassifier(HubMethods, ReadingMethods, ModelParameters):
         )  # fmt: skip
         check_spec(spec)
         return spec
-
-    def _has(self, trait: str) -> bool:
-        return bool(getattr(find_model(self.model), trait))
-
-    def _has_probabilities(self) -> bool:
-        if self.__sklearn_is_fitted__():  # remake cannot calibrate models that keep counts
-            return self.fitted_.probabilistic
-        return self._has("probabilistic") or calibration_name(self.calibrate, self.optimise) is not None
 
     def _count_labelled(
         self,

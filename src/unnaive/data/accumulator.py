@@ -30,7 +30,7 @@ from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
-LETTERS = 10  # assumed letters per word; an n-gram has that many times its words
+LETTERS = 10  # letters assumed for each word of a term
 MOST_RUNS = 16  # number of runs on disk at which they are merged into one
 UNLABELLED = None  # the class of documents without a label, until it is clear how to treat them
 

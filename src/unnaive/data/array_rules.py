@@ -158,11 +158,6 @@ def _find_table_problem(key: str, rule: TableRule, arrays: Arrays, sizes: dict[s
     return find_csr_problem(data, indices, indptr, (find_size(rule.rows, sizes), find_size(rule.columns, sizes)))
 
 
-def prefixed(prefix: str, rules: Rules) -> dict[str, ArrayRule | TableRule]:
-    """The rules with `prefix` added to every name, for the arrays of a component."""
-    return {f"{prefix}{name}": rule for name, rule in rules.items()}
-
-
 def check_keys(settings: Any, *names: str) -> None:
     """Raise ValueError unless a settings object from JSON has exactly these keys.
 

@@ -58,7 +58,7 @@ class StoredMatrix:
         return matrix
 
     def row_sums(self) -> NDArray[Any]:
-        """Σ_t of each row (n_rows,). Integers are summed directly; fractions are summed by SciPy, to round alike."""
+        """Σ_t of each row (n_rows,). Fractions are summed by SciPy, so that rounding is the same."""
         if self.data.dtype.kind == "f":
             return self.tocsr().sum(axis=1)  # type: ignore[no-any-return]
         sums = np.zeros(self.shape[0], self.data.dtype)

@@ -74,7 +74,7 @@ def columns_of_words(n_columns: int, vectors: Sequence[FieldVectors]) -> Ids | N
 
 
 def missing_power_terms(vocabulary: Vocabulary, keys: Sequence[tuple[str, int]]) -> Vocabulary:
-    """The terms of powers of two that new documents may have but this vocabulary has not."""
+    """The terms of powers of two that new documents may have and that are missing in the vocabulary."""
     terms: list[str] = []
     for key, n_dims in keys:
         found_terms = find_power_terms(vocabulary.terms, key, n_dims)

@@ -311,7 +311,7 @@ def _pairs_apart(documents: KeptDocuments) -> KeptDocuments:
 
 
 def _without(keys: list[bytes], removed: list[bytes]) -> NDArray[np.int64]:
-    """The rows that remain after each of `removed` has removed one equal row; an error if one has no equal."""
+    """The rows that remain when each of `removed` takes away one equal row; an error if there is no equal row."""
     away = Counter(removed)
     remaining = []
     for row, key in enumerate(keys):

@@ -79,7 +79,7 @@ class RunningSums:
             return
         waiting, self._waiting, self._entries = self._waiting, [], 0
         self._parts.append(_narrow(_count_documents(waiting)))
-        # a table of HELD cells is merged sooner than as many entries are summed
+        # merging a table of HELD cells takes less time than summing that many entries
         while len(self._parts) > 1 and _size(self._parts[-2]) <= max(HELD, 2 * _size(self._parts[-1])):
             self._merge_last()
 

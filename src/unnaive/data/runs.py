@@ -130,9 +130,9 @@ class Run:
         return cls(tuple(about["labels"]), about["documents"], np.array(about["class_docs"], np.int64), block)
 
     def cut(self, n_parts: int) -> Iterator[tuple[int, Run]]:
-        """Split the run by a hash of the term.
+        """Split the run by a hash of the term; yield (number of the part, the part).
 
-        (number of the part, the part). Documents are counted in the first part.
+        Documents are counted in the first part.
         """
         places = term_hashes(self.block.blob, self.block.ends) % np.uint32(n_parts)
         for part in range(n_parts):

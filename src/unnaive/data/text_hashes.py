@@ -51,7 +51,7 @@ class TextHashes:
         return self.joined(TextHashes.of(texts))
 
     def joined(self, other: TextHashes) -> TextHashes:
-        """The texts of both."""
+        """The hashes of both."""
         return TextHashes(np.sort(np.concatenate([self.values, other.values])))
 
     def without(self, texts: Sequence[str]) -> TextHashes:
@@ -82,7 +82,7 @@ class TextHashes:
 
 
 def join_text_hashes(parts: Sequence[TextHashes | None]) -> TextHashes | None:
-    """The texts of all parts; None if one part has no hashes."""
+    """The hashes of all parts; None if a part has none."""
     hashes = [part for part in parts if part is not None]
     if not hashes or len(hashes) < len(parts):
         return None

@@ -222,7 +222,7 @@ class TrainingData:
         if self.rows is not None and self.rows.vocabulary is not None:
             indices = self.rows.X.indices[: self.rows.X.nnz]
             first = _document_frequencies(indices[: 8 * self.n_docs], len(self.rows.vocabulary))
-            # the first few documents of nearly all collections do
+            # in nearly all collections, the first few documents already share terms
             if not self._share_terms(self.rows.vocabulary, first):
                 self._check_terms(self.rows.vocabulary, _document_frequencies(indices, len(first)))
         elif self.sums is not None and self.sums.vocabulary is not None:

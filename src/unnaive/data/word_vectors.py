@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unnaive.base.errors import BadData, BadModel, count_noun
+from unnaive.base.errors import BadData, count_noun, refuse_damaged
 from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Arrays, Floats, Ids, Singles
 from unnaive.data.array_rules import ArrayRule, check_rules
@@ -106,14 +106,12 @@ class WordVectors:
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Self:
         """The inverse of `to_arrays`; every value is checked, since models come from files."""
-        try:
+        with refuse_damaged("its word vectors are"):
             words = Vocabulary.from_arrays(arrays["bytes"], arrays["offsets"])
             rule = ArrayRule("short", (len(words), "dims"), -LARGEST_CODE, LARGEST_CODE)
             check_rules({"codes": arrays["codes"]}, {"codes": rule})
             if arrays["codes"].dtype != np.int8 or not len(words) or not bool(arrays["codes"].any(axis=1).all()):
                 raise ValueError("the vectors do not have a row of 8-bit integers for each word")
-        except (KeyError, ValueError) as problem:
-            raise BadModel(f"its word vectors are damaged ({problem}); train it again") from problem
         return cls(words, arrays["codes"])
 
     def __eq__(self, other: object) -> bool:

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from unnaive.base.errors import BadData
 from unnaive.base.lazy import lazy_property
-from unnaive.base.types import Floats, Ids, Sparse
+from unnaive.base.types import Floats, Sparse
 from unnaive.data.targets import label_matrix, label_sets, read_targets, single_labels
 from unnaive.evaluation.abstention import (
     AbstentionChoice,
@@ -28,11 +28,12 @@ from unnaive.evaluation.abstention import (
 )
 from unnaive.evaluation.many_labels import propensities
 from unnaive.evaluation.measures import MeasureInput, find_measure
+from unnaive.evaluation.mistakes import Mistake, find_mistakes
 from unnaive.evaluation.reliability import Reliability, reliability
 from unnaive.evaluation.reports.plots import PrecisionRecallCurve
 from unnaive.evaluation.tally import Tally, class_sizes, confusion, indicator_matrix
 from unnaive.evaluation.training_drift import TrainingDrift, find_training_drift
-from unnaive.learning.explain import Explanation
+from unnaive.learning.explanation import Explanation
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.top_labels import TopLabels, tells_by_best
@@ -145,21 +146,6 @@ def _evaluate_best(
         seconds=seconds,
         top=top,
     )
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """A document that got a class it does not have, or missed one that it has.
-
-    `confidence` is the probability of this error or, without probabilities, the lead of the wrong score.
-    """
-
-    row: int
-    given: tuple[str, ...]
-    true: tuple[str, ...]
-    wrong: str
-    missed: bool
-    confidence: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,50 +309,7 @@ class Evaluation:
 
     def mistakes(self, limit: int = 10) -> list[Mistake]:
         """The mistakes with the highest confidence, one for each document."""
-        truth, predicted = indicator_matrix(self.Y), indicator_matrix(self.predictions)
-        off = csr_array(abs(truth - predicted))
-        off.eliminate_zeros()
-        rows, columns = off.nonzero()
-        surprise = self._surprise(truth)[rows, columns] if self.top is None else self._top_surprise(rows, columns)
-        order = np.lexsort((columns, rows, -surprise))
-        worst = {int(rows[at]): int(at) for at in reversed(order)}  # the last one entered is the worst of its row
-        ranked = sorted(worst.values(), key=lambda at: -surprise[at])[:limit]
-        return [self._mistake(int(rows[at]), int(columns[at]), float(surprise[at])) for at in ranked]
-
-    def _top_surprise(self, rows: Ids, columns: Ids) -> Floats:
-        """The confidence in these wrong decisions: p of a class assigned, 1 − p of one missed."""
-        if self.top is None:
-            raise RuntimeError("this evaluation has the scores of all classes")
-        cells, width = self.top.top, len(self.classes)
-        key = cells.documents * width + cells.classes
-        order = np.argsort(key)
-        asked = rows.astype(np.int64) * width + columns
-        at = order[np.minimum(np.searchsorted(key[order], asked), len(key) - 1)]
-        p = np.where(key[at] == asked, self.top.values[at], 0.0)  # p of a class outside the best is near 0
-        truth = np.asarray(self.Y[rows, columns]).ravel() != 0
-        if self.exclusive:
-            return np.where(truth, -np.inf, p)
-        return np.where(truth, 1 - p, p)
-
-    def _surprise(self, truth: Sparse) -> Floats:
-        """The confidence in each decision, if it is wrong (n_docs, n_classes)."""
-        sure = self.probabilities if self.probabilities is not None else self.scores
-        if sure is None:
-            raise RuntimeError("this evaluation has only the best classes")
-        true = truth.toarray() != 0
-        if self.exclusive:  # the lead of a wrong class over the true one; a missed class is the same mistake
-            of_truth = np.where(true, sure, -np.inf).max(axis=1, keepdims=True)
-            lead = sure if self.probabilities is not None else sure - of_truth
-            return np.where(true, -np.inf, lead)
-        return np.where(true, 1 - sure if self.probabilities is not None else -sure, sure)
-
-    def _mistake(self, row: int, column: int, confidence: float) -> Mistake:
-        def names(table: Sparse) -> tuple[str, ...]:
-            return tuple(self.classes[c] for c in table[[row]].indices)
-
-        true = names(indicator_matrix(self.Y))
-        missed = self.classes[column] in true
-        return Mistake(row, names(indicator_matrix(self.predictions)), true, self.classes[column], missed, confidence)
+        return find_mistakes(self, limit)
 
     def explain_mistake(self, mistake: Mistake) -> Explanation | None:
         """An explanation of the mistake: the wrong class against the true one, if there is one of each."""

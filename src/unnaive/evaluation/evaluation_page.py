@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import count_noun
 from unnaive.evaluation.comparison_page import record_curves
-from unnaive.evaluation.evaluate import Evaluation, Mistake
+from unnaive.evaluation.evaluate import Evaluation
 from unnaive.evaluation.explanation_page import TEXT_SHOWN, mark_evidence
 from unnaive.evaluation.grids import short_name
 from unnaive.evaluation.measures import find_measure
+from unnaive.evaluation.mistakes import Mistake
 from unnaive.evaluation.records import Record
 from unnaive.evaluation.report import (
     ABSTENTION,
@@ -28,7 +29,7 @@ from unnaive.evaluation.report import (
 )
 from unnaive.evaluation.reports import page as html
 from unnaive.evaluation.reports import plots
-from unnaive.learning.explain import Explanation
+from unnaive.learning.explanation import Explanation
 
 LARGEST_MATRIX = 30  # classes; for more, confused classes are placed next to each other, and the worst come first
 CLASSES_SHOWN = 30

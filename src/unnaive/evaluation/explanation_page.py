@@ -9,7 +9,7 @@ import numpy as np
 
 from unnaive.base.errors import count_noun
 from unnaive.evaluation.reports import page as html
-from unnaive.learning.explain import Explanation
+from unnaive.learning.explanation import Explanation
 
 BARS_SHOWN = 30
 TEXT_SHOWN = 700  # characters shown of a misclassified document

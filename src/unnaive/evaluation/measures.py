@@ -142,6 +142,7 @@ def breakeven_measures(normalise: str) -> list[Measure]:
     def macro(inputs: MeasureInput) -> float:
         return mean_defined(inputs.breakeven(normalise))
 
+    # the thesis on hierarchical networks calls this mean micro-averaged
     def weighted(inputs: MeasureInput) -> float:
         return weighted_mean(inputs.breakeven(normalise), class_sizes(inputs.Y))
 

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from unnaive.base.errors import BadData, choose
 from unnaive.base.types import Floats, Ids, Sparse
-from unnaive.evaluation.tally import Tally, check_same_shape, class_sizes, indicator_matrix
+from unnaive.evaluation.tally import Tally, check_same_shape, indicator_matrix
 from unnaive.linear.links import relative
 
 NORMALISATIONS: dict[str, Callable[[Floats], Floats]] = {"none": lambda scores: scores, "per-document": relative}
@@ -69,19 +69,6 @@ def breakeven(Y: Any, scores: Any, *, normalise: str = "none") -> Floats:
 def normalise_scores(scores: Floats, how: str) -> Floats:
     """The scores under one of NORMALISATIONS."""
     return NORMALISATIONS[choose(list(NORMALISATIONS), how, "normalisation")](scores)
-
-
-def breakeven_macro(Y: Any, scores: Any, *, normalise: str = "none") -> float:
-    """Mean of the classes' breakeven points, over the classes that have true documents."""
-    return mean_defined(breakeven(Y, scores, normalise=normalise))
-
-
-def breakeven_weighted(Y: Any, scores: Any, *, normalise: str = "none") -> float:
-    """Mean of the classes' breakeven points weighted by their true documents: Σ_c R_c·b_c / Σ_c R_c.
-
-    The thesis on hierarchical networks calls this micro-averaged; it is not `breakeven_micro`.
-    """
-    return weighted_mean(breakeven(Y, scores, normalise=normalise), class_sizes(indicator_matrix(Y)))
 
 
 def weighted_mean(points: Floats, sizes: Ids) -> float:

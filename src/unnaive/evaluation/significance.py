@@ -152,13 +152,6 @@ class WinTieLoss:
     def __add__(self, other: WinTieLoss) -> WinTieLoss:
         return WinTieLoss(self.wins + other.wins, self.ties + other.ties, self.losses + other.losses)
 
-    @classmethod
-    def of_test(cls, test: Test, level: float = 0.05) -> WinTieLoss:
-        """One comparison: a win or a loss if the test finds a difference, else a tie."""
-        if not test.significant(level):
-            return cls(0, 1, 0)
-        return cls(1, 0, 0) if test.difference > 0 else cls(0, 0, 1)
-
 
 def win_tie_loss(first: Sequence[float], second: Sequence[float], *, tolerance: float = 0.0) -> WinTieLoss:
     """Count pairs in which the first is larger, equal within `tolerance`, or smaller.
@@ -169,19 +162,6 @@ def win_tie_loss(first: Sequence[float], second: Sequence[float], *, tolerance: 
     differences = paired_differences(first, second)
     wins, losses = int((differences > tolerance).sum()), int((differences < -tolerance).sum())
     return WinTieLoss(wins, len(differences) - wins - losses, losses)
-
-
-def sign_test(first: Sequence[float], second: Sequence[float]) -> Test:
-    """The exact sign test: ties aside, wins follow Binomial(wins + losses, ½) if neither is better.
-
-    >>> print(sign_test([0.9] * 8, [0.8] * 8))
-    sign test: difference +0.100, p = 0.0078
-    """
-    outcome = win_tie_loss(first, second)
-    p = binomial_half(outcome.wins, outcome.losses)
-    return Test(
-        "sign test", float(paired_differences(first, second).mean()), float(outcome.wins - outcome.losses), 0, p
-    )
 
 
 def mcnemar(first_right: Any, second_right: Any) -> Test:

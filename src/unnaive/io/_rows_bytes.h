@@ -2,20 +2,12 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+
+#include "../base/_little_endian.h"
 
 namespace unnaive {
 
 constexpr uint64_t kEach = 0x0101010101010101u, kHigh = 0x8080808080808080u;
-
-inline uint64_t load(const uint8_t* p) {
-  uint64_t word;
-  std::memcpy(&word, p, 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-  word = __builtin_bswap64(word);
-#endif
-  return word;
-}
 
 // Set the high bit of each zero byte; bytes above the first zero byte may be set wrongly.
 inline uint64_t zeros(uint64_t word) { return (word - kEach) & ~word & kHigh; }
@@ -29,7 +21,7 @@ inline uint64_t any_of(uint64_t word) {
 template <uint8_t... kWanted>
 inline const uint8_t* find(const uint8_t* p, const uint8_t* end) {
   for (; end - p >= 8; p += 8)
-    if (const uint64_t hit = any_of<kWanted...>(load(p))) return p + (__builtin_ctzll(hit) >> 3);
+    if (const uint64_t hit = any_of<kWanted...>(load8(p))) return p + (__builtin_ctzll(hit) >> 3);
   while (p != end && !((*p == kWanted) || ...)) ++p;
   return p;
 }
@@ -52,7 +44,7 @@ inline size_t sequence_length(const uint8_t* p, const uint8_t* end) {
 inline bool is_plain_text(const uint8_t* p, const uint8_t* end) {
   while (p != end) {
     if (end - p >= 8) {
-      const uint64_t word = load(p);
+      const uint64_t word = load8(p);
       if (!((word & kHigh) | zeros(word))) {
         p += 8;
         continue;

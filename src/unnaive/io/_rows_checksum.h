@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "../base/_avx2.h"
+#include "../base/_little_endian.h"
 
 namespace unnaive {
 
@@ -14,18 +15,9 @@ constexpr uint64_t kSumFactor = 0x9e3779b97f4a7c15u;  // odd, so that the multip
 
 inline uint64_t rotate_left(uint64_t word, int by) { return word << by | word >> (64 - by); }
 
-inline uint64_t little_word(const uint8_t* at) {
-  uint64_t word;
-  std::memcpy(&word, at, 8);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-  word = __builtin_bswap64(word);
-#endif
-  return word;
-}
-
 // Add one row of kSumRow bytes to the lanes.
 inline __attribute__((always_inline)) void add_row_by(uint64_t* lanes, const uint8_t* row) {
-  for (size_t i = 0; i < kSumLanes; ++i) lanes[i] = rotate_left((lanes[i] ^ little_word(row + 8 * i)) * kSumFactor, 29);
+  for (size_t i = 0; i < kSumLanes; ++i) lanes[i] = rotate_left((lanes[i] ^ load8(row + 8 * i)) * kSumFactor, 29);
 }
 
 inline void add_row_plain(uint64_t* lanes, const uint8_t* row) { add_row_by(lanes, row); }

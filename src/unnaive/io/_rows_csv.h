@@ -104,7 +104,7 @@ class CsvReader {
     const uint8_t* start = p_;
     const uint64_t delimiters = kEach * shape_.delimiter;
     while (end_ - p_ >= 8) {
-      const uint64_t word = load(p_), hit = any_of<'\n', '\r', '"'>(word) | zeros(word ^ delimiters);
+      const uint64_t word = load8(p_), hit = any_of<'\n', '\r', '"'>(word) | zeros(word ^ delimiters);
       p_ += hit ? __builtin_ctzll(hit) >> 3 : 8;
       if (hit) break;
     }

@@ -51,7 +51,7 @@ class CsvLines {
   bool must_quote(const uint8_t* p, const uint8_t* end) const {
     const uint64_t delimiters = kEach * delimiter_;
     for (; end - p >= 8; p += 8) {
-      const uint64_t word = load(p);
+      const uint64_t word = load8(p);
       if (any_of<'\n', '\r', '"'>(word) | zeros(word ^ delimiters)) return true;
     }
     for (; p != end; ++p)

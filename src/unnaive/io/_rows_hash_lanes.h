@@ -76,7 +76,7 @@ inline void hash_lanes(const Cells& cells, uint64_t* out) {
       if (size) std::memcpy(end, from, size);
       from = end;
     }
-    for (int i = 0; i < 16; ++i) block.words[i][lane] = load(from + 8 * i);
+    for (int i = 0; i < 16; ++i) block.words[i][lane] = load8(from + 8 * i);
     text.at += size;
     text.left -= size;
     text.seen += size;

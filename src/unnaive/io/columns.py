@@ -19,8 +19,6 @@ from unnaive.text.sections import TEXT_KINDS, VECTOR, base_kind, field_kinds, re
 MOST_LISTED = 12
 FIXED_KINDS = ("category", "number", "date", "characters", VECTOR)  # kinds of fields that are not texts
 
-ColumnSample = Mapping[str, Sequence[Any]]  # the first values of each column
-
 
 @dataclass(frozen=True)
 class Columns:

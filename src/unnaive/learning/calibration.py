@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
-from unnaive.base.errors import BadData, BadModel, choose
+from unnaive.base.errors import BadData, choose, refuse_damaged
 from unnaive.base.log_functions import log_softmax
 from unnaive.base.types import Floats
 from unnaive.data.arrays import is_number
@@ -103,13 +103,11 @@ class Temperature:
         >>> Temperature.from_dict(Temperature(1.5).to_dict())
         Temperature(value=1.5, offset=0.0, exclusive=True)
         """
-        try:
+        with refuse_damaged("the calibration in this model is"):
             value, offset, exclusive = (stored[name] for name in ("value", "offset", "exclusive"))
             if not (is_number(value) and is_number(offset) and isinstance(exclusive, bool)):
                 raise ValueError("its temperature is not a number")
             return cls(float(value), float(offset), exclusive)
-        except (KeyError, TypeError, ValueError, OverflowError) as problem:
-            raise BadModel(f"the calibration in this model is damaged ({problem}); train it again") from problem
 
 
 class _OneVsRest:
@@ -245,14 +243,10 @@ def calibration_from_dict(stored: Any) -> Calibration:
     >>> calibration_from_dict(Platt((1.0,), (0.5,), False).to_dict())
     Platt(slopes=(1.0,), offsets=(0.5,), exclusive=False)
     """
-    try:
+    with refuse_damaged("the calibration in this model is"):
         # files before Platt and isotonic calibration have no kind
         kind = choose(list(KINDS), stored.get("kind", "temperature"), "calibration")
         calibration: Calibration = KINDS[kind].from_dict(stored)
-    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as problem:
-        if isinstance(problem, BadModel):
-            raise
-        raise BadModel(f"the calibration in this model is damaged ({problem}); train it again") from problem
     return calibration
 
 

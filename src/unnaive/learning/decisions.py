@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import BadData, BadModel, choose
+from unnaive.base.errors import BadData, choose, refuse_damaged
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Sparse
 from unnaive.data.arrays import is_number
@@ -242,13 +242,11 @@ def decision_from_dict(stored: Any) -> Decision:
     >>> decision_from_dict(TopK(3).to_dict())
     TopK(k=3)
     """
-    try:
+    with refuse_damaged("the decision in this model is"):
         settings = dict(stored)
         kind = choose(list(DECISIONS), settings.pop("kind"), "decision")
         _check_stored_kinds(settings)
         decision: Decision = DECISIONS[kind](**settings)
-    except (KeyError, TypeError, ValueError, OverflowError) as problem:
-        raise BadModel(f"the decision in this model is damaged ({problem}); train it again") from problem
     return decision
 
 

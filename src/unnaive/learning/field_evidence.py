@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from unnaive.learning.explanation import Evidence
 from unnaive.text.sections import FIXED, VECTOR, base_kind, field_key, field_kinds, sections, shown_values, split_term
 from unnaive.text.tokens import Span
-
-if TYPE_CHECKING:
-    from unnaive.learning.explain import Evidence
 
 SUMMED = ("number", "date", "characters", VECTOR)  # kinds of fields whose terms are one piece of evidence
 TEXT_BEFORE = "text"  # what stands before all sections

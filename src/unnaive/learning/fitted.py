@@ -5,43 +5,44 @@ TextClassifier and the estimators predict and explain through it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import UnnaiveError
 from unnaive.base.lazy import lazy_property
 from unnaive.base.mapped_file import MappedFile
 from unnaive.base.read_only import read_only
-from unnaive.base.sparse import csr_array, vstack
-from unnaive.base.types import Floats, Ids, Label, Sparse
+from unnaive.base.sparse import csr_array
+from unnaive.base.types import Floats, Label
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.packed_documents import PackedDocuments
 from unnaive.data.register import Register
 from unnaive.data.sample_weights import check_sample_weight
-from unnaive.data.targets import class_codes, label_sets, read_targets
+from unnaive.data.targets import label_sets, read_targets
 from unnaive.data.text_hashes import TextHashes
 from unnaive.io.columns import Columns
 from unnaive.learning.calibration import Calibration
-from unnaive.learning.conformal import MOST, ConformalScores, Ladder
+from unnaive.learning.conformal import ConformalScores
 from unnaive.learning.decisions import Argmax, Decision
-from unnaive.learning.explain import Explanation, explain_document
+from unnaive.learning.explain import explain_document
+from unnaive.learning.explanation import Explanation
 from unnaive.learning.learner import TrainingSpec
-from unnaive.learning.novelty import UNKNOWN, check_unknown_rate, explain_absence, novelty_scores
+from unnaive.learning.novelty import UNKNOWN
+from unnaive.learning.score_methods import ScoreMethods
 from unnaive.learning.top_labels import TopLabels, find_top_labels
 from unnaive.linear.documents import CountRows, DocumentReader, TextDocuments
-from unnaive.linear.links import clear_lead, joint_log_probabilities, log_probabilities, probabilities
+from unnaive.linear.links import joint_log_probabilities
 from unnaive.linear.scorer import Scorer
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
-class FittedModel:
+class FittedModel(ScoreMethods):
     """The fitted state of a model, and every method that predicts.
 
     TextClassifier, the estimators and the service each hold one and replace it by one assignment; a method that reads
@@ -91,24 +92,9 @@ class FittedModel:
         read_only(self)
 
     @property
-    def multilabel(self) -> bool:
-        """Whether a document may have any number of labels."""
-        return self.target_type != "single"
-
-    @property
     def takes_best_score(self) -> bool:
         """Whether each document gets only the class with the highest score, so that scores need not be kept."""
         return isinstance(self.decision, Argmax) and not self.multilabel
-
-    @property
-    def probabilistic(self) -> bool:
-        """Whether the model has probabilities: from the scorer itself, or from a calibration."""
-        return self.calibration is not None or self.scorer.probabilistic
-
-    @property
-    def value_name(self) -> str:
-        """The name of the value of a class: "probability" if the model has probabilities, else "score"."""
-        return "probability" if self.probabilistic else "score"
 
     @property
     def statistic(self) -> NamedCounts | KeptDocuments | PackedDocuments | None:
@@ -138,11 +124,6 @@ class FittedModel:
         if self.token_rule is None:
             return {}
         return self.scorer.reading() or self.token_rule.to_dict()
-
-    @lazy_property
-    def class_array(self) -> NDArray[Any]:
-        """The classes as an array (n_classes,)."""
-        return np.array(self.classes)
 
     @property
     def reader(self) -> DocumentReader:
@@ -178,21 +159,10 @@ class FittedModel:
         """
         return self.reader.scores_and_known(documents, clear)
 
-    def clear_lead(self, p: float) -> float:
-        """The lead of the best score over every other that guarantees a probability of at least p.
-
-        ∞ if no lead does.
-        """
-        if self.multilabel:
-            return np.inf
-        if self.calibration is not None:
-            return self.calibration.clear_lead(self.scorer.link, len(self.classes), p)
-        return clear_lead(self.scorer.link, len(self.classes), p)
-
     def predict(self, documents: Any, *, unknown_rate: float | None = None) -> Any:
         """The labels of each document in the type of the training labels; label sets are sorted by score.
 
-        With `unknown_rate`, novel documents get the label "unknown": those less like the classes than all but this
+        With `unknown_rate`, a document gets the label "unknown" if its novelty is higher than that of all but this
         share of the held-out documents.
         """
         if unknown_rate is not None:
@@ -227,10 +197,10 @@ class FittedModel:
     ) -> list[tuple[Label, ...]]:
         """For each document, a set of labels that contains the right one with this confidence, the most probable first.
 
-        For documents from the distribution of the training data, this share has its label in the set. For multilabel
-        documents, this share has all its labels in the set: of documents with one label, and of those with more.
-        `by_class` guarantees it for every class; rare classes are covered together (`conformal.describe_sets` names
-        them). A set may be empty: if the model is right more often than the confidence asks, the least certain
+        If new documents are from the distribution of the training data, this share of them has its label in the set. In
+        multilabel data, this share of the documents with one label, and of those with more, has all its labels in the
+        set. `by_class` guarantees it for every class; rare classes are covered together (`conformal.describe_sets`
+        names them). A set may be empty: if the model is right more often than the confidence asks, the least certain
         documents get none. With `at_least_one`, a set always contains the first label that `predict` returns.
         """
         label_sets: list[tuple[Label, ...]] = []
@@ -238,71 +208,13 @@ class FittedModel:
             label_sets += self.sets_of(scores, confidence, by_class=by_class, at_least_one=at_least_one)
         return label_sets
 
-    def sets_of(
-        self, scores: Floats, confidence: float, *, by_class: bool = False, at_least_one: bool = False
-    ) -> list[tuple[Label, ...]]:
-        """The sets of `predict_set` from the result of `scores`."""
-        log_p = self.log_probabilities(scores)
-        inside = self.conformal_scores().accepted(log_p, confidence, by_class=by_class)
-        if at_least_one:
-            inside[np.arange(len(inside)), self.first_labels(scores)] = True
-        order = np.argsort(-log_p, axis=1, kind="stable")
-        return [tuple(self.classes[c] for c in row if chosen[c]) for row, chosen in zip(order, inside, strict=True)]
-
-    def conformal_scores(self) -> ConformalScores:
-        """The scores of held-out documents, or an error that says how to get them."""
-        if self.conformal is None:
-            more = "calibrate='temperature' (--calibrate temperature)"
-            if self.spec.model.keeps_choice:
-                more = "more documents, of which it can hold some out"
-            raise UnnaiveError(
-                f"this {self.spec.model.title} has no scores of held-out documents, which sets of labels need; "
-                f"train it with {more}"
-            )
-        return self.conformal
-
     def novelty(self, documents: Any) -> Floats:
-        """How unlike all classes each document is (n_docs,): the share of held-out documents that are less unlike.
+        """Novelty of each document (n_docs,): the share of held-out documents that are more like one of the classes.
 
         Of documents like those of training, 5 % are above 0.95; out-of-scope texts are mostly near 1.
         """
         chunks = [self.novelty_shares(scores) for scores in self.reader.score_chunks(documents)]
         return np.concatenate([np.zeros(0), *chunks])
-
-    def novelty_shares(self, scores: Floats) -> Floats:
-        """`novelty` from the result of `scores`."""
-        return self._novelty_ladder().share_below(self.novelty_of(scores), MOST)
-
-    def novelty_of(self, scores: Floats) -> Floats:
-        """The nonnegative score that novelty is ranked by, from the result of `scores`.
-
-        An error if the model has none.
-        """
-        novelty = novelty_scores(self, scores)
-        if novelty is None:
-            raise explain_absence(self)
-        return novelty
-
-    def unknown_rows(self, scores: Floats, rate: float) -> NDArray[np.bool_]:
-        """Which documents are out of scope (n_docs,), at this rate of false alarms on held-out documents."""
-        check_unknown_rate(rate)
-        return np.asarray(self.novelty_of(scores) > self._novelty_ladder().threshold(1 - rate, MOST))
-
-    def check_tells_novelty(self, rate: float) -> None:
-        """Raise an error, before any document is read, if `unknown_rows` is not possible with this rate."""
-        check_unknown_rate(rate)
-        self._novelty_ladder()
-
-    @property
-    def tells_novelty(self) -> bool:
-        """Whether the model supports `novelty` and `unknown_rate`."""
-        return self.conformal is not None and self.conformal.novelty is not None
-
-    def _novelty_ladder(self) -> Ladder:
-        """Novelty of held-out documents, or an error that says why there is none."""
-        if self.conformal is None or self.conformal.novelty is None:
-            raise explain_absence(self)
-        return self.conformal.novelty
 
     def _predict_or_unknown(self, documents: Any, rate: float) -> NDArray[Any]:
         self.check_tells_novelty(rate)
@@ -312,11 +224,6 @@ class FittedModel:
             labels[self.unknown_rows(scores, rate)] = UNKNOWN
             parts.append(labels)
         return np.concatenate(parts)
-
-    @property
-    def calibrated(self) -> bool:
-        """Whether probabilities were fitted to held-out documents, by a calibration or by a model that selects."""
-        return self.calibration is not None or (self.spec.model.keeps_choice and self.conformal is not None)
 
     def predict_joint_log_proba(self, documents: Any) -> Floats:
         """log p(c, d) up to a constant per document for exclusive classes; else log p of each class."""
@@ -333,60 +240,6 @@ class FittedModel:
         if self.multilabel or len(self.classes) != 2:
             return scores
         return np.asarray(scores[:, 1] - scores[:, 0])
-
-    def probabilities(self, scores: Floats) -> Floats:
-        """Probabilities from the result of `scores`."""
-        if self.calibration is not None:
-            return self.calibration.probabilities(self.scorer.link, scores)
-        return probabilities(self.scorer.link, scores, exclusive=not self.multilabel)
-
-    def log_probabilities(self, scores: Floats) -> Floats:
-        """Log-probabilities from the result of `scores`."""
-        if self.calibration is not None:
-            return self.calibration.log_probabilities(self.scorer.link, scores)
-        return log_probabilities(self.scorer.link, scores, exclusive=not self.multilabel)
-
-    def decide(self, scores: Floats) -> Sparse:
-        """Predicted labels as a 0/1 matrix (n_docs, n_classes), from the result of `scores`."""
-        return self.decision.decide(self.probabilities(scores) if self.decision.on_probabilities else scores)
-
-    def first_labels(self, scores: Floats) -> Ids:
-        """The index of the first label that `predict` returns for each document (n_docs,).
-
-        This is the predicted label with the highest score or, if no label is predicted, the class with the highest
-        score.
-        """
-        if isinstance(self.decision, Argmax):
-            return np.asarray(scores.argmax(axis=1))
-        order = np.argsort(-scores, axis=1, kind="stable")
-        decided = np.take_along_axis(self.decide(scores).toarray() > 0, order, axis=1)
-        return np.asarray(order[np.arange(len(order)), decided.argmax(axis=1)])
-
-    def best_classes(self, scores: Floats, values: Floats, limit: int) -> Ids:
-        """Indices of at most `limit` classes of each document: the first of `first_labels`, then by value.
-
-        scores  the result of `scores` (n_docs, n_classes)
-        values  the values to rank by: scores or probabilities
-        """
-        first = self.first_labels(scores)[:, None]
-        if limit == 1:
-            return first
-        ranked = np.minimum(values, np.finfo(np.float64).max)  # so that no other value is as high as that of the first
-        np.put_along_axis(ranked, first, np.inf, axis=1)
-        if limit < ranked.shape[1] // 4:
-            part = np.sort(np.argpartition(-ranked, limit - 1, axis=1)[:, :limit], axis=1)
-            return np.take_along_axis(part, np.argsort(-np.take_along_axis(ranked, part, 1), 1, "stable"), 1)
-        return np.argsort(-ranked, axis=1, kind="stable")[:, :limit]
-
-    def label_sets_of(self, scores: Floats) -> list[tuple[Label, ...]]:
-        """The labels of each document in the order of the classes, from the result of `scores`."""
-        if isinstance(self.decision, Argmax):
-            return [(self.classes[best],) for best in scores.argmax(axis=1).tolist()]
-        return label_sets(self.decide(scores), self.classes)
-
-    def labels_of(self, scores: Floats) -> Any:
-        """The labels that `predict` returns, from the result of `scores`."""
-        return self._labels(iter([scores]))
 
     def subset_accuracy(self, documents: Any, labels: Any, n_docs: int, sample_weight: Any = None) -> float:
         """The weighted share of the `n_docs` documents whose labels are all right."""
@@ -411,10 +264,6 @@ class FittedModel:
         strongest = self.scorer.strongest_terms(chosen, self._mentions(chosen), limit)
         return [(names[column], value) for column, value in strongest]
 
-    def class_index(self, label: Label) -> int:
-        """The index of a class, or an error that lists the classes."""
-        return int(class_codes([label], self.classes)[0])
-
     def _mentions(self, chosen: int) -> Floats | None:
         """Occurrences of each term in use per document of the class (n_terms,); None if counts were not kept."""
         if self.counts is None or not self.counts.counts.class_docs[chosen]:
@@ -427,27 +276,6 @@ class FittedModel:
     def _collect(self, documents: Any, of_scores: Callable[[Floats], Floats]) -> Floats:
         chunks = [of_scores(scores) for scores in self.reader.score_chunks(documents)]
         return np.concatenate([np.zeros((0, len(self.classes))), *chunks])
-
-    def _labels(self, chunks: Iterator[Floats]) -> Any:
-        """The decision on scores (n_docs, n_classes), in the type of the training labels."""
-        if self._gives_sets:
-            parts = (label_sets(self.decide(scores), self.classes, scores) for scores in chunks)
-            return [names for part in parts for names in part]
-        rows = [self.decide(scores) for scores in chunks]
-        return self._shaped(csr_array(vstack(rows)) if rows else csr_array((0, len(self.classes)), dtype=np.int64))
-
-    @property
-    def _gives_sets(self) -> bool:
-        """Whether predictions are a tuple of labels for each document."""
-        return self.target_type == "sets" or not (self.multilabel or self.decision.exclusive)
-
-    def _shaped(self, Y: Sparse, sets: Callable[[], list[tuple[Label, ...]]] | None = None) -> Any:
-        """Labels Y (n_docs, n_classes) in the type of the training labels; `sets` builds label sets."""
-        if sets is not None and self._gives_sets:
-            return sets()
-        if not self.multilabel:
-            return self.class_array[Y.indices]
-        return Y.toarray() if self.target_type == "indicator" else Y
 
     def __getstate__(self) -> dict[str, Any]:
         """The fields to pickle, without derived values."""

@@ -56,7 +56,7 @@ class Learner(Protocol):
         """For models that learn from documents: fit the scorer to X (n_docs, n_terms) and Y (n_docs, n_classes).
 
         A model that holds documents out while it learns returns their rows and scores in the field `held_out` of its
-        scorer (a HeldOut), so that calibration, decisions and conformal sets need no further fits. Training then
+        scorer (HeldOutScores), so that calibration, decisions and conformal sets need no further fits. Training then
         removes the field.
         """
 
@@ -64,7 +64,7 @@ class Learner(Protocol):
         self, before: Scorer, places: NDArray[np.int64], X: Sparse, Y: Sparse, *, chosen_on: int | None = None,
         **same: Any,
     ) -> Scorer:  # fmt: skip
-        """Fit the models selected for `before`, on `chosen_on` documents, to these documents; `same` as in `learn`.
+        """Retrain on these documents the models that were selected for `before` on `chosen_on` documents.
 
         Class i of `before` is column places[i] of Y, −1 if it is gone.
         """

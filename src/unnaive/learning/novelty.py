@@ -17,13 +17,13 @@ from unnaive.base.types import Floats
 from unnaive.data.arrays import is_number
 
 if TYPE_CHECKING:
-    from unnaive.learning.fitted import FittedModel
+    from unnaive.learning.score_methods import ScoreMethods
 
 UNKNOWN = "unknown"  # the label of out-of-scope documents
 FEWEST_CLASSES = 3  # with two classes, evidence against one is evidence for the other, and all these scores rank alike
 
 
-def no_class_score(fitted: FittedModel, scores: Floats) -> Floats:
+def no_class_score(fitted: ScoreMethods, scores: Floats) -> Floats:
     """−log p that a document belongs to any class (n_docs,), where p/(1−p) is the sum of the odds of all classes.
 
     log(1 + 1/Σ_c e^s_c) decreases with the log-sum-exp of the scores s_c, the log-odds of each class against the rest.
@@ -31,23 +31,23 @@ def no_class_score(fitted: FittedModel, scores: Floats) -> Floats:
     return np.asarray(np.logaddexp(0.0, -np.logaddexp.reduce(scores, axis=1)))
 
 
-def least_probable_score(fitted: FittedModel, scores: Floats) -> Floats:
+def least_probable_score(fitted: ScoreMethods, scores: Floats) -> Floats:
     """−log of the largest probability (n_docs,)."""
     return np.asarray(np.maximum(-fitted.log_probabilities(scores).max(axis=1), 0.0))
 
 
-def entropy_score(fitted: FittedModel, scores: Floats) -> Floats:
+def entropy_score(fitted: ScoreMethods, scores: Floats) -> Floats:
     """The entropy of the probabilities (n_docs,)."""
     log_p = fitted.log_probabilities(scores)
     return np.asarray(-(np.exp(log_p) * np.where(np.isfinite(log_p), log_p, 0.0)).sum(axis=1))
 
 
-def largest_score(fitted: FittedModel, scores: Floats) -> Floats:
+def largest_score(fitted: ScoreMethods, scores: Floats) -> Floats:
     """log(1 + e^−s) of the largest score s (n_docs,): −log p of the best class against the rest."""
     return np.asarray(np.logaddexp(0.0, -scores.max(axis=1)))
 
 
-NOVELTY_SCORES: dict[str, Callable[[FittedModel, Floats], Floats]] = {
+NOVELTY_SCORES: dict[str, Callable[[ScoreMethods, Floats], Floats]] = {
     "no class": no_class_score,
     "largest probability": least_probable_score,
     "entropy": entropy_score,
@@ -55,7 +55,7 @@ NOVELTY_SCORES: dict[str, Callable[[FittedModel, Floats], Floats]] = {
 }
 
 
-def novelty_scores(fitted: FittedModel, scores: Floats) -> Floats | None:
+def novelty_scores(fitted: ScoreMethods, scores: Floats) -> Floats | None:
     """How unlike all classes documents with these scores (n_docs, n_classes) are, at least 0; None if unknown.
 
     It cannot be said for multilabel data, where a document may have no label, and for two classes.
@@ -74,7 +74,7 @@ def check_unknown_rate(rate: float) -> None:
         )
 
 
-def explain_absence(fitted: FittedModel) -> UnnaiveError:
+def explain_absence(fitted: ScoreMethods) -> UnnaiveError:
     """The error of a model that cannot detect out-of-scope texts, with the reason."""
     if fitted.multilabel:
         reason = "its documents may have no label; a text that gets no label belongs to no class"

@@ -20,7 +20,7 @@ from unnaive.learning.decisions import LeastCost, WeightedArgmax
 
 NAMED = ("accuracy", "macro-f1")
 MOST_ROUNDS = 10
-DRAWN_BY = 5  # documents that a prior weight of 1 is worth, as for thresholds
+SHRINK = 5  # the weight 1 counts as much as this many documents of the class
 TINY = 1e-300  # for a probability that underflowed: its logarithm is finite and no weight raises it
 
 Costs = dict[str, dict[str, float]]
@@ -160,8 +160,8 @@ def tune_macro_f1(probabilities: Floats, Y: Any) -> WeightedArgmax:
         if best <= before + 1e-6:
             break
     sizes = np.bincount(truth, minlength=n_classes)
-    drawn = offsets * sizes / (sizes + DRAWN_BY)
-    return WeightedArgmax(tuple(np.exp(np.clip(drawn - drawn.mean(), -300, 300)).tolist()))
+    shrunk = offsets * sizes / (sizes + SHRINK)
+    return WeightedArgmax(tuple(np.exp(np.clip(shrunk - shrunk.mean(), -300, 300)).tolist()))
 
 
 def _macro_f1(truth: Ids, predicted: Ids, n_classes: int) -> float:

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 class TopLabels:
     """The best classes of documents and the predicted ones among them: the same as from the scores of all classes.
 
-    classes  the number of classes
-    top      the cells: classes with their scores, the best of each document first
-    values   the value of each cell: a probability if the model has them, else the score (n_cells,)
-    given    whether the class of the cell is predicted for its document (n_cells,)
-    known    number of known terms in the document (n_docs,)
+    n_classes  the number of classes
+    top        the cells: classes with their scores, the best of each document first
+    values     the value of each cell: a probability if the model has them, else the score (n_cells,)
+    given      whether the class of the cell is predicted for its document (n_cells,)
+    known      number of known terms in the document (n_docs,)
     """
 
     n_classes: int

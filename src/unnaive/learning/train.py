@@ -142,7 +142,7 @@ def _learn_from_counts(data: TrainingData, spec: TrainingSpec, progress: Progres
 
 
 def weighted_documents(documents: KeptDocuments, class_weight: Any, target_type: str) -> KeptDocuments:
-    """The documents without those of classes with weight 0, in the order they would have without those."""
+    """The documents of classes with a weight above 0, sorted as if there were no others."""
     if class_weight is None or isinstance(class_weight, str):  # "balanced" has no weights of 0
         return documents
     weight = class_sample_weight(class_weight, documents.targets(target_type), documents.weight)

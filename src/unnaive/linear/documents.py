@@ -215,10 +215,10 @@ class TextDocuments:
         return self._sum_known(self._counter.count(texts))
 
     def _sum_known(self, X: Sparse) -> NDArray[np.int64]:
-        """The sum of each row over the terms that show whether a document is known; over all if there are no others.
+        """The number of words and vectors in each row that training had; if it had none, the number of all terms.
 
-        Every text shares some character n-grams with the training texts, and every vector the powers of two of its
-        numbers, so neither of them shows it; a vector counts as one term, its marker.
+        Character n-grams and the powers of two of a vector are not counted: every document shares some of them with the
+        training documents. A vector counts as one term, its marker.
         """
         shows = self._shows_known
         return np.asarray(X.sum(axis=1) if shows is None else X @ shows.astype(np.int64), np.int64)

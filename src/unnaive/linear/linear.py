@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import BadModel, UnnaiveError, choose
+from unnaive.base.errors import UnnaiveError, choose, refuse_damaged
 from unnaive.base.lazy import lazy_property
 from unnaive.base.sparse import csr_array, issparse
 from unnaive.base.types import Arrays, Floats, Sparse
@@ -167,7 +167,7 @@ class Linear(Scorer):
     @classmethod
     def from_arrays(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
         """The inverse of `to_arrays`; every value is checked, since models come from files."""
-        try:
+        with refuse_damaged("the scorer in this model is"):
             check_keys(settings, "link", "tf", "norm", "shape")
             n_classes, n_terms = (read_whole(size, "shape") for size in settings["shape"])
             link = choose(list(LINKS), settings["link"], "link")
@@ -177,8 +177,6 @@ class Linear(Scorer):
             read = read_stored if step is None else read_csr
             weights = arrays["weights"] if "weights" in arrays else read(arrays, "weights", (n_classes, n_terms))
             weights = weights if step is None else _unpack_multiples(weights, step, (n_classes, n_terms))
-        except (KeyError, TypeError, ValueError) as problem:
-            raise BadModel(f"the scorer in this model is damaged ({problem}); train it again") from problem
         offsets = (arrays.get("class_offset"), arrays.get("term_offset"))
         return cls(weights, arrays["bias"], *offsets, weighting, link, step)
 

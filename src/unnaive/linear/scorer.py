@@ -147,7 +147,7 @@ class Scorer(ABC):
         return None
 
     def reading(self) -> dict[str, Any]:
-        """How such a scorer reads texts, by option; empty for other scorers."""
+        """The reading options of a scorer with its own text reader; empty for other scorers."""
         return {}
 
     def frozen(self) -> Scorer:

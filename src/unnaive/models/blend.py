@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import BadModel
+from unnaive.base.errors import BadModel, refuse_damaged
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.array_rules import check_keys
@@ -80,7 +80,7 @@ class Blend(Scorer):
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> Blend:
         """The inverse of `to_arrays`; the input is checked, since it comes from a file."""
-        try:
+        with refuse_damaged("the blend in this model is"):
             check_keys(settings, "share", "gate", "centroids")
             share = settings["share"]
             if not is_number(share) or not 0 <= share <= 1:
@@ -88,8 +88,6 @@ class Blend(Scorer):
             if any(not name.startswith(("gate.", "centroids.")) for name in arrays):
                 raise ValueError("it has arrays that belong to neither of its parts")
             gate, centroids = _part(NoisyOr, arrays, settings, "gate"), _part(Linear, arrays, settings, "centroids")
-        except (KeyError, TypeError, ValueError) as problem:
-            raise BadModel(f"the blend in this model is damaged ({problem}); train it again") from problem
         if (gate.n_classes, gate.n_terms) != (centroids.n_classes, centroids.n_terms):
             raise BadModel("the two parts of the blend in this model have different sizes; train it again")
         return cls(gate, centroids, float(share))

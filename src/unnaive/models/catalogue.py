@@ -56,7 +56,9 @@ def find_model(name: str) -> type[Model]:
 
 
 def make_model(name: str, settings: dict[str, Any], **runtime: Any) -> Model:
-    """The model called `name` with checked settings; of `runtime`, only arguments that it takes and that are not set.
+    """The model called `name` with checked settings.
+
+    `runtime` has further arguments; those that the model does not have, or that `settings` sets, are ignored.
 
     >>> make_model("multinomial", {"alpha": 0.5}, random_state=7)
     MultinomialNB(alpha=0.5)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from unnaive.base.errors import BadModel, choose
+from unnaive.base.errors import BadModel, choose, refuse_damaged
 from unnaive.base.progress import report_classes, rounds_of
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
@@ -119,13 +119,11 @@ class DiagnosticNetworks(Scorer):
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> DiagnosticNetworks:
         """The inverse of `to_arrays`; the input is checked, since it comes from a file."""
-        try:
+        with refuse_damaged("the networks in this model are"):
             link = choose(["log-odds", "softmax"], settings["link"], "link")
             check_keys(settings, "link", "n_terms", "n_states")
             n_terms, n_states = (read_whole(settings[name], name) for name in ("n_terms", "n_states"))
             networks = _unpack(arrays, n_terms, n_states)
-        except (KeyError, TypeError, ValueError, IndexError) as problem:
-            raise BadModel(f"the networks in this model are damaged ({problem}); train it again") from problem
         if (link == "softmax" and len(networks) != 1) or (link == "log-odds" and n_states != 2):
             raise BadModel("the networks in this model have parts that do not match; train it again")
         return cls(networks, n_terms, link)

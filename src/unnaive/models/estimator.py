@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, UnknownName, UnnaiveError
-from unnaive.base.protocol import NO_PROBABILITIES, Protocol, available_if
 from unnaive.base.settings import Settings, setting, unknown_setting
-from unnaive.base.types import Floats, Predictions, ProgressCallback, Sparse
+from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.sample_weights import check_sample_weight
@@ -35,13 +34,13 @@ from unnaive.learning.update import (
 )
 from unnaive.linear.scorer import Scorer
 from unnaive.models.input_checks import (
-    check_documents,
     check_labelled,
     check_model_classes,
     check_target_type,
     has_more_columns,
     read_classes,
 )
+from unnaive.models.predicting_estimator import PredictingEstimator
 from unnaive.text.token_rule import TokenRule
 
 SCHEMES = ("multiclass", "one-vs-rest")
@@ -62,7 +61,7 @@ def class_weight_setting() -> Any:
     return setting('Weight of each class: None, "balanced", or a dict from class to weight.', default=None)
 
 
-class Model(Settings, Protocol):
+class Model(Settings, PredictingEstimator):
     """A model with its settings. X is (n_docs, n_terms), sparse or dense counts; y has labels, label sets, or 0/1.
 
     Attributes
@@ -79,9 +78,6 @@ class Model(Settings, Protocol):
     title: ClassVar[str]  # in messages and reports
     statistic: ClassVar[Literal["counts", "documents"]]
     takes_sample_weight: ClassVar[bool] = True
-    probabilistic: ClassVar[bool] = True  # has predict_proba
-    # its scores are log joint probabilities, so it has no decision_function, as in scikit-learn
-    generative: ClassVar[bool] = True
     takes_unlabelled: ClassVar[bool] = False  # it also learns from documents without a label
     takes_terms: ClassVar[bool] = False  # `learn` gets the names of the terms
     takes_vectors: ClassVar[bool] = False  # `learn` gets vectors of the terms, if there are any
@@ -92,7 +88,6 @@ class Model(Settings, Protocol):
     shorter_readings: ClassVar[tuple[dict[str, Any], ...]] = ()
     scorer_kinds: ClassVar[tuple[str, ...]] = ("linear",)  # the kinds of scorer it learns, as in model files
     in_passes: ClassVar[bool] = False  # it learns in passes over the documents, which need not all be in memory
-    poor_score: ClassVar[bool] = False  # fails scikit-learn's accuracy check on Gaussian blobs, which are not counts
 
     @classmethod
     def token_rule_for(cls, settings: dict[str, Any], n_chars: float = 0) -> dict[str, Any]:
@@ -127,7 +122,7 @@ class Model(Settings, Protocol):
         self, before: Scorer, places: NDArray[np.int64], X: Sparse, Y: Sparse, *, chosen_on: int | None = None,
         **same: Any,
     ) -> Scorer:  # fmt: skip
-        """Retrain the selection made for `before`, on `chosen_on` documents, on these documents; `same` as in `learn`.
+        """Retrain on these documents the models that were selected for `before` on `chosen_on` documents.
 
         Class i of `before` is now column places[i] of Y, or −1 if it no longer exists. Only models with `keeps_choice`
         select; the others learn from the documents as usual.
@@ -162,16 +157,6 @@ class Model(Settings, Protocol):
     def _changed(self) -> dict[str, Any]:
         return self.changed_settings()
 
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags(multi_label=True, poor_score=self.poor_score),
-            input_tags=InputTags(sparse=True, positive_only=True),
-        )
-
     def _takes_sample_weight(self, method: str) -> bool:
         return self.takes_sample_weight or method == "score"
 
@@ -185,7 +170,7 @@ class Model(Settings, Protocol):
 
         The first call needs `classes`, a list of all classes. With `grow`, any call may bring new classes, and X may
         have more columns; without it, both are errors. With `keep_choice`, a model that selects among candidates keeps
-        its selection; other models ignore it. With `approximate`, `Auto` moves the weights for these documents alone.
+        its selection; other models ignore it. With `approximate`, `Auto` only adjusts its weights.
         """
         before, spec = self.__dict__.get("fitted_"), self._spec()
         if before is None and classes is None and not grow:
@@ -230,107 +215,12 @@ class Model(Settings, Protocol):
         self.fitted_ = train(*about, **more)
         return self
 
-    # predicting reads `fitted_` once per call, so that each call uses one version
-
-    def scores(self, X: Any) -> Floats:
-        """Raw scores of every class (n_docs, n_classes), also for two classes; `scorer_.link` defines their meaning."""
-        fitted = self._fitted()
-        return fitted.scores(self._check_documents(X, fitted)[0])
-
-    def predict(self, X: Any, *, unknown_rate: float | None = None) -> Predictions:
-        """The labels of each document, in the format of the training labels.
-
-        That is the best class or, for multilabel targets, every class that the default decision accepts
-        (see `unnaive.learning.decisions.default_decision`). With `unknown_rate`, documents unlike all classes get the
-        label "unknown"; see `FittedModel.predict`.
-        """
-        fitted = self._fitted()
-        return fitted.predict(self._check_documents(X, fitted)[0], unknown_rate=unknown_rate)
-
-    @available_if(lambda self: self.probabilistic, NO_PROBABILITIES)
-    def predict_proba(self, X: Any) -> Floats:
-        """Probabilities (n_docs, n_classes): they sum to 1 for single labels.
-
-        For multilabel targets each class has its own.
-        """
-        fitted = self._fitted()
-        return fitted.predict_proba(self._check_documents(X, fitted)[0])
-
-    @available_if(lambda self: self.probabilistic, NO_PROBABILITIES)
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Logarithms of `predict_proba`, exact even where the probability underflows to zero."""
-        fitted = self._fitted()
-        return fitted.predict_log_proba(self._check_documents(X, fitted)[0])
-
-    def predict_set(
-        self, X: Any, confidence: float = 0.9, *, by_class: bool = False, at_least_one: bool = False
-    ) -> list[tuple[Any, ...]]:
-        """For each document, a set of labels that contains the right one with this confidence.
-
-        See `FittedModel.predict_set`.
-        """
-        fitted = self._fitted()
-        documents = self._check_documents(X, fitted)[0]
-        return fitted.predict_set(documents, confidence, by_class=by_class, at_least_one=at_least_one)
-
-    def novelty(self, X: Any) -> Floats:
-        """How unlike all classes each document is, from 0 to 1 (n_docs,); see `FittedModel.novelty`."""
-        fitted = self._fitted()
-        return fitted.novelty(self._check_documents(X, fitted)[0])
-
-    @available_if(lambda self: self.probabilistic and self.generative)
-    def predict_joint_log_proba(self, X: Any) -> Floats:
-        """Logarithms of p(class, document), up to a constant for each document (n_docs, n_classes)."""
-        fitted = self._fitted()
-        return fitted.predict_joint_log_proba(self._check_documents(X, fitted)[0])
-
-    @available_if(lambda self: not self.generative)
-    def decision_function(self, X: Any) -> Floats:
-        """Scores (n_docs, n_classes).
-
-        For two exclusive classes, the score of the second minus that of the first (n_docs,).
-        """
-        fitted = self._fitted()
-        return fitted.decision_function(self._check_documents(X, fitted)[0])
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy; for multilabel targets, the share of documents with exactly the right labels."""
-        fitted = self._fitted()
-        documents = self._check_documents(X, fitted)[0]
-        return fitted.subset_accuracy(documents, y, documents.shape[0], sample_weight)
-
-    def explain(self, document: Any, label: Any = None, *, against: Any = None) -> Any:
-        """The contribution of each column of a document (1, n_terms) to the score of a class.
-
-        See `TextClassifier.explain`.
-        """
-        return self._fitted().explain(document, label, against=against)
-
-    @property
-    def n_features_in_(self) -> int:
-        """The number of columns of X."""
-        return self._attribute("n_features_in_").scorer.n_terms
-
-    @property
-    def feature_names_in_(self) -> NDArray[Any]:
-        """The names of the columns of X, if it had any."""
-        names = self._attribute("feature_names_in_").feature_names
-        if names is None:
-            raise AttributeError(f"this {type(self).__name__} has no attribute 'feature_names_in_'")
-        return np.array(names, dtype=object)
-
-    # inputs are checked once
-
     def _spec(self) -> TrainingSpec:
         """The training specification with a copy of the current settings.
 
         Later changes do not affect the fitted state.
         """
         return TrainingSpec(type(self)(**self.get_params()), class_weight=getattr(self, "class_weight", None))
-
-    def _check_documents(self, X: Any, fitted: FittedModel | None) -> tuple[Sparse, tuple[str, ...] | None]:
-        """Check X, whose columns must be those of `fitted` unless that is None; also return its column names."""
-        return check_documents(self, X, fitted)
 
     def _check_labelled(
         self, X: Any, y: Any, fitted: FittedModel | None = None, *, multilabel: bool | None = None

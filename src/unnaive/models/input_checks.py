@@ -18,13 +18,15 @@ from unnaive.data.targets import Targets, read_targets
 from unnaive.learning.fitted import FittedModel
 
 if TYPE_CHECKING:
-    from unnaive.models.estimator import Model
+    from unnaive.models.predicting_estimator import PredictingEstimator
 
 COLUMNS_FREELY = 1 << 24  # columns that a sparse X may have regardless of its content
 COLUMNS_BY_CELL = 4  # further columns allowed for each nonzero cell
 
 
-def check_documents(estimator: Model, X: Any, fitted: FittedModel | None) -> tuple[Sparse, tuple[str, ...] | None]:
+def check_documents(
+    estimator: PredictingEstimator, X: Any, fitted: FittedModel | None
+) -> tuple[Sparse, tuple[str, ...] | None]:
     """X as a csr_array without duplicate entries, and its column names.
 
     The columns must be those of `fitted`; None (before `fit`) allows any.
@@ -54,7 +56,7 @@ def _check_width(X: Any) -> None:
 
 
 def check_labelled(
-    estimator: Model, X: Any, y: Any, fitted: FittedModel | None, *, multilabel: bool | None
+    estimator: PredictingEstimator, X: Any, y: Any, fitted: FittedModel | None, *, multilabel: bool | None
 ) -> tuple[Sparse, Targets, tuple[str, ...] | None]:
     """Check X and y for training; also return the column names of X. Negative values are not counts, and an error."""
     from sklearn.utils.validation import column_or_1d, validate_data
@@ -72,7 +74,7 @@ def check_labelled(
     return documents, read_targets(y, documents.shape[0], multilabel=multilabel), names
 
 
-def _stand_in(estimator: Model, fitted: FittedModel | None) -> Any:
+def _stand_in(estimator: PredictingEstimator, fitted: FittedModel | None) -> Any:
     """A stand-in for the estimator: scikit-learn's validation sets attributes on it and compares X with them."""
     tags = estimator.__sklearn_tags__()
     probe = type(type(estimator).__name__, (), {"__sklearn_tags__": lambda self: tags})()

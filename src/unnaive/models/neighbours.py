@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.base.errors import BadModel
+from unnaive.base.errors import refuse_damaged
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.array_rules import LARGEST_IDF, ArrayRule, Rules, TableRule, check_keys, check_rules, read_whole
@@ -76,7 +76,7 @@ class Neighbours(Scorer):
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> Neighbours:
         """The inverse of `to_arrays`; the input is checked, since it comes from a file."""
-        try:
+        with refuse_damaged("the neighbours in this model are"):
             check_keys(settings, "k", "tf", "norm", "shape")
             n_train, n_classes, n_terms = (read_whole(size, "shape") for size in settings["shape"])
             check_rules(arrays, RULES, documents=n_train, classes=n_classes, terms=n_terms)
@@ -86,8 +86,6 @@ class Neighbours(Scorer):
                 Weighting(settings["tf"], arrays.get("idf"), settings["norm"]),
                 read_whole(settings["k"], "k", least=1),
             )
-        except (KeyError, TypeError, ValueError, IndexError) as problem:
-            raise BadModel(f"the neighbours in this model are damaged ({problem}); train it again") from problem
         return cls(documents, labels, k, weighting)
 
 

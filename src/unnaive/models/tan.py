@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
-from unnaive.base.errors import BadModel, choose
+from unnaive.base.errors import BadModel, choose, refuse_damaged
 from unnaive.base.log_functions import xlogy
 from unnaive.base.progress import report_classes
 from unnaive.base.settings import setting
@@ -112,13 +112,11 @@ class FeatureTrees(Scorer):
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> FeatureTrees:
         """The inverse of `to_arrays`; the input is checked, since it comes from a file."""
-        try:
+        with refuse_damaged("the trees in this model are"):
             link = choose(["softmax", "log-odds"], settings["link"], "link")
             check_keys(settings, "link", "n_terms")
             n_terms = read_whole(settings["n_terms"], "n_terms")
             trees = cls(*_read_tables(arrays, n_terms), n_terms, link)
-        except (KeyError, TypeError, ValueError, IndexError) as problem:
-            raise BadModel(f"the trees in this model are damaged ({problem}); train it again") from problem
         if not _is_sound(trees):
             raise BadModel("the trees in this model have parts that do not match; train it again")
         return trees

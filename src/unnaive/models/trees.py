@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_array
 
-from unnaive.base.errors import BadModel, choose
+from unnaive.base.errors import BadModel, choose, refuse_damaged
 from unnaive.base.progress import report_classes
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
@@ -94,7 +94,7 @@ class Trees(Scorer):
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> Trees:
         """The inverse of `to_arrays`; the input is checked, since it comes from a file."""
-        try:
+        with refuse_damaged("the trees in this model are"):
             link = choose(["softmax", "log-odds"], settings["link"], "link")
             check_keys(settings, "link", "n_terms")
             n_terms = read_whole(settings["n_terms"], "n_terms")
@@ -102,8 +102,6 @@ class Trees(Scorer):
             nodes = {name: arrays[name].astype(np.int64) for name in ("roots", "feature", "left", "right")}
             trees = cls(**nodes, threshold=arrays["threshold"], node_scores=arrays["node_scores"],
                         n_terms=n_terms, link=link)  # fmt: skip
-        except (KeyError, TypeError, ValueError, IndexError) as problem:
-            raise BadModel(f"the trees in this model are damaged ({problem}); train it again") from problem
         if not _is_sound(trees):
             raise BadModel("the trees in this model have invalid branches; train it again")
         return trees

@@ -107,7 +107,7 @@ class Journal:
 
 @dataclass
 class WaitingDocuments:
-    """Documents that arrived and are not learnt yet, the byte that they reach, and their batch ids."""
+    """Documents that arrived and are not learnt yet, the offset after the last of them, and their batch ids."""
 
     texts: list[str] = field(default_factory=list)
     labels: list[tuple[Any, ...]] = field(default_factory=list)
@@ -125,10 +125,11 @@ class WaitingDocuments:
 def follow(
     model: Path, source: str, options: FollowOptions, tell: Callable[[str], None] = lambda line: None
 ) -> dict[str, int]:
-    """Learn records from a growing file until Ctrl-C, or from stdin until it ends; returns the numbers of both.
+    """Learn records from a growing file until Ctrl-C, or from stdin until it ends.
 
     Records wait for `options.every` seconds, then the model is written atomically. Lines that cannot be read and
-    documents of unknown classes are skipped with a warning.
+    documents of unknown classes are skipped with a warning. Returns how many documents were learnt and skipped, and
+    how often the model was written.
     """
     path = STDIN if source == STDIN else str(check_exists(source))
     journal = Journal.open(model, path)

@@ -76,16 +76,16 @@ def documents_on_disk(
 ) -> Iterator[TrainingData]:
     """All documents of a source as a matrix on disk, which learners get as a memory map.
 
-    `keep` is a folder for the matrix: an existing one of the same data is used again, and it is kept. Without it, the
-    matrix is removed with the block, in which large arrays of this thread are on disk too. If the terms do not fit in
-    the allowed memory, those of few documents are left out, which takes a second pass; the report says how many. That
-    pass reads `each_once`, if the source has documents several times.
+    `keep` is a folder in which the matrix stays; if it already has a matrix of the same data, that one is used. Without
+    `keep`, the matrix is removed when the block ends. Inside the block, large arrays of this thread are on disk too. If
+    the terms do not fit in the allowed memory, rare terms are left out, which takes a second pass; the report says how
+    many. If the source yields a document several times, the second pass reads `each_once` instead.
     """
     return_large_blocks()
     resources = resources or Resources()
     of = {} if keep is None else fingerprint(source, rule)
     report: dict[str, Any] = {}
-    # a matrix that is used again comes without texts
+    # if a matrix is used again, the texts are not read, so there is nothing to hash
     hashes = LearntHashes(resources.memory) if hash_texts and keep is None else None
     with ExitStack() as stack:
         if resources.memory is not None:

@@ -17,7 +17,7 @@ uint8_t kinds[kMaxCode + 1] = {};
 std::atomic<const Loops*> loops{&kPlainLoops};
 
 nb::tuple count(Engine& engine, nb::handle texts, bool grow, const Threads& threads, size_t limit) {
-  const Held input = held(texts, limit);
+  const Held input = hold(texts, limit);
   Counts counts;
   {
     nb::gil_scoped_release release;
@@ -35,7 +35,7 @@ nb::tuple count(Engine& engine, nb::handle texts, bool grow, const Threads& thre
 // The processor time of each phase of counting, without the counts; benchmarks extrapolate it to machines with more
 // cores.
 nb::tuple time_phases(Engine& engine, nb::handle texts, const Threads& threads, size_t limit) {
-  const Held input = held(texts, limit);
+  const Held input = hold(texts, limit);
   Phases took;
   {
     nb::gil_scoped_release release;
@@ -64,7 +64,7 @@ nb::list tokens(Engine& engine, nb::str text, size_t limit) {
 }
 
 void learn(Engine& engine, nb::handle texts, bool grow, const Threads& threads, size_t limit) {
-  const Held input = held(texts, limit);
+  const Held input = hold(texts, limit);
   nb::gil_scoped_release release;
   const std::unique_lock<std::shared_mutex> lock(engine.mutex());
   engine.learn(input.documents, grow, threads, listen);
@@ -274,7 +274,7 @@ nb::tuple by_term(const Doubles& arcs, const Vector<int64_t>& terms, const Vecto
 // (scores, number of known term occurrences of each text). If a class leads by more than `clear`, its score is 0 and
 // the others are −∞.
 nb::tuple scores(HeldScorer& self, nb::handle texts, double clear, const Threads& threads, size_t limit) {
-  const Held input = held(texts, limit);
+  const Held input = hold(texts, limit);
   NumpyArray<double> out(nb::make_tuple(input.documents.count, self.linear.classes));
   NumpyArray<int64_t> known(nb::cast(input.documents.count));
   {
@@ -286,7 +286,7 @@ nb::tuple scores(HeldScorer& self, nb::handle texts, double clear, const Threads
 }
 
 nb::object best(HeldScorer& self, nb::handle texts, const Threads& threads, size_t limit) {
-  const Held input = held(texts, limit);
+  const Held input = hold(texts, limit);
   NumpyArray<int64_t> out(nb::cast(input.documents.count));
   {
     nb::gil_scoped_release release;

@@ -166,7 +166,7 @@ nb::object tf_idf_scores(const HeldTfIdf& self, nb::handle grams, const nb::tupl
 
 // (scores, number of known term occurrences of each text), read and scored in one pass.
 nb::tuple tf_idf_text_scores(HeldTfIdf& self, nb::handle texts, Engine& engine, const Threads& threads, size_t limit) {
-  const Held input = held(texts, limit);
+  const Held input = hold(texts, limit);
   NumpyArray<double> out(nb::make_tuple(input.documents.count, self.scorer.classes()));
   NumpyArray<int64_t> known(nb::cast(input.documents.count));
   {

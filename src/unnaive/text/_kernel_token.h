@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 
+#include "../base/_little_endian.h"
 #include "_kernel_text.h"
 
 namespace unnaive {
@@ -42,25 +43,6 @@ inline uint64_t mixed(uint64_t a, uint64_t b) {
 constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15ull;
 
 inline uint64_t hash_of_key(uint64_t low, uint64_t high) { return mixed(low ^ hash_seed, high ^ kMultiplier); }
-
-// Keys are read in little-endian order on every machine.
-inline uint64_t load8(const uint8_t* p) {
-  uint64_t word;
-  std::memcpy(&word, p, 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-  word = __builtin_bswap64(word);
-#endif
-  return word;
-}
-
-inline uint32_t load4(const uint8_t* p) {
-  uint32_t word;
-  std::memcpy(&word, p, 4);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-  word = __builtin_bswap32(word);
-#endif
-  return word;
-}
 
 // The hash of a word that is too long to be its own key.
 inline uint64_t hash_of_bytes(const uint8_t* text, size_t length) {

@@ -8,8 +8,6 @@ from functools import lru_cache
 
 from unnaive.text import _unicode_table
 
-UNSPACED = ("grams", "whole")  # a run becomes characters and their pairs, or one word
-
 # A symbol is eyes, an optional nose and a mouth, or a heart. SYMBOL counts anywhere, as in "good:)"; FREE_SYMBOL only
 # if no word touches it, so that "http://", "a=(b)" and "x<3y" have none.
 SYMBOL = r"[:;][-']?[()]"

@@ -9,7 +9,7 @@ from unnaive.apps.labelling import keys
 from unnaive.apps.labelling.progress import Standing
 from unnaive.base.errors import UnnaiveError
 from unnaive.curation.labelling.session import Labelling, Shown
-from unnaive.learning.explain import percent
+from unnaive.learning.explanation import percent
 
 LONGEST = 4000  # characters of a text that are shown
 HELP = """  a, Enter   accept the suggested label      x          reject it: the next best is suggested

@@ -36,7 +36,7 @@ from unnaive.evaluation.class_shares import ClassShare, class_shares
 from unnaive.evaluation.drift import FEWEST_TEXTS, Drift, changed_terms
 from unnaive.evaluation.two_sample import add_class_evidence, two_sample_test
 from unnaive.io.corpus import Corpus
-from unnaive.learning.explain import percent
+from unnaive.learning.explanation import percent
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary

@@ -62,7 +62,7 @@ class FieldPower:
 
     @property
     def tells(self) -> bool:
-        """Whether the field predicts clearly better than always the largest class."""
+        """Whether the field predicts clearly better than always predicting the largest class."""
         return self.n >= FEWEST_DOCUMENTS and self.low > self.guess + ABOVE_GUESSING * (1 - self.guess)
 
 

@@ -22,7 +22,7 @@ from unnaive.curation.audit.label_errors import N_FOLDS, ErrorEstimate, FoldProg
 from unnaive.curation.audit.material import AuditData
 from unnaive.curation.audit.unfinished import Unfinished
 from unnaive.data.folds import out_of_fold
-from unnaive.learning.explain import percent
+from unnaive.learning.explanation import percent
 from unnaive.learning.fit_calibration import fit_platt
 from unnaive.models.held_out_scores import multilabel_hinge_scores, multilabel_nbsvm_scores
 
@@ -106,7 +106,7 @@ MEMBERS: tuple[MultilabelFoldScorer, ...] = (multilabel_hinge_scores, multilabel
 
 
 def estimate_label_errors(evidence: MultilabelEvidence) -> ErrorEstimate:
-    """Estimate how many labels are missing or wrong: count_errors of predicted and of not predicted labels, summed."""
+    """Estimate how many labels are wrong or missing: `count_errors` of predicted plus that of other labels."""
     says_yes = evidence.probabilities >= 0.5
     sure = np.maximum(evidence.probabilities, 1 - evidence.probabilities)
     parts = []

@@ -32,8 +32,6 @@ NOVEL = 0.95  # texts less like the classes of a model than 95 % of its held-out
 SAMPLE = 10_000  # random texts whose margins are computed
 CANDIDATES = 50  # candidates compared with recent texts, best first
 
-WAYS = ("mixed", "random", "uncertain", "similar")
-
 
 @dataclass(frozen=True)
 class Strategy:

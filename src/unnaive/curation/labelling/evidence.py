@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.types import Floats
-from unnaive.learning.explain import Evidence, Explanation
+from unnaive.learning.explanation import Evidence, Explanation
 from unnaive.text.sections import is_record, shown_spans
 from unnaive.text.tokens import spans
 

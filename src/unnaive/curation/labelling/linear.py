@@ -26,7 +26,7 @@ from unnaive.curation.labelling.evidence import explain_terms
 from unnaive.curation.labelling.pool import HINT_DOCUMENTS, TextPool
 from unnaive.data.products import product
 from unnaive.learning.calibration import Temperature
-from unnaive.learning.explain import Explanation
+from unnaive.learning.explanation import Explanation
 from unnaive.learning.fit_calibration import fit_temperature
 from unnaive.models.svm.solver import squared_hinge
 

@@ -23,7 +23,7 @@ from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.curation.labelling.dense_columns import DenseColumns, FieldColumns
 from unnaive.curation.labelling.evidence import explain_terms
 from unnaive.data.word_vectors import WordVectors
-from unnaive.learning.explain import Explanation
+from unnaive.learning.explanation import Explanation
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 

@@ -21,7 +21,7 @@ from unnaive.curation.labelling.linear import LinearLearner
 from unnaive.curation.labelling.pool import TextPool
 from unnaive.curation.labelling.record import ANSWERS, IMPORTED, LabelRecord, RecordedAnswer
 from unnaive.data.word_vectors import WordVectors
-from unnaive.learning.explain import Explanation
+from unnaive.learning.explanation import Explanation
 from unnaive.text.sections import shown_record
 from unnaive.text.tokens import TokenRule
 
@@ -89,7 +89,7 @@ class Labelling:
         self._temperature: tuple[int, float] = (-RETEMPER, 1.0)  # of naive Bayes
         self._queues: dict[str, list[int]] = {}
         self.wish: dict[str, str] = {}  # annotator → the class whose texts are shown
-        self.among: dict[str, np.ndarray] = {}  # annotator → the search results, which alone are shown
+        self.among: dict[str, np.ndarray] = {}  # annotator → search results; only these are shown
         self.sync()
 
     # Following the record.

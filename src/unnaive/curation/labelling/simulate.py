@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import comb
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -19,6 +18,7 @@ from unnaive.curation.labelling.asking import Asked, Strategy, next_question
 from unnaive.curation.labelling.linear import LinearLearner
 from unnaive.curation.labelling.pool import TextPool
 from unnaive.data.word_vectors import WordVectors
+from unnaive.evaluation.significance import binomial_half
 from unnaive.io.corpus import Corpus
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
@@ -130,8 +130,4 @@ def seed_sign_test(differences: Floats) -> float:
     >>> round(seed_sign_test(np.array([0.1] * 9 + [-0.1])), 4)    # 2 (1 + 10) / 1024
     0.0215
     """
-    above, below = int((differences > 0).sum()), int((differences < 0).sum())
-    n = above + below
-    if not n:
-        return 1.0
-    return float(min(1.0, 2 * sum(comb(n, k) for k in range(min(above, below) + 1)) / 2**n))
+    return binomial_half(int((differences > 0).sum()), int((differences < 0).sum()))

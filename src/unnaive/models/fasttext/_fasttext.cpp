@@ -8,6 +8,7 @@
 
 #include "../../base/_checks.h"
 #include "../../base/_leak_report.h"
+#include "../../text/_held_texts.h"
 #include "../../text/_kernel_threads.h"
 #include "_fasttext_features.h"
 #include "_fasttext_outputs.h"
@@ -19,8 +20,6 @@ using namespace nb::literals;
 namespace unnaive {
 namespace {
 
-template <class T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Table = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
@@ -142,45 +141,6 @@ class Engine {
   }
 
  private:
-  struct Held {
-    Documents documents;
-    std::vector<nb::object> owners;
-  };
-
-  static Document document_of(PyObject* text, size_t row) {
-    if (!PyUnicode_Check(text)) throw nb::type_error(("text " + std::to_string(row) + " is not str").c_str());
-    const auto length = static_cast<size_t>(PyUnicode_GET_LENGTH(text));
-    const auto width = static_cast<uint8_t>(PyUnicode_IS_ASCII(text) ? 0 : PyUnicode_KIND(text));
-    return {PyUnicode_DATA(text), length, width, width == 0};
-  }
-
-  // The texts of a list, a tuple or a TextBuffer, with references that keep them alive.
-  static Held hold(nb::handle texts) {
-    Held held;
-    if (PyList_Check(texts.ptr()) || PyTuple_Check(texts.ptr())) {
-      nb::tuple strings = nb::steal<nb::tuple>(PySequence_Tuple(texts.ptr()));
-      if (!strings.is_valid()) throw nb::python_error();
-      held.documents.count = nb::len(strings);
-      held.documents.strings.reserve(held.documents.count);
-      for (size_t row = 0; row < held.documents.count; ++row)
-        held.documents.strings.push_back(
-            document_of(PyTuple_GET_ITEM(strings.ptr(), static_cast<Py_ssize_t>(row)), row));
-      held.owners.push_back(std::move(strings));
-      return held;
-    }
-    const auto blob = nb::cast<Vector<uint8_t>>(texts.attr("blob"));
-    const auto offsets = nb::cast<Vector<int64_t>>(texts.attr("offsets"));
-    if (offsets.size())
-      check_starts(offsets.data(), offsets.size(), blob.size(), "texts do not lie within their buffer");
-    static const uint8_t nothing = 0;
-    held.documents.blob = blob.size() ? blob.data() : &nothing;
-    held.documents.offsets = offsets.data();
-    held.documents.count = offsets.size() ? offsets.size() - 1 : 0;
-    held.owners.push_back(nb::cast(blob));
-    held.owners.push_back(nb::cast(offsets));
-    return held;
-  }
-
   static void listen() {
     nb::gil_scoped_acquire gil;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();

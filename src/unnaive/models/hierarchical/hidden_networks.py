@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from unnaive.base.errors import BadModel, choose
+from unnaive.base.errors import BadModel, choose, refuse_damaged
 from unnaive.base.types import Arrays, Floats, Sparse
 from unnaive.data.array_rules import ArrayRule, check_keys, check_rules, read_whole
 from unnaive.linear.network import Network
@@ -106,13 +106,11 @@ class HiddenNetworks(Scorer):
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> HiddenNetworks:
         """The inverse of `to_arrays`; the input is checked, since it comes from a file."""
-        try:
+        with refuse_damaged("the networks in this model are"):
             link = choose(["log-odds", "softmax"], settings["link"], "link")
             check_keys(settings, "link", "n_terms", "direction")
             n_terms = read_whole(settings["n_terms"], "n_terms")
             networks = tuple(ClassNetwork(*entry) for entry in unpack_networks(arrays, settings["direction"], n_terms))
-        except (KeyError, TypeError, ValueError, IndexError) as problem:
-            raise BadModel(f"the networks in this model are damaged ({problem}); train it again") from problem
         if link == "softmax" and len(networks) != 1:
             raise BadModel(f"this model has {len(networks)} networks for two classes, not one; train it again")
         return cls(networks, n_terms, link)

@@ -161,7 +161,7 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
         `unknown` (n_docs, n_terms), sparse or dense, is true for these cells; the values of X there are ignored.
         """
         fitted = self._fitted()
-        documents, mask = self._check_documents(X, fitted)[0], csr_array(unknown)
+        documents, mask = self._check_documents(X, fitted), csr_array(unknown)
         if mask.shape != documents.shape:
             raise BadData(f"unknown has shape {mask.shape}, but X has {documents.shape}; give both the same shape")
         scorer: HiddenNetworks = fitted.scorer  # type: ignore[assignment]

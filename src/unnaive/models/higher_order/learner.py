@@ -190,9 +190,9 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
     def fit_pass(self, X: Any, y: Any, classes: Any = None, *, order: int = 1) -> Self:
         """Process some documents in the first pass (order=1) or, after all of them, in the second pass (order=2).
 
-        The first call needs `classes`, a list of all classes; after `fit`, which this does not continue, they are
-        known. The second pass must process the same documents as the first; after the last of them the model is ready.
-        A further call with order=1 adds documents, and the second pass starts again. Documents are not kept: a
+        The first call needs `classes`, a list of all classes, unless `fit` was called before; the documents of `fit`
+        are dropped. The second pass must process the same documents as the first; after the last of them the model is
+        ready. A further call with order=1 adds documents, and the second pass starts again. Documents are not kept: a
         model learnt in this way has no paths in its explanations, and cannot be updated or forget. Weights "tfidf",
         which need document frequencies in advance, and paths="paper" are not supported.
         """

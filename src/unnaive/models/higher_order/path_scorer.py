@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.base.errors import BadModel
+from unnaive.base.errors import refuse_damaged
 from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Floats, Sparse
 from unnaive.data.array_rules import TableRule, check_rules, read_whole
@@ -125,7 +125,7 @@ class PathScorer(Linear):
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> PathScorer:
         """The inverse of `to_arrays`; the input is checked, since it comes from a file."""
-        try:
+        with refuse_damaged("the paths in this model are"):
             n_docs = read_whole(settings["documents"], "documents")
             rest = {name: value for name, value in arrays.items() if not name.startswith(("documents.", "labels."))}
             linear = Linear.from_arrays(rest, {name: value for name, value in settings.items() if name != "documents"})
@@ -133,8 +133,6 @@ class PathScorer(Linear):
             check_rules(tables, RULES, documents=n_docs, terms=linear.n_terms, classes=linear.n_classes)
             documents = _table(arrays, "documents", (n_docs, linear.n_terms))
             labels = _table(arrays, "labels", (n_docs, linear.n_classes))
-        except (KeyError, TypeError, ValueError, IndexError) as problem:
-            raise BadModel(f"the paths in this model are damaged ({problem}); train it again") from problem
         return cls.of(linear, documents, labels)
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import BadModel, choose
+from unnaive.base.errors import choose, refuse_damaged
 from unnaive.base.lazy import lazy_property
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Arrays, Floats, Ids, Sparse
@@ -266,7 +266,7 @@ class LabelTreeScorer(Scorer):
     @classmethod
     def from_arrays(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
         """The inverse of `to_arrays`; every value is checked, since models come from files."""
-        try:
+        with refuse_damaged("the scorer in this model is"):
             check_keys(settings, "levels", "n_terms", "beam", "link", "tf", "norm")
             levels, n_terms = read_whole(settings["levels"], "levels", least=1, most=64), settings["n_terms"]
             link = choose(["softmax", "log-odds"], settings["link"], "link")
@@ -282,8 +282,6 @@ class LabelTreeScorer(Scorer):
             weights = read_csr(arrays, "weights", (sum(len(level) - 1 for level in ends), n_terms))
             beam = read_whole(settings["beam"], "beam", least=1)
             weighting = Weighting(settings["tf"], arrays.get("idf"), settings["norm"])
-        except (KeyError, TypeError, ValueError) as problem:
-            raise BadModel(f"the scorer in this model is damaged ({problem}); train it again") from problem
         return cls(order, ends, weights, arrays["bias"], weighting, beam, link)
 
 

@@ -85,13 +85,6 @@ def descend(problem: Objective, point: Floats, *, tol: float, max_iter: int) -> 
             pairs.append((direction, change, curvature))
 
 
-def minimise(problem: Objective, point: Floats, *, tol: float, max_iter: int) -> Floats:
-    """The last point of `descend`."""
-    for state in descend(problem, point, tol=tol, max_iter=max_iter):
-        point = state.point
-    return point
-
-
 def _times_inverse_curvature(
     gradient: Floats, pairs: deque[tuple[Floats, Floats, float]], problem: Objective
 ) -> Floats:

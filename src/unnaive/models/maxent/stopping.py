@@ -18,7 +18,7 @@ from unnaive.linear.linear import Linear
 
 RowNumbers = NDArray[np.intp]
 
-PATIENCE = 20  # iterations beyond twice the best one without a lower held-out error
+PATIENCE = 20  # stop if the best iteration is b and iteration 2b + PATIENCE has passed
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,7 +44,7 @@ class CountedRows:
     n_complete  the number of these rows
     left_out    the number of rows without text or label
     n_several   the number of multilabel rows
-    units       what a document of weight 1 counts
+    units       the integer that a document of weight 1 counts as
     """
 
     run: Run | None

@@ -117,7 +117,7 @@ def report_missing(n_missing: int, n_rows: int, missing: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class BatchDocuments:
-    """Documents: texts with label sets, one for each text, or several as `text_of` says.
+    """Texts with label sets: one document for each text, or several (`text_of`).
 
     weight   (n_docs,); None for 1 each
     text_of  the number of each document's text (n_docs,); None for the document's own number

@@ -178,7 +178,7 @@ def predicted_labels(fitted: FittedModel, texts: Any) -> Any:
 
 
 def _top_label_array(fitted: FittedModel, top: TopLabels) -> Any:
-    """The labels that the top classes of each text lead to, as an Arrow array."""
+    """The predicted labels among the top classes of each text, as an Arrow array."""
     if fitted.decision.exclusive and not fitted.multilabel:
         return _class_array(fitted).take(pa.array(top.top.classes[top.first_cells()]))
     return _label_lists(fitted, top.label_sets(fitted.classes))
