@@ -22,7 +22,7 @@ from unnaive.io.native_parser import NotPlain, json_line_columns, lines_end
 from unnaive.io.options import ReadOptions
 from unnaive.io.row_reader import parse_text
 from unnaive.io.sources import CODE_PAGES, STDIN, STDIN_NAME, WESTERN, decode_code_page, open_bytes
-from unnaive.scaleout.filter.blocks import BLOCK_BYTES, BytesWriter, ReadTexts, ShardReading, damaged
+from unnaive.scaleout.filter.blocks import BLOCK_BYTES, BytesWriter, ReadTexts, ShardReading, damaged, finish_packed
 from unnaive.text.buffer import TextBuffer, TextChunks
 
 SMALLEST = 1 << 15  # bytes; blocks up to this size are not split further to find the line that Python must read
@@ -63,6 +63,7 @@ class LineShard:
     def writing(self, file: IO[bytes], packing: str) -> Iterator[LineWriter]:
         """A writer of lines."""
         yield LineWriter(file, packing, self)
+        finish_packed(file, packing)
 
 
 @dataclass(frozen=True)

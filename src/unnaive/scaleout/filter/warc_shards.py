@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData
 from unnaive.io.sources import STDIN, STDIN_NAME, decode_code_page, open_bytes
-from unnaive.scaleout.filter.blocks import BLOCK_BYTES, ReadTexts, ShardReading, damaged, pack_bytes
+from unnaive.scaleout.filter.blocks import BLOCK_BYTES, ReadTexts, ShardReading, damaged, finish_packed, pack_bytes
 
 LONGEST_HEADER = 1 << 16  # maximum bytes of a record's header
 TEXT_KINDS = ("conversion", "response", "resource")
@@ -147,6 +147,7 @@ class WarcShard:
     def writing(self, file: IO[bytes], packing: str) -> Iterator[RecordWriter]:
         """A writer of records."""
         yield RecordWriter(file, packing)
+        finish_packed(file, packing)
 
 
 @dataclass(frozen=True)

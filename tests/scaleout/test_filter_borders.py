@@ -1,0 +1,59 @@
+"""The filter where it meets other parts: damaged files, compression, training texts, other formats of the same text."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from unnaive import TextClassifier
+from unnaive.apps.cli.main import exit_code
+from unnaive.classifier.model_file import save
+
+GOOD = ["clear and useful prose about rivers", "a useful guide to rivers and lakes", "clear notes on lakes"]
+BAD = ["buy cheap pills now", "cheap cheap watches buy", "now buy the watches"]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return TextClassifier("multinomial").fit(GOOD + BAD, ["good"] * 3 + ["bad"] * 3).fitted_
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, fitted):
+    monkeypatch.chdir(tmp_path)
+    save(fitted, "m.model")
+    write_lines("a.jsonl", GOOD + BAD)
+    return tmp_path
+
+
+def run(words):
+    """The exit code of a command line."""
+    return exit_code(words.split())
+
+
+def write_lines(path, texts):
+    Path(path).write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+
+
+def test_a_list_among_json_lines_is_a_bad_line_not_an_array(folder, capsys):
+    Path("b.jsonl").write_text('not json\n{"text": "useful rivers"}\n[1]\n{"text": "buy pills"}\n')
+    assert run("filter m.model b.jsonl -o k.jsonl --keep good --above 0.5 --skip-bad") == 0
+    assert Path("k.jsonl").read_text() == '{"text": "useful rivers"}\n'
+    assert "left out 2 lines that could not be read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", ["jsonl.gz", "jsonl.zst", "warc.gz"])
+def test_a_shard_of_which_nothing_is_kept_is_a_valid_compressed_file(folder, ending):
+    """gzip and zstd refuse to decompress a file of no bytes."""
+    Path("in").mkdir()
+    record = b"WARC/1.0\r\nWARC-Type: conversion\r\nContent-Length: 9\r\n\r\nbuy pills\r\n\r\n"
+    data = record if "warc" in ending else b'{"text": "buy pills"}\n'
+    packed = gzip.compress(data) if ending.endswith("gz") else pa.Codec("zstd").compress(data, asbytes=True)
+    Path(f"in/a.{ending}").write_bytes(packed)
+    assert run("filter m.model in -o out --keep good --above 0.5") == 0
+    written = Path(f"out/a.{ending}")
+    assert written.stat().st_size > 0
+    with pa.input_stream(written, compression="zstd" if ending.endswith("zst") else "gzip") as stream:
+        assert stream.read() == b""
