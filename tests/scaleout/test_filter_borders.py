@@ -4,12 +4,15 @@ import gzip
 import json
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
-from unnaive import TextClassifier
+from unnaive import TextClassifier, UnnaiveWarning
 from unnaive.apps.cli.main import exit_code
-from unnaive.classifier.model_file import save
+from unnaive.classifier.model_file import load_model, save
+from unnaive.scaleout.filter.keep_rule import choose_keep_rule
 
 GOOD = ["clear and useful prose about rivers", "a useful guide to rivers and lakes", "clear notes on lakes"]
 BAD = ["buy cheap pills now", "cheap cheap watches buy", "now buy the watches"]
@@ -57,3 +60,30 @@ def test_a_shard_of_which_nothing_is_kept_is_a_valid_compressed_file(folder, end
     assert written.stat().st_size > 0
     with pa.input_stream(written, compression="zstd" if ending.endswith("zst") else "gzip") as stream:
         assert stream.read() == b""
+
+
+def test_no_recall_is_promised_on_training_texts(folder, capsys):
+    """In the summary, on the page and in JSON: the note alone is lost with --quiet and in reports."""
+    rows = [{"text": text, "label": "good" if text in GOOD else "bad"} for text in (GOOD + BAD) * 10]
+    Path("train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run("train train.jsonl -m multinomial -o t.model") == 0
+    words = "filter t.model a.jsonl -o k.jsonl --keep good --recall 0.9 --held-out train.jsonl --html k.html"
+    capsys.readouterr()
+    assert run(words) == 0
+    out, err = capsys.readouterr()
+    assert "no recall is guaranteed, because 60 of 60 held-out texts are training texts" in out
+    assert "60 of 60 held-out texts are in the training data of the model" in err
+    page = Path("k.html").read_text()
+    assert "No recall is guaranteed" in page and "with a confidence of" not in page
+    assert run(words + " --json -q") == 0
+    assert json.loads(capsys.readouterr().out)["held_out"]["learnt"] == 60
+    held_out = (pd.Series(row["text"] for row in rows), np.array([row["label"] for row in rows]))
+    with pytest.warns(UnnaiveWarning, match="60 of 60 held-out texts"):
+        _, choice = choose_keep_rule(load_model("t.model"), np.array(["good"])[0], recall=0.9, held_out=held_out)
+    assert choice.learnt == 60
+
+
+def test_a_class_of_numbers_is_kept_by_its_numpy_value():
+    fitted = TextClassifier("multinomial").fit(GOOD + BAD, [1] * 3 + [0] * 3).fitted_
+    rule, _ = choose_keep_rule(fitted, np.int64(1), above=0.5)
+    assert rule.keeps(rule.scores(["useful rivers", "cheap pills"])).tolist() == [True, False]

@@ -137,12 +137,7 @@ def choose_rule(
     read_like: Callable[..., DataFile],
 ) -> tuple[KeepRule, RecallThreshold | None]:
     """(the rule, how its threshold was found, or None if it was given)."""
-    from unnaive.apps.cli.output import (
-        parse_class_labels,
-        read_as_trained,
-        say_what_was_read,
-        warn_about_learnt,
-    )
+    from unnaive.apps.cli.output import parse_class_labels, read_as_trained, say_what_was_read
     from unnaive.base.errors import BadData
     from unnaive.evaluation.recall_threshold import check_share
     from unnaive.scaleout.filter.keep_rule import choose_keep_rule
@@ -154,7 +149,6 @@ def choose_rule(
     labelled = read_as_trained(replace(read_like([str(held_out)]), format=None), fitted)
     corpus = labelled.corpus()
     say_what_was_read(labelled)
-    warn_about_learnt(fitted, corpus, "the recall of new texts is lower, and its guarantee does not hold")
     labels = parse_class_labels(fitted, corpus)
     if set(classes).isdisjoint(label for names in labels for label in names):
         names = " or ".join(map(str, classes))
