@@ -1,6 +1,7 @@
 """The filter where it meets other parts: damaged files, compression, training texts, other formats of the same text."""
 
 import gzip
+import io
 import json
 from pathlib import Path
 
@@ -74,7 +75,8 @@ def test_no_recall_is_promised_on_training_texts(folder, capsys):
     assert "no recall is guaranteed, because 60 of 60 held-out texts are training texts" in out
     assert "60 of 60 held-out texts are in the training data of the model" in err
     page = Path("k.html").read_text()
-    assert "No recall is guaranteed" in page and "with a confidence of" not in page
+    assert "No recall is guaranteed" in page
+    assert "with a confidence of" not in page
     assert run(words + " --json -q") == 0
     assert json.loads(capsys.readouterr().out)["held_out"]["learnt"] == 60
     held_out = (pd.Series(row["text"] for row in rows), np.array([row["label"] for row in rows]))
@@ -87,3 +89,24 @@ def test_a_class_of_numbers_is_kept_by_its_numpy_value():
     fitted = TextClassifier("multinomial").fit(GOOD + BAD, [1] * 3 + [0] * 3).fitted_
     rule, _ = choose_keep_rule(fitted, np.int64(1), above=0.5)
     assert rule.keeps(rule.scores(["useful rivers", "cheap pills"])).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(("p", "kept"), [("0", 6), ("1", 0)])
+def test_the_ends_of_the_range_are_printed_as_given(folder, capsys, p, kept):
+    words = f"filter m.model a.jsonl -o k.jsonl --keep good --above {p}"
+    assert run(words) == 0
+    assert capsys.readouterr().out.endswith(f"texts with p(good) ≥ {p}\n")
+    assert run(words + " --json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["probability"], told["kept"]) == (float(p), kept)
+
+
+def test_messages_about_stdin_name_it(folder, capsys, monkeypatch):
+    for data, sentence in (
+        (b"", "stdin has no texts"),
+        (b"[]x\n{", "stdin is one JSON array"),
+        (b"x", "line 1 of stdin"),
+    ):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+        assert run("filter m.model - --keep good --above 0.5") == 2
+        assert sentence in capsys.readouterr().err

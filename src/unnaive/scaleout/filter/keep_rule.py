@@ -87,10 +87,6 @@ class KeepRule:
             return np.asarray(scores[:, columns].max(axis=1))
         return _lead(scores, columns, np.maximum.reduce)
 
-    def probability(self, score: float) -> float:
-        """The probability of a score, for a model with probabilities."""
-        return float(1 / (1 + np.exp(-np.clip(score, -700, 700))))
-
 
 def _lead(values: Floats, columns: NDArray[np.int64], join: Any) -> Floats:
     """`join` of the given columns minus `join` of all others (n_docs,); 0 where both are −∞."""
