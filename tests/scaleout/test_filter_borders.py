@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from unnaive import TextClassifier, UnnaiveWarning
 from unnaive.apps.cli.main import exit_code
 from unnaive.classifier.model_file import load_model, save
+from unnaive.scaleout.filter.http_content import decode_body, join_chunks
 from unnaive.scaleout.filter.keep_rule import choose_keep_rule
 
 GOOD = ["clear and useful prose about rivers", "a useful guide to rivers and lakes", "clear notes on lakes"]
@@ -110,3 +112,48 @@ def test_messages_about_stdin_name_it(folder, capsys, monkeypatch):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
         assert run("filter m.model - --keep good --above 0.5") == 2
         assert sentence in capsys.readouterr().err
+
+
+def chunks(body):
+    parts = [body[start : start + 7] for start in range(0, len(body), 7)]
+    return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
+
+
+def arrow(codec):
+    return lambda body: pa.Codec(codec).compress(body, asbytes=True)
+
+
+ENCODINGS = {
+    "": lambda body: body,
+    "Transfer-Encoding: chunked": chunks,
+    "Content-Encoding: gzip": gzip.compress,
+    "Content-Encoding: deflate": zlib.compress,
+    "Content-Encoding: Deflate": lambda body: zlib.compress(body)[2:-4],
+    "Content-Encoding: br": arrow("brotli"),
+    "Content-Encoding: zstd": arrow("zstd"),
+    "Content-Encoding: gzip\r\nTransfer-Encoding: chunked": lambda body: chunks(gzip.compress(body)),
+    "Content-Encoding: gzip\r\nTransfer-Encoding:chunked": lambda body: body,  # stored decoded under the old header
+    "Content-Encoding: unknown": lambda body: body,
+}
+
+
+@pytest.mark.parametrize("field", ENCODINGS)
+def test_compressed_and_chunked_pages_are_read(folder, field):
+    records = []
+    for text in GOOD + BAD:
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{field}{chr(13) + chr(10) if field else ''}\r\n".encode()
+        content = head + ENCODINGS[field](b"<p>" + text.encode())
+        about = f"WARC/1.0\r\nWARC-Type: response\r\nContent-Type: application/http\r\nContent-Length: {len(content)}"
+        records.append(about.encode() + b"\r\n\r\n" + content + b"\r\n\r\n")
+    Path("a.warc").write_bytes(b"".join(records))
+    assert run("filter m.model a.warc -o k.warc --keep good --above 0.5") == 0
+    assert Path("k.warc").read_bytes() == b"".join(records[:3])
+
+
+def test_odd_bodies_of_web_pages_end():
+    assert join_chunks(b"0\r\n\r\n") == b""
+    assert join_chunks(b"3\r\nabc\r\n-3\r\nabc\r\n") == b"abc"
+    assert join_chunks(b"ff\r\ncut") == b"cut"
+    assert join_chunks(b"not\r\nchunked") == b"not\r\nchunked"
+    bomb = gzip.compress(bytes(1 << 26))
+    assert len(decode_body(bomb, {"content-encoding": "gzip"})) == 100 * len(bomb)
