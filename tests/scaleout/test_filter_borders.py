@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from unnaive import TextClassifier, UnnaiveWarning
@@ -157,3 +158,28 @@ def test_odd_bodies_of_web_pages_end():
     assert join_chunks(b"not\r\nchunked") == b"not\r\nchunked"
     bomb = gzip.compress(bytes(1 << 26))
     assert len(decode_body(bomb, {"content-encoding": "gzip"})) == 100 * len(bomb)
+
+
+def test_bytes_of_dictionary_columns_are_those_of_their_rows(folder, capsys):
+    texts = pa.array((GOOD + BAD) * 50)
+    pq.write_table(pa.table({"text": texts}), "plain.parquet")
+    pq.write_table(pa.table({"text": texts.dictionary_encode()}), "packed.parquet", row_group_size=60)
+    told = []
+    for name in ("plain", "packed"):
+        assert run(f"filter m.model {name}.parquet -o k{name}.parquet --keep good --above 0.5 --json") == 0
+        told.append(json.loads(capsys.readouterr().out))
+    letters = [50 * sum(len(text) + 4 for text in part) for part in (GOOD + BAD, GOOD)]  # an offset takes 4 bytes
+    for answer in told:
+        assert [answer["bytes_read"], answer["bytes_kept"]] == pytest.approx(letters, rel=0.01)
+
+
+def test_shards_read_in_another_way_are_not_continued(folder, capsys):
+    words = "filter m.model a.jsonl b.jsonl -o kept --keep good --above 0.5"
+    write_lines("b.jsonl", GOOD)
+    assert run(words) == 0
+    assert run(words + " --skip-bad") == 0
+    assert "(2 shards by an earlier run)" in capsys.readouterr().out
+    assert run(words + " --encoding cp1252") == 2
+    assert "were filtered with another encoding (before: the default, now: cp1252)" in capsys.readouterr().err
+    assert run(words + " --format lines") == 2
+    assert "were filtered with another" in capsys.readouterr().err

@@ -101,5 +101,5 @@ def describe_source(job: ShardJob) -> str:
 
 
 def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value)
+    text = value if isinstance(value, str) else "the default" if value is None else json.dumps(value)
     return text if len(text) <= 20 else text[:12] + "…"

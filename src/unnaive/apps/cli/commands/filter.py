@@ -174,7 +174,7 @@ def filter_plan(plan: ShardPlan, rule: KeepRule, source: DataFile, model: Path, 
     settings: dict[str, Any] = {
         "model": hash_file(model), "class": sorted(set(keep)), "threshold": rule.threshold,
         "column of text": None if shards.columns is None else list(shards.columns.texts),
-        "part of messages": shards.message,
+        "part of messages": shards.message, "encoding": shards.options.encoding, "format": source.format,
     }  # fmt: skip
     record = nullcontext() if plan.folder is None else open_filter_record(plan.folder, settings)
     try:
