@@ -183,3 +183,26 @@ def test_shards_read_in_another_way_are_not_continued(folder, capsys):
     assert "were filtered with another encoding (before: the default, now: cp1252)" in capsys.readouterr().err
     assert run(words + " --format lines") == 2
     assert "were filtered with another" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("encoding", ["utf-16le", "utf-32", "latn1"])
+def test_encodings_whose_lines_cannot_be_copied_are_refused(folder, capsys, monkeypatch, encoding):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path("a.jsonl").read_bytes())))
+    assert run(f"filter m.model - --keep good --above 0.5 --encoding {encoding}") == 2
+    err = capsys.readouterr().err
+    assert ("no encoding called 'latn1'" if encoding == "latn1" else f"files in {encoding} cannot be filtered") in err
+
+
+@pytest.mark.parametrize(
+    ("calibrate", "condition"),
+    [(None, "texts with a score of good or river ≥ "), ("temperature", "texts with p(good) or p(river) ≥ ")],
+)
+def test_the_condition_of_a_multilabel_model_names_each_class(folder, capsys, calibrate, condition):
+    labels = [["good", "river"], ["good", "river"], ["good"], ["bad"], ["bad"], ["bad"]] * 10
+    TextClassifier("nbsvm", calibrate=calibrate).fit((GOOD + BAD) * 10, labels).save("l.model")
+    texts = [f"{text} {number}" for number, text in enumerate((GOOD + BAD) * 10)]
+    rows = [{"text": text, "label": label} for text, label in zip(texts, labels, strict=True)]
+    Path("held.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run("filter l.model a.jsonl -o k.jsonl --keep good --keep river --recall 0.9 --held-out held.jsonl") == 0
+    assert condition in capsys.readouterr().out
+    assert [json.loads(line)["text"] for line in Path("k.jsonl").read_text().splitlines()] == GOOD

@@ -30,6 +30,7 @@ class FilterReport:
     model          its name
     keep           the classes that are kept
     threshold      the lowest score kept; `probabilistic` says whether scores are log-odds of probabilities
+    multilabel     whether the classes are not exclusive, so that the highest of their scores counts
     outcome        the numbers of texts and shards
     choice         how the threshold was chosen on held-out texts; None if the user gave it
     """
@@ -40,12 +41,14 @@ class FilterReport:
     probabilistic: bool
     outcome: FilterOutcome
     choice: RecallThreshold | None = None
+    multilabel: bool = False
 
     @classmethod
     def of(cls, rule: KeepRule, outcome: FilterOutcome, model: str, choice: RecallThreshold | None) -> FilterReport:
         """The report on a rule and its outcome."""
         names = tuple(str(label) for label in rule.keep)
-        return cls(model, names, rule.threshold, rule.fitted.probabilistic, outcome, choice)
+        fitted = rule.fitted
+        return cls(model, names, rule.threshold, fitted.probabilistic, outcome, choice, fitted.multilabel)
 
     @property
     def tally(self) -> FilterTally:
@@ -60,7 +63,10 @@ class FilterReport:
         """The condition for keeping a text, in words."""
         names = " or ".join(self.keep)
         if self.probabilistic:
-            return f"texts with p({names}) ≥ {format_odds(self.threshold)}"
+            chances = " or ".join(f"p({name})" for name in self.keep) if self.multilabel else f"p({names})"
+            return f"texts with {chances} ≥ {format_odds(self.threshold)}"
+        if self.multilabel:
+            return f"texts with a score of {names} ≥ {self.threshold:.3g}"
         return f"texts whose score of {names} leads by {self.threshold:.3g} or more"
 
     def sentences(self) -> list[str]:

@@ -34,6 +34,7 @@ class LineShard:
     """A file of lines: JSON objects, or plain texts if there are no columns."""
 
     def __init__(self, path: str, reading: ShardReading) -> None:
+        check_line_encoding(reading.options.encoding)
         self.path, self.reading = path, reading
         self.name = STDIN_NAME if path == STDIN else path
         self.mark = b""
@@ -217,6 +218,18 @@ def _decode(line: bytes, options: ReadOptions) -> str:
 def is_utf8(encoding: str | None) -> bool:
     """Whether the encoding is UTF-8, which is the default."""
     return encoding is None or encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
+
+
+def check_line_encoding(encoding: str | None) -> None:
+    """Raise an error unless the encoding exists and its lines can be found and copied as bytes."""
+    try:
+        one_byte = "\n".encode(encoding or "utf-8") == b"\n"
+    except LookupError as unknown:
+        raise BadData(f"no encoding called {encoding!r}; common ones are utf-8, cp1252, cp1254") from unknown
+    if not one_byte:
+        raise BadData(
+            f"files in {encoding} cannot be filtered, because lines are copied as bytes; convert to UTF-8 first"
+        )
 
 
 def _plain_lines(data: Bytes, longest: int) -> tuple[TextBuffer, NDArray[np.int64]] | None:
