@@ -15,6 +15,7 @@ import pytest
 from unnaive import TextClassifier, UnnaiveWarning
 from unnaive.apps.cli.main import exit_code
 from unnaive.classifier.model_file import load_model, save
+from unnaive.scaleout.filter.filter_record import RECORD_NAME
 from unnaive.scaleout.filter.http_content import decode_body, join_chunks
 from unnaive.scaleout.filter.keep_rule import choose_keep_rule
 
@@ -206,3 +207,35 @@ def test_the_condition_of_a_multilabel_model_names_each_class(folder, capsys, ca
     assert run("filter l.model a.jsonl -o k.jsonl --keep good --keep river --recall 0.9 --held-out held.jsonl") == 0
     assert condition in capsys.readouterr().out
     assert [json.loads(line)["text"] for line in Path("k.jsonl").read_text().splitlines()] == GOOD
+
+
+def test_a_failed_run_says_how_to_continue_and_may_be_started_with_other_settings(folder, capsys):
+    Path("b.jsonl").write_text("not json\n")
+    words = "filter m.model b.jsonl a.jsonl -o kept --keep good --above"
+    assert run(f"{words} 0.5") == 2
+    assert "finished" not in capsys.readouterr().err
+    assert run(f"{words.replace('b.jsonl a.jsonl', 'a.jsonl b.jsonl')} 0.6") == 2  # none was finished with 0.5
+    assert "note: 1 of 2 shards finished; the same command continues\n" in capsys.readouterr().err
+    write_lines("b.jsonl", GOOD)
+    assert run(f"{words} 0.5") == 2
+    assert "were filtered with another threshold" in capsys.readouterr().err
+    assert run(f"{words} 0.6") == 0
+    assert "(1 shard by an earlier run)" in capsys.readouterr().out
+
+
+def test_files_and_folders_without_permission(folder, capsys, monkeypatch):
+    pq.write_table(pa.table({"text": GOOD}), "a.parquet")
+
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pq, "ParquetFile", refuse)
+        assert run("filter m.model a.parquet -o k.parquet --keep good --above 0.5") == 2
+    assert "a.parquet cannot be read (Permission denied); check its permissions" in capsys.readouterr().err
+    Path("kept").mkdir()
+    Path("kept", RECORD_NAME).mkdir()  # SQLite cannot open it, as in a read-only folder
+    assert run("filter m.model a.jsonl -o kept --keep good --above 0.5") == 2
+    assert (
+        "cannot be written to kept (unable to open database file); make the folder writable" in capsys.readouterr().err
+    )

@@ -161,7 +161,7 @@ def filter_plan(plan: ShardPlan, rule: KeepRule, source: DataFile, model: Path, 
     from contextlib import nullcontext
 
     from unnaive.apps.cli.screen import Progress
-    from unnaive.base.errors import BadData, count_noun
+    from unnaive.base.errors import BadData, UnnaiveError, count_noun
     from unnaive.io.sources import STDIN, hash_file
     from unnaive.scaleout.filter.filter_record import open_filter_record
     from unnaive.scaleout.filter.reading import choose_reading
@@ -188,6 +188,12 @@ def filter_plan(plan: ShardPlan, rule: KeepRule, source: DataFile, model: Path, 
             if plan.folder is not None
             else "interrupted; nothing was written"
         ) from None
+    except (UnnaiveError, OSError):
+        if outcome.shards and plan.folder is not None:
+            note(
+                f"{len(outcome.shards):,} of {count_noun(len(plan.jobs), 'shard')} finished; the same command continues"
+            )
+        raise
     if not outcome.tally.texts:
         raise BadData(f"{source.name} has no texts; give at least one")
     if outcome.tally.skipped:
