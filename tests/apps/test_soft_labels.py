@@ -112,3 +112,27 @@ def test_mistakes_are_one_sentence(words, sentence, table, capsys):
 def test_as_many_probabilities_as_texts():
     with pytest.raises(BadData, match="6 texts came with 2 probabilities of 'good'"):
         soft_labels(TEXTS, {"good": [0.5, 0.5]})
+
+
+@pytest.mark.parametrize("memory", [(), ("--memory", "256M")])
+def test_probabilities_that_do_not_sum_to_one_are_told(table, capsys, memory):
+    rows = [(0.9, 0.3), (0.5, 0.5), (0.33, 0.66), (0, 0), (0.25, 0.75)]
+    lines = [{"text": TEXTS[n], "p_good": good, "p_bad": bad} for n, (good, bad) in enumerate(rows)]
+    table.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    code, output = train(table, "-m", "multinomial", "--soft-labels", "p_*", *memory)
+    assert code == 0
+    told = (
+        "the probabilities of 2 of 5 texts do not sum to 1; such a text is learnt with the sum as its weight; 1 text of"
+    )
+    assert told in capsys.readouterr().err
+    assert load_model(output).counts.counts.n_docs == pytest.approx(0.9 + 0.3 + 1 + 0.99 + 1)
+
+
+def test_a_label_column_beside_soft_labels_is_only_for_the_test(table, capsys):
+    words = ["-m", "multinomial", "--soft-labels", "p_good", "--label", "judged"]
+    assert train(table, *words)[0] == 2
+    assert "--soft-labels cannot be combined with --label" in capsys.readouterr().err
+    held = table.with_name("held.jsonl")
+    held.write_text('{"text": "fine style", "judged": "good"}\n{"text": "cheap now", "judged": "not good"}\n')
+    assert train(table, *words, "--test", str(held))[0] == 0
+    assert "accuracy 100.0 %, macro F1 1.000 on 2 documents of the test file" in capsys.readouterr().out

@@ -184,17 +184,16 @@ def test_several_columns_and_nested_keys(fitted, tmp_path):
         (b'{"text": "cut\n', "line 3 of .* is not JSON"),
         (b'["useful"]\n', "line 3 of .* is not a JSON object"),
         (b'{"body": "useful"}\n', "line 3 of .* has no key 'text'; it has body"),
-        (b'{"text": ["useful"]}\n', "a text of .* is a list"),
+        (b'{"text": ["useful"]}\n', "line 3 of .* has a list under 'text', not a text"),
     ],
 )
 def test_a_bad_line_is_one_sentence_or_left_out(fitted, tmp_path, line, sentence):
     good = b'{"text": "useful rivers"}\n'
     with pytest.raises(BadData, match=sentence):
         filtered(fitted, good + b"\n" + line + good, tmp_path)
-    if "a text" not in sentence:
-        found, tally = filtered(fitted, good + line + good, tmp_path, skip_bad=True)
-        assert found == good + good
-        assert tally.skipped == 1
+    found, tally = filtered(fitted, good + line + good, tmp_path, skip_bad=True)
+    assert found == good + good
+    assert tally.skipped == 1
 
 
 def test_parquet_keeps_columns_types_and_metadata(folder, fitted):

@@ -6,18 +6,20 @@ ratios and losses are the expected values over the labels.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import BadData
+from unnaive.base.errors import BadData, UnnaiveWarning, count_noun
 from unnaive.base.types import Floats, Ids
 from unnaive.data.sample_weights import SMALLEST
 from unnaive.text.buffer import TextBuffer, as_texts
 
 UNITS = 1 << 24  # probabilities are rounded to multiples of 1/UNITS, the precision of float32
+TOLERANCE = 0.011  # of the sum over the labels: probabilities may have been rounded to two digits
 REST = "not {}"  # the opposite of a single label, with the remaining probability
 
 
@@ -33,6 +35,7 @@ def soft_labels(texts: Any, probabilities: Mapping[str, Any]) -> tuple[Any, list
     """
     documents = as_texts(texts)
     rows, labels, weight = expand_probabilities(probabilities, len(documents))
+    warn_about_sums(sum_probabilities(rows, weight, len(documents)))
     if isinstance(documents, TextBuffer):
         return documents.take(rows), labels, weight
     return [documents[row] for row in rows.tolist()], labels, weight
@@ -58,6 +61,25 @@ def expand_probabilities(
     weights = np.stack([table[name] for name in names], axis=1)
     rows, columns = np.nonzero(weights >= SMALLEST)
     return rows.astype(np.int64), [names[column] for column in columns.tolist()], weights[rows, columns]
+
+
+def sum_probabilities(rows: Ids, weight: Floats, n_docs: int) -> Floats:
+    """The sum of the probabilities of each text (n_docs,), from rows and weights of pairs of text and label."""
+    return np.asarray(np.bincount(rows, weight, n_docs), np.float64)
+
+
+def warn_about_sums(sums: Floats) -> None:
+    """Warn if the probabilities of a text do not sum to 1; `sums` are those of all texts (n_docs,)."""
+    n_other, n_empty = int(np.count_nonzero(np.abs(sums - 1) > TOLERANCE)), int(np.count_nonzero(sums == 0))
+    if not n_other:
+        return
+    empty = f"; {count_noun(n_empty, 'text')} of probability 0 {'is' if n_empty == 1 else 'are'} not learnt"
+    warnings.warn(
+        f"the probabilities of {n_other:,} of {count_noun(len(sums), 'text')} do not sum to 1; such a text is learnt "
+        f"with the sum as its weight{empty if n_empty else ''}",
+        UnnaiveWarning,
+        stacklevel=3,
+    )
 
 
 def _check_probabilities(values: Sequence[Any] | NDArray[Any], label: str, n_docs: int, first: int) -> Floats:

@@ -22,6 +22,7 @@ class RecallThreshold:
     threshold           documents with at least this score are kept
     good, kept_good     good held-out documents, and how many of them are kept
     others, kept_others  all other held-out documents, and how many of them are kept
+    learnt              held-out documents that the model was trained on; with any, no recall is guaranteed
     """
 
     recall: float
@@ -31,6 +32,7 @@ class RecallThreshold:
     kept_good: int
     others: int
     kept_others: int
+    learnt: int = 0
 
     @property
     def precision(self) -> float:
@@ -38,15 +40,21 @@ class RecallThreshold:
         return self.kept_good / max(1, self.kept_good + self.kept_others)
 
     def describe(self) -> str:
-        """The guarantee in a sentence.
+        """The guarantee, or why there is none, in a sentence.
 
         >>> RecallThreshold(0.9, 0.95, 0.5, 100, 95, 300, 20).describe()
         'at least 90 % of the good texts are kept, with a confidence of 95 %; 95 of 100 held-out good texts were ...'
         """
+        promise = (
+            f"no recall is guaranteed, because {self.learnt:,} of {self.good + self.others:,} held-out texts are "
+            "training texts"
+            if self.learnt
+            else f"at least {100 * self.recall:g} % of the good texts are kept, with a confidence of "
+            f"{100 * self.confidence:g} %"
+        )
         return (
-            f"at least {100 * self.recall:g} % of the good texts are kept, with a confidence of "
-            f"{100 * self.confidence:g} %; {self.kept_good:,} of {self.good:,} held-out good texts were "
-            f"kept, and {self.kept_others:,} of {self.others:,} others"
+            f"{promise}; {self.kept_good:,} of {self.good:,} held-out good texts were kept, and {self.kept_others:,} "
+            f"of {self.others:,} others"
         )
 
 

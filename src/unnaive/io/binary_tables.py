@@ -50,6 +50,8 @@ def explain_arrow_errors(path: str, what: str) -> Iterator[None]:
         ) from problem
     except UnicodeDecodeError as problem:
         raise BadData(f"a string in {path} is not UTF-8; write the file again in UTF-8") from problem
+    except PermissionError as problem:
+        raise BadData(f"{path} cannot be read (Permission denied); check its permissions") from problem
     except (pyarrow.ArrowException, OSError) as problem:
         raise BadData(f"{path} is {what} ({str(problem).splitlines()[0]}); write it again") from problem
 

@@ -44,10 +44,9 @@ class JsonTable(Table):
             self.roles = {"label": LABELS} | ({"text": "data.text"} if "data.text" in self.names else {})
 
     def _read_records(self, lines: Lines) -> Iterator[tuple[int, RowValues]]:
-        for number, line in lines:
-            if not line.strip():
-                continue
-            if line.lstrip().startswith("["):
+        filled = ((number, line) for number, line in lines if line.strip())
+        for index, (number, line) in enumerate(filled):
+            if index == 0 and line.lstrip().startswith("["):  # later, it is a line that is not an object
                 yield from self._read_array(line, lines)
                 return
             try:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from unnaive.base.types import Floats
-from unnaive.data.soft_labels import expand_probabilities
+from unnaive.data.soft_labels import expand_probabilities, sum_probabilities, warn_about_sums
 from unnaive.data.training_data import TrainingData
 from unnaive.io.datafiles import Batch, DataFile
 from unnaive.io.soft_columns import SoftColumns
@@ -26,21 +26,25 @@ class SoftDataFile(DataFile):
     once     yield each text only once, with one of its labels
     soft     names or patterns of the columns with the probability of each label
     weights  the probabilities of the documents of the last reading, batch by batch
+    sums     the sum of the probabilities of each text, batch by batch
     hashes   hashes of the texts, each once
     """
 
     soft: tuple[str, ...] = ()
     once: bool = False
     weights: list[Floats] = field(default_factory=list)
+    sums: list[Floats] = field(default_factory=list)
     hashes: LearntHashes = field(default_factory=LearntHashes)
 
     def batches(self, *, labelled: bool, keep: bool = False) -> Iterator[Batch]:
         """All documents, batch by batch; their weights are complete after the last batch."""
         self.weights.clear()
+        self.sums.clear()
         self.hashes.clear()
         columns, first = SoftColumns(self.soft), 0
         for batch in super().batches(labelled=False, keep=True):
             rows, labels, weight = expand_probabilities(columns.values(batch, self.name), len(batch.texts), first)
+            self.sums.append(sum_probabilities(rows, weight, len(batch.texts)))
             if self.once:
                 rows, positions = np.unique(rows, return_index=True)
                 labels, weight = [labels[at] for at in positions.tolist()], weight[positions]
@@ -63,7 +67,9 @@ def soft_documents_on_disk(
     each_once = SoftDataFile(**options, soft=soft, once=True, hashes=LearntHashes(0))
     with documents_on_disk(file, rule, n_jobs=n_jobs, resources=resources, each_once=each_once) as data:
         weight = np.concatenate([np.zeros(0), *file.weights])
+        warn_about_sums(np.concatenate([np.zeros(0), *file.sums]))
         file.weights.clear()
+        file.sums.clear()
         report = data.report | ({"without_hashes": True} if file.hashes.given_up else {})
         rows = None if data.rows is None else replace(data.rows, weight=weight)
         hashes = file.hashes.total(multilabel=False)

@@ -61,8 +61,8 @@ def say_what_sets_promise(fitted: FittedModel, confidence: float, *, by_class: b
             echo(sentence, err=True)
 
 
-def warn_about_learnt(fitted: FittedModel, corpus: Corpus, effect: str = "the measures are too high") -> None:
-    """Warn of the effect if a model is evaluated on documents that it was trained on, if its file shows it."""
+def warn_about_learnt(fitted: FittedModel, corpus: Corpus) -> None:
+    """Warn if a model is evaluated on documents that it was trained on, if its file shows it."""
     import warnings
 
     from unnaive.base.errors import UnnaiveWarning, count_noun
@@ -71,7 +71,8 @@ def warn_about_learnt(fitted: FittedModel, corpus: Corpus, effect: str = "the me
     if n:
         warnings.warn(
             f"{n:,} of {count_noun(len(corpus), 'document')} of {corpus.name} {'is' if n == 1 else 'are'} "
-            f"in the training data of the model, so {effect}; use documents that the model has not learnt",
+            "in the training data of the model, so the measures are too high; use documents that the model has not "
+            "learnt",
             UnnaiveWarning,
             stacklevel=2,
         )

@@ -55,6 +55,9 @@ def train_file(
 
     limit = None if max_size is None else parse_size(max_size)
     check_writable(output)  # before minutes of work
+    label, label_columns = source.label, source.label_columns
+    if soft:  # only --test has labels
+        source = replace(source, label=None, label_columns=())
     source, classifier.fields = settle_fields(source, labelled=not soft, unused=soft)
     if classifier.fields is None:
         recognise_mail(classifier, source)
@@ -62,7 +65,8 @@ def train_file(
             note_other_columns(source)
     spec = classifier.spec()  # likewise: an error if a setting is wrong
     if soft:
-        check_soft_labels(spec, {"--holdout": holdout, "--register": finish, "--max-size": max_size})
+        unused = {} if test else {"--label": label, "--label-columns": label_columns or None}
+        check_soft_labels(spec, unused | {"--holdout": holdout, "--register": finish, "--max-size": max_size})
     start = time.perf_counter()
     source = replace(
         source, options=replace(source.options, language=classifier.language or "en", threads=classifier.n_jobs)
@@ -101,7 +105,8 @@ def train_file(
         read = watched.describe()
         if test:
             bar.rename("measuring")
-            aside = read_as_trained(replace(source, paths=tuple(test)), fitted).corpus()
+            tested = replace(source, paths=tuple(test), label=label, label_columns=label_columns)
+            aside = read_as_trained(tested, fitted).corpus()
             measured["test"] = measure_model(fitted, aside)
             warn_about_learnt(fitted, aside)
         if finish and corpus is not None:

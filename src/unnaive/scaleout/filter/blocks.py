@@ -101,8 +101,17 @@ def pack_bytes(data: bytes, packing: str) -> bytes:
     >>> gzip.decompress(pack_bytes(b"one ", "gzip") + pack_bytes(b"two", "gzip"))
     b'one two'
     """
-    if not data or not packing:
-        return data
+    return compress(data, packing) if data and packing else data
+
+
+def finish_packed(file: IO[bytes], packing: str) -> None:
+    """Write an empty gzip member or zstd frame if nothing was kept: decompressors reject a file of no bytes."""
+    if packing and not file.tell():
+        file.write(compress(b"", packing))
+
+
+def compress(data: bytes, packing: str) -> bytes:
+    """The content as one gzip member or zstd frame."""
     if packing == "gzip":
         member = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, 31)  # no time stamp: equal content gives equal bytes
         return member.compress(data) + member.flush()

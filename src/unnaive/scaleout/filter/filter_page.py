@@ -30,6 +30,7 @@ class FilterReport:
     model          its name
     keep           the classes that are kept
     threshold      the lowest score kept; `probabilistic` says whether scores are log-odds of probabilities
+    multilabel     whether the classes are not exclusive, so that the highest of their scores counts
     outcome        the numbers of texts and shards
     choice         how the threshold was chosen on held-out texts; None if the user gave it
     """
@@ -40,12 +41,14 @@ class FilterReport:
     probabilistic: bool
     outcome: FilterOutcome
     choice: RecallThreshold | None = None
+    multilabel: bool = False
 
     @classmethod
     def of(cls, rule: KeepRule, outcome: FilterOutcome, model: str, choice: RecallThreshold | None) -> FilterReport:
         """The report on a rule and its outcome."""
         names = tuple(str(label) for label in rule.keep)
-        return cls(model, names, rule.threshold, rule.fitted.probabilistic, outcome, choice)
+        fitted = rule.fitted
+        return cls(model, names, rule.threshold, fitted.probabilistic, outcome, choice, fitted.multilabel)
 
     @property
     def tally(self) -> FilterTally:
@@ -60,7 +63,10 @@ class FilterReport:
         """The condition for keeping a text, in words."""
         names = " or ".join(self.keep)
         if self.probabilistic:
-            return f"texts with p({names}) ≥ {format_odds(self.threshold)}"
+            chances = " or ".join(f"p({name})" for name in self.keep) if self.multilabel else f"p({names})"
+            return f"texts with {chances} ≥ {format_odds(self.threshold)}"
+        if self.multilabel:
+            return f"texts with a score of {names} ≥ {self.threshold:.3g}"
         return f"texts whose score of {names} leads by {self.threshold:.3g} or more"
 
     def sentences(self) -> list[str]:
@@ -82,7 +88,7 @@ class FilterReport:
         return {
             "model": self.model, "keep": list(self.keep),
             "threshold": self.threshold if np.isfinite(self.threshold) else None,
-            "probability": float(1 / (1 + np.exp(-np.clip(self.threshold, -700, 700)))) if self.probabilistic else None,
+            "probability": probability_of(self.threshold) if self.probabilistic else None,
             "texts": tally.texts, "kept": tally.kept, "bytes_read": tally.bytes_read, "bytes_kept": tally.bytes_kept,
             "skipped": tally.skipped, "shards": len(self.outcome.shards), "resumed": self.outcome.resumed,
         }  # fmt: skip
@@ -100,13 +106,22 @@ def format_megabytes(n_bytes: int) -> str:
 def format_odds(log_odds: float) -> str:
     """The probability of log-odds, with more digits near 0 and 1.
 
-    >>> format_odds(0.0), format_odds(-9.0), format_odds(9.0)
-    ('0.5', '0.000123', '1 − 0.000123')
+    >>> format_odds(0.0), format_odds(-9.0), format_odds(9.0), format_odds(np.inf)
+    ('0.5', '0.000123', '1 − 0.000123', '1')
     """
-    small = float(1 / (1 + np.exp(min(abs(log_odds), 700.0))))
+    small = probability_of(-abs(log_odds))
     if log_odds <= 0:
         return f"{small:.3g}"
-    return f"{1 - small:.3g}" if small > 0.001 else f"1 − {small:.3g}"
+    return f"{1 - small:.3g}" if small > 0.001 or not small else f"1 − {small:.3g}"
+
+
+def probability_of(log_odds: float) -> float:
+    """The probability with these log-odds.
+
+    >>> probability_of(0.0), probability_of(-np.inf)
+    (0.5, 0.0)
+    """
+    return float(np.exp(-np.logaddexp(0.0, -log_odds)))
 
 
 def filter_page(report: FilterReport) -> str:
@@ -189,7 +204,7 @@ def text_table(report: FilterReport, texts: Sequence[SampledText], label: str) -
         )
         for sampled in texts
     ]
-    return html.table(("shard and row", "score", "text"), rows, kind="findings", label=label)
+    return html.table(("shard and number of the text", "score", "text"), rows, kind="findings", label=label)
 
 
 def shard_table(report: FilterReport) -> str:

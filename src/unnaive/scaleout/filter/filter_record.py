@@ -30,12 +30,17 @@ class FilterRecord:
         try:
             self._data = connect_durable(folder / RECORD_NAME)
             self._data.executescript(SCHEMA)
-            stored = self._data.execute("SELECT value FROM settings").fetchone()
-            if stored is None:
+            before = self._stored_settings()
+            if before is None:
                 with transaction(self._data):
+                    self._data.execute("DELETE FROM settings")
                     self._data.execute("INSERT INTO settings VALUES (?)", (json.dumps(settings),))
                 return
-            before = json.loads(stored[0])
+        except sqlite3.OperationalError as problem:
+            raise UnnaiveError(
+                f"the record of the filtered shards cannot be written to {folder} ({problem}); make the folder "
+                "writable and free some space, or name another"
+            ) from problem
         except (sqlite3.Error, ValueError) as problem:
             raise UnnaiveError(
                 f"the record of the filtered shards in {folder} cannot be used ({problem}); name another "
@@ -49,6 +54,13 @@ class FilterRecord:
                     f"the shards in {folder} were filtered with another {name}{values}; name another folder, or remove "
                     "it"
                 )
+
+    def _stored_settings(self) -> dict[str, Any] | None:
+        """The settings of the finished shards; None if no shard is finished, so that any settings may be used."""
+        if self._data.execute("SELECT name FROM shards LIMIT 1").fetchone() is None:
+            return None
+        stored = self._data.execute("SELECT value FROM settings").fetchone()
+        return None if stored is None else dict(json.loads(stored[0]))
 
     def find(self, job: ShardJob) -> FilterTally | None:
         """The result of a finished shard; None if it is not finished, or its source has changed."""
@@ -101,5 +113,5 @@ def describe_source(job: ShardJob) -> str:
 
 
 def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value)
+    text = value if isinstance(value, str) else "the default" if value is None else json.dumps(value)
     return text if len(text) <= 20 else text[:12] + "…"

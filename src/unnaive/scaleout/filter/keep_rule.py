@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import BadData, UnnaiveError
+from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning, count_noun
 from unnaive.base.types import Floats, Label
 from unnaive.evaluation.recall_threshold import RecallThreshold, choose_recall_threshold
 from unnaive.learning.fitted import FittedModel
+from unnaive.text.buffer import as_texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +87,6 @@ class KeepRule:
             return np.asarray(scores[:, columns].max(axis=1))
         return _lead(scores, columns, np.maximum.reduce)
 
-    def probability(self, score: float) -> float:
-        """The probability of a score, for a model with probabilities."""
-        return float(1 / (1 + np.exp(-np.clip(score, -700, 700))))
-
 
 def _lead(values: Floats, columns: NDArray[np.int64], join: Any) -> Floats:
     """`join` of the given columns minus `join` of all others (n_docs,); 0 where both are −∞."""
@@ -133,14 +131,14 @@ def choose_keep_rule(
     held_out    texts, and their labels or label sets, that the model was not trained on; they set the threshold
     confidence  the probability that new texts reach the recall
     """
-    classes = (keep,) if isinstance(keep, (str, int, float, bool)) else tuple(keep)
+    classes = (keep,) if isinstance(keep, (str, int, float, bool, np.generic)) else tuple(keep)
     if (above is None) == (recall is None):
         raise UnnaiveError("give either above=0.5, or recall=0.9 with held_out=(texts, labels)")
     if above is not None:
         return KeepRule.above(fitted, classes, above), None
     if recall is None or held_out is None:
         raise UnnaiveError("recall needs labelled texts that the model has not learnt: held_out=(texts, labels)")
-    texts, labels = held_out
+    texts, labels = as_texts(held_out[0]), held_out[1]
     wanted = set(classes)
     good = np.array(
         [not wanted.isdisjoint(names if isinstance(names, (list, tuple, set)) else [names]) for names in labels],
@@ -148,4 +146,18 @@ def choose_keep_rule(
     )
     rule = KeepRule(fitted, classes)
     choice = choose_recall_threshold(rule.scores(texts), good, recall, confidence=confidence)
-    return rule.with_threshold(choice.threshold), choice
+    return rule.with_threshold(choice.threshold), replace(choice, learnt=count_learnt(fitted, texts))
+
+
+def count_learnt(fitted: FittedModel, texts: Any) -> int:
+    """The number of held-out texts that the model was trained on, if it records them; a warning if there are any."""
+    n = 0 if fitted.text_hashes is None else fitted.text_hashes.count_learnt(texts)
+    if n:
+        warnings.warn(
+            f"{n:,} of {count_noun(len(texts), 'held-out text')} {'is' if n == 1 else 'are'} in the training data of "
+            "the model, so the recall of new texts is lower, and none is guaranteed; give texts that the model has "
+            "not learnt",
+            UnnaiveWarning,
+            stacklevel=3,
+        )
+    return n

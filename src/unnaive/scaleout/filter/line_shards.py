@@ -18,11 +18,12 @@ from unnaive.base.types import Bytes
 from unnaive.io.batches import join_texts
 from unnaive.io.columns import join_names
 from unnaive.io.json_tables import ABSENT_KEY, describe_json_error, encode_json_record, get_key
+from unnaive.io.labels import describe_kind
 from unnaive.io.native_parser import NotPlain, json_line_columns, lines_end
 from unnaive.io.options import ReadOptions
 from unnaive.io.row_reader import parse_text
 from unnaive.io.sources import CODE_PAGES, STDIN, STDIN_NAME, WESTERN, decode_code_page, open_bytes
-from unnaive.scaleout.filter.blocks import BLOCK_BYTES, BytesWriter, ReadTexts, ShardReading, damaged
+from unnaive.scaleout.filter.blocks import BLOCK_BYTES, BytesWriter, ReadTexts, ShardReading, damaged, finish_packed
 from unnaive.text.buffer import TextBuffer, TextChunks
 
 SMALLEST = 1 << 15  # bytes; blocks up to this size are not split further to find the line that Python must read
@@ -33,7 +34,9 @@ class LineShard:
     """A file of lines: JSON objects, or plain texts if there are no columns."""
 
     def __init__(self, path: str, reading: ShardReading) -> None:
+        check_line_encoding(reading.options.encoding)
         self.path, self.reading = path, reading
+        self.name = STDIN_NAME if path == STDIN else path
         self.mark = b""
 
     def blocks(self) -> Iterator[LineBlock]:
@@ -43,17 +46,18 @@ class LineShard:
             if first == 1:
                 data = self._check_start(data)
             n_lines = int(np.count_nonzero(data == ord("\n")))
-            yield LineBlock(self.path, data, first, self.reading)
+            yield LineBlock(self.name, data, first, self.reading)
             first += n_lines
 
     def _check_start(self, data: Bytes) -> Bytes:
         """The first block without its byte-order mark, which is kept for the output."""
         start = data[:4].tobytes()
-        name = STDIN_NAME if self.path == STDIN else self.path
         if start.startswith(WIDE):
-            raise BadData(f"{name} is UTF-16, but lines are copied as bytes; convert it to UTF-8 first")
+            raise BadData(f"{self.name} is UTF-16, but lines are copied as bytes; convert it to UTF-8 first")
         if self.reading.columns is not None and data[:64].tobytes().lstrip(codecs.BOM_UTF8 + b" \t\r\n")[:1] == b"[":
-            raise BadData(f"{name} is one JSON array, but lines are copied as bytes; convert it to one object per line")
+            raise BadData(
+                f"{self.name} is one JSON array, but lines are copied as bytes; convert it to one object per line"
+            )
         if start.startswith(codecs.BOM_UTF8):
             self.mark = codecs.BOM_UTF8
             return data[len(self.mark) :]
@@ -63,6 +67,7 @@ class LineShard:
     def writing(self, file: IO[bytes], packing: str) -> Iterator[LineWriter]:
         """A writer of lines."""
         yield LineWriter(file, packing, self)
+        finish_packed(file, packing)
 
 
 @dataclass(frozen=True)
@@ -81,9 +86,9 @@ class LineWriter(BytesWriter):
 
 @dataclass(eq=False)
 class LineBlock:
-    """Consecutive whole lines; `first` is the number of the first line."""
+    """Consecutive whole lines; `first` is the number of the first line, `name` that of the file in messages."""
 
-    path: str
+    name: str
     data: Bytes
     first: int
     reading: ShardReading
@@ -150,7 +155,7 @@ class LineBlock:
         options, columns = self.reading.options, self.reading.columns
         if len(line) > options.max_line:
             raise BadData(
-                f"line {number} of {self.path} is longer than {options.max_line >> 20} MiB; if that is "
+                f"line {number} of {self.name} is longer than {options.max_line >> 20} MiB; if that is "
                 "right, use --max-line MIB"
             )
         words = _decode(line, options)
@@ -159,24 +164,27 @@ class LineBlock:
         try:
             record = json.loads(words, strict=False)
         except (ValueError, RecursionError) as problem:
-            options.reject_row(self.path, number, f"is not JSON ({describe_json_error(problem)})")
+            options.reject_row(self.name, number, f"is not JSON ({describe_json_error(problem)})")
             return None
         if not isinstance(record, dict):
-            options.reject_row(self.path, number, 'is not a JSON object such as {"text": …}')
+            options.reject_row(self.name, number, 'is not a JSON object such as {"text": …}')
             return None
         if columns.fields:
             try:
                 return encode_json_record(record, columns.fields)
             except BadData as problem:
-                options.reject_row(self.path, number, f"cannot be read ({problem})")
+                options.reject_row(self.name, number, f"cannot be read ({problem})")
                 return None
         values = []
         for name in columns.texts:
             value = get_key(record, name)
             if value is ABSENT_KEY:
-                options.reject_row(self.path, number, f"has no key {name!r}; it has {join_names(list(record))}")
+                options.reject_row(self.name, number, f"has no key {name!r}; it has {join_names(list(record))}")
                 return None
-            values.append(parse_text(value, self.path))
+            if isinstance(value, (dict, list)):
+                options.reject_row(self.name, number, f"has {describe_kind(value)} under {name!r}, not a text")
+                return None
+            values.append(parse_text(value, self.name))
         return "\n".join(values)
 
     def take(self, kept: NDArray[np.bool_]) -> bytes:
@@ -210,6 +218,18 @@ def _decode(line: bytes, options: ReadOptions) -> str:
 def is_utf8(encoding: str | None) -> bool:
     """Whether the encoding is UTF-8, which is the default."""
     return encoding is None or encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
+
+
+def check_line_encoding(encoding: str | None) -> None:
+    """Raise an error unless the encoding exists and its lines can be found and copied as bytes."""
+    try:
+        one_byte = "\n".encode(encoding or "utf-8") == b"\n"
+    except LookupError as unknown:
+        raise BadData(f"no encoding called {encoding!r}; common ones are utf-8, cp1252, cp1254") from unknown
+    if not one_byte:
+        raise BadData(
+            f"files in {encoding} cannot be filtered, because lines are copied as bytes; convert to UTF-8 first"
+        )
 
 
 def _plain_lines(data: Bytes, longest: int) -> tuple[TextBuffer, NDArray[np.int64]] | None:

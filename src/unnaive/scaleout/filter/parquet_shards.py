@@ -81,7 +81,7 @@ class RowWriter:
         rows, size = sum(table.num_rows for table in self.waiting), sum(table.nbytes for table in self.waiting)
         if rows >= GROUP_ROWS or size >= GROUP_BYTES:
             self.flush()
-        return int(packed.nbytes)
+        return count_bytes(packed)
 
     def flush(self) -> None:
         """Write the waiting rows."""
@@ -103,7 +103,7 @@ class RowBlock:
     @property
     def size(self) -> int:
         """The size in bytes."""
-        return int(self.batch.nbytes)
+        return count_bytes(self.batch)
 
     def read(self) -> ReadTexts:
         """The texts; a missing text is empty."""
@@ -122,3 +122,11 @@ class RowBlock:
         import pyarrow
 
         return self.batch.filter(pyarrow.array(kept))
+
+
+def count_bytes(batch: Any) -> int:
+    """The bytes of all rows. Every batch has the whole dictionary of a dictionary column, so its values are counted."""
+    return sum(
+        (column.dictionary_decode() if hasattr(column, "dictionary_decode") else column).nbytes
+        for column in batch.columns
+    )

@@ -15,6 +15,7 @@ from unnaive.base.errors import BadData
 from unnaive.base.types import Floats
 from unnaive.io.native_parser import map_in_order
 from unnaive.io.output_files import open_output
+from unnaive.io.sources import STDIN, STDIN_NAME
 from unnaive.scaleout.filter.blocks import Shard, ShardReading, TextBlock
 from unnaive.scaleout.filter.filter_record import FilterRecord, describe_source
 from unnaive.scaleout.filter.keep_rule import KeepRule
@@ -84,7 +85,7 @@ def filter_file(
             rule, job.open(reading), file, name=job.name, packing=job.packing, message=message, threads=threads
         )
         if not (tally.texts or may_be_empty):
-            raise BadData(f"{job.source} has no texts; give at least one")
+            raise BadData(f"{STDIN_NAME if job.source == STDIN else job.source} has no texts; give at least one")
         return tally
 
 

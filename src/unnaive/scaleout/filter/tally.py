@@ -33,7 +33,7 @@ class FilterTally:
     """The result for some texts.
 
     texts, kept              number of texts, and of kept ones
-    bytes_read, bytes_kept   of the lines, rows or records of texts, decompressed; for Parquet only of the texts
+    bytes_read, bytes_kept   of the lines, rows or records, decompressed
     skipped                  lines that could not be read
     histogram                texts by score (N_BINS,)
     dropped                  a random sample of dropped texts

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData
 from unnaive.io.sources import STDIN, STDIN_NAME, decode_code_page, open_bytes
-from unnaive.scaleout.filter.blocks import BLOCK_BYTES, ReadTexts, ShardReading, damaged, pack_bytes
+from unnaive.scaleout.filter.blocks import BLOCK_BYTES, ReadTexts, ShardReading, damaged, finish_packed, pack_bytes
+from unnaive.scaleout.filter.http_content import decode_body
 
 LONGEST_HEADER = 1 << 16  # maximum bytes of a record's header
 TEXT_KINDS = ("conversion", "response", "resource")
@@ -42,13 +43,14 @@ class WarcRecord:
         kind, content_type = fields.get("warc-type", "").lower(), fields.get("content-type", "").lower()
         if kind not in TEXT_KINDS:
             return None
-        content = self.raw[self.start : self.start + self.length]
+        content, http_fields = self.raw[self.start : self.start + self.length], dict[str, str]()
         if kind == "response" and content_type.startswith("application/http"):
             head, _, content = content.partition(b"\r\n\r\n")
-            content_type = _fields(head).get("content-type", "").lower()
+            http_fields = _fields(head)
+            content_type = http_fields.get("content-type", "").lower()
         if kind != "conversion" and not content_type.startswith(("text/", *HTML)):
             return None
-        text = _decode(content, content_type)
+        text = _decode(decode_body(content, http_fields), content_type)
         return _without_markup(text) if strip and content_type.startswith(HTML) else text
 
 
@@ -147,6 +149,7 @@ class WarcShard:
     def writing(self, file: IO[bytes], packing: str) -> Iterator[RecordWriter]:
         """A writer of records."""
         yield RecordWriter(file, packing)
+        finish_packed(file, packing)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ def filter_texts(
         A column to add: the score, log p / (1 − p) if the model gives probabilities.
     """
     require_pyspark()
-    fitted = without_memory(as_fitted(model))
+    fitted = as_fitted(model)
     records = add_record_texts(df, fitted, text)
     if records is not None:
         made, name = records
@@ -70,7 +71,7 @@ def filter_texts(
     rule, _ = choose_keep_rule(
         fitted, keep, above=above, recall=recall, held_out=held_out, confidence=confidence
     )  # fmt: skip
-    shared = df.sparkSession.sparkContext.broadcast(rule)
+    shared = df.sparkSession.sparkContext.broadcast(replace(rule, fitted=without_memory(fitted)))
     return map_in_arrow(df, batch_filter(shared, df.columns.index(text), score), _filtered_schema(df, score))
 
 

@@ -137,12 +137,7 @@ def choose_rule(
     read_like: Callable[..., DataFile],
 ) -> tuple[KeepRule, RecallThreshold | None]:
     """(the rule, how its threshold was found, or None if it was given)."""
-    from unnaive.apps.cli.output import (
-        parse_class_labels,
-        read_as_trained,
-        say_what_was_read,
-        warn_about_learnt,
-    )
+    from unnaive.apps.cli.output import parse_class_labels, read_as_trained, say_what_was_read
     from unnaive.base.errors import BadData
     from unnaive.evaluation.recall_threshold import check_share
     from unnaive.scaleout.filter.keep_rule import choose_keep_rule
@@ -154,7 +149,6 @@ def choose_rule(
     labelled = read_as_trained(replace(read_like([str(held_out)]), format=None), fitted)
     corpus = labelled.corpus()
     say_what_was_read(labelled)
-    warn_about_learnt(fitted, corpus, "the recall of new texts is lower, and its guarantee does not hold")
     labels = parse_class_labels(fitted, corpus)
     if set(classes).isdisjoint(label for names in labels for label in names):
         names = " or ".join(map(str, classes))
@@ -167,7 +161,7 @@ def filter_plan(plan: ShardPlan, rule: KeepRule, source: DataFile, model: Path, 
     from contextlib import nullcontext
 
     from unnaive.apps.cli.screen import Progress
-    from unnaive.base.errors import BadData, count_noun
+    from unnaive.base.errors import BadData, UnnaiveError, count_noun
     from unnaive.io.sources import STDIN, hash_file
     from unnaive.scaleout.filter.filter_record import open_filter_record
     from unnaive.scaleout.filter.reading import choose_reading
@@ -180,7 +174,7 @@ def filter_plan(plan: ShardPlan, rule: KeepRule, source: DataFile, model: Path, 
     settings: dict[str, Any] = {
         "model": hash_file(model), "class": sorted(set(keep)), "threshold": rule.threshold,
         "column of text": None if shards.columns is None else list(shards.columns.texts),
-        "part of messages": shards.message,
+        "part of messages": shards.message, "encoding": shards.options.encoding, "format": source.format,
     }  # fmt: skip
     record = nullcontext() if plan.folder is None else open_filter_record(plan.folder, settings)
     try:
@@ -194,6 +188,12 @@ def filter_plan(plan: ShardPlan, rule: KeepRule, source: DataFile, model: Path, 
             if plan.folder is not None
             else "interrupted; nothing was written"
         ) from None
+    except (UnnaiveError, OSError):
+        if outcome.shards and plan.folder is not None:
+            note(
+                f"{len(outcome.shards):,} of {count_noun(len(plan.jobs), 'shard')} finished; the same command continues"
+            )
+        raise
     if not outcome.tally.texts:
         raise BadData(f"{source.name} has no texts; give at least one")
     if outcome.tally.skipped:

@@ -1,0 +1,62 @@
+"""The body of a response in a web archive, without the encodings of its transfer: chunks, gzip, deflate, br and zstd.
+
+Archives store what the server sent, so a page is often compressed inside its record. Some crawlers store the decoded
+body under the original header; a body that is not encoded as its header says is used as it is. RFC 9112 (chunks), RFC
+9110 (content codings).
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+
+FREELY = 1 << 20  # bytes that any body may decompress to
+MAX_RATIO = 100  # a larger body may decompress to this multiple of its size; the rest of the text is not read
+ARROW_CODINGS = {"br": "brotli", "zstd": "zstd"}
+ZLIB_BITS = {"gzip": (31,), "x-gzip": (31,), "deflate": (15, -15)}  # some servers send deflate without its header
+
+
+def decode_body(body: bytes, fields: Mapping[str, str]) -> bytes:
+    """The decoded body; `fields` are those of the HTTP header, with names in lower case."""
+    if "chunked" in fields.get("transfer-encoding", "").lower():
+        body = join_chunks(body)
+    for coding in reversed(fields.get("content-encoding", "").lower().split(",")):
+        body = decompress_body(body, coding.strip())
+    return body
+
+
+def join_chunks(body: bytes) -> bytes:
+    """A chunked body in one piece; a body that is not chunked is returned as it is.
+
+    >>> join_chunks(b"4\\r\\nWiki\\r\\n5;name=x\\r\\npedia\\r\\n0\\r\\n\\r\\n")
+    b'Wikipedia'
+    """
+    parts, start = list[bytes](), 0
+    while (end := body.find(b"\r\n", start)) >= 0:
+        digits = body[start:end].split(b";")[0].strip()
+        if not digits or digits.strip(b"0123456789abcdefABCDEF"):
+            return b"".join(parts) if parts else body
+        size = int(digits, 16)
+        if size == 0:
+            return b"".join(parts)
+        parts.append(body[end + 2 : end + 2 + size])
+        start = end + 2 + size + 2
+    return b"".join(parts) if parts else body
+
+
+def decompress_body(body: bytes, coding: str) -> bytes:
+    """The decompressed body, at most MAX_RATIO times as long; as it is if the coding is unknown or does not fit."""
+    limit = max(FREELY, MAX_RATIO * len(body))
+    for bits in ZLIB_BITS.get(coding, ()):
+        try:
+            return zlib.decompressobj(bits).decompress(body, limit)
+        except zlib.error:
+            continue
+    if coding in ARROW_CODINGS:
+        import pyarrow
+
+        try:
+            return bytes(pyarrow.input_stream(pyarrow.BufferReader(body), ARROW_CODINGS[coding]).read(limit))
+        except OSError:
+            return body
+    return body

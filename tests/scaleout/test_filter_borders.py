@@ -1,0 +1,241 @@
+"""The filter where it meets other parts: damaged files, compression, training texts, other formats of the same text."""
+
+import gzip
+import io
+import json
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from unnaive import TextClassifier, UnnaiveWarning
+from unnaive.apps.cli.main import exit_code
+from unnaive.classifier.model_file import load_model, save
+from unnaive.scaleout.filter.filter_record import RECORD_NAME
+from unnaive.scaleout.filter.http_content import decode_body, join_chunks
+from unnaive.scaleout.filter.keep_rule import choose_keep_rule
+
+GOOD = ["clear and useful prose about rivers", "a useful guide to rivers and lakes", "clear notes on lakes"]
+BAD = ["buy cheap pills now", "cheap cheap watches buy", "now buy the watches"]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return TextClassifier("multinomial").fit(GOOD + BAD, ["good"] * 3 + ["bad"] * 3).fitted_
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, fitted):
+    monkeypatch.chdir(tmp_path)
+    save(fitted, "m.model")
+    write_lines("a.jsonl", GOOD + BAD)
+    return tmp_path
+
+
+def run(words):
+    """The exit code of a command line."""
+    return exit_code(words.split())
+
+
+def write_lines(path, texts):
+    Path(path).write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+
+
+def test_a_list_among_json_lines_is_a_bad_line_not_an_array(folder, capsys):
+    Path("b.jsonl").write_text('not json\n{"text": "useful rivers"}\n[1]\n{"text": "buy pills"}\n')
+    assert run("filter m.model b.jsonl -o k.jsonl --keep good --above 0.5 --skip-bad") == 0
+    assert Path("k.jsonl").read_text() == '{"text": "useful rivers"}\n'
+    assert "left out 2 lines that could not be read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", ["jsonl.gz", "jsonl.zst", "warc.gz"])
+def test_a_shard_of_which_nothing_is_kept_is_a_valid_compressed_file(folder, ending):
+    """gzip and zstd refuse to decompress a file of no bytes."""
+    Path("in").mkdir()
+    record = b"WARC/1.0\r\nWARC-Type: conversion\r\nContent-Length: 9\r\n\r\nbuy pills\r\n\r\n"
+    data = record if "warc" in ending else b'{"text": "buy pills"}\n'
+    packed = gzip.compress(data) if ending.endswith("gz") else pa.Codec("zstd").compress(data, asbytes=True)
+    Path(f"in/a.{ending}").write_bytes(packed)
+    assert run("filter m.model in -o out --keep good --above 0.5") == 0
+    written = Path(f"out/a.{ending}")
+    assert written.stat().st_size > 0
+    with pa.input_stream(written, compression="zstd" if ending.endswith("zst") else "gzip") as stream:
+        assert stream.read() == b""
+
+
+def test_no_recall_is_promised_on_training_texts(folder, capsys):
+    """In the summary, on the page and in JSON: the note alone is lost with --quiet and in reports."""
+    rows = [{"text": text, "label": "good" if text in GOOD else "bad"} for text in (GOOD + BAD) * 10]
+    Path("train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run("train train.jsonl -m multinomial -o t.model") == 0
+    words = "filter t.model a.jsonl -o k.jsonl --keep good --recall 0.9 --held-out train.jsonl --html k.html"
+    capsys.readouterr()
+    assert run(words) == 0
+    out, err = capsys.readouterr()
+    assert "no recall is guaranteed, because 60 of 60 held-out texts are training texts" in out
+    assert "60 of 60 held-out texts are in the training data of the model" in err
+    page = Path("k.html").read_text()
+    assert "No recall is guaranteed" in page
+    assert "with a confidence of" not in page
+    assert run(words + " --json -q") == 0
+    assert json.loads(capsys.readouterr().out)["held_out"]["learnt"] == 60
+    held_out = (pd.Series(row["text"] for row in rows), np.array([row["label"] for row in rows]))
+    with pytest.warns(UnnaiveWarning, match="60 of 60 held-out texts"):
+        _, choice = choose_keep_rule(load_model("t.model"), np.array(["good"])[0], recall=0.9, held_out=held_out)
+    assert choice.learnt == 60
+
+
+def test_a_class_of_numbers_is_kept_by_its_numpy_value():
+    fitted = TextClassifier("multinomial").fit(GOOD + BAD, [1] * 3 + [0] * 3).fitted_
+    rule, _ = choose_keep_rule(fitted, np.int64(1), above=0.5)
+    assert rule.keeps(rule.scores(["useful rivers", "cheap pills"])).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(("p", "kept"), [("0", 6), ("1", 0)])
+def test_the_ends_of_the_range_are_printed_as_given(folder, capsys, p, kept):
+    words = f"filter m.model a.jsonl -o k.jsonl --keep good --above {p}"
+    assert run(words) == 0
+    assert capsys.readouterr().out.endswith(f"texts with p(good) ≥ {p}\n")
+    assert run(words + " --json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["probability"], told["kept"]) == (float(p), kept)
+
+
+def test_messages_about_stdin_name_it(folder, capsys, monkeypatch):
+    for data, sentence in (
+        (b"", "stdin has no texts"),
+        (b"[]x\n{", "stdin is one JSON array"),
+        (b"x", "line 1 of stdin"),
+    ):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+        assert run("filter m.model - --keep good --above 0.5") == 2
+        assert sentence in capsys.readouterr().err
+
+
+def chunks(body):
+    parts = [body[start : start + 7] for start in range(0, len(body), 7)]
+    return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
+
+
+def arrow(codec):
+    return lambda body: pa.Codec(codec).compress(body, asbytes=True)
+
+
+ENCODINGS = {
+    "": lambda body: body,
+    "Transfer-Encoding: chunked": chunks,
+    "Content-Encoding: gzip": gzip.compress,
+    "Content-Encoding: deflate": zlib.compress,
+    "Content-Encoding: Deflate": lambda body: zlib.compress(body)[2:-4],
+    "Content-Encoding: br": arrow("brotli"),
+    "Content-Encoding: zstd": arrow("zstd"),
+    "Content-Encoding: gzip\r\nTransfer-Encoding: chunked": lambda body: chunks(gzip.compress(body)),
+    "Content-Encoding: gzip\r\nTransfer-Encoding:chunked": lambda body: body,  # stored decoded under the old header
+    "Content-Encoding: unknown": lambda body: body,
+}
+
+
+@pytest.mark.parametrize("field", ENCODINGS)
+def test_compressed_and_chunked_pages_are_read(folder, field):
+    records = []
+    for text in GOOD + BAD:
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{field}{chr(13) + chr(10) if field else ''}\r\n".encode()
+        content = head + ENCODINGS[field](b"<p>" + text.encode())
+        about = f"WARC/1.0\r\nWARC-Type: response\r\nContent-Type: application/http\r\nContent-Length: {len(content)}"
+        records.append(about.encode() + b"\r\n\r\n" + content + b"\r\n\r\n")
+    Path("a.warc").write_bytes(b"".join(records))
+    assert run("filter m.model a.warc -o k.warc --keep good --above 0.5") == 0
+    assert Path("k.warc").read_bytes() == b"".join(records[:3])
+
+
+def test_odd_bodies_of_web_pages_end():
+    assert join_chunks(b"0\r\n\r\n") == b""
+    assert join_chunks(b"3\r\nabc\r\n-3\r\nabc\r\n") == b"abc"
+    assert join_chunks(b"ff\r\ncut") == b"cut"
+    assert join_chunks(b"not\r\nchunked") == b"not\r\nchunked"
+    bomb = gzip.compress(bytes(1 << 26))
+    assert len(decode_body(bomb, {"content-encoding": "gzip"})) == 100 * len(bomb)
+
+
+def test_bytes_of_dictionary_columns_are_those_of_their_rows(folder, capsys):
+    texts = pa.array((GOOD + BAD) * 50)
+    pq.write_table(pa.table({"text": texts}), "plain.parquet")
+    pq.write_table(pa.table({"text": texts.dictionary_encode()}), "packed.parquet", row_group_size=60)
+    told = []
+    for name in ("plain", "packed"):
+        assert run(f"filter m.model {name}.parquet -o k{name}.parquet --keep good --above 0.5 --json") == 0
+        told.append(json.loads(capsys.readouterr().out))
+    letters = [50 * sum(len(text) + 4 for text in part) for part in (GOOD + BAD, GOOD)]  # an offset takes 4 bytes
+    for answer in told:
+        assert [answer["bytes_read"], answer["bytes_kept"]] == pytest.approx(letters, rel=0.01)
+
+
+def test_shards_read_in_another_way_are_not_continued(folder, capsys):
+    words = "filter m.model a.jsonl b.jsonl -o kept --keep good --above 0.5"
+    write_lines("b.jsonl", GOOD)
+    assert run(words) == 0
+    assert run(words + " --skip-bad") == 0
+    assert "(2 shards by an earlier run)" in capsys.readouterr().out
+    assert run(words + " --encoding cp1252") == 2
+    assert "were filtered with another encoding (before: the default, now: cp1252)" in capsys.readouterr().err
+    assert run(words + " --format lines") == 2
+    assert "were filtered with another" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("encoding", ["utf-16le", "utf-32", "latn1"])
+def test_encodings_whose_lines_cannot_be_copied_are_refused(folder, capsys, monkeypatch, encoding):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path("a.jsonl").read_bytes())))
+    assert run(f"filter m.model - --keep good --above 0.5 --encoding {encoding}") == 2
+    err = capsys.readouterr().err
+    assert ("no encoding called 'latn1'" if encoding == "latn1" else f"files in {encoding} cannot be filtered") in err
+
+
+@pytest.mark.parametrize(
+    ("calibrate", "condition"),
+    [(None, "texts with a score of good or river ≥ "), ("temperature", "texts with p(good) or p(river) ≥ ")],
+)
+def test_the_condition_of_a_multilabel_model_names_each_class(folder, capsys, calibrate, condition):
+    labels = [["good", "river"], ["good", "river"], ["good"], ["bad"], ["bad"], ["bad"]] * 10
+    TextClassifier("nbsvm", calibrate=calibrate).fit((GOOD + BAD) * 10, labels).save("l.model")
+    texts = [f"{text} {number}" for number, text in enumerate((GOOD + BAD) * 10)]
+    rows = [{"text": text, "label": label} for text, label in zip(texts, labels, strict=True)]
+    Path("held.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run("filter l.model a.jsonl -o k.jsonl --keep good --keep river --recall 0.9 --held-out held.jsonl") == 0
+    assert condition in capsys.readouterr().out
+    assert [json.loads(line)["text"] for line in Path("k.jsonl").read_text().splitlines()] == GOOD
+
+
+def test_a_failed_run_says_how_to_continue_and_may_be_started_with_other_settings(folder, capsys):
+    Path("b.jsonl").write_text("not json\n")
+    words = "filter m.model b.jsonl a.jsonl -o kept --keep good --above"
+    assert run(f"{words} 0.5") == 2
+    assert "finished" not in capsys.readouterr().err
+    assert run(f"{words.replace('b.jsonl a.jsonl', 'a.jsonl b.jsonl')} 0.6") == 2  # none was finished with 0.5
+    assert "note: 1 of 2 shards finished; the same command continues\n" in capsys.readouterr().err
+    write_lines("b.jsonl", GOOD)
+    assert run(f"{words} 0.5") == 2
+    assert "were filtered with another threshold" in capsys.readouterr().err
+    assert run(f"{words} 0.6") == 0
+    assert "(1 shard by an earlier run)" in capsys.readouterr().out
+
+
+def test_files_and_folders_without_permission(folder, capsys, monkeypatch):
+    pq.write_table(pa.table({"text": GOOD}), "a.parquet")
+
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pq, "ParquetFile", refuse)
+        assert run("filter m.model a.parquet -o k.parquet --keep good --above 0.5") == 2
+    assert "a.parquet cannot be read (Permission denied); check its permissions" in capsys.readouterr().err
+    Path("kept").mkdir()
+    Path("kept", RECORD_NAME).mkdir()  # SQLite cannot open it, as in a read-only folder
+    assert run("filter m.model a.jsonl -o kept --keep good --above 0.5") == 2
+    assert (
+        "cannot be written to kept (unable to open database file); make the folder writable" in capsys.readouterr().err
+    )
