@@ -29,7 +29,7 @@ import numpy as np
 
 from unnaive import TextClassifier
 from unnaive.io.collections import load
-from unnaive.io.fields import parse_date, read_number
+from unnaive.io.numbers_and_dates import parse_date, read_number
 
 STRENGTHS = {"svm": (0.03, 0.1, 0.3, 1.0, 3.0, 10.0), "logistic": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)}
 LARGE = 10_000  # training records from which the peers get fewer values of C and no terms of one record

@@ -10,7 +10,8 @@ import pytest
 
 from unnaive import TextClassifier
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
-from unnaive.io.fields import encode_records, parse_date
+from unnaive.io.fields import encode_records
+from unnaive.io.numbers_and_dates import parse_date
 from unnaive.text.sections import section_modes, shown_record
 
 KINDS = {"subject": "text", "body": "text", "product": "category", "age": "number", "opened": "date"}
@@ -195,6 +196,17 @@ def test_every_verb_of_the_command_line(run, files):
             ["predict", "plain.model", "new.csv", "--category", "product"],
             "the model reads texts, but 'product' is named",
         ),
+        (["predict", "m.model", "new.csv", "--category", "subject"], "'subject' is named as a category, but the model"),
+        (["predict", "m.model", "new.csv", "--text", "product"], "'product' is named as a text, but the model reads"),
+        (["evaluate", "m.model", "new.csv", "--vector", "x=new.npy"], "'x' is named as a vector, but the model reads"),
+        (["update", "m.model", "new.csv", "--fields", "none"], "--fields none is an option for training; leave it out"),
+        (["predict", "plain.model", "new.csv", "--fields", "auto"], "--fields auto is an option for training"),
+        (["predict", "m.model", "upper.csv"], "rename 'Product' to 'product'"),
+        (["filter", "m.model", "new.jsonl", "--keep", "bug", "--above", "0.5", "--id", "body"], "No such option: --id"),
+        (
+            ["filter", "m.model", "new.jsonl", "--keep", "bug", "--above", "0.5", "--confidence", "0.8"],
+            "--confidence is used only with --recall",
+        ),
     ],
 )
 def test_what_cannot_be_is_one_sentence(run, files, command, sentence):
@@ -202,6 +214,9 @@ def test_what_cannot_be_is_one_sentence(run, files, command, sentence):
     done(run("train", "old.csv", "--label", "queue", "--text", "body", "-m", "multinomial", "-o", "plain.model"))
     rows = make_rows(5, seed=2)
     write(files / "less.csv", [{name: value for name, value in row.items() if name != "product"} for row in rows])
+    write(files / "upper.csv", [{**row, "Product": row["product"], "product": None} for row in rows])
+    upper = (files / "upper.csv").read_text(encoding="utf-8").replace("product", "gone", 1)
+    (files / "upper.csv").write_text(upper, encoding="utf-8")
     write(files / "odd.csv", [row | {"age": "old"} for row in rows])
     write(files / "late.csv", [row | {"opened": "soon"} for row in rows])
     (files / "new.txt").write_text("refund please\n", encoding="utf-8")

@@ -12,7 +12,7 @@ from typer.main import get_command
 from unnaive import TextClassifier, TokenRule
 from unnaive.apps.cli.commands.train import SETTINGS_HELP
 from unnaive.apps.cli.main import build_app
-from unnaive.apps.cli.options import shared_defaults
+from unnaive.apps.cli.options import FIELD_OPTIONS, shared_defaults
 from unnaive.apps.cli.word_options import OF_COLUMNS
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.settings import declared_options
@@ -88,7 +88,7 @@ def test_token_options_of_commands_are_the_fields_of_the_rule(verb):
 
 
 def test_reading_options_are_the_fields_that_are_read_into():
-    options, defaults = parameters("evaluate"), shared_defaults()
+    options, defaults = parameters("audit"), shared_defaults()
     declared = READ_OPTIONS | COLUMN_OPTIONS
     assert set(defaults) <= set(declared)
     assert {name: options[name].help for name in defaults} == {name: declared[name].doc for name in defaults}
@@ -97,6 +97,13 @@ def test_reading_options_are_the_fields_that_are_read_into():
     for name, value in defaults.items():
         expected = getattr(file, name) if name in COLUMN_OPTIONS else getattr(ReadOptions(), name)
         assert value == (expected or None if isinstance(expected, tuple) else expected), name
+
+
+def test_commands_that_read_a_model_do_not_show_options_of_its_fields():
+    for verb in ("predict", "evaluate", "update", "forget", "compress", "plot"):
+        assert {name for name, one in parameters(verb).items() if one.hidden} == set(FIELD_OPTIONS), verb
+        assert "NAME=FILE.npy" in parameters(verb)["vector"].help
+    assert not {*FIELD_OPTIONS, "vector", "id"} & set(parameters("filter"))
 
 
 def test_formats_are_those_that_can_be_read():

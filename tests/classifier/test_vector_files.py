@@ -8,7 +8,8 @@ import pyarrow
 import pytest
 from support.fasttext_files import FastTextParts, write_fasttext
 
-from unnaive.base.errors import BadData, UnnaiveError
+from unnaive import TextClassifier
+from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
 from unnaive.classifier import vector_files
 from unnaive.classifier.fasttext.vectors import FastTextVectors
 from unnaive.classifier.vector_files import read_vectors
@@ -48,6 +49,9 @@ FORMATS = {
     "glove.txt.gz": gzip.compress(lines()),
     "word2vec.bin.gz": gzip.compress(binary()),
     "glove.txt.zst": zstd(lines()),
+    "byte-order-mark.txt": b"\xef\xbb\xbf" + lines(),
+    "first-word-with-a-space.txt": b"new york 1 2 3 4 5\n" + lines(),
+    "header-and-a-space.txt": b"8 5\nnew york 1 2 3 4 5\n" + lines(),
 }
 
 
@@ -69,6 +73,20 @@ def test_every_format_gives_the_words_and_their_vectors(name, tmp_path):
     words, table = read_named_vectors(tmp_path / name, limit=3)
     assert words == WORDS[:3]
     np.testing.assert_array_equal(table, TABLE[:3])
+
+
+def test_a_header_with_more_words_than_the_file_is_named(tmp_path, recwarn):
+    (tmp_path / "short.vec").write_bytes(b"1000 5\n" + lines())
+    assert read_named_vectors(tmp_path / "short.vec")[0] == WORDS
+    assert "short.vec ends after 7 of the 1,000 word vectors that its header names" in str(recwarn.pop().message)
+    read_named_vectors(tmp_path / "short.vec", limit=7)
+    assert not recwarn
+
+
+def test_vectors_that_know_no_word_of_the_texts_are_named():
+    vectors = WordVectors.of(["chat", "chien"], np.eye(2))
+    with pytest.warns(UnnaiveWarning, match="no word of the training texts has a word vector"):
+        TextClassifier("svm", vectors=vectors).fit(["good ball", "fair vote"], ["sport", "politics"])
 
 
 def test_npz_of_any_names(tmp_path):
@@ -94,6 +112,11 @@ def test_lines_that_are_no_word_and_numbers_are_left_out(tmp_path):
         (b"subject,body\nhello,world\n", "not a word and numbers"),
         (b"word\n", "not a word and numbers"),
         (b"7 5\n", "no word vectors|cut short"),
+        (b"0 5\n" + lines(), "its header says 0 words with 5 numbers each"),
+        (b"7 0\n" + lines(), "its header says 7 words with 0 numbers each"),
+        (gzip.compress(lines())[:90], "is truncated or damaged"),
+        (zstd(lines() * 9)[:150], "is truncated or damaged"),
+        (b"big" + b" 1e300" * 5, "only 0 of 1 lines have a word and 5 numbers"),
         (binary()[:-30], "cut short"),
         (b"the 1 2 3\n" + b"a b\n" * 50, "only 1 of 51 lines have"),
         (b"PK\x03\x04 no archive", "cannot be read as .npz"),
@@ -105,6 +128,12 @@ def test_what_is_no_file_of_vectors_is_refused_in_a_sentence(content, reason, tm
     with pytest.raises(BadData, match=reason) as found:
         read_named_vectors(tmp_path / "one.txt")
     assert "\n" not in str(found.value)
+
+
+def test_a_file_of_zeros_is_named(cache, tmp_path):
+    (tmp_path / "zero.txt").write_bytes(b"the 0 0\nball 0 0\n")
+    with pytest.raises(BadData, match=r"the word vectors of .*zero\.txt are all zero"):
+        read_vectors(tmp_path / "zero.txt")
 
 
 def test_an_archive_of_objects_is_not_unpickled(tmp_path):

@@ -75,7 +75,10 @@ def _read_file(path: Path, limit: int | None) -> WordVectors:
     from unnaive.models.fasttext.binary_file import is_fasttext_file, read_fasttext_file
 
     if not is_fasttext_file(path):
-        return WordVectors.of(*read_named_vectors(path, limit), limit=limit)
+        words, table = read_named_vectors(path, limit)
+        if not table.any():
+            raise BadData(f"the word vectors of {path} are all zero; give a file with other vectors")
+        return WordVectors.of(words, table, limit=limit)
     from unnaive.classifier.fasttext.vectors import FastTextVectors
 
     file = read_fasttext_file(path)

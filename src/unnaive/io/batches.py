@@ -56,6 +56,8 @@ def read_batches(table: Table, columns: Columns, parse: Parse) -> Iterator[Docum
 
 def _documents(rows: ColumnBatch, columns: Columns, parse: Parse) -> DocumentBatch:
     if columns.fields:
+        if columns.label is not None and columns.label in rows[columns.label].distinct()[1]:
+            raise NotPlain  # may be a repeated header, whose cells are not of the kinds of the fields
         values = {name: rows[name].values() for name in columns.inputs}
         texts = TextBuffer.of(encode_records(values, columns.fields, "the rows"))
     else:
@@ -65,9 +67,7 @@ def _documents(rows: ColumnBatch, columns: Columns, parse: Parse) -> DocumentBat
         codes, values = rows[columns.label].distinct()
         if columns.label in values:  # may be a repeated header, which the row reader leaves out
             name = "\n".join(columns.texts)
-            if columns.fields or any(
-                texts[row] == name for row in np.flatnonzero(codes == values.index(columns.label)).tolist()
-            ):
+            if any(texts[row] == name for row in np.flatnonzero(codes == values.index(columns.label)).tolist()):
                 raise NotPlain
         sets = [parse(value) for value in values]  # a repeated value is parsed once
         labels = [sets[code] for code in codes.tolist()]

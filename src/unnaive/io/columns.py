@@ -200,8 +200,21 @@ class _ColumnChooser:
         if lacking and not self.has_only_texts:
             raise BadData(
                 f"{self.source} has no column {lacking[0]!r}, which the model reads as a field; it has "
-                f"{join_names(self.names)}; add the column, empty where it is not known"
+                f"{join_names(self.names)}; {self.suggest_column(lacking[0])}"
             )
+
+    def suggest_column(self, name: str) -> str:
+        """What to do about a column that is missing: rename one, give a file of vectors, or add it."""
+        near = next((other for other in self.names if other.strip().casefold() == name.strip().casefold()), None)
+        if near is not None:
+            return f"rename {near!r} to {name!r}"
+        default = self.request.default
+        if default is not None and base_kind(field_kinds(default.fields)[name]) == VECTOR:
+            return (
+                "add the column, empty where it is not known; predict, evaluate, update and forget also read vectors "
+                f"from a file, --vector {name}=FILE.npy"
+            )
+        return "add the column, empty where it is not known"
 
     @property
     def lacking_fields(self) -> list[str]:

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from unnaive.base.errors import BadData, UnnaiveWarning
-from unnaive.io.fields import SAMPLE, finest_unit, guess_kind, is_missing, record_columns
+from unnaive.io.fields import SAMPLE, finest_unit, guess_kind, is_missing
 from unnaive.io.profiles import ENOUGH, profile_column
+from unnaive.io.record_columns import NEED_RECORDS, record_columns
 from unnaive.text.sections import TEXT, TEXT_KINDS, VECTOR
 
 LOOKED_AT = 4000  # rows in which ids and leaks are searched
@@ -42,7 +43,7 @@ def guess_fields(names: Any, records: Any, labels: Any = ()) -> dict[str, str]:
     """
     columns = record_columns(records)
     if columns is None:
-        raise BadData("fields need records, but texts came; give a DataFrame, a list of dicts, or a dict of columns")
+        raise BadData(f"fields need records, but texts came; {NEED_RECORDS}")
     if names == "auto":
         first = {name: values[:LOOKED_AT] for name, values in columns.items()}
         choice = choose_fields(first, list(islice(labels, LOOKED_AT)))

@@ -10,7 +10,8 @@ characters  one term for each character n-gram, independent of the token rule of
 vector      one term for each signed power of two in the sum that makes up a number (text/vector_units.py)
 
 An empty cell is the term "(missing)" of its field. A value that was not in the training data is an unknown term, which
-has no weight.
+has no weight. A value is written in one way (3.0 as 3, any date as 2024-03-05), because the hash of a record says
+whether a model has learnt it: CSV, Excel, Parquet and DataFrames differ in how they store the same value.
 """
 
 from __future__ import annotations
@@ -22,10 +23,13 @@ from datetime import date, datetime
 from typing import Any
 
 from unnaive.base.errors import BadData
+from unnaive.io.bad_values import BadRecord, BadValue, describe_value
 from unnaive.io.label_checks import is_missing_value
+from unnaive.io.numbers_and_dates import DAYS, MONTHS, find_interval, parse_date, read_number, write_moment
 from unnaive.io.profiles import is_text_name, profile_column
+from unnaive.io.record_columns import NEED_RECORDS, record_columns
 from unnaive.io.vector_values import holds_vectors, read_vector, vector_units
-from unnaive.text.buffer import TABLES, TextBuffer, as_texts
+from unnaive.text.buffer import TextBuffer, as_texts
 from unnaive.text.sections import (
     KINDS,
     SECTION,
@@ -45,31 +49,19 @@ SAMPLE = 1000  # values from which the kind of a field is guessed
 SEVERAL_WORDS = 1.5  # words of a value, on average, from which a column with a usual name of texts is text
 MANY_WORDS = 2.5  # the same of a column with any name whose values mostly differ
 FEW_NUMBERS = 10  # a column with at most this many distinct whole numbers is a category
+LARGEST_WHOLE = 1e15  # larger whole numbers are shown as 1e+15
 MISSING_UNIT = "(missing)"
 NO_BREAK = "\N{NO-BREAK SPACE}"  # between the words of a category, which is one term
+_CACHED = (str, int, float, date, type(None))
 _CONTROLS = str.maketrans({SECTION: " ", UNIT: " "})
 _BAD = re.compile("[\x00-\x20\x7f\ud800-\udfff\ufffd]+")
-_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:[, _']\d{3})+(?:\.\d+)?")
 _WHOLE = re.compile(r"-?\d+\.0+")
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_CLOCK = r"(?:[T ,]+(?P<hour>\d{1,2}):(?P<minute>\d{2}).*)?"
-_DATES = tuple(
-    re.compile(pattern + _CLOCK, re.IGNORECASE)
-    for pattern in (
-        r"(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})",
-        r"(?P<day>\d{1,2})[.](?P<month>\d{1,2})[.](?P<year>\d{4})",
-        r"(?P<month>\d{1,2})[-/](?P<day>\d{1,2})[-/](?P<year>\d{2}|\d{4})",
-        r"(?:[a-z]{3,9},? )?(?P<day>\d{1,2})[ -](?P<name>[a-z]{3})[a-z]*[., -]+(?P<year>\d{4})",
-        r"(?:[a-z]{3,9},? )?(?P<name>[a-z]{3})[a-z]*\.? (?P<day>\d{1,2}),? (?P<year>\d{4})",
-    )
-)
 
 
 def encode_records(
     columns: Mapping[str, Sequence[Any]], fields: Sequence[str], source: str = "the records"
 ) -> list[str]:
-    """The records of a table, given as columns by name, as texts; an error names a missing column.
+    """The records of a table, given as columns by name, as texts; an error names a missing column or a bad value.
 
     >>> encode_records({"subject": ["hi"], "age": ["3.5"]}, ("subject:text", "age:number"))
     ['\\x1esubject\\x1fhi\\x1eage\\x1f3.5\\x1f[2,4)\\x1f[3,4)\\x1f[3.5,4)']
@@ -78,51 +70,71 @@ def encode_records(
     for name, kind in field_kinds(fields).items():
         if name not in columns:
             field_names = ", ".join(columns) or "no fields"
-            raise BadData(f"there is no field {name!r} ({kind}) in {source}; there are {field_names}")
+            raise BadData(
+                f"there is no field {name!r} ({kind}) in {source}; there are {field_names}; add it, empty where it is "
+                "not known"
+            )
         parts.append(_encode_column(name, kind, columns[name]))
     return list(map("".join, zip(*parts, strict=True)))
 
 
-def _encode_column(name: str, kind: str, values: Iterable[Any]) -> list[str]:
-    """The section of each value of a column; repeated values are encoded once."""
+def _encode_column(name: str, kind: str, column: Iterable[Any]) -> list[str]:
+    """The section of each value of a column."""
+    values = list(column)
     start = f"{SECTION}{field_key(name)}{UNIT}"
-    if kind in TEXT_KINDS:
-        return [start + _encode_text(value, name) for value in values]
     if base_kind(kind) == VECTOR:
-        length = vector_lengths([f"{name}:{kind}"])[name]
-        units = vector_units(list(values), name, length, is_missing)
+        units = vector_units(values, name, vector_lengths([f"{name}:{kind}"])[name], is_missing)
         return [
             start + (UNIT + MISSING_UNIT if unit is None else f"{unit[0]} numbers{UNIT}{unit[1]}") for unit in units
         ]
-    cache: dict[Any, str] = {}
-    sections = []
-    for value in values:
-        same = (type(value), value) if value.__hash__ else None  # the type too, since 1, 1.0 and True are equal
-        section = cache.get(same)
-        if section is None:
-            section = start + _encode_value(value, name, kind)
-            if same is not None and len(cache) < MOST_KNOWN:
-                cache[same] = section
-        sections.append(section)
+    encode = _encode_text if kind in TEXT_KINDS else _cached_encoder(kind)
+    sections: list[str] = []
+    try:
+        for value in values:
+            sections.append(start + encode(value))
+    except BadValue as problem:
+        row = len(sections)
+        raise BadRecord(
+            f"field {name!r} is of kind {kind}, but a value is {problem.found}", problem.advice, row,
+            f"record {row}" if len(values) > 1 else "",
+        ) from None  # fmt: skip
     return sections
 
 
-def _encode_text(value: Any, name: str) -> str:
+def _cached_encoder(kind: str) -> Callable[[Any], str]:
+    """Encode values of a fixed kind; repeated scalars are encoded once."""
+    cache: dict[Any, str] = {}
+
+    def encode(value: Any) -> str:
+        if not isinstance(value, _CACHED):
+            return _encode_value(value, kind)
+        same = type(value), value  # the type too, since 1, 1.0 and True are equal
+        section = cache.get(same)
+        if section is None:
+            section = _encode_value(value, kind)
+            if len(cache) < MOST_KNOWN:
+                cache[same] = section
+        return section
+
+    return encode
+
+
+def _encode_text(value: Any) -> str:
     if isinstance(value, str):
         return value.translate(_CONTROLS) if SECTION in value or UNIT in value else value
     if is_missing(value):
         return ""
     if isinstance(value, (int, float)):
         return str(value)
-    raise BadData(f"field {name!r} is of kind text, but a value has the type {type(value).__name__}; give a str")
+    raise BadValue(f"of the type {type(value).__name__}", "give a str")
 
 
-def _encode_value(value: Any, name: str, kind: str) -> str:
+def _encode_value(value: Any, kind: str) -> str:
     """The value as people see it, then its terms."""
     if is_missing(value) and not (kind == "category" and isinstance(value, str) and value.strip()):
         return UNIT + MISSING_UNIT
-    shown = _BAD.sub(" ", str(value)).strip()
-    return UNIT.join([shown, *FIXED_KINDS[kind](value, name)])
+    shown, *units = FIXED_KINDS[kind](value)
+    return UNIT.join([_BAD.sub(" ", shown).strip(), *units])
 
 
 def is_missing(value: Any) -> bool:
@@ -149,129 +161,80 @@ def finest_unit(value: Any, kind: str) -> str:
     ('[3.5,4)', '2024-03-05', 'old')
     """
     number = read_number(value) if kind == "number" and not is_missing(value) else None
-    return str(value).strip() if number is None else _number_units(number, "")[-1]
+    return str(value).strip() if number is None else _number_parts(number)[-1]
 
 
-def _category_units(value: Any, name: str) -> list[str]:
-    """The value, or each value of a list; 3.0 becomes 3, because pandas stores integers with empty cells as floats."""
-    if isinstance(value, (list, tuple)):
-        return [unit for item in value for unit in _category_units(item, name)]
+def _category_parts(value: Any) -> list[str]:
+    """The value, or the values of a list with commas; then each of them as a term.
+
+    >>> _category_parts(3.0), _category_parts(["new york", None])
+    (['3', '3'], ['new york', 'new\\xa0york'])
+    """
+    names = [name for name in _category_names(value) if name]
+    return [", ".join(names), *(_BAD.sub(NO_BREAK, name) for name in names or [MISSING_UNIT])]
+
+
+def _category_names(value: Any) -> list[str]:
+    """The values of a cell; 3.0 becomes 3, because pandas stores integers with empty cells as floats."""
+    if isinstance(value, Mapping):
+        raise BadValue("a dict", "give a string, or a list of strings")
+    if isinstance(value, (set, frozenset)):
+        value = sorted(value, key=str)
+    if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) > 0:
+        return [name for item in value if item is not None for name in _category_names(item)]
+    if is_missing(value) and not isinstance(value, str):
+        return []
+    if isinstance(value, float) and value.is_integer():
+        return [str(int(value))]
+    if isinstance(value, datetime):
+        return [write_moment(value, timed=bool(value.hour or value.minute))]
     text = str(value).strip()
-    if _WHOLE.fullmatch(text):
-        text = text.partition(".")[0]
-    return [_BAD.sub(NO_BREAK, text)]
+    return [text.partition(".")[0] if _WHOLE.fullmatch(text) else text]
 
 
-def _number_units(value: Any, name: str) -> list[str]:
-    """The intervals that contain a number, the widest first.
+def _number_parts(value: Any) -> list[str]:
+    """The number, then the intervals that contain it, the widest first.
 
-    >>> _number_units(3.5, "age"), _number_units("-1,000", "x")[0], _number_units(-0.0, "x")
-    (['[2,4)', '[3,4)', '[3.5,4)'], '(-1024,-512]', ['0'])
+    >>> _number_parts("3.50"), _number_parts("-1,000")[:2], _number_parts(-0.0)
+    (['3.5', '[2,4)', '[3,4)', '[3.5,4)'], ['-1000', '(-1024,-512]'], ['0', '0'])
     """
     number = read_number(value)
     if number is None:
-        raise BadData(
-            f"field {name!r} is of kind number, but a value is {str(value)[:40]!r}; correct it or leave it empty"
-        )
+        raise BadValue(describe_value(value), "correct it or leave it empty")
     if number == 0 or math.isinf(number):
-        return [f"{abs(number) if number == 0 else number:g}"]
-    return [_interval(number, parts) for parts in RESOLUTIONS]
+        return [f"{abs(number) if number == 0 else number:g}"] * 2
+    shown = str(int(number)) if number.is_integer() and abs(number) < LARGEST_WHOLE else repr(number)
+    return [shown, *(find_interval(number, parts) for parts in RESOLUTIONS)]
 
 
-def _interval(number: float, parts: int) -> str:
-    """The interval of a number if each octave (from 2^k to 2^(k+1)) has `parts` equal ones; borders are exact."""
-    fraction, exponent = math.frexp(abs(number))  # from ½ to 1, and the power of 2
-    step = int((fraction * 2 - 1) * parts)
-    low, high = (math.ldexp(1 + at / parts, exponent - 1) if exponent < 1024 or at < parts else math.inf
-                 for at in (step, step + 1))  # fmt: skip
-    return f"[{low:.9g},{high:.9g})" if number > 0 else f"(-{high:.9g},-{low:.9g}]"
+def _date_parts(value: Any) -> list[str]:
+    """The date, then its year, month, weekday and, if there is a time, hour.
 
-
-def read_number(value: Any) -> float | None:
-    """The number in a cell; None if there is none.
-
-    >>> [read_number(value) for value in (True, "1,234.5", "3,5", "12 %", "$5", "many")]
-    [1.0, 1234.5, 3.5, 12.0, 5.0, None]
-    """
-    if not isinstance(value, str):
-        try:
-            return float(value)
-        except (TypeError, ValueError):
-            return None
-    text = value.strip().strip("$€£%").strip()
-    if _THOUSANDS.fullmatch(text):
-        text = re.sub("[, _']", "", text)
-    try:
-        return float(text.replace(",", ".") if text.count(",") == 1 else text)
-    except ValueError:
-        return None
-
-
-def _date_units(value: Any, name: str) -> list[str]:
-    """The year, month, weekday and, if there is a time, hour of a date.
-
-    >>> _date_units("2024-03-05 14:30", "opened")
-    ['2024', 'Mar', 'Tue', '14h']
+    >>> _date_parts("5 March 2024, 14:30")
+    ['2024-03-05 14:30', '2024', 'Mar', 'Tue', '14h']
     """
     parsed = parse_date(value)
     if parsed is None:
-        raise BadData(
-            f"field {name!r} is of kind date, but a value is {str(value)[:40]!r}; write it as 2024-03-05 14:30"
-        )
+        raise BadValue(describe_value(value), "write it as 2024-03-05 14:30")
     moment, timed = parsed
-    units = [str(moment.year), _MONTHS[moment.month - 1], _DAYS[moment.weekday()]]
-    return [*units, f"{moment.hour}h"] if timed else units
+    units = [str(moment.year), MONTHS[moment.month - 1], DAYS[moment.weekday()]]
+    return [write_moment(moment, timed=timed), *units, *([f"{moment.hour}h"] if timed else [])]
 
 
-def parse_date(value: Any) -> tuple[datetime, bool] | None:
-    """(the date in a cell, whether it has a time); None if there is no date. In 3/5/2024 the month comes first.
+def _character_parts(value: Any) -> list[str]:
+    """The text, then its character n-grams, as from a token rule with analyzer "char"; "_" marks a border.
 
-    >>> parse_date("5 March 2024"), parse_date("26-FEB-1987 15:01:01.79")[0].hour, parse_date("soon")
-    ((datetime.datetime(2024, 3, 5, 0, 0), False), 15, None)
-    """
-    if hasattr(value, "astype") and hasattr(value, "item"):  # datetime64 of NumPy
-        value = value.astype("datetime64[us]").item() if value.dtype.kind == "M" else value.item()
-    if isinstance(value, datetime):
-        return value, bool(value.hour or value.minute)
-    if isinstance(value, date):
-        return datetime(value.year, value.month, value.day), False
-    if not isinstance(value, str):
-        return None
-    text = " ".join(value.split())
-    matches = (pattern.fullmatch(text) for pattern in _DATES)
-    return next((moment for match in matches if match and (moment := _moment(match.groupdict()))), None)
-
-
-def _moment(parts: dict[str, str | None]) -> tuple[datetime, bool] | None:
-    """The date of the matched parts; None if there is no such day."""
-    year, day = int(parts["year"] or 0), int(parts["day"] or 0)
-    if year < 100:
-        year += 1900 if year > 68 else 2000  # as strptime does
-    month_name = (parts.get("name") or "").capitalize()
-    month = _MONTHS.index(month_name) + 1 if month_name in _MONTHS else int(parts.get("month") or 0)
-    if month > 12 >= day:
-        month, day = day, month
-    hour, minute = int(parts["hour"] or 0), int(parts["minute"] or 0)
-    try:
-        return datetime(year, month, day, hour, minute), bool(hour or minute)  # midnight means a date without a time
-    except ValueError:
-        return None
-
-
-def _character_units(value: Any, name: str) -> list[str]:
-    """The character n-grams of a text, as from a token rule with analyzer "char"; "_" marks a border.
-
-    >>> _character_units("A-1", "code")
-    ['_a', 'a-', '-1', '1_', '_a-', 'a-1', '-1_', '_a-1', 'a-1_', '_a-1_']
+    >>> _character_parts("A-1")
+    ['A-1', '_a', 'a-', '-1', '1_', '_a-', 'a-1', '-1_', '_a-1', 'a-1_', '_a-1_']
     """
     from unnaive.text.tokens import TokenRule, spans
 
-    grams = spans(_encode_text(value, name), TokenRule(analyzer="char"))
-    return [term[1:].replace(" ", "_") for _, _, term in grams]
+    text = _encode_text(value)
+    return [text, *(term[1:].replace(" ", "_") for _, _, term in spans(text, TokenRule(analyzer="char")))]
 
 
-FIXED_KINDS: dict[str, Callable[[Any, str], list[str]]] = {
-    "category": _category_units, "number": _number_units, "date": _date_units, "characters": _character_units,
+FIXED_KINDS: dict[str, Callable[[Any], list[str]]] = {
+    "category": _category_parts, "number": _number_parts, "date": _date_parts, "characters": _character_parts,
 }  # fmt: skip
 
 
@@ -289,53 +252,6 @@ def as_documents(values: Any, fields: Sequence[str] | None) -> list[str] | tuple
     return as_texts(values) if columns is None else encode_records(columns, fields)
 
 
-def record_columns(values: Any) -> dict[str, Any] | None:
-    """The columns of a table or of a list of dicts by name; None if `values` are not records."""
-    if type(values).__name__ == "LazyFrame":
-        raise BadData("records came as a LazyFrame; collect() it first")
-    if type(values).__name__ in TABLES:
-        return _table_columns(values)
-    if isinstance(values, Mapping):
-        sizes = {name: _length(name, column) for name, column in values.items()}
-        if len(set(sizes.values())) > 1:
-            lengths = ", ".join(f"{name} {n}" for name, n in sizes.items())
-            raise BadData(f"the fields differ in length: {lengths}; give as many values of each")
-        return {name: _column_values(column) for name, column in values.items()}
-    if isinstance(values, (list, tuple)) and values and isinstance(values[0], Mapping):
-        return _dict_columns(values)
-    return None
-
-
-def _length(name: str, column: Any) -> int:
-    if isinstance(column, (str, bytes)) or not hasattr(column, "__len__"):
-        raise BadData(f"field {name!r} came as {type(column).__name__}; give a list of values, or a list of records")
-    return len(column)
-
-
-def _column_values(column: Any) -> list[Any]:
-    """The values of a column; the rows of an array with several dimensions."""
-    return column.tolist() if getattr(column, "ndim", 2) == 1 and hasattr(column, "tolist") else list(column)
-
-
-def _table_columns(table: Any) -> dict[str, Any]:
-    """The columns of a DataFrame or an Arrow table as lists."""
-    module = type(table).__module__.partition(".")[0]
-    if module == "pyarrow":
-        return {name: table.column(name).to_pylist() for name in table.schema.names}
-    if module == "polars":
-        return {name: table[name].to_list() for name in table.columns}
-    return {str(name): table[name].tolist() for name in table.columns}
-
-
-def _dict_columns(records: Sequence[Any]) -> dict[str, Any]:
-    """Dicts as columns; if a record lacks a field, its cell is empty."""
-    for row, record in enumerate(records):
-        if not isinstance(record, Mapping):
-            raise BadData(f"record {row} is a {type(record).__name__}, but others are dicts; give a dict for each")
-    seen = dict.fromkeys(name for record in records for name in record)
-    return {name: [record.get(name) for record in records] for name in seen}
-
-
 def with_lengths(fields: Any, records: Any) -> dict[str, str]:
     """The fields with their kinds; the kind of a vector gets the number of dimensions in the records.
 
@@ -343,14 +259,28 @@ def with_lengths(fields: Any, records: Any) -> dict[str, str]:
     {'body': 'text', 'topic': 'vector(2)'}
     """
     kinds = field_kinds(read_fields(fields) or ())
-    columns = record_columns(records) or {}
-    for name, length in vector_lengths(read_fields(fields)).items():
-        filled = next((value for value in columns.get(name, ()) if not is_missing(value)), None)
-        if not length and filled is None:
-            raise BadData(f"field {name!r} is of kind vector, but no record has a value of it; leave the field out")
-        if not length:
-            kinds[name] = f"{VECTOR}({len(read_vector(filled, name))})"
-    return kinds
+    lengths = vector_lengths(read_fields(fields))
+    if all(lengths.values()):
+        return kinds
+    columns = record_columns(records)
+    if columns is None:
+        raise BadData(f"fields need records, but {type(records).__name__} came; {NEED_RECORDS}")
+    return kinds | {
+        name: f"{VECTOR}({length or _find_length(name, columns.get(name, ()))})" for name, length in lengths.items()
+    }
+
+
+def _find_length(name: str, values: Sequence[Any]) -> int:
+    """The number of dimensions of the first vector of a column."""
+    row = next((row for row, value in enumerate(values) if not is_missing(value)), None)
+    if row is None:
+        raise BadData(f"field {name!r} is of kind vector, but no record has a value of it; leave the field out")
+    try:
+        return len(read_vector(values[row]))
+    except BadValue as problem:
+        raise BadRecord(
+            f"field {name!r} is of kind vector, but a value is {problem.found}", problem.advice, row, f"record {row}"
+        ) from None
 
 
 def has_kinds(fields: Any) -> bool:

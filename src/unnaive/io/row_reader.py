@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from unnaive.base.errors import BadData, UnnaiveWarning
 from unnaive.io import batches
+from unnaive.io.bad_values import BadRecord
 from unnaive.io.columns import Columns
 from unnaive.io.corpus import Labels
 from unnaive.io.fields import encode_records
@@ -16,6 +17,7 @@ from unnaive.io.folders import FilesTable
 from unnaive.io.label_checks import LabelSpelling
 from unnaive.io.labels import LISTS, describe_kind, holds_lists, parse_flags, parse_labels
 from unnaive.io.options import ReadOptions
+from unnaive.io.sources import STDIN
 from unnaive.io.tables import Table
 
 
@@ -81,6 +83,13 @@ class RowReader:
                 n_read += len(documents.texts)
         except batches.NotPlain:
             yield from self._read_rows(seen, n_read)
+        except BadRecord as problem:
+            raise self._name_row(problem, n_read) from None
+
+    def _name_row(self, problem: BadRecord, n_read: int) -> BadRecord:
+        """The error with the number of its row in the file, counted from 1 without the header."""
+        path = getattr(self.table, "path", STDIN)
+        return problem.at(f"row {n_read + problem.row + 1} of {self.name if path == STDIN else path}")
 
     def _add_ids(self, batch: batches.DocumentBatch, seen: int) -> Batch:
         ids = batches.number_rows(seen, len(batch.texts)) if batch.ids is None else batch.ids
@@ -93,7 +102,11 @@ class RowReader:
             size = len(values[0])
             if at + size > skip:
                 first = max(skip - at, 0)
-                yield self.make_batch([column[first:] for column in values], seen + at + first)
+                try:
+                    batch = self.make_batch([column[first:] for column in values], seen + at + first)
+                except BadRecord as problem:
+                    raise self._name_row(problem, at + first) from None
+                yield batch
             at += size
 
     def make_batch(self, values: list[list[Any]], seen: int) -> Batch:

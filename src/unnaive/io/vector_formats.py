@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import codecs
 import io
+import warnings
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import IO, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import BadData
+from unnaive.base.errors import BadData, UnnaiveWarning
 from unnaive.base.types import Singles
 from unnaive.io.sources import check_exists, open_bytes
 
@@ -34,18 +38,32 @@ def read_named_vectors(path: str | Path, limit: int | None = None) -> NamedVecto
     with file_path.open("rb") as file:
         if file.read(4) == b"PK\x03\x04":
             return _read_npz(file_path, limit)
-    with open_bytes(file_path) as stream:
-        buffered = io.BufferedReader(cast(io.RawIOBase, stream), BLOCK)
-        first = _read_line(buffered, path)
-        size = _find_header(first)
-        if size is None:
-            return _read_text(buffered, path, first, _count_numbers(first, path), limit)
-        n_words, n_dims = size
-        most = n_words if limit is None else min(limit, n_words)
-        start = buffered.peek(LONGEST_LINE)
-        if _is_text(start, n_dims):
-            return _read_text(buffered, path, b"", n_dims, most)
-        return _read_binary(buffered, path, n_dims, most)
+    try:
+        with open_bytes(file_path) as stream:
+            return _read_stream(io.BufferedReader(cast(io.RawIOBase, stream), BLOCK), path, limit)
+    except (EOFError, zlib.error, OSError) as problem:
+        raise BadData(f"{path} is truncated or damaged ({problem}); copy it again") from problem
+
+
+def _read_stream(stream: io.BufferedReader, path: str | Path, limit: int | None) -> NamedVectors:
+    """The first words of a decompressed text or binary file, and their vectors."""
+    first = _read_line(stream, path).removeprefix(codecs.BOM_UTF8)
+    size = _find_header(first)
+    if size is None:
+        return _read_text(stream, path, first, _count_numbers(first, path), limit)[:2]
+    n_words, n_dims = size
+    if not n_words or not n_dims:
+        raise _no_vectors(path, f"its header says {n_words:,} words with {n_dims:,} numbers each")
+    most = n_words if limit is None else min(limit, n_words)
+    if not _is_text(stream.peek(LONGEST_LINE), n_dims):
+        return _read_binary(stream, path, n_dims, most)
+    words, vectors, n_lines = _read_text(stream, path, b"", n_dims, most)
+    if n_lines < most:
+        warnings.warn(
+            f"{path} ends after {n_lines:,} of the {n_words:,} word vectors that its header names; if it was cut "
+            "short, copy it again", UnnaiveWarning, stacklevel=2,
+        )  # fmt: skip
+    return words, vectors
 
 
 def _no_vectors(path: str | Path, why: str) -> BadData:
@@ -75,10 +93,10 @@ def _find_header(line: bytes) -> tuple[int, int] | None:
 
 
 def _count_numbers(line: bytes, path: str | Path) -> int:
-    """The number of values after the word of a line."""
+    """The number of values after the word of a line; a word may contain spaces, such as "new york"."""
     parts = line.split()
-    n_dims = len(parts) - 1
-    if n_dims < 1 or not _are_numbers(parts[-1:]) or n_dims > LARGEST_DIM:
+    n_dims = sum(1 for _ in takewhile(lambda part: _are_numbers([part]), reversed(parts[1:])))
+    if n_dims < 1 or n_dims > LARGEST_DIM:
         raise _no_vectors(path, f"its first line is {_shown(line)}, not a word and numbers")
     return n_dims
 
@@ -93,15 +111,19 @@ def _are_numbers(parts: list[bytes]) -> bool:
 def _is_text(start: bytes, n_dims: int) -> bool:
     """Whether the line after a header is a word and numbers in text; a binary file has other bytes there."""
     parts = start[: start.find(b"\n") if b"\n" in start else None].split()
-    return len(parts) > min(n_dims, 1) and _are_numbers(parts[1:2]) and _are_numbers(parts[-1:])
+    if len(parts) > n_dims and _are_numbers(parts[-n_dims:]):
+        return True
+    return len(parts) > 1 and _are_numbers(parts[1:2]) and _are_numbers(parts[-1:])  # another number of dimensions
 
 
 def _shown(line: bytes) -> str:
     return repr(line.decode("utf-8", "replace").strip()[:SHOWN])
 
 
-def _read_text(stream: IO[bytes], path: str | Path, first: bytes, n_dims: int, limit: int | None) -> NamedVectors:
-    """Read lines of a word and its numbers; pyarrow parses blocks of lines on all cores."""
+def _read_text(
+    stream: IO[bytes], path: str | Path, first: bytes, n_dims: int, limit: int | None
+) -> tuple[list[str], Singles, int]:
+    """Words, vectors and the number of lines that were read; pyarrow parses blocks of lines on all cores."""
     words: list[str] = []
     tables: list[Singles] = []
     n_lines, n_read = 0, 0
@@ -115,7 +137,7 @@ def _read_text(stream: IO[bytes], path: str | Path, first: bytes, n_dims: int, l
         n_read += len(names)
     if n_read < max(1, n_lines // 2):
         raise _no_vectors(path, f"only {n_read:,} of {n_lines:,} lines have a word and {n_dims} numbers")
-    return words[:limit], np.concatenate(tables)[:limit]
+    return words[:limit], np.concatenate(tables)[:limit], n_lines
 
 
 def _line_blocks(stream: IO[bytes], first: bytes, path: str | Path) -> Iterator[bytes]:
@@ -144,18 +166,24 @@ def _parse_lines(block: bytes, n_dims: int) -> NamedVectors:
     names = ["word", *map(str, range(n_dims)), *spare]
     kinds: dict[str, Any] = {"word": pa.binary()} | {str(dim): pa.float32() for dim in range(n_dims)}
     delimiter = "\t" if block[: block.find(b"\n")].count(b"\t") >= n_dims else " "
-    try:
-        table = csv.read_csv(
-            pa.BufferReader(block),
-            read_options=csv.ReadOptions(column_names=names, block_size=1 << 20),
-            parse_options=csv.ParseOptions(
-                delimiter=delimiter, quote_char=False, invalid_row_handler=lambda row: "skip", newlines_in_values=False
-            ),
-            convert_options=csv.ConvertOptions(
-                column_types=kinds, include_columns=names[: n_dims + 1], null_values=[], check_utf8=False
-            ),
-        )
-    except pa.ArrowInvalid:
+    convert = csv.ConvertOptions(
+        column_types=kinds, include_columns=names[: n_dims + 1], null_values=[], check_utf8=False
+    )
+    # Arrow's threads must not call Python: one that outlives an error would abort the process at its exit
+    for threads, options in ((True, {}), (False, {"invalid_row_handler": lambda row: "skip"})):
+        try:
+            table = csv.read_csv(
+                pa.BufferReader(block),
+                read_options=csv.ReadOptions(column_names=names, block_size=1 << 20, use_threads=threads),
+                parse_options=csv.ParseOptions(
+                    delimiter=delimiter, quote_char=False, newlines_in_values=False, **options
+                ),
+                convert_options=convert,
+            )
+            break
+        except pa.ArrowInvalid:
+            continue
+    else:
         return _parse_slowly(block, n_dims)
     columns = [table.column(dim).combine_chunks() for dim in range(1, n_dims + 1)]
     vectors = np.empty((table.num_rows, n_dims), np.float32)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from unnaive.base.errors import BadData
 from unnaive.base.types import Floats
+from unnaive.io.bad_values import BadRecord, BadValue, describe_value
 from unnaive.text.vector_units import LARGEST_POWER, write_vectors
 
 LARGEST = 2.0**LARGEST_POWER
@@ -17,10 +17,10 @@ LEAST_LENGTH = 4  # minimum length of lists that are recognised as vectors
 _BETWEEN = re.compile(r"[\s,;]+")
 
 
-def read_vector(value: Any, name: str) -> Floats:
+def read_vector(value: Any) -> Floats:
     """The numbers of a cell (n_dims,): a list, an array, or text such as "[0.1, 0.2]".
 
-    >>> read_vector("[0.1, 2]", "v"), read_vector([1, 2], "v")
+    >>> read_vector("[0.1, 2]"), read_vector([1, 2])
     (array([0.1, 2. ]), array([1., 2.]))
     """
     parts = (
@@ -28,13 +28,14 @@ def read_vector(value: Any, name: str) -> Floats:
     )
     try:
         numbers = np.asarray(parts, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         numbers = np.zeros(())
     if numbers.ndim != 1 or not len(numbers):
-        shown = str(value)[:40]
-        raise BadData(f"field {name!r} is of kind vector, but a value is {shown!r}; give a list of numbers")
-    if not bool(np.isfinite(numbers).all()) or float(np.abs(numbers).max()) >= LARGEST:
-        raise BadData(f"field {name!r} has a vector with NaN or infinity in it; leave such a cell empty")
+        raise BadValue(describe_value(value), "give a list of numbers")
+    if not bool(np.isfinite(numbers).all()):
+        raise BadValue("a vector with NaN or infinity", "leave such a cell empty")
+    if float(np.abs(numbers).max()) >= LARGEST:
+        raise BadValue(f"a vector with a number of {LARGEST:.2g} or more", "scale all vectors")
     return numbers
 
 
@@ -62,13 +63,20 @@ def vector_units(
     >>> vector_units([[0.5], None], "v", 1, lambda value: value is None)
     [(1, '(1)\\x1f0+-1'), None]
     """
-    rows = [None if is_missing(value) else read_vector(value, name) for value in values]
+    rows: list[Floats | None] = []
+    for row, value in enumerate(values):
+        place = f"record {row}" if len(values) > 1 else ""
+        try:
+            vector = None if is_missing(value) else read_vector(value)
+        except BadValue as problem:
+            found = f"field {name!r} is of kind vector, but a value is {problem.found}"
+            raise BadRecord(found, problem.advice, row, place) from None
+        if vector is not None:
+            length = length or len(vector)
+            if len(vector) != length:
+                found = f"the vectors of field {name!r} have {length} numbers, but one has {len(vector)}"
+                raise BadRecord(found, "embed all with one model", row, place)
+        rows.append(vector)
     filled = [row for row in rows if row is not None]
-    length = length or (len(filled[0]) if filled else 0)
-    other = next((len(row) for row in filled if len(row) != length), None)
-    if other is not None:
-        raise BadData(
-            f"the vectors of field {name!r} have {length} numbers, but one has {other}; embed all with one model"
-        )
     units = iter(write_vectors(np.array(filled))) if filled else iter(())
     return [None if row is None else (length, next(units)) for row in rows]

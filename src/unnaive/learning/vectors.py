@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
-from unnaive.base.errors import UnnaiveError
+from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 from unnaive.base.sparse import csr_array
 from unnaive.data.field_vectors import FieldVectors, missing_power_terms, vector_keys
 from unnaive.data.training_data import DocumentRows
@@ -35,6 +36,11 @@ def with_vector_words(
     vectors, vocabulary = spec.vectors, rows.vocabulary
     if vectors is not None:
         vectors = vectors.as_terms(rule)
+        if not bool((vocabulary.ids(vectors.words) >= 0).any()):
+            warnings.warn(
+                "no word of the training texts has a word vector, so the vectors are of no use; are they of another "
+                "language?", UnnaiveWarning, stacklevel=2,
+            )  # fmt: skip
         vocabulary, _ = vocabulary.union(vectors.words)
     keys = vector_keys(rule.fields)
     vocabulary, _ = vocabulary.union(missing_power_terms(rows.vocabulary, keys))

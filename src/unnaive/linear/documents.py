@@ -239,7 +239,8 @@ class TextDocuments:
     def read_one(self, document: Any) -> ReadDocument:
         """Counts of the known terms, and the position of every term in the text, or in its `shown_part`."""
         if not isinstance(document, str):
-            raise BadData(f"the text to explain is {type(document).__name__}; give one str")
+            expected = "one str" if self.rule.fields is None else "one str, or a dict with the fields"
+            raise BadData(f"the text to explain is {type(document).__name__}; give {expected}")
         if len(document) > SHOWN_CHARS:  # positions of all terms would take fifty times the memory of the text
             row = csr_array(self._counter.count([document]))
             row.sort_indices()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -79,6 +79,9 @@ _COLUMNS = (
     "text", "label", "category", "number", "date", "characters", "vector", "fields", "id", "separator",
     "label_columns", "ignore_label", "label_prefix", "lower_labels", "format",
 )  # fmt: skip
+# a command that reads a model takes its fields from the model: these options only confirm them, and help omits them
+FIELD_OPTIONS = ("category", "number", "date", "characters", "fields")
+_VECTOR_FILES = "Vectors of a field of the model from a file, NAME=FILE.npy, with a row for each document."
 _REPEATED = ("text", "category", "number", "date", "characters", "vector", "label_columns", "ignore_label")
 _READING = ("delimiter", "header", "encoding", "table", "skip_bad", "follow_links", "max_line")
 _SHARED = {
@@ -89,16 +92,29 @@ _SHARED["max_line"] = command_parameter(READ_OPTIONS["max_line"], "max_line", IN
     default=MAX_LINE >> 20
 )
 
+_TRAINED = _SHARED | {
+    **{name: command_parameter(COLUMN_OPTIONS[name], name, INPUT, hidden=True) for name in FIELD_OPTIONS},
+    "vector": command_parameter(COLUMN_OPTIONS["vector"], "vector", INPUT, help=_VECTOR_FILES, metavar="NAME=FILE"),
+}
+
 
 def reading(
-    help: str, *, optional: bool = False, default: Any = inspect.Parameter.empty, ahead: bool = False
+    help: str,
+    *,
+    optional: bool = False,
+    default: Any = inspect.Parameter.empty,
+    ahead: bool = False,
+    trained: bool = False,
+    without: Sequence[str] = (),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Replace the parameter `source` of a command by the DATA argument and the reading options.
 
     An optional DATA is stdin by default; with `default=None` the command gets None. A parameter `read_like` of the
     command is not an option: it gets a function that opens other paths with the same options. With `ahead`, reading of
-    a labelled folder starts immediately, while the command imports its modules.
+    a labelled folder starts immediately, while the command imports its modules. `trained` says that the command reads a
+    model, which names the fields. The options in `without` are left out.
     """
+    options = {name: option for name, option in (_TRAINED if trained else _SHARED).items() if name not in without}
     data = Annotated[list[str] | None, READ, typer.Argument(metavar="DATA", help=help, show_default=False)]
     if optional:
         default = ["-"]
@@ -108,7 +124,7 @@ def reading(
 
         @functools.wraps(verb)
         def wrapper(**arguments: Any) -> Any:
-            shared = {name: arguments.pop(name) for name in _SHARED}
+            shared = shared_defaults() | {name: arguments.pop(name) for name in options}
             paths = arguments.pop("data")
             if "read_like" in declared:
                 arguments["read_like"] = functools.partial(data_file, **shared)
@@ -122,7 +138,7 @@ def reading(
                 shown.append(inspect.Parameter("data", keyword, default=default, annotation=data))
             elif name != "read_like":
                 shown.append(parameter.replace(kind=keyword))
-        shown += _SHARED.values()
+        shown += options.values()
         wrapper.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
         wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
         return wrapper

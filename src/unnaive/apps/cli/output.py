@@ -86,10 +86,7 @@ def read_as_trained(source: DataFile, fitted: FittedModel) -> DataFile:
     how = replace(source.options, language=language or "en")
     usual = trained_columns(fitted)
     fields = None if fitted.token_rule is None else fitted.token_rule.fields
-    if fields is None and source.fixed_fields:
-        raise UnnaiveError(
-            f"the model reads texts, but {source.fixed_fields[0].partition(':')[0]!r} is named as a field; leave it out"
-        )
+    check_named_fields(source, fields)
     # the model says what its fields are; files of vectors are those of the command
     source = replace(source, fields=None, category=(), number=(), date=(), characters=())
     if fitted.token_rule is not None and fitted.token_rule.message is None and fields is None:
@@ -108,6 +105,29 @@ def read_as_trained(source: DataFile, fitted: FittedModel) -> DataFile:
         ignore_label=spelling.ignored or learnt.ignored, label_prefix=spelling.prefix or learnt.prefix,
         lower_labels=spelling.lower or learnt.lower,
     )  # fmt: skip
+
+
+def check_named_fields(source: DataFile, fields: Sequence[str] | None) -> None:
+    """Raise an error if options name other fields than those of the model, which would be ignored."""
+    from unnaive.text.sections import TEXT, TEXT_KINDS, base_kind, describe_fields, field_kinds
+
+    if source.fields == "auto" or (source.fields is not None and fields is not None):
+        raise UnnaiveError(
+            f"--fields {source.fields} is an option for training; leave it out: the model has its fields"
+        )
+    named = field_kinds(source.fixed_fields)
+    if fields is None:
+        if named:
+            raise UnnaiveError(f"the model reads texts, but {min(named)!r} is named as a field; leave it out")
+        return
+    kinds = {name: TEXT if kind in TEXT_KINDS else base_kind(kind) for name, kind in field_kinds(fields).items()}
+    named |= dict.fromkeys(source.text, TEXT)
+    other = next((name for name, kind in named.items() if kinds.get(name) != kind), None)
+    if other is not None:
+        raise UnnaiveError(
+            f"{other!r} is named as a {named[other]}, but the model reads the fields {describe_fields(fields)}; leave "
+            "the option out, and give the columns these names"
+        )
 
 
 def trained_columns(fitted: FittedModel) -> Columns | None:

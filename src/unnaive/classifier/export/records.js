@@ -53,8 +53,12 @@ const isMissing = (value) => value === null || value === undefined || Number.isN
 const plain = (value) => (value === true ? "True" : value === false ? "False" : value instanceof Date ? value.toISOString() : String(value));
 
 const UNITS = {
-  category: (value) => (Array.isArray(value) ? value : [value]).map((one) =>
-    plain(one).trim().replace(/^(-?\d+)\.0+$/, "$1").replace(BAD, "\u00a0")),
+  category: (value, name) => {
+    const found = [value].flat(Infinity).filter((one) => one !== null && one !== undefined && !Number.isNaN(one));
+    if (found.some((one) => typeof one === "object" && !(one instanceof Date))) throw new RangeError(`field ${name} is of kind category, but a value is an object`);
+    const terms = found.map((one) => plain(one).trim().replace(/^(-?\d+)\.0+$/, "$1").replace(BAD, "\u00a0")).filter(Boolean);
+    return terms.length ? terms : ["(missing)"];
+  },
   number: (value, name) => {
     const number = readNumber(value);
     if (Number.isNaN(number)) throw new RangeError(`field ${name} is of kind number, but a value is ${String(value).slice(0, 40)}`);

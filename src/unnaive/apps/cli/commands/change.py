@@ -56,6 +56,7 @@ def register(app: typer.Typer) -> None:
 @reading(
     "More labelled documents: a file, a folder with a folder for each class, or - for stdin (default with --follow).",
     default=None,
+    trained=True,
 )
 def update(
     model: ChangedModel,
@@ -181,7 +182,7 @@ def follow_source(
             say(describe_kept_choice(changed.chosen_on, model_sizes(changed)["documents"], str(model)))
 
 
-@reading("The documents to unlearn, with the labels that they were learnt with.")
+@reading("The documents to unlearn, with the labels that they were learnt with.", trained=True)
 def forget(
     model: ChangedModel,
     source: DataFile,

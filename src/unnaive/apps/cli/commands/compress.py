@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
     app.command()(compress)
 
 
-@reading("Labelled documents to measure accuracy on: a file, a folder, or - for stdin.", default=None)
+@reading("Labelled documents to measure accuracy on: a file, a folder, or - for stdin.", default=None, trained=True)
 def compress(
     model: ModelFile,
     source: DataFile | None,

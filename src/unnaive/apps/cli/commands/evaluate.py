@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
     app.command()(evaluate)
 
 
-@reading("Labelled documents: a file, a folder with a folder for each class, or - for stdin.")
+@reading("Labelled documents: a file, a folder with a folder for each class, or - for stdin.", trained=True)
 def evaluate(
     model: ModelFile,
     source: DataFile,

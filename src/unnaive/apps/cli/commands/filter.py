@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.options import STDOUT, AsJson, Html, Interrupted, ModelFile, make_output_folders, reading
+from unnaive.apps.cli.options import (
+    FIELD_OPTIONS,
+    STDOUT,
+    AsJson,
+    Html,
+    Interrupted,
+    ModelFile,
+    make_output_folders,
+    reading,
+)
 from unnaive.apps.cli.paths import READ, WRITTEN
 from unnaive.apps.cli.screen import echo, note
 
@@ -24,12 +33,18 @@ if TYPE_CHECKING:
     from unnaive.scaleout.filter.shards import ShardPlan
 
 
+CONFIDENCE = 0.9  # default probability that new texts reach the recall
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("filter")(filter_command)
 
 
-@reading("Texts: .jsonl, .parquet, .warc, .wet or .txt files, also compressed, folders of them, or - for stdin.")
+@reading(
+    "Texts: .jsonl, .parquet, .warc, .wet or .txt files, also compressed, folders of them, or - for stdin.",
+    without=(*FIELD_OPTIONS, "vector", "id"),
+)
 def filter_command(
     model: ModelFile,
     source: DataFile,
@@ -63,8 +78,9 @@ def filter_command(
         Path | None, READ, typer.Option(help="Labelled texts that the model was not trained on, for --recall.")
     ] = None,
     confidence: Annotated[
-        float, typer.Option(metavar="SHARE", help="Probability that new texts reach the recall of --recall.")
-    ] = 0.9,
+        float | None,
+        typer.Option(metavar="SHARE", help="Probability that new texts reach the recall of --recall; by default 0.9."),
+    ] = None,
     html: Html = None,
     as_json: AsJson = False,
     *,
@@ -86,12 +102,14 @@ def filter_command(
     from unnaive.scaleout.filter.shards import plan_shards
 
     target = None if output is None or output == STDOUT else output
-    check_cut(above, recall, held_out)
+    check_cut(above, recall, held_out, confidence)
     plan = plan_shards(source.paths, target, format=source.format, follow_links=source.options.follow_links)
     make_output_folders([html])
     fitted = load_model(model)
     classes = [find_class(fitted, name) for name in keep]
-    rule, choice = choose_rule(fitted, classes, above, recall, confidence, held_out, read_like)
+    rule, choice = choose_rule(
+        fitted, classes, above, recall, CONFIDENCE if confidence is None else confidence, held_out, read_like
+    )
     if plan.left_out:
         note(f"skipped {len(plan.left_out):,} files that are not texts, such as {plan.left_out[0]}")
     outcome = filter_plan(plan, rule, read_as_trained(source, fitted), model, keep)
@@ -115,7 +133,7 @@ def note_summary(line: str) -> None:
         echo(line, err=True)
 
 
-def check_cut(above: float | None, recall: float | None, held_out: Path | None) -> None:
+def check_cut(above: float | None, recall: float | None, held_out: Path | None, confidence: float | None) -> None:
     """Raise an error unless exactly one way to set the threshold was given."""
     from unnaive.base.errors import UnnaiveError
 
@@ -125,6 +143,8 @@ def check_cut(above: float | None, recall: float | None, held_out: Path | None) 
         raise UnnaiveError("--recall needs labelled texts that the model has not learnt; add --held-out LABELLED")
     if recall is None and held_out is not None:
         raise UnnaiveError("--held-out is used only with --recall; leave it out, or replace --above by --recall")
+    if recall is None and confidence is not None:
+        raise UnnaiveError("--confidence is used only with --recall; leave it out, or replace --above by --recall")
 
 
 def choose_rule(

@@ -31,7 +31,11 @@ def register(app: typer.Typer) -> None:
     app.command()(plot)
 
 
-@reading("For a model: labelled data to evaluate it on; only the test documents if the data has a split.", default=None)
+@reading(
+    "For a model: labelled data to evaluate it on; only the test documents if the data has a split.",
+    default=None,
+    trained=True,
+)
 def plot(
     what: Annotated[
         Path, READ, typer.Argument(metavar="RECORDS|MODEL", help="Records of unnaive compare, or a model file.")

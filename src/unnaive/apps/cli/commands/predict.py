@@ -30,7 +30,9 @@ def register(app: typer.Typer) -> None:
 
 
 @reading(
-    "Documents: files, a folder, or - for stdin (the default); in plain text, each line is a document.", optional=True
+    "Documents: files, a folder, or - for stdin (the default); in plain text, each line is a document.",
+    optional=True,
+    trained=True,
 )
 def predict(
     model: ModelFile,

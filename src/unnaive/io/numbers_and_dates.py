@@ -1,0 +1,96 @@
+"""Numbers and dates in the cells of tables, in the formats that people write; fields.py makes terms of them."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import date, datetime
+from typing import Any
+
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:[, _']\d{3})+(?:\.\d+)?")
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_CLOCK = r"(?:[T ,]+(?P<hour>\d{1,2}):(?P<minute>\d{2}).*)?"
+_DATES = tuple(
+    re.compile(pattern + _CLOCK, re.IGNORECASE)
+    for pattern in (
+        r"(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})",
+        r"(?P<day>\d{1,2})[.](?P<month>\d{1,2})[.](?P<year>\d{4})",
+        r"(?P<month>\d{1,2})[-/](?P<day>\d{1,2})[-/](?P<year>\d{2}|\d{4})",
+        r"(?:[a-z]{3,9},? )?(?P<day>\d{1,2})[ -](?P<name>[a-z]{3})[a-z]*[., -]+(?P<year>\d{4})",
+        r"(?:[a-z]{3,9},? )?(?P<name>[a-z]{3})[a-z]*\.? (?P<day>\d{1,2}),? (?P<year>\d{4})",
+    )
+)
+
+
+def read_number(value: Any) -> float | None:
+    """The number in a cell; None if there is none.
+
+    >>> [read_number(value) for value in (True, "1,234.5", "3,5", "12 %", "$5", "many")]
+    [1.0, 1234.5, 3.5, 12.0, 5.0, None]
+    """
+    if not isinstance(value, str):
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            return None
+    text = value.strip().strip("$€£%").strip()
+    if _THOUSANDS.fullmatch(text):
+        text = re.sub("[, _']", "", text)
+    try:
+        return float(text.replace(",", ".") if text.count(",") == 1 else text)
+    except ValueError:
+        return None
+
+
+def find_interval(number: float, parts: int) -> str:
+    """The interval of a number if each octave (from 2^k to 2^(k+1)) has `parts` equal ones; borders are exact."""
+    fraction, exponent = math.frexp(abs(number))  # from ½ to 1, and the power of 2
+    step = int((fraction * 2 - 1) * parts)
+    low, high = (math.ldexp(1 + at / parts, exponent - 1) if exponent < 1024 or at < parts else math.inf
+                 for at in (step, step + 1))  # fmt: skip
+    return f"[{low:.9g},{high:.9g})" if number > 0 else f"(-{high:.9g},-{low:.9g}]"
+
+
+def parse_date(value: Any) -> tuple[datetime, bool] | None:
+    """(the date in a cell, whether it has a time); None if there is no date. In 3/5/2024 the month comes first.
+
+    >>> parse_date("5 March 2024"), parse_date("26-FEB-1987 15:01:01.79")[0].hour, parse_date("soon")
+    ((datetime.datetime(2024, 3, 5, 0, 0), False), 15, None)
+    """
+    if hasattr(value, "astype") and hasattr(value, "item"):  # datetime64 of NumPy
+        value = value.astype("datetime64[us]").item() if value.dtype.kind == "M" else value.item()
+    if isinstance(value, datetime):
+        return value, bool(value.hour or value.minute)
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day), False
+    if isinstance(value, (int, float)):
+        return None
+    text = " ".join(str(value).split())  # also a Period of pandas
+    matches = (pattern.fullmatch(text) for pattern in _DATES)
+    return next((moment for match in matches if match and (moment := _moment(match.groupdict()))), None)
+
+
+def _moment(parts: dict[str, str | None]) -> tuple[datetime, bool] | None:
+    """The date of the matched parts; None if there is no such day."""
+    year, day = int(parts["year"] or 0), int(parts["day"] or 0)
+    if year < 100:
+        year += 1900 if year > 68 else 2000  # as strptime does
+    month_name = (parts.get("name") or "").capitalize()
+    month = MONTHS.index(month_name) + 1 if month_name in MONTHS else int(parts.get("month") or 0)
+    if month > 12 >= day:
+        month, day = day, month
+    hour, minute = int(parts["hour"] or 0), int(parts["minute"] or 0)
+    try:
+        return datetime(year, month, day, hour, minute), bool(hour or minute)  # midnight means a date without a time
+    except ValueError:
+        return None
+
+
+def write_moment(moment: datetime, *, timed: bool) -> str:
+    """A date as ISO 8601 has it, with hour and minute if it has a time.
+
+    >>> write_moment(datetime(2024, 3, 5, 14, 30), timed=True)
+    '2024-03-05 14:30'
+    """
+    return moment.date().isoformat() + (f" {moment:%H:%M}" if timed else "")
