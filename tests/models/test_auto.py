@@ -270,7 +270,7 @@ class TestRounds:
             n_jobs=1, on_candidate=lambda view, family: None,
         )  # fmt: skip
         first = ChosenView(words, members, pool, scaled, pool.combine(scaled), tried)
-        assert search.next_candidates(first) == [Candidate("svm", (C,)) for C in (1.0, 10.0)]
+        assert search.next_candidates(first) == [Candidate("svm", (C,)) for C in (1.0, 3.0, 10.0)]
 
 
 class TestPooling:

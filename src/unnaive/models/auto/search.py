@@ -36,7 +36,7 @@ from unnaive.text.vocabulary import Vocabulary
 
 TOL = 3e-2  # solver tolerance in the search: three times that of the last fit chooses as well in .75 to .9 of the time
 N_PARTS = 3  # parts of the held-out documents; the pool that scores one part is fitted on the other two
-NEXT = 2  # candidates of each family that are tried on the views after the first (benchmarks/auto_elimination.py)
+NEXT = 3  # candidates of each family that are tried on the views after the first (benchmarks/auto_elimination.py)
 
 
 @dataclass(frozen=True, eq=False)
