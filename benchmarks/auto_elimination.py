@@ -7,9 +7,9 @@ The training part of each collection is split again at random, three quarters to
 family go on after 200 held-out documents, how many are tried on pairs and characters, and by which share of the
 log-loss a family must improve the pool of words to be tried there at all.
 
-The rule, fixed before the first run: a setting is eligible if its accuracy is on the mean of the collections at most 0.1
-points below that of the search without elimination, and nowhere more than 0.4 points below by more than two standard
-errors of the paired difference. Seconds are of the processor, one thread.
+The rule, fixed before the first run: a setting is eligible if its accuracy, on the mean of the collections, is at most
+0.1 points below that of the search without elimination, and nowhere more than 0.4 points below by more than two
+standard errors of the paired difference. Seconds are of the processor, one thread.
 """
 
 import argparse
