@@ -177,10 +177,10 @@ class Protocol(NotYetBaseEstimator):
         from sklearn.utils.metadata_routing import MetadataRequest
 
         requests = MetadataRequest(owner=self)
-        asked = self.__dict__.get("_metadata_request", {})
+        aliases = self.__dict__.get("_metadata_request", {})
         for method in ("fit", "partial_fit", "score"):
             if hasattr(self, method) and self._takes_sample_weight(method):
-                getattr(requests, method).add_request(param="sample_weight", alias=asked.get(method))
+                getattr(requests, method).add_request(param="sample_weight", alias=aliases.get(method))
         return requests
 
     def _takes_sample_weight(self, method: str) -> bool:

@@ -110,8 +110,8 @@ def _tuned_anew(fitted: FittedModel, small: Compressed, texts: Any) -> FittedMod
             return drop_unused_terms(tree) if small.terms < small.terms_before else (tree, np.arange(scorer.n_terms))
         share = document_frequency(rows.X) / max(rows.X.shape[0], 1) if shared else None
         order = np.argsort(-_importance(scorer, share), kind="stable")
-        kept = np.sort(order[: small.terms]) if small.terms < small.terms_before else np.arange(scorer.n_terms)
-        return quantised(take_terms(scorer, kept), small.bits or BITS[0]), kept
+        columns = np.sort(order[: small.terms]) if small.terms < small.terms_before else np.arange(scorer.n_terms)
+        return quantised(take_terms(scorer, columns), small.bits or BITS[0]), columns
 
     documents = kept_statistic(fitted, "be compressed")
     if not isinstance(documents, KeptDocuments):
@@ -157,15 +157,15 @@ def _squeeze(fitted: FittedModel, limit: int, texts: Any) -> Compressed:
     importance = term_importance(fitted, texts)
     order = np.argsort(-importance, kind="stable")
     fewest = max(1, int(np.isinf(importance).sum()))
-    kept = _most_that_fit(bare, order, limit)
-    if kept < fewest:
+    n_kept = _most_that_fit(bare, order, limit)
+    if n_kept < fewest:
         least = file_size(_with_terms(bare, order[:fewest], BITS[-1]), frozen=True)
         terms = "one term" if fewest == 1 else "its vectors alone"
         raise UnnaiveError(
             f"{limit:,} bytes are too few for a model of {len(fitted.classes):,} classes, which needs "
             f"{least:,} with {terms}; allow more"
         )
-    return result(_with_terms(bare, order[:kept], BITS[-1]), True, BITS[-1])
+    return result(_with_terms(bare, order[:n_kept], BITS[-1]), True, BITS[-1])
 
 
 def _compress_fasttext(bare: FittedModel, limit: int, result: Callable[..., Compressed]) -> Compressed:
@@ -238,9 +238,9 @@ def _most_that_fit(bare: FittedModel, order: Ids, limit: int) -> int:
 
 
 def _with_terms(fitted: FittedModel, terms: Ids, bits: int) -> FittedModel:
-    kept = np.sort(terms)
-    vocabulary = None if fitted.vocabulary is None else fitted.vocabulary.take(kept)
-    return replace(fitted, scorer=quantised(take_terms(fitted.scorer, kept), bits), vocabulary=vocabulary)
+    columns = np.sort(terms)
+    vocabulary = None if fitted.vocabulary is None else fitted.vocabulary.take(columns)
+    return replace(fitted, scorer=quantised(take_terms(fitted.scorer, columns), bits), vocabulary=vocabulary)
 
 
 def _is_linear(scorer: Scorer) -> bool:

@@ -150,9 +150,12 @@ def check_parts(model: Learner, about: dict[str, Any], arrays: Arrays) -> None:
     kind = about["scorer"]["kind"]
     if kind not in model.scorer_kinds:
         raise BadModel(f"its scorer is of kind {kind[:40]!r}, which {model.name} does not have; train it again")
-    kept = [name for name in ("counts", "documents") if about.get(name)]
-    if kept and kept[0] != model.statistic:  # models of counts may keep the documents that they were tuned on too
-        raise BadModel(f"it keeps {' and '.join(kept)}, and {model.name} learns from {model.statistic}; train it again")
+    statistics = [name for name in ("counts", "documents") if about.get(name)]
+    # models of counts may keep the documents that they were tuned on too
+    if statistics and statistics[0] != model.statistic:
+        raise BadModel(
+            f"it keeps {' and '.join(statistics)}, and {model.name} learns from {model.statistic}; train it again"
+        )
     present = {
         "vocabulary": True, "scorer": True, "counts": about["counts"], "documents": "documents" in about,
         "conformal": "conformal" in about, "register": "register" in about, "text_hashes": True,

@@ -121,20 +121,20 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
 
 def _pack_documents(fitted: FittedModel) -> PackedDocuments | None:
     """The documents as stored in a file; None, with a warning, if they exceed the limit."""
-    kept, limit = fitted.documents, fitted.spec.documents_limit
-    if kept is None or fitted.vocabulary is None or fitted.token_rule is None:
+    documents, limit = fitted.documents, fitted.spec.documents_limit
+    if documents is None or fitted.vocabulary is None or fitted.token_rule is None:
         return None
-    if isinstance(kept, KeptDocuments):
+    if isinstance(documents, KeptDocuments):
         rule = fitted.token_rule
         grams = (*rule.char_ngrams, BORDERS[rule.char_borders]) if rule.analyzer != "word" else None
-        kept = pack_documents(kept, fitted.vocabulary, exclusive=not fitted.multilabel, grams=grams)
-    elif kept.verify is not None:
-        kept.verify()
-    if kept.nbytes <= limit:
-        return kept
+        documents = pack_documents(documents, fitted.vocabulary, exclusive=not fitted.multilabel, grams=grams)
+    elif documents.verify is not None:
+        documents.verify()
+    if documents.nbytes <= limit:
+        return documents
     less = "it cannot be updated" if fitted.counts is None else "updates drop its calibration and tuned decision"
     warnings.warn(
-        f"the {kept.n_docs:,} counted documents need {kept.nbytes:,} bytes in the model file, more "
+        f"the {documents.n_docs:,} counted documents need {documents.nbytes:,} bytes in the model file, more "
         f"than the limit of {limit:,}; the model is saved without them, so {less}; to keep them, raise "
         "documents_limit (--documents-limit)",
         UnnaiveWarning,

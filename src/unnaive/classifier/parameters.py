@@ -50,10 +50,10 @@ class ModelParameters(Protocol):
         for name in self._named:
             if name in parameters:
                 setattr(self, name, parameters.pop(name))
-        known = self._known_settings()
+        settings = self._known_settings()
         for name, value in parameters.items():
-            if name not in known:
-                raise UnknownName(f"Invalid parameter: {unknown_setting(name, [*self._named, *known])}")
+            if name not in settings:
+                raise UnknownName(f"Invalid parameter: {unknown_setting(name, [*self._named, *settings])}")
             self._settings = {**self._settings, name: value}
         return self
 

@@ -229,8 +229,8 @@ def _check_bytes(
         return ReceiptCheck(
             "bytes", None, "that the file is equal byte for byte: its weights were changed approximately"
         )
-    kept = fitted if fitted.choice_kept else None
-    same = model_hash(train(data, fitted.spec, before=kept)) == model_hash(fitted)
+    selection = fitted if fitted.choice_kept else None
+    same = model_hash(train(data, fitted.spec, before=selection)) == model_hash(fitted)
     how = "with its kept choice of models" if fitted.choice_kept else "tuned and chosen again"
     words = f"the file is {'' if same else 'not '}equal to that of such a model, {how}, byte for byte"
     return ReceiptCheck("bytes", same, words)

@@ -80,14 +80,16 @@ def _load(path: Path, *, private: bool) -> Any:
         raise MissingExtra(INSTALL) from None
     raw = check_exists(path).read_bytes()
     what = "private" if private else "public"
-    made = "openssl genpkey -algorithm ed25519" if private else "openssl pkey -pubout"
+    command = "openssl genpkey -algorithm ed25519" if private else "openssl pkey -pubout"
     wanted: type = ed25519.Ed25519PrivateKey if private else ed25519.Ed25519PublicKey
     try:
         key = load_pem_private_key(raw, None) if private else load_pem_public_key(raw)
     except (ValueError, TypeError, UnsupportedAlgorithm) as problem:
-        raise BadData(f"{path} has no {what} key in PEM format without a password; make one with {made!r}") from problem
+        raise BadData(
+            f"{path} has no {what} key in PEM format without a password; make one with {command!r}"
+        ) from problem
     if not isinstance(key, wanted):
-        raise BadData(f"{path} has a {what} key of another kind than Ed25519; make one with {made!r}")
+        raise BadData(f"{path} has a {what} key of another kind than Ed25519; make one with {command!r}")
     return key
 
 

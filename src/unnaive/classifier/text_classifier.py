@@ -269,9 +269,9 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
         TextClassifier(model='bernoulli', alpha=0.5)
         """
         before = self._fitted()
-        kept = {name: value for name, value in self.get_params().items() if name in self._named}
+        current = {name: value for name, value in self.get_params().items() if name in self._named}
         settings = self._settings if parameters.get("model", self.model) == self.model else {}
-        other = type(self)(**kept, **settings).set_params(**parameters)
+        other = type(self)(**current, **settings).set_params(**parameters)
         spec = other.spec()
         other._check_same_rule(before)
         fitted = replace(remake_model(before, spec), text_hashes=before.text_hashes)
@@ -306,14 +306,14 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
         if rule is None:
             raise UnnaiveError("this model was trained on counts, not on texts; use its estimator")
         changed = {name: value for name, value in spec.model.changed_settings().items() if name not in cls._named}
-        made = cls(
+        classifier = cls(
             spec.model.name, **rule_parameters(rule), min_df=spec.min_df, select=spec.select, decision=spec.decision,
             calibrate=spec.calibrate, class_weight=spec.class_weight, random_state=spec.random_state,
             multilabel=fitted.multilabel or None, n_jobs=fitted.n_jobs, optimise=spec.optimise,
             documents_limit=spec.documents_limit, vectors=spec.vectors, **changed,
         )  # fmt: skip
-        made.fitted_ = fitted
-        return made
+        classifier.fitted_ = fitted
+        return classifier
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore from a pickle or copy; skops passes the fitted model as the bytes of a model file."""
@@ -342,8 +342,8 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
         runtime = {"random_state": self.random_state, "n_jobs": self.n_jobs}
         unknown = [name for name in self._settings if name not in self._known_settings()]
         if unknown:
-            known = [*self._known_settings(), *self._named]
-            raise UnknownName(f"{self.model}: {unknown_setting(unknown[0], known)}")
+            names = [*self._known_settings(), *self._named]
+            raise UnknownName(f"{self.model}: {unknown_setting(unknown[0], names)}")
         spec = TrainingSpec(
             make_model(self.model, self._settings, **runtime), self.min_df, self.select, self.decision, self.calibrate,
             self.class_weight, self.random_state, read_optimise(self.optimise), self.documents_limit,
@@ -366,10 +366,10 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
             sample_weight=sample_weight, n_jobs=self.n_jobs, check=False,
         )  # fmt: skip
         if before is None:
-            kept = keeps_documents(spec, multilabel=data.multilabel, texts=True)
+            of_documents = keeps_documents(spec, multilabel=data.multilabel, texts=True)
         else:
-            kept = not isinstance(before.statistic, NamedCounts)
-        return data.statistic("documents" if kept else "counts"), data.targets
+            of_documents = not isinstance(before.statistic, NamedCounts)
+        return data.statistic("documents" if of_documents else "counts"), data.targets
 
     def count_labelled(self, texts: Any, labels: Any) -> Statistic:
         """The counts or counted documents that the model would keep of these documents."""

@@ -252,14 +252,14 @@ def _without_unlabelled(
         return _reorder_classes(counts, others), vocabulary
     alone = counts.class_terms[[row], :].toarray()[0], counts.class_df[[row], :].toarray()[0]
     terms, df = counts.terms - alone[0], counts.df - alone[1]
-    kept = np.flatnonzero(df > 0)
+    columns = np.flatnonzero(df > 0)
     n_docs = counts.n_docs - counts.class_docs[row]
     remaining = _reorder_classes(
         Counts(n_docs, counts.class_docs, counts.class_terms, counts.class_df, terms, df), others
     )  # fmt: skip
-    if len(kept) == len(vocabulary):
+    if len(columns) == len(vocabulary):
         return remaining, vocabulary
-    return remaining.take_terms(kept), vocabulary.take(kept)
+    return remaining.take_terms(columns), vocabulary.take(columns)
 
 
 def _reorder_classes(counts: Counts, rows: NDArray[np.int64]) -> Counts:

@@ -78,9 +78,14 @@ class KeptDocuments:
         if units is not None and vocabulary is not None:  # the columns of the n-grams follow from the units
             columns = np.flatnonzero(~which_are_grams(vocabulary))
             vocabulary, table = vocabulary.take(columns), take_columns(table, columns)
-        kept = cls(targets.classes, vocabulary, table, csr_array(targets.Y), sample_weight, units).in_order()
+        documents = cls(targets.classes, vocabulary, table, csr_array(targets.Y), sample_weight, units).in_order()
         # rows already in order are not copied by sorting; copy what the caller may still modify
-        return replace(kept, table=own(kept.table, X), Y=own(kept.Y, targets.Y), weight=own(kept.weight, sample_weight))
+        return replace(
+            documents,
+            table=own(documents.table, X),
+            Y=own(documents.Y, targets.Y),
+            weight=own(documents.weight, sample_weight),
+        )
 
     @classmethod
     def empty(cls, classes: Sequence[Label] = (), n_terms: int | None = None) -> KeptDocuments:
@@ -283,8 +288,8 @@ def _alike(first: KeptDocuments, second: KeptDocuments) -> tuple[KeptDocuments, 
         return first, second
     lacking = first if first.followers is None else second
     if lacking.table.data.dtype.kind == "i" and not has_pairs(lacking.words or Vocabulary()):
-        made = replace(lacking, followers=no_followers(lacking.table))
-        return (made, second) if lacking is first else (first, made)
+        completed = replace(lacking, followers=no_followers(lacking.table))
+        return (completed, second) if lacking is first else (first, completed)
     return _with_pairs_in_table(first), _with_pairs_in_table(second)
 
 

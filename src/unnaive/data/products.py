@@ -94,10 +94,10 @@ def take_columns(X: Sparse, columns: Ids) -> Sparse:
         ends, indices, values = NATIVE.take_columns(X.indptr, X.indices, X.data, position)
         return csr_array((values, indices, ends), shape=shape)
     indices = position[X.indices]
-    kept = indices >= 0
-    ends = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
+    selected = indices >= 0
+    ends = np.concatenate([[0], np.cumsum(selected)])[X.indptr]
     index = np.int32 if ends[-1] < 1 << 31 else np.int64
-    return csr_array((X.data[kept], indices[kept], ends.astype(index)), shape=shape)
+    return csr_array((X.data[selected], indices[selected], ends.astype(index)), shape=shape)
 
 
 def places_of(columns: Ids, n_terms: int) -> NDArray[np.int32]:

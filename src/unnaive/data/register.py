@@ -71,8 +71,8 @@ class Register:
         remaining.subtract(removed)
         if min(remaining.values(), default=0) < 0:
             raise BadData(_missing(Counter(as_bytes(self.hashes)), removed))
-        kept = b"".join(sorted(remaining.elements()))
-        return replace(self, hashes=np.frombuffer(kept, np.uint8).reshape(-1, SIZE))
+        hashes = b"".join(sorted(remaining.elements()))
+        return replace(self, hashes=np.frombuffer(hashes, np.uint8).reshape(-1, SIZE))
 
     def joined(self, other: Register) -> Register:
         """The union of both registers."""

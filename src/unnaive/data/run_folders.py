@@ -144,10 +144,10 @@ def merge_blocks(cursors: Sequence[_Cursor], n_classes: int) -> Iterator[RunBloc
 def load_run(folder: Path, n_classes: int, min_df: int = 1) -> tuple[Counts, Vocabulary]:
     """Load the sums of a run, of terms in at least `min_df` documents."""
     arrays, about = open_run(folder)
-    kept = [block.select(block.df >= min_df) for block in _Cursor(arrays, BLOCK_TERMS).blocks()] or [EMPTY]
+    blocks = [block.select(block.df >= min_df) for block in _Cursor(arrays, BLOCK_TERMS).blocks()] or [EMPTY]
     class_docs = np.zeros(n_classes, np.int64)
     class_docs[: len(about["class_docs"])] = about["class_docs"]
-    return sum_tables(kept, about["documents"], class_docs)
+    return sum_tables(blocks, about["documents"], class_docs)
 
 
 def find_min_df(folder: Path, budget: int | None, term_cost: TermCost) -> tuple[int, int]:

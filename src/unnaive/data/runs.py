@@ -225,8 +225,8 @@ def sum_blocks(blocks: Sequence[RunBlock], n_classes: int) -> RunBlock:
         np.add.reduceat(np.concatenate([getattr(block, name) for block in blocks])[order], first)
         for name in ("terms", "df")
     ]
-    kept = order[first]
-    merged = Vocabulary.trusted(blob, ends).take(kept).to_arrays()
+    distinct = order[first]
+    merged = Vocabulary.trusted(blob, ends).take(distinct).to_arrays()
     sizes, cells = _sum_cells(blocks, group, len(first), n_classes)
     return RunBlock(merged[0], merged[1], totals[0], totals[1], sizes, *cells)
 

@@ -111,10 +111,10 @@ def find_shared_passages(X: Sparse, group: Ids, terms: Sequence[str] | Vocabular
     together, sizes = _terms_of_groups(rare, group)
     table = (together @ together.T).tocoo()
     first, second, shared = table.row, table.col, table.data
-    kept = (first < second) & (shared >= least)
-    first, second, shared = first[kept], second[kept], shared[kept]
-    kept = shared >= share * np.minimum(sizes[first], sizes[second])
-    return SharedPassages(X.shape[0], first[kept], second[kept], shared[kept])
+    is_pair = (first < second) & (shared >= least)
+    first, second, shared = first[is_pair], second[is_pair], shared[is_pair]
+    is_pair = shared >= share * np.minimum(sizes[first], sizes[second])
+    return SharedPassages(X.shape[0], first[is_pair], second[is_pair], shared[is_pair])
 
 
 def find_copies(X: Sparse, group: Ids, terms: Sequence[str] | Vocabulary | None = None) -> SharedPassages:
@@ -166,8 +166,8 @@ def _terms_of_groups(rare: Sparse, group: Ids) -> tuple[Sparse, Ids]:
     cells = np.cumsum(np.bincount(df, minlength=2) * np.arange(max(1, df.max(initial=0)) + 1) ** 2)
     most = int(np.searchsorted(cells - cells[1], MOST_CELLS, side="right")) - 1
     rarest = df[column] <= most
-    kept = rarest & (df[column] >= 2)
-    ends = np.concatenate([[0], np.cumsum(kept)])[rare.indptr]
+    is_shared = rarest & (df[column] >= 2)
+    ends = np.concatenate([[0], np.cumsum(is_shared)])[rare.indptr]
     ones = np.ones(int(ends[-1]), np.int32)
     sizes = np.diff(np.concatenate([[0], np.cumsum(rarest)])[rare.indptr])
-    return csr_array((ones, column[kept], ends), shape=(rare.shape[0], len(df))), sizes
+    return csr_array((ones, column[is_shared], ends), shape=(rare.shape[0], len(df))), sizes

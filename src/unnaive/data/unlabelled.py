@@ -60,5 +60,5 @@ def take_labelled(texts: Any, labels: Sequence[tuple[Any, ...]]) -> tuple[Any, l
     (['fair vote'], [('politics',)])
     """
     rows = np.array([row for row, names in enumerate(labels) if names], np.int64)
-    kept = texts.take(rows) if isinstance(texts, TextBuffer) else [texts[row] for row in rows]
-    return kept, [labels[row] for row in rows]
+    labelled_texts = texts.take(rows) if isinstance(texts, TextBuffer) else [texts[row] for row in rows]
+    return labelled_texts, [labels[row] for row in rows]

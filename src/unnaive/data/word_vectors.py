@@ -56,11 +56,11 @@ class WordVectors:
         if not bool(np.isfinite(table).all()):
             raise BadData("word vectors contain NaN or infinity; leave out these words")
         largest = np.abs(table).max(axis=1, initial=0)
-        kept = np.flatnonzero(largest > 0)
-        if not len(kept):
+        nonzero = np.flatnonzero(largest > 0)
+        if not len(nonzero):
             raise BadData("there are no word vectors, or they are all zero; give vectors that are not zero")
-        codes = np.rint(table[kept] * (LARGEST_CODE / largest[kept])[:, None]).astype(np.int8)
-        return cls(Vocabulary([words[row] for row in rows[kept].tolist()]), codes)
+        codes = np.rint(table[nonzero] * (LARGEST_CODE / largest[nonzero])[:, None]).astype(np.int8)
+        return cls(Vocabulary([words[row] for row in rows[nonzero].tolist()]), codes)
 
     @property
     def n_dims(self) -> int:

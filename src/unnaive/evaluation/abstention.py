@@ -222,13 +222,13 @@ def set_coverage(inside: NDArray[np.bool_], Y: Any, confidence: float, *, by_cla
     """
     truth = indicator_matrix(Y)
     rows: Ids = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
-    known = truth.indices < inside.shape[1]  # a class that the model never saw is in no set
+    is_known = truth.indices < inside.shape[1]  # a class that the model never saw is in no set
     held = np.zeros(len(rows), np.bool_)
-    held[known] = inside[rows[known], truth.indices[known]]
+    held[is_known] = inside[rows[is_known], truth.indices[is_known]]
     missed = np.bincount(rows, weights=~held, minlength=truth.shape[0])
     sizes = inside.sum(axis=1)
-    documents = np.bincount(truth.indices[known], minlength=inside.shape[1])
-    covered = np.bincount(truth.indices[known], weights=held[known], minlength=inside.shape[1])
+    documents = np.bincount(truth.indices[is_known], minlength=inside.shape[1])
+    covered = np.bincount(truth.indices[is_known], weights=held[is_known], minlength=inside.shape[1])
     present = documents > 0
     several = np.diff(truth.indptr) > 1
     return SetCoverage(

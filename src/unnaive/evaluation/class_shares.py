@@ -65,10 +65,10 @@ def class_shares(
     and its mean is the next estimate of them, until convergence (Saerens, Latinne and Decaestecker 2002; the bias for
     each class: Alexandari, Kundaje and Shrikumar 2020).
     """
-    learnt, kept = pool_rare(np.asarray(codes, np.int64), len(classes))
+    learnt, large_classes = pool_rare(np.asarray(codes, np.int64), len(classes))
     n_learnt = int(learnt.max(initial=-1)) + 1
     sizes = np.bincount(learnt, minlength=n_learnt)
-    shown, names = _rows(sizes, kept, classes)
+    shown, names = _rows(sizes, large_classes, classes)
     if n_learnt < 2 or len(names) < 2:  # one row would be the sum of all, whose share is 1
         return ()
     scores, new_scores, weights = _fold_scores(old, learnt, n_learnt, new, seed)
@@ -93,24 +93,24 @@ def class_shares(
 def pool_rare(codes: Ids, n_classes: int) -> tuple[Ids, Ids]:
     """(codes with all classes of fewer than FEWEST_LEARNT documents merged into the last one; the other classes).
 
-    >>> codes, kept = pool_rare(np.repeat([0, 1, 2, 3], [12, 3, 30, 4]), 4)
-    >>> np.bincount(codes).tolist(), kept.tolist()
+    >>> codes, large_classes = pool_rare(np.repeat([0, 1, 2, 3], [12, 3, 30, 4]), 4)
+    >>> np.bincount(codes).tolist(), large_classes.tolist()
     ([12, 30, 7], [0, 2])
     """
     sizes = np.bincount(codes, minlength=n_classes)
-    kept = np.flatnonzero(sizes >= FEWEST_LEARNT)
-    index = np.full(n_classes, len(kept))
-    index[kept] = np.arange(len(kept))
-    return index[codes], kept
+    large_classes = np.flatnonzero(sizes >= FEWEST_LEARNT)
+    index = np.full(n_classes, len(large_classes))
+    index[large_classes] = np.arange(len(large_classes))
+    return index[codes], large_classes
 
 
-def _rows(sizes: Ids, kept: Ids, classes: Sequence[str]) -> tuple[Floats, list[str]]:
+def _rows(sizes: Ids, large_classes: Ids, classes: Sequence[str]) -> tuple[Floats, list[str]]:
     """(the learnt classes in each row (n_learnt, n_rows), the names of the rows)."""
-    alone = np.flatnonzero(sizes[: len(kept)] >= FEWEST_SHOWN)
+    alone = np.flatnonzero(sizes[: len(large_classes)] >= FEWEST_SHOWN)
     shown = np.zeros((len(sizes), len(alone)))
     shown[alone, np.arange(len(alone))] = 1.0
-    names = [classes[kept[k]] for k in alone]
-    others = [name for index, name in enumerate(classes) if index not in kept[alone]]
+    names = [classes[large_classes[k]] for k in alone]
+    others = [name for index, name in enumerate(classes) if index not in large_classes[alone]]
     if len(alone) < len(sizes):
         shown = np.column_stack([shown, 1 - shown.sum(axis=1)])
         names.append(

@@ -90,10 +90,10 @@ def evaluate(
         raise BadData(f"{name} has no documents; give at least one to evaluate on")
     targets = read_targets(labels, n_docs, multilabel=True if fitted.multilabel else None)
     true_labels = label_sets(targets.Y, tuple(map(str, targets.classes)))
-    known = tuple(map(str, fitted.classes))
-    unknown = tuple(sorted({label for names in true_labels for label in names} - set(known)))
-    Y = label_matrix(true_labels, (*known, *unknown))
-    if n_docs * len(known) > MOST_CELLS and tells_by_best(fitted):
+    model_classes = tuple(map(str, fitted.classes))
+    unknown = tuple(sorted({label for names in true_labels for label in names} - set(model_classes)))
+    Y = label_matrix(true_labels, (*model_classes, *unknown))
+    if n_docs * len(model_classes) > MOST_CELLS and tells_by_best(fitted):
         return _evaluate_best(fitted, documents, Y, unknown, name=name, ids=ids)
     started = time.perf_counter()
     scores = fitted.scores(documents)
@@ -107,13 +107,13 @@ def evaluate(
         fitted=fitted,
         documents=documents,
         ids=ids,
-        classes=(*known, *unknown),
+        classes=(*model_classes, *unknown),
         unknown=unknown,
         Y=Y,
         scores=_add_columns(comparable_scores(fitted.scorer.link, scores), len(unknown), -np.inf),
         log_probabilities=fitted.log_probabilities(scores) if fitted.conformal is not None else None,
         predictions=csr_array(
-            (assigned.data, assigned.indices, assigned.indptr), shape=(n_docs, len(known) + len(unknown))
+            (assigned.data, assigned.indices, assigned.indptr), shape=(n_docs, len(model_classes) + len(unknown))
         ),
         probabilities=_add_columns(fitted.probabilities(scores), len(unknown), 0.0) if fitted.probabilistic else None,
         uncalibrated=None if raw is None else _add_columns(raw, len(unknown), 0.0),

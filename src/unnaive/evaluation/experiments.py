@@ -148,9 +148,9 @@ def run(
     wanted = [(trial, _key(runner, trial)) for trial in plan.trials()]
     missing = [trial for trial, key in wanted if not set(plan.measures) <= set(records.get(key, {}))]
     done = len(wanted) - len(missing)
-    for trial, made in _run_trials(runner, missing, jobs):
+    for trial, result in _run_trials(runner, missing, jobs):
         of_trial = records.setdefault(_key(runner, trial), {})
-        new = [record for record in made if record.measure not in of_trial]
+        new = [record for record in result if record.measure not in of_trial]
         if file is not None:
             file.append(new)
         of_trial.update({record.measure: record for record in new})

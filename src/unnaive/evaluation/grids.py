@@ -45,14 +45,14 @@ class Grid:
 
     def seconds(self, name: str, places: Iterable[GridPoint] | None = None) -> float:
         """Mean seconds of a contender over some points, all by default."""
-        asked = self.places if places is None else places
-        spent = [self.cells[name, point].seconds for point in asked if (name, point) in self.cells]
+        points = self.places if places is None else places
+        spent = [self.cells[name, point].seconds for point in points if (name, point) in self.cells]
         return sum(spent) / len(spent) if spent else 0.0
 
     def size(self, name: str, places: Iterable[GridPoint] | None = None) -> float:
         """Mean bytes of a contender's model file over some points, all by default; 0 if not measured."""
-        asked = self.places if places is None else places
-        sizes = [self.cells[name, point].n_bytes for point in asked if (name, point) in self.cells]
+        points = self.places if places is None else places
+        sizes = [self.cells[name, point].n_bytes for point in points if (name, point) in self.cells]
         return sum(sizes) / len(sizes) if sizes else 0.0
 
 

@@ -67,5 +67,5 @@ def _hits(best: LabelRanking, Y: Sparse, k: int) -> Floats:
     truth = csr_array(Y)
     rows = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
     have = rows.astype(np.int64) * truth.shape[1] + truth.indices
-    asked = np.arange(len(best))[:, None] * truth.shape[1] + best[:, :k]
-    return np.isin(asked, have).astype(np.float64)
+    wanted = np.arange(len(best))[:, None] * truth.shape[1] + best[:, :k]
+    return np.isin(wanted, have).astype(np.float64)

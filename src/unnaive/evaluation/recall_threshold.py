@@ -94,10 +94,10 @@ def choose_recall_threshold(
             "for less"
         )
     threshold = float(ranked[n_promised - 1])
-    kept = scores >= threshold
+    is_kept = scores >= threshold
     return RecallThreshold(
-        recall, confidence, threshold, n, int(np.count_nonzero(kept & good)), len(scores) - n,
-        int(np.count_nonzero(kept & ~good)),
+        recall, confidence, threshold, n, int(np.count_nonzero(is_kept & good)), len(scores) - n,
+        int(np.count_nonzero(is_kept & ~good)),
     )  # fmt: skip
 
 

@@ -78,14 +78,14 @@ def find_training_drift(fitted: FittedModel, documents: Any, Y: Sparse, *, seed:
     None if there are fewer than FEWEST_TEXTS on a side, or the model has kept nothing to compare with. Copies on a side
     count once if they can be detected; among training documents they cannot if the model kept only sums.
     """
-    kept = fitted.statistic
+    statistic = fitted.statistic
     if fitted.documents is not None:  # a model tuned on its documents also has their sums
-        kept = fitted.documents
-    if kept is None or kept.n_docs < FEWEST_TEXTS or Y.shape[0] < FEWEST_TEXTS:
+        statistic = fitted.documents
+    if statistic is None or statistic.n_docs < FEWEST_TEXTS or Y.shape[0] < FEWEST_TEXTS:
         return None
-    if isinstance(kept, NamedCounts):
-        return _against_sums(fitted, kept, documents, Y, seed)
-    return _against_documents(fitted, kept, documents, Y, seed)
+    if isinstance(statistic, NamedCounts):
+        return _against_sums(fitted, statistic, documents, Y, seed)
+    return _against_documents(fitted, statistic, documents, Y, seed)
 
 
 def _against_documents(

@@ -364,6 +364,6 @@ def _take_known_columns(X: Sparse, columns: Ids) -> Sparse:
     """X[:, columns], with nothing where a column is −1: a term with a vector that no document has."""
     if not len(columns) or int(columns.min()) >= 0:
         return X[:, columns]
-    known = np.flatnonzero(columns >= 0)
-    cells = X[:, columns[known]].tocoo()
-    return csr_array((cells.data, (cells.row, known[cells.col])), shape=(X.shape[0], len(columns)))
+    terms = np.flatnonzero(columns >= 0)
+    cells = X[:, columns[terms]].tocoo()
+    return csr_array((cells.data, (cells.row, terms[cells.col])), shape=(X.shape[0], len(columns)))

@@ -35,18 +35,11 @@ FASTTEXT_PREFIX = "__label__"
 _FASTTEXT = re.compile(rf"(?:^|(?<=\s)){FASTTEXT_PREFIX}(\S*)\s*")
 
 
-class FastTextTable(Table):
+class FastTextTable(LineTable):
     """fastText's lines: every word that begins with __label__ is a label, the rest is the text."""
 
     names: tuple[str, ...] = ("text", "label")
     roles: Mapping[str, str] = {"text": "text", "label": "label"}
-
-    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
-        self._lines, self._rows = lines if lines is not None else read_lines(path, options), options.rows
-
-    def kept_names(self) -> tuple[str, ...]:
-        """Empty: a line is a document, not a row of a table."""
-        return ()
 
     def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
         """Texts and lists of labels, a batch at a time."""

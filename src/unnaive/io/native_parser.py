@@ -99,13 +99,13 @@ CellBatch = dict[str, ColumnCells]
 def read_json(table: JsonTable, columns: Columns) -> Iterator[CellBatch]:
     """The rows of a JSON lines file; columns that are only kept may be missing in some rows."""
     names = list(dict.fromkeys(columns.names))
-    kept = set(columns.kept) - set(columns.names[: len(columns.names) - len(columns.kept)])
-    ordered = [name for name in names if name not in kept] + [name for name in names if name in kept]
+    extra_names = set(columns.kept) - set(columns.names[: len(columns.names) - len(columns.kept)])
+    ordered = [name for name in names if name not in extra_names] + [name for name in names if name in extra_names]
     if not table.is_file or table.annotated or set(names) & set(ANNOTATION_KEYS):
         raise NotPlain
-    if not all(name in record for record in table.records for name in ordered[: len(names) - len(kept)]):
+    if not all(name in record for record in table.records for name in ordered[: len(names) - len(extra_names)]):
         raise NotPlain  # a nested key
-    required, longest = len(names) - len(kept), table.options.max_line
+    required, longest = len(names) - len(extra_names), table.options.max_line
 
     def parse(block: Bytes, _: bool) -> Any:
         return native.json_rows(block, ordered, required, ANNOTATION_KEYS, longest)

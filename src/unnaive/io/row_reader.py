@@ -142,10 +142,12 @@ class RowReader:
             return values
         header = tuple(name.strip() for name in names)
         rows = zip(*values[: len(names)], strict=True)
-        kept = [row_index for row_index, row in enumerate(rows) if tuple(map(_strip, row)) != header]
-        self.log.repeated_headers += len(values[0]) - len(kept)
+        row_indices = [row_index for row_index, row in enumerate(rows) if tuple(map(_strip, row)) != header]
+        self.log.repeated_headers += len(values[0]) - len(row_indices)
         return (
-            [[column[row_index] for row_index in kept] for column in values] if len(kept) < len(values[0]) else values
+            [[column[row_index] for row_index in row_indices] for column in values]
+            if len(row_indices) < len(values[0])
+            else values
         )
 
     def parse_label(self, value: Any) -> Labels:

@@ -210,17 +210,17 @@ def _parse_slowly(block: bytes, n_dims: int) -> NamedVectors:
 
 def _with_text(words: list[bytes], vectors: Singles) -> NamedVectors:
     """The UTF-8 words with a finite vector."""
-    kept = np.asarray(np.isfinite(vectors).all(axis=1))
+    is_valid = np.asarray(np.isfinite(vectors).all(axis=1))
     texts = []
     for row, word in enumerate(words):
         try:
             texts.append(word.decode())
         except UnicodeDecodeError:
-            kept[row] = False
+            is_valid[row] = False
             texts.append("")
-    if kept.all():
+    if is_valid.all():
         return texts, vectors
-    return [word for word, is_kept in zip(texts, kept, strict=True) if is_kept], vectors[kept]
+    return [word for word, is_kept in zip(texts, is_valid, strict=True) if is_kept], vectors[is_valid]
 
 
 def _read_binary(stream: IO[bytes], path: str | Path, n_dims: int, n_words: int) -> NamedVectors:

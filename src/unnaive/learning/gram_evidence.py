@@ -74,11 +74,11 @@ def _shortest(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     >>> _shortest([(0, 1), (0, 2), (1, 2), (1, 3), (5, 8)])
     [(0, 1), (1, 2), (5, 8)]
     """
-    kept: list[tuple[int, int]] = []
+    shortest: list[tuple[int, int]] = []
     for start, end in sorted(set(spans), key=lambda span: (span[1], -span[0])):
-        if start < end and (not kept or start > kept[-1][0]):
-            kept.append((start, end))
-    return kept
+        if start < end and (not shortest or start > shortest[-1][0]):
+            shortest.append((start, end))
+    return shortest
 
 
 def _parts(text: str, word: tuple[int, int]) -> list[tuple[int, int]]:

@@ -83,8 +83,8 @@ def find_top_labels(fitted: FittedModel, documents: Any, k: int) -> TopLabels | 
     result = fitted.reader.top_and_known(documents, most, above=above, scale=scale or None)
     if result is None:
         return None
-    top, known = result
-    return TopLabels(len(fitted.classes), top, _values(fitted, top, scale), decided_cells(decision, top), known)
+    top, n_known = result
+    return TopLabels(len(fitted.classes), top, _values(fitted, top, scale), decided_cells(decision, top), n_known)
 
 
 def decided_cells(decision: Decision, top: TopScores) -> NDArray[np.bool_]:

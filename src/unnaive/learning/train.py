@@ -102,9 +102,9 @@ def train(
         check_classes(documents.classes, data.multilabel)
     used = weighted_documents(documents, spec.class_weight, data.target_type)
     rows = kept_rows(used, data.target_type, data.threads).weighted(spec.class_weight)
-    kept = {"documents": documents if spec.documents_limit else None}
+    kept_fields = {"documents": documents if spec.documents_limit else None}
     held = before if spec.model.keeps_choice else None
-    return _learn(data, spec, rows.counts(data.threads), rows, held, progress, kept)
+    return _learn(data, spec, rows.counts(data.threads), rows, held, progress, kept_fields)
 
 
 def _announce(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback) -> None:
@@ -126,19 +126,19 @@ def _learn_from_counts(data: TrainingData, spec: TrainingSpec, progress: Progres
     """
     if spec.class_weight is not None and data.multilabel:
         raise several_labels_refused()
-    kept: dict[str, Any] = {}
+    kept_fields: dict[str, Any] = {}
     rows = data.rows  # with their own columns, which only cross-fitting needs
     if data.sums is None and keeps_documents(spec, multilabel=data.multilabel, texts=data.token_rule is not None):
-        kept["documents"] = documents = data.documents()
+        kept_fields["documents"] = documents = data.documents()
         used = weighted_documents(documents, spec.class_weight, data.target_type)
         rows = kept_rows(used, data.target_type, data.threads)
-        kept["counts"] = named = documents.counts(data.target_type, threads=data.threads)
+        kept_fields["counts"] = named = documents.counts(data.target_type, threads=data.threads)
     else:
         if rows is None and data.kept is not None:
             rows = kept_rows(data.kept, data.target_type, data.threads)
-        kept["counts"] = named = data.counts()
+        kept_fields["counts"] = named = data.counts()
     weighted_rows = None if rows is None else rows.weighted(spec.class_weight)
-    return _learn(data, spec, named.weighted(spec.class_weight), weighted_rows, None, progress, kept)
+    return _learn(data, spec, named.weighted(spec.class_weight), weighted_rows, None, progress, kept_fields)
 
 
 def weighted_documents(documents: KeptDocuments, class_weight: Any, target_type: str) -> KeptDocuments:
@@ -172,9 +172,9 @@ def _learn(
     rows: DocumentRows | None,
     before: FittedModel | None,
     progress: ProgressCallback | None,
-    kept: dict[str, Any],
+    kept_fields: dict[str, Any],
 ) -> FittedModel:
-    """Train on the sums `named` and, if available, the documents `rows`; `kept` is what the model keeps of them.
+    """Train on the sums `named` and, if available, the documents `rows`; `kept_fields` are fields of FittedModel.
 
     With `before`, its selection is kept.
     """
@@ -189,7 +189,7 @@ def _learn(
     if held_out is not None:
         held_out = HeldOutScores(*held_out)
         scorer = replace(scorer, held_out=None)  # type: ignore[type-var]  # only dataclasses have the field
-    fitted = _make_fitted(data, spec, named, scorer, active, kept)
+    fitted = _make_fitted(data, spec, named, scorer, active, kept_fields)
     if rows is None:
         return fitted
     tuning = find_tuning(spec, rows.targets, data.token_rule is not None)
@@ -300,10 +300,10 @@ def hold_out_parts(
         if progress is not None:
             progress("tuning", {"fold": number, "folds": 1 if n_docs >= SOME else n_folds})
         part = rows.take(inside)
-        known = np.asarray(part.targets.Y.sum(axis=0)).ravel() > 0
+        is_learnt = np.asarray(part.targets.Y.sum(axis=0)).ravel() > 0
         if not targets.multilabel:  # nothing can be said about a class that training lacks
-            aside = aside[known[targets.Y.indices[targets.Y.indptr[aside]]]]
-        if not len(aside) or (not targets.multilabel and known.sum() < 2):
+            aside = aside[is_learnt[targets.Y.indices[targets.Y.indptr[aside]]]]
+        if not len(aside) or (not targets.multilabel and is_learnt.sum() < 2):
             continue
         scorer, active = make_scorer(spec, part.counts(), part, exclusive=not targets.multilabel, before=before)
         if change is not None:
@@ -330,7 +330,7 @@ def _make_fitted(
     named: NamedCounts,
     scorer: Scorer,
     active: Ids | None,
-    kept: dict[str, Any],
+    kept_fields: dict[str, Any],
 ) -> FittedModel:
     """The model with this scorer of the `active` terms, and the decision that needs no held-out scores."""
     vocabulary = named.vocabulary
@@ -343,7 +343,7 @@ def _make_fitted(
         scorer=scorer,
         decision=untuned_decision(spec, data.target_type, scorer),
         vocabulary=vocabulary,
-        **kept,
+        **kept_fields,
         **data.reading,
     )
 

@@ -98,8 +98,8 @@ def tune_choice(
     spec = fitted.spec
     if held_out is None or spec.calibrate is not None or spec.calibration is not None or not fitted.probabilistic:
         return tune_model(fitted, held_out, targets, tuning)
-    asked = replace(fitted, spec=replace(spec, calibrate="temperature"))
-    return replace(tune_model(asked, held_out, targets, tuning), spec=spec)
+    with_temperature = replace(fitted, spec=replace(spec, calibrate="temperature"))
+    return replace(tune_model(with_temperature, held_out, targets, tuning), spec=spec)
 
 
 def _cross_fitted(fitted: FittedModel, scores: Floats, Y: Sparse) -> Floats:
@@ -119,29 +119,29 @@ def _cross_fitted(fitted: FittedModel, scores: Floats, Y: Sparse) -> Floats:
     return out_of_fold(score, Y, n_folds=N_FOLDS, seed=fitted.spec.random_state)
 
 
-def with_tuning_of(before: FittedModel, made: FittedModel) -> FittedModel:
+def with_tuning_of(before: FittedModel, after: FittedModel) -> FittedModel:
     """The new model with the decision, calibration and conformal scores of `before`.
 
     Only valid for models of the same documents and settings.
     """
-    decision = before.decision if was_tuned(made.spec, before) else made.decision
-    return replace(made, decision=decision, calibration=before.calibration, conformal=before.conformal)
+    decision = before.decision if was_tuned(after.spec, before) else after.decision
+    return replace(after, decision=decision, calibration=before.calibration, conformal=before.conformal)
 
 
-def lost_tuning(before: FittedModel, made: FittedModel) -> bool:
+def lost_tuning(before: FittedModel, after: FittedModel) -> bool:
     """Whether a change dropped what was tuned, or tuned it differently, so that undoing it does not restore it.
 
     Models that keep documents are tuned again and lose nothing; only a multilabel model that kept its selection has
     thresholds from other held-out scores than those of the search.
     """
     if isinstance(before.statistic, NamedCounts):
-        return bool(_lost_parts(before, made))
-    return made.choice_kept and not before.choice_kept and made.multilabel
+        return bool(_lost_parts(before, after))
+    return after.choice_kept and not before.choice_kept and after.multilabel
 
 
-def warn_about_loss(before: FittedModel, made: FittedModel, reason: str = "the documents have changed") -> None:
+def warn_about_loss(before: FittedModel, after: FittedModel, reason: str = "the documents have changed") -> None:
     """Warn that something tuned on held-out documents is no longer valid, and was dropped."""
-    lost = _lost_parts(before, made)
+    lost = _lost_parts(before, after)
     if lost:
         parts = f"{', '.join(lost[:-1])} and the {lost[-1]}" if len(lost) > 1 else lost[0]
         warnings.warn(
@@ -152,12 +152,12 @@ def warn_about_loss(before: FittedModel, made: FittedModel, reason: str = "the d
         )
 
 
-def _lost_parts(before: FittedModel, made: FittedModel) -> list[str]:
-    """The tuned parts that `before` has and `made` has not, in words."""
-    lost = ["calibration"] if before.calibration is not None and made.calibration is None else []
-    if was_tuned(before.spec, before) and made.decision != before.decision:
+def _lost_parts(before: FittedModel, after: FittedModel) -> list[str]:
+    """The tuned parts that `before` has and `after` has not, in words."""
+    lost = ["calibration"] if before.calibration is not None and after.calibration is None else []
+    if was_tuned(before.spec, before) and after.decision != before.decision:
         lost.append("tuned decision")
-    return lost + (["held-out scores"] if before.conformal is not None and made.conformal is None else [])
+    return lost + (["held-out scores"] if before.conformal is not None and after.conformal is None else [])
 
 
 def was_tuned(spec: TrainingSpec, before: FittedModel) -> bool:

@@ -104,9 +104,9 @@ def remake_model(fitted: FittedModel, spec: TrainingSpec) -> FittedModel:
     Selection, calibration and decision are tuned on the kept documents. With counts alone, no documents can be held
     out: a model with the same settings keeps what was tuned, which is still valid, and other requests are refused.
     """
-    kept = kept_statistic(fitted, "be changed to other settings")
-    data = TrainingData.of_kept(kept, fitted.target_type, register=fitted.register, **_reading(fitted))
-    if isinstance(kept, KeptDocuments):
+    statistic = kept_statistic(fitted, "be changed to other settings")
+    data = TrainingData.of_kept(statistic, fitted.target_type, register=fitted.register, **_reading(fitted))
+    if isinstance(statistic, KeptDocuments):
         return train(data, spec)
     if spec.model.statistic == "documents":
         raise UnnaiveError(
@@ -137,13 +137,13 @@ def _same_training(spec: TrainingSpec, other: TrainingSpec) -> bool:
 
 def _refuse_tuning(spec: TrainingSpec) -> None:
     """Raise an error if a calibration or decision is requested that needs held-out documents."""
-    asked = {
+    requests = {
         "calibrate='none'": spec.calibrate is not None and spec.calibration is not None,
         "optimise='accuracy'": spec.optimise not in (None, "accuracy"),
         "decision=None": isinstance(spec.decision, str) and spec.decision in TUNINGS,
     }
-    if any(asked.values()):
-        instead = " and ".join(name for name, is_asked in asked.items() if is_asked)
+    if any(requests.values()):
+        instead = " and ".join(name for name, is_asked in requests.items() if is_asked)
         raise UnnaiveError(
             f"this model keeps only counts, and calibration and tuning need documents; train it again, or use {instead}"
         )
@@ -151,17 +151,17 @@ def _refuse_tuning(spec: TrainingSpec) -> None:
 
 def kept_statistic(fitted: FittedModel, purpose: str) -> Statistic:
     """The counts or documents of the model, or an error that says why it cannot do what was requested."""
-    kept = fitted.statistic
-    if kept is None and fitted.spec.model.imported:
+    statistic = fitted.statistic
+    if statistic is None and fitted.spec.model.imported:
         raise UnnaiveError(
             f"this {fitted.spec.model.title} cannot {purpose}: its file has only weights, without counts "
             "or documents; train a model on the documents with `unnaive train`"
         )
-    if kept is None:
+    if statistic is None:
         counts = fitted.spec.model.statistic == "counts"
         why = "frozen, without its counts" if counts else "without its documents, frozen or over their limit"
         raise UnnaiveError(f"this model cannot {purpose}: it was saved {why}; train it again and keep them")
-    return kept.documents if isinstance(kept, PackedDocuments) else kept
+    return statistic.documents if isinstance(statistic, PackedDocuments) else statistic
 
 
 def refuse_mixed_labels(classes: Any, others: Any) -> None:
@@ -200,10 +200,10 @@ def _relearn(
 ) -> FittedModel:
     """The model of other documents; with sums alone, what was tuned on held-out documents is dropped with a warning."""
     data = TrainingData.of_kept(statistic, fitted.target_type, **_reading(fitted) | changes)
-    made = train(data, fitted.spec, before=fitted if keep_choice else None, progress=progress)
+    updated = train(data, fitted.spec, before=fitted if keep_choice else None, progress=progress)
     if isinstance(statistic, NamedCounts):
-        warn_about_loss(fitted, made)
-    return made
+        warn_about_loss(fitted, updated)
+    return updated
 
 
 def _adjust(
@@ -233,8 +233,8 @@ def _adjust(
     n_terms = fitted.scorer.n_terms
     if terms is not None and fitted.vocabulary is not None:
         places = fitted.vocabulary.ids(terms)
-        known = np.flatnonzero(places >= 0)
-        X = move_columns(take_columns(X, known), places[known], n_terms)
+        columns = np.flatnonzero(places >= 0)
+        X = move_columns(take_columns(X, columns), places[columns], n_terms)
     elif X.shape[1] > n_terms:
         raise UnnaiveError("an approximate change cannot add columns; leave approximate out")
     else:

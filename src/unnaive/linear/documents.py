@@ -177,8 +177,8 @@ class TextDocuments:
         if self._fused:
             return self._fused.scores(documents), self._count_known(documents)
         if self._fused_tf_idf:
-            scores, known = self._fused_tf_idf.scores_and_known(documents)
-            return scores, self._count_known(documents) if known is None else known
+            scores, n_known = self._fused_tf_idf.scores_and_known(documents)
+            return scores, self._count_known(documents) if n_known is None else n_known
         X = self._counter.count(documents)
         return self.scorer.scores(X), self._sum_known(X)
 

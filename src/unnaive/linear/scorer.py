@@ -91,9 +91,9 @@ class Scorer(ABC):
         The default, for scores that are not sums over terms, is the loss of the lead without each term.
         """
         n = document.nnz
-        kept = csr_array(np.vstack([np.ones(n), 1 - np.eye(n)]))  # the whole document, then all terms but one
+        subsets = csr_array(np.vstack([np.ones(n), 1 - np.eye(n)]))  # the whole document, then all terms but one
         terms = csr_array((document.data, (np.arange(n), document.indices)), shape=(n, document.shape[1]))
-        rows = csr_array(kept @ terms)
+        rows = csr_array(subsets @ terms)
         leads, step = [], max(1, MOST_CELLS // max(1, self.n_classes))
         for start in range(0, n + 1, step):
             scores = self.scores(rows[start : start + step])

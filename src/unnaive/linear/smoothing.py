@@ -204,8 +204,8 @@ class AbsoluteDiscount:
         """max(df − δ, 0)/docs + δ r/docs · corpus_df/corpus_docs."""
         corpus = corpus_df / _positive(corpus_docs)
         outcomes = np.greater(df, 0).astype(int) + np.less(df, docs)
-        kept = np.maximum(df - self.discount, 0)
-        return np.where(docs > 0, (kept + self.discount * outcomes * corpus) / _positive(docs), corpus)
+        discounted = np.maximum(df - self.discount, 0)
+        return np.where(docs > 0, (discounted + self.discount * outcomes * corpus) / _positive(docs), corpus)
 
     def unseen_bernoulli_prob(self, counts: Counts) -> Floats:
         """δ/n_c · df_t/n, which depends on both: (n_classes, n_terms)."""

@@ -36,12 +36,12 @@ class TopScores:
         """
         order = np.argsort(-scores, axis=1, kind="stable")
         ranked = np.take_along_axis(scores, order, axis=1)
-        kept = np.zeros(scores.shape, np.bool_)
-        kept[:, :k] = True
+        selected = np.zeros(scores.shape, np.bool_)
+        selected[:, :k] = True
         if above is not None:
-            kept |= ranked >= above[order]
+            selected |= ranked >= above[order]
         total = np.zeros(len(scores)) if scale is None else np.logaddexp.reduce(scale * scores, axis=1)
-        return cls(row_starts(kept.sum(axis=1)), order[kept], ranked[kept], total)
+        return cls(row_starts(selected.sum(axis=1)), order[selected], ranked[selected], total)
 
     @classmethod
     def of_cells(cls, documents: Ids, classes: Ids, scores: Floats, log_total: Floats) -> TopScores:

@@ -356,14 +356,14 @@ def informative_arcs(statistic: Counts, per_class: int) -> Sparse:
     Ties go to the lower term id. Only arcs are considered: other terms cannot be parents.
     """
     table, df = statistic.class_terms, statistic.class_df
-    kept = []
+    arcs_by_class = []
     for c, (start, end) in enumerate(pairwise(table.indptr.tolist())):
         both, inside_docs = df.data[start:end].astype(np.float64), float(statistic.class_docs[c])
         overall = statistic.df[df.indices[start:end]].astype(np.float64)
         gains = binary_gain(both, inside_docs, overall, float(statistic.n_docs))
-        kept.append(start + np.sort(top_k(gains, per_class)))
-    sizes = np.cumsum([0, *map(len, kept)])
-    cells = np.concatenate(kept) if kept else np.zeros(0, np.int64)
+        arcs_by_class.append(start + np.sort(top_k(gains, per_class)))
+    sizes = np.cumsum([0, *map(len, arcs_by_class)])
+    cells = np.concatenate(arcs_by_class) if arcs_by_class else np.zeros(0, np.int64)
     return csr_array((table.data[cells], table.indices[cells], sizes), shape=table.shape)
 
 

@@ -70,16 +70,18 @@ class SelectiveNB(DocumentsModel):
             pool, bernoulli, state = documents.all_classes(self.candidates, self.alpha)
             report = rounds_of(progress, self.name, self.features)
             taken = choose_terms(documents.rows(pool), state, documents.weight, bernoulli, self.features, report)
-            made = [ClassWeights(pool[taken], ratio, bias) for ratio, bias in zip(*bernoulli.over(taken), strict=True)]
-            return _linear(made, X.shape[1], "softmax")
-        made = []
+            class_weights = [
+                ClassWeights(pool[taken], ratio, bias) for ratio, bias in zip(*bernoulli.over(taken), strict=True)
+            ]
+            return _linear(class_weights, X.shape[1], "softmax")
+        class_weights = []
         classes = range(documents.counts.n_classes)
         for c in report_classes(classes, len(classes), progress, self.name):
             pool, bernoulli, state = documents.one_class(c, self.candidates, self.alpha)
             taken = choose_terms(documents.rows(pool), state, documents.weight, bernoulli, self.features)
             ratio, bias = bernoulli.over(taken)
-            made.append(ClassWeights(pool[taken], ratio[1] - ratio[0], float(bias[1] - bias[0])))
-        return _linear(made, X.shape[1], "log-odds")
+            class_weights.append(ClassWeights(pool[taken], ratio[1] - ratio[0], float(bias[1] - bias[0])))
+        return _linear(class_weights, X.shape[1], "log-odds")
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,15 +54,15 @@ class WordClusterNB(CountsModel):
     def rule(self, counts: Counts, *, exclusive: bool = True) -> Linear:
         """weight[c, t] = log p(k_t|c), less log p(k_t|c̄) for one-vs-rest."""
         refuse_full_table(counts.n_classes, counts.n_terms, self.title)
-        scheme, kept = self.scheme_for(exclusive), _ranked_terms(counts, self.terms)
-        inside, overall = counts.class_terms[:, kept].toarray(), counts.terms[kept]
+        scheme, words = self.scheme_for(exclusive), _ranked_terms(counts, self.terms)
+        inside, overall = counts.class_terms[:, words].toarray(), counts.terms[words]
         cluster_of = cluster_words(_by_class(inside, overall), self.clusters)
         sums, totals = (_sum_clusters(values, cluster_of) for values in (inside, overall[None]))
         logs, bias = self._log_prob(sums), log_prior(counts, "data")
         if scheme == "one-vs-rest":
             logs, bias = logs - self._log_prob(totals - sums), log_prior_odds(counts, "data")
         weights, is_used = np.zeros((counts.n_classes, counts.n_terms)), np.zeros(counts.n_terms)
-        weights[:, kept], is_used[kept] = logs[:, cluster_of], 1.0
+        weights[:, words], is_used[words] = logs[:, cluster_of], 1.0
         weighting = Weighting(idf=None if is_used.all() else is_used)
         return Linear(weights, bias, weighting=weighting, link=LINK_OF_SCHEME[scheme])
 

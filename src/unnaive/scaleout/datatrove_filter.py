@@ -89,5 +89,5 @@ class UnnaiveFilter(BaseFilter):  # type: ignore[misc]
         if self.save_score is not None:
             for doc, score in zip(batch, scores.tolist(), strict=True):
                 doc.metadata[self.save_score] = score
-        kept: list[bool] = self.rule.keeps(scores).tolist()
-        return kept
+        decisions: list[bool] = self.rule.keeps(scores).tolist()
+        return decisions

@@ -78,7 +78,7 @@ class Journal:
             stored = json.loads(journal.path.read_text(encoding="utf-8"))
             for name in ("offset", "ids", "before", "after", "start", "last"):
                 setattr(journal, name, stored[name])
-            known = stored["source"]
+            recorded_source = stored["source"]
         except (OSError, ValueError, KeyError, TypeError) as problem:
             raise UnnaiveError(f"{journal.path} is damaged ({problem}); remove it to start anew") from problem
         now = hash_file(model)
@@ -86,12 +86,12 @@ class Journal:
             journal.offset, journal.ids = journal.start, [id_ for id_ in journal.ids if id_ not in journal.last]
         elif now != journal.after:
             warnings.warn(
-                f"{model} was changed by another command since it last followed {known}; following continues "
+                f"{model} was changed by another command since it last followed {recorded_source}; following continues "
                 "where it stopped",
                 UnnaiveWarning,
                 stacklevel=3,
             )
-        if known != source:
+        if recorded_source != source:
             journal.offset = 0  # another file: its lines are new, but batch ids still count
         return journal
 

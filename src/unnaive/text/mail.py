@@ -74,7 +74,7 @@ def _uu_last(line: str) -> bool:
 
 def _without_uu(text: str, body: int) -> Iterator[tuple[int, int]]:
     """Yield the spans of text[body:] that are outside UU-encoded blocks."""
-    inside, kept = False, body
+    inside, span_start = False, body
     for start, end, line in _lines(text[body:]):
         if _UU_BEGIN.match(line) or _UU_FULL.match(line):
             inside = skip = True
@@ -82,9 +82,9 @@ def _without_uu(text: str, body: int) -> Iterator[tuple[int, int]]:
             skip = inside and (line == "end" or _uu_last(line))
             inside = skip and line != "end"
         if skip:
-            yield kept, body + start
-            kept = body + end
-    yield kept, len(text)
+            yield span_start, body + start
+            span_start = body + end
+    yield span_start, len(text)
 
 
 def message_parts(text: str, message: str) -> list[tuple[int, int]]:

@@ -183,8 +183,8 @@ class TokenRule:
         from unnaive.text.sections import vector_lengths
 
         skipped = vector_lengths(self.fields)
-        kept = tuple(field for field in self.fields or () if field.rpartition(":")[0] not in skipped)
-        return replace(self, fields=kept) if skipped else self
+        fields_left = tuple(field for field in self.fields or () if field.rpartition(":")[0] not in skipped)
+        return replace(self, fields=fields_left) if skipped else self
 
     @property
     def stop_set(self) -> frozenset[str]:

@@ -167,12 +167,12 @@ def _run_terms(runs: Iterable[Part], rule: TokenRule) -> list[Span]:
 def _word_terms(parts: Iterable[Part], rule: TokenRule) -> list[Span]:
     """The terms of consecutive words: minimum length, stop words, stems, n-grams."""
     long = [part for part in parts if part.kind == "fixed" or len(part.text) >= rule.min_length]
-    kept = [part for part in long if part.text not in rule.stop_set]
-    words = [part.span for part in kept]
+    terms = [part for part in long if part.text not in rule.stop_set]
+    words = [part.span for part in terms]
     if rule.stem is not None:
-        stemmed = iter(stems([part.text for part in kept if part.kind == "word"], rule.stem, rule.language))
-        forms = [next(stemmed) if part.kind == "word" else part.text for part in kept]
-        words = [(part.start, part.end, form) for part, form in zip(kept, forms, strict=True) if form]
+        stemmed = iter(stems([part.text for part in terms if part.kind == "word"], rule.stem, rule.language))
+        forms = [next(stemmed) if part.kind == "word" else part.text for part in terms]
+        words = [(part.start, part.end, form) for part, form in zip(terms, forms, strict=True) if form]
     return words if rule.ngrams == (1, 1) else _joined(words, *rule.ngrams)
 
 

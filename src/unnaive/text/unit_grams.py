@@ -1,4 +1,4 @@
-"""The character n-grams of many words at once, by NumPy; packed_documents.py recomputes n-grams from words."""
+"""The character n-grams of many words at once, by NumPy; packed_grams.py recomputes n-grams from words."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unnaive.curation.labelling.asking import Asked, Strategy, next_question
+from unnaive.curation.labelling.asking import QuestionState, Strategy, next_question
 from unnaive.curation.labelling.linear import (
     EVERY,
     FEWEST,
@@ -147,7 +147,7 @@ def test_questions_go_to_the_least_sure() -> None:
     left = np.arange(FEWEST, 400)
     border = np.sort(learner.margins(left))[len(left) // 50 - 1]
     for number in range(FEWEST, FEWEST + 20):
-        question = next_question(pool, Asked(range(FEWEST), (), number), Strategy("uncertain"), learner)
+        question = next_question(pool, QuestionState(range(FEWEST), (), number), Strategy("uncertain"), learner)
         assert question is not None
         assert learner.margins(np.array([question.text]))[0] <= border
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unnaive.base.errors import BadData
-from unnaive.curation.labelling.asking import Asked, Strategy, more_like, next_question
+from unnaive.curation.labelling.asking import QuestionState, Strategy, more_like, next_question
 from unnaive.curation.labelling.pool import TextPool
 
 WORDS = ["ball", "goal", "game", "vote", "law", "seat", "rain", "snow", "wind", "sun"]
@@ -116,12 +116,12 @@ def test_no_near_duplicates_in_a_row() -> None:
     pool = TextPool(["ball goal game vote"] * 3 + ["law seat rain snow", "sun wind"], ["a", "b"])
     pool.set_labels(3, ["a"])
     pool.set_labels(4, ["b"])
-    question = next_question(pool, Asked({3, 4, 0}, [0], 30), Strategy("uncertain"))
+    question = next_question(pool, QuestionState({3, 4, 0}, [0], 30), Strategy("uncertain"))
     assert question is not None  # only duplicates of the last are left: better than nothing
     pool2 = TextPool(["ball goal game vote"] * 3 + ["law seat rain snow", "sun wind", "ball law"], ["a", "b"])
     pool2.set_labels(3, ["a"])
     pool2.set_labels(4, ["b"])
-    found = next_question(pool2, Asked({3, 4, 0}, [0], 30), Strategy("uncertain"))
+    found = next_question(pool2, QuestionState({3, 4, 0}, [0], 30), Strategy("uncertain"))
     assert found is not None
     assert found.text == 5
 
@@ -131,7 +131,7 @@ def test_one_question_in_ten_is_random_and_the_first_twenty() -> None:
     pool = TextPool(texts, ["a", "b"])
     for text in range(20):
         pool.set_labels(text, ["ab"[text % 2]])
-    ways = [next_question(pool, Asked(range(20), [], number)) for number in range(400)]
+    ways = [next_question(pool, QuestionState(range(20), [], number)) for number in range(400)]
     assert [one.way for one in ways[:20] if one] == ["random"] * 20
     later = [one.way for one in ways[20:] if one]
     assert set(later) == {"random", "uncertain"}
@@ -142,18 +142,18 @@ def test_one_question_in_ten_is_random_and_the_first_twenty() -> None:
 def test_one_class_is_explored_and_more_like_it_is_found() -> None:
     pool = TextPool(["ball game", "ball goal", "vote law", "vote seat"], ["sport"])
     pool.set_labels(0, ["sport"])
-    question = next_question(pool, Asked({0}, [0], 25), Strategy(random_share=0))
+    question = next_question(pool, QuestionState({0}, [0], 25), Strategy(random_share=0))
     assert question is not None
     assert (question.way, question.text in (2, 3)) == ("explore", True)
-    like = more_like(pool, "sport", Asked({0}))
+    like = more_like(pool, "sport", QuestionState({0}))
     assert like is not None
     assert (like.text, like.way) == (1, "similar")
 
 
 def test_nothing_left() -> None:
     pool = TextPool(["ball"])
-    assert next_question(pool, Asked({0})) is None
-    assert more_like(pool, "sport", Asked()) is None
+    assert next_question(pool, QuestionState({0})) is None
+    assert more_like(pool, "sport", QuestionState()) is None
 
 
 def test_what_a_search_found_is_never_called_random() -> None:
@@ -161,7 +161,7 @@ def test_what_a_search_found_is_never_called_random() -> None:
     pool = TextPool(random_texts(30))
     found = pool.search("ball")
     for number in range(30):
-        question = next_question(pool, Asked((), (), number, found))
+        question = next_question(pool, QuestionState((), (), number, found))
         assert question is not None
         assert (question.way, question.text in found) == ("search", True)
 
@@ -171,11 +171,14 @@ def test_texts_of_no_class_of_the_model_come_first() -> None:
     pool.prior_scores = {"sport": np.zeros(5, np.float32), "politics": np.zeros(5, np.float32)}
     pool.novelty = np.array([0.1, 0.995, 0.2, 0.999, 0.5])
     asked = [
-        next_question(pool, Asked(closed, [], len(closed)), Strategy(random_share=0)) for closed in ([], [3], [1, 3])
+        next_question(pool, QuestionState(closed, [], len(closed)), Strategy(random_share=0))
+        for closed in ([], [3], [1, 3])
     ]
     assert [(one.text, one.way) for one in asked[:2] if one] == [(3, "novel"), (1, "novel")]
     assert asked[2] is not None
     assert asked[2].way == "uncertain"
-    later = next_question(pool, Asked([], [], 20), Strategy(random_share=0))  # after twenty the others get their turn
+    later = next_question(
+        pool, QuestionState([], [], 20), Strategy(random_share=0)
+    )  # after twenty the others get their turn
     assert later is not None
     assert later.way == "uncertain"

@@ -7,7 +7,7 @@ values whose form on the command line differs from Python.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
@@ -26,6 +26,18 @@ TYPES: dict[str, Any] = {
     "tuple[str, ...]": list[str] | None,
 }
 PATHS = {"read": READ, "written": WRITTEN}
+
+
+def read_parameters(verb: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The parameters of a command's function by name, with their annotations evaluated."""
+    return dict(inspect.signature(verb, eval_str=True, locals={"DataFile": Any}).parameters)
+
+
+def show_parameters(wrapper: Callable[..., Any], parameters: Iterable[inspect.Parameter]) -> None:
+    """Give a wrapper the parameters that typer makes options of; all of them are keywords."""
+    shown = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+    wrapper.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
 
 
 def command_option(setting: Setting, panel: str | None = None, **more: Any) -> Any:

@@ -124,9 +124,9 @@ def describe_command(function: Callable[..., Any]) -> str:
     examples = [line for paragraph in paragraphs for line in example_lines(paragraph)]
     paragraphs_shown = [" ".join(paragraph.split()) for paragraph in paragraphs if not example_lines(paragraph)]
     if examples:
-        made = any("tickets/" in line for line in examples) and SOURCE not in examples
+        needs_tickets = any("tickets/" in line for line in examples) and SOURCE not in examples
         paragraphs_shown += [
-            f"Example{'s' if len(examples) > 1 else ''}{f', with the files of {SOURCE}' if made else ''}:"
+            f"Example{'s' if len(examples) > 1 else ''}{f', with the files of {SOURCE}' if needs_tickets else ''}:"
         ]
         paragraphs_shown += examples
     return "\n\n".join(paragraphs_shown)

@@ -61,12 +61,12 @@ def measure_holdout(
     if not multilabel:
         # documents without a label cannot be evaluated
         aside &= np.fromiter(map(bool, corpus.labels), bool, len(corpus))
-    rest, kept = corpus.take(np.flatnonzero(~aside)), corpus.take(np.flatnonzero(aside))
+    rest, held_out = corpus.take(np.flatnonzero(~aside)), corpus.take(np.flatnonzero(aside))
     copy = type(classifier)(**classifier.get_params())
     with warnings.catch_warnings():  # the same warnings come for all documents
         warnings.simplefilter("ignore", UnnaiveWarning)
         copy.fit(rest.texts, as_targets(rest, multilabel), progress=progress)
-    return measure_model(copy.fitted_, kept)
+    return measure_model(copy.fitted_, held_out)
 
 
 def as_targets(corpus: Corpus, multilabel: bool) -> list[Any]:

@@ -62,8 +62,8 @@ class GateView:
         """The gate over these arcs, at most as many as fit in a table."""
         from unnaive.models.or_gate import LARGEST_GATE, Arc, gate_network
 
-        kept = [Arc(index, arc.weight) for index, arc in enumerate(self.arcs[:LARGEST_GATE])]
-        return (gate_network(kept, self.class_name, self.terms),)
+        arcs = [Arc(index, arc.weight) for index, arc in enumerate(self.arcs[:LARGEST_GATE])]
+        return (gate_network(arcs, self.class_name, self.terms),)
 
     @property
     def about(self) -> str:

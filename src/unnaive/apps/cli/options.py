@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.declared import command_option, command_parameter
+from unnaive.apps.cli.declared import command_option, command_parameter, read_parameters, show_parameters
 from unnaive.apps.cli.paths import CHANGED_MODEL, READ, WRITTEN
 from unnaive.base.errors import BadData, UnnaiveError, choose
 from unnaive.io.options import COLUMN_OPTIONS, MAX_LINE, READ_OPTIONS
@@ -120,7 +120,7 @@ def reading(
         default = ["-"]
 
     def decorate(verb: Callable[..., Any]) -> Callable[..., Any]:
-        declared = inspect.signature(verb, eval_str=True, locals={"DataFile": Any}).parameters
+        declared = read_parameters(verb)
 
         @functools.wraps(verb)
         def wrapper(**arguments: Any) -> Any:
@@ -131,16 +131,11 @@ def reading(
             begun = _read_ahead(paths, shared) if ahead and paths else None
             return verb(source=data_file(paths, **shared, ahead=begun) if paths else None, **arguments)
 
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        shown: list[inspect.Parameter] = []
-        for name, parameter in declared.items():
-            if name == "source":
-                shown.append(inspect.Parameter("data", keyword, default=default, annotation=data))
-            elif name != "read_like":
-                shown.append(parameter.replace(kind=keyword))
-        shown += options.values()
-        wrapper.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-        wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+        argument = inspect.Parameter("data", inspect.Parameter.KEYWORD_ONLY, default=default, annotation=data)
+        own = [
+            argument if name == "source" else parameter for name, parameter in declared.items() if name != "read_like"
+        ]
+        show_parameters(wrapper, [*own, *options.values()])
         return wrapper
 
     return decorate
@@ -154,8 +149,8 @@ def _read_ahead(paths: list[str], shared: dict[str, Any]) -> FolderAhead | None:
 
 def with_quiet(verb: Callable[..., Any]) -> Callable[..., Any]:
     """Add --quiet to the command, unless it has it."""
-    signature = inspect.signature(verb, eval_str=True, locals={"DataFile": Any})
-    if "quiet" in signature.parameters:
+    declared = read_parameters(verb)
+    if "quiet" in declared:
         return verb
 
     @functools.wraps(verb)
@@ -164,9 +159,7 @@ def with_quiet(verb: Callable[..., Any]) -> Callable[..., Any]:
         return verb(**arguments)
 
     quiet = inspect.Parameter("quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet)
-    shown = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in signature.parameters.values()]
-    wrapper.__signature__ = inspect.Signature([*shown, quiet])  # type: ignore[attr-defined]
-    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in (*shown, quiet)}
+    show_parameters(wrapper, [*declared.values(), quiet])
     return wrapper
 
 
@@ -175,8 +168,8 @@ THREADS = "UNNAIVE_THREADS"  # as in text/backend.py, which would be slow to imp
 
 def with_threads(verb: Callable[..., Any]) -> Callable[..., Any]:
     """Add --threads to the command, unless it has it; it limits all its parallel work."""
-    signature = inspect.signature(verb, eval_str=True, locals={"DataFile": Any})
-    if "threads" in signature.parameters:
+    declared = read_parameters(verb)
+    if "threads" in declared:
         return verb
 
     @functools.wraps(verb)
@@ -188,9 +181,7 @@ def with_threads(verb: Callable[..., Any]) -> Callable[..., Any]:
 
     option = Annotated[int | None, command_option(TrainingOptions.declared()["n_jobs"], min=1)]
     threads = inspect.Parameter("threads", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
-    shown = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in signature.parameters.values()]
-    wrapper.__signature__ = inspect.Signature([*shown, threads])  # type: ignore[attr-defined]
-    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in (*shown, threads)}
+    show_parameters(wrapper, [*declared.values(), threads])
     return wrapper
 
 

@@ -115,8 +115,8 @@ class Layout:
         several = self.multilabel and self.top == 1
         texts = pyarrow.list_(pyarrow.string()) if several else pyarrow.string()
         numbers = pyarrow.list_(pyarrow.float64()) if several else pyarrow.float64()
-        known = dict(self.types) | {self.rename("label"): texts, self.rename(self.kind): numbers}
-        return known | ({self.rename("label_set"): pyarrow.list_(pyarrow.string())} if self.sets else {})
+        types = dict(self.types) | {self.rename("label"): texts, self.rename(self.kind): numbers}
+        return types | ({self.rename("label_set"): pyarrow.list_(pyarrow.string())} if self.sets else {})
 
     def columns(
         self, before: Mapping[str, Sequence[Any]], new: Sequence[Sequence[Any]]
@@ -130,8 +130,8 @@ class Layout:
         def make() -> dict[str, TextBuffer]:
             missing = [None] * len(new[0])
             names = map(self.rename, ("label", self.kind, "known_terms"))
-            kept = {name: column_texts(before.get(name, missing)) for name in self.first}
-            return kept | dict(zip(names, map(_new_texts, new), strict=True))
+            columns = {name: column_texts(before.get(name, missing)) for name in self.first}
+            return columns | dict(zip(names, map(_new_texts, new), strict=True))
 
         return make
 

@@ -30,9 +30,9 @@ def console() -> Console:
     """The console for results; with colours if the terminal has them."""
     from rich.console import Console
 
-    made = Console(highlight=False, soft_wrap=False)
-    made.push_render_hook(EscapingHook())  # type: ignore[arg-type]  # rich is not imported for its base class
-    return made
+    console = Console(highlight=False, soft_wrap=False)
+    console.push_render_hook(EscapingHook())  # type: ignore[arg-type]  # rich is not imported for its base class
+    return console
 
 
 class EscapingHook:

@@ -24,10 +24,10 @@ def measure_cost(classifier: TextClassifier, corpus: Corpus, limit: int, multila
 
     Y = read_targets(corpus.labels, len(corpus), multilabel=True).Y
     aside = folds(Y, min(FOLDS, len(corpus)), seed=classifier.random_state) == 0
-    rest, kept = corpus.take(np.flatnonzero(~aside)), corpus.take(np.flatnonzero(aside))
+    rest, held_out = corpus.take(np.flatnonzero(~aside)), corpus.take(np.flatnonzero(aside))
     copy = type(classifier)(**classifier.get_params()).fit(rest.texts, as_targets(rest, multilabel))
     small = compress_model(copy.fitted_, limit, texts=rest.texts)
-    return compare_measures(copy.fitted_, small.fitted, kept)
+    return compare_measures(copy.fitted_, small.fitted, held_out)
 
 
 def compare_measures(before: FittedModel, after: FittedModel, corpus: Corpus) -> dict[str, Any]:

@@ -121,6 +121,6 @@ def show_summary(summary: dict[str, Any], memory: str | None = None) -> None:
 
         for sentence in size_sentences(summary["size"], summary["multilabel"]):
             say(sentence)
-    kept = summary["documents_bytes"]
-    of_them = f", {format_size(kept)} of it counted documents for updates" if kept else ""
+    n_bytes = summary["documents_bytes"]
+    of_them = f", {format_size(n_bytes)} of it counted documents for updates" if n_bytes else ""
     say(f"wrote {summary['file']} ({format_size(summary['bytes'])}{of_them})")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from unnaive.apps.cli.declared import command_parameter
+from unnaive.apps.cli.declared import command_parameter, read_parameters, show_parameters
 from unnaive.text.token_rule import OPTIONS
 
 WORDS = "Tokens"  # heading in the help
@@ -29,7 +29,7 @@ def token_options(*, page: bool = False) -> Callable[[Callable[..., Any]], Calla
     }
 
     def decorate(verb: Callable[..., Any]) -> Callable[..., Any]:
-        declared = inspect.signature(verb, eval_str=True, locals={"DataFile": Any}).parameters
+        declared = read_parameters(verb)
 
         @functools.wraps(verb)
         def wrapper(**arguments: Any) -> Any:
@@ -38,9 +38,8 @@ def token_options(*, page: bool = False) -> Callable[[Callable[..., Any]], Calla
 
         shown: list[inspect.Parameter] = []
         for name, parameter in declared.items():
-            shown += options.values() if name == "words" else [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
-        wrapper.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-        wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+            shown += options.values() if name == "words" else [parameter]
+        show_parameters(wrapper, shown)
         return wrapper
 
     return decorate

@@ -78,41 +78,41 @@ def make_label_router(labelling: Labelling, who: str) -> APIRouter:
 
     @router.post("/next")
     @declares(Effect.COMPUTE)
-    async def next_text(asked: Name) -> Response:
-        return await viewed(asked.who)
+    async def next_text(body: Name) -> Response:
+        return await viewed(body.who)
 
     @router.post("/answer")
     @declares(Effect.CHANGE)
-    async def answer(asked: Answer) -> Response:
+    async def answer(body: Answer) -> Response:
         def work() -> None:
-            shown = labelling.show(asked.who)
-            labelling.answer(asked.who, asked.text, asked.kind, asked.labels, shown)
+            shown = labelling.show(body.who)
+            labelling.answer(body.who, body.text, body.kind, body.labels, shown)
 
         await run_in_threadpool(work)
-        return await viewed(asked.who)
+        return await viewed(body.who)
 
     @router.post("/undo")
     @declares(Effect.CHANGE)
-    async def undo(asked: Name) -> Response:
-        gone = await run_in_threadpool(labelling.undo, asked.who)
+    async def undo(body: Name) -> Response:
+        gone = await run_in_threadpool(labelling.undo, body.who)
         if gone is None:
             raise UnnaiveError("there is nothing to undo")
-        return await viewed(asked.who)
+        return await viewed(body.who)
 
     @router.post("/class")
     @declares(Effect.CHANGE)
-    async def new_class(asked: Name) -> Response:
-        await run_in_threadpool(labelling.add_class, asked.who, asked.label or "")
-        return await viewed(asked.who)
+    async def new_class(body: Name) -> Response:
+        await run_in_threadpool(labelling.add_class, body.who, body.label or "")
+        return await viewed(body.who)
 
     @router.post("/look")
     @declares(Effect.CHANGE)
-    async def look(asked: Name) -> Response:
-        text = await run_in_threadpool(labelling.look_for, asked.who, asked.label, asked.words)
-        if asked.words and not text:
-            labelling.look_for(asked.who)
-            raise UnnaiveError(f"no text contains all of: {asked.words}")
-        return await viewed(asked.who)
+    async def look(body: Name) -> Response:
+        text = await run_in_threadpool(labelling.look_for, body.who, body.label, body.words)
+        if body.words and not text:
+            labelling.look_for(body.who)
+            raise UnnaiveError(f"no text contains all of: {body.words}")
+        return await viewed(body.who)
 
     @router.get("/standing")
     @declares(Effect.READ)

@@ -91,8 +91,8 @@ def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:
     """The model card as plain values."""
     from unnaive.apps.cli.commands.inspect import class_thresholds, describe_decision
 
-    kept = fitted.statistic
-    documents = {} if kept is None else dict(zip(fitted.classes, kept.class_docs.tolist(), strict=True))
+    statistic = fitted.statistic
+    documents = {} if statistic is None else dict(zip(fitted.classes, statistic.class_docs.tolist(), strict=True))
     usual = TokenRule().to_dict()
     thresholds = class_thresholds(fitted)
     return {
@@ -105,7 +105,7 @@ def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:
         "calibrated": fitted.calibrated,
         "decision": describe_decision(fitted.decision),
         "network": has_network(fitted),
-        "documents": None if kept is None else float(kept.n_docs),
+        "documents": None if statistic is None else float(statistic.n_docs),
         "terms": fitted.scorer.n_terms,
         "classes": [
             {

@@ -29,15 +29,15 @@ log = logging.getLogger("unnaive.service")
 
 async def classify_texts(models: Models, body: bytes) -> bytes:
     """Classify the texts of a request; returns JSON."""
-    asked = bodies.parse(bodies.ClassifyRequest, body)
-    model = models.find(asked.model)
-    texts = models.check_texts(read_given(model.version.fitted, texts_of(asked)))
-    if asked.top_k is None or asked.confidence is not None or asked.unknown_rate is not None:
-        scored: Scored | TopScored = await models.score(model, texts, asked.top_k)
+    query = bodies.parse(bodies.ClassifyRequest, body)
+    model = models.find(query.model)
+    texts = models.check_texts(read_given(model.version.fitted, texts_of(query)))
+    if query.top_k is None or query.confidence is not None or query.unknown_rate is not None:
+        scored: Scored | TopScored = await models.score(model, texts, query.top_k)
     else:
-        scored = await models.find_top(model, texts, asked.top_k)
-    if asked.explain or any(option is not None for option in (asked.confidence, asked.threshold, asked.unknown_rate)):
-        results = await models.work(detailed_results, scored, texts, asked)
+        scored = await models.find_top(model, texts, query.top_k)
+    if query.explain or any(option is not None for option in (query.confidence, query.threshold, query.unknown_rate)):
+        results = await models.work(detailed_results, scored, texts, query)
     else:
         results = scored.json() if len(texts) <= SMALL else await models.work(scored.json)
     return b'{"model":%b,"version":%d,"results":[%b]}' % (orjson.dumps(model.name), scored.version.number, results)
@@ -85,11 +85,11 @@ async def read_body(receive: Receive) -> bytes:
     return b"".join(parts)
 
 
-def texts_of(asked: bodies.ClassifyRequest) -> list[str | dict[str, Any]]:
+def texts_of(query: bodies.ClassifyRequest) -> list[str | dict[str, Any]]:
     """The texts of a request: `text` or `texts`."""
-    if (asked.text is None) == (asked.texts is None):
+    if (query.text is None) == (query.texts is None):
         raise Refused(422, "give either text (a string) or texts (a list of strings)")
-    return [asked.text] if asked.text is not None else list(asked.texts or ())
+    return [query.text] if query.text is not None else list(query.texts or ())
 
 
 def read_given(fitted: FittedModel, inputs: list[str | dict[str, Any]]) -> list[str]:
@@ -106,23 +106,23 @@ def reads_records(fitted: FittedModel) -> bool:
     return fitted.token_rule is not None and fitted.token_rule.fields is not None
 
 
-def detailed_results(scored: Scored | TopScored, texts: list[str], asked: bodies.ClassifyRequest) -> bytes:
+def detailed_results(scored: Scored | TopScored, texts: list[str], query: bodies.ClassifyRequest) -> bytes:
     """The result for each text if the request asks for more than the best classes."""
     version = scored.version
-    if asked.threshold is not None and not version.fitted.probabilistic:
+    if query.threshold is not None and not version.fitted.probabilistic:
         raise Refused(409, "this model has scores but no probabilities, so threshold is not supported; use top_k")
-    results: list[dict[str, Any]] = plain_rows(scored.answers, asked.top_k, asked.threshold)
-    if asked.confidence is not None and isinstance(scored, Scored):
-        for result, labels in zip(results, label_sets_at(version, scored.scores, asked.confidence), strict=True):
+    results: list[dict[str, Any]] = plain_rows(scored.answers, query.top_k, query.threshold)
+    if query.confidence is not None and isinstance(scored, Scored):
+        for result, labels in zip(results, label_sets_at(version, scored.scores, query.confidence), strict=True):
             result["set"] = labels
-    if asked.unknown_rate is not None and isinstance(scored, Scored):
-        mark_unknown(results, version, scored.scores, asked.unknown_rate)
-    if asked.explain:
-        for label in (asked.label, asked.against):
+    if query.unknown_rate is not None and isinstance(scored, Scored):
+        mark_unknown(results, version, scored.scores, query.unknown_rate)
+    if query.explain:
+        for label in (query.label, query.against):
             if label is not None:
                 check_label(version.fitted, label)
         for result, text in zip(results, texts, strict=True):
-            result["explanation"] = explanation(version, text, asked)
+            result["explanation"] = explanation(version, text, query)
     return orjson.dumps(results, option=orjson.OPT_NON_STR_KEYS)[1:-1]
 
 
@@ -147,9 +147,9 @@ def mark_unknown(results: list[dict[str, Any]], version: Version, scores: Any, r
             result["label"], result["labels"] = UNKNOWN, [UNKNOWN]
 
 
-def explanation(version: Version, text: str, asked: bodies.ClassifyRequest) -> dict[str, Any]:
+def explanation(version: Version, text: str, query: bodies.ClassifyRequest) -> dict[str, Any]:
     """The contribution of each term of the text to a class, with its position in characters."""
     try:
-        return version.fitted.explain(text, asked.label, against=asked.against).to_dict()
+        return version.fitted.explain(text, query.label, against=query.against).to_dict()
     except UnnaiveError as problem:
         raise refuse_mistake(409, problem) from problem

@@ -48,13 +48,13 @@ def _scored(answers: Answers | TopAnswers, limit: int | None) -> list[list[dict[
 
 def _add_hugging_face(router: APIRouter, models: Models) -> None:
     async def classify(model: ServedModel, body: bytes) -> Response:
-        asked = bodies.parse(bodies.HuggingFaceRequest, body)
+        query = bodies.parse(bodies.HuggingFaceRequest, body)
         records = reads_records(model.version.fitted)
-        inputs = asked.inputs.get("text") if isinstance(asked.inputs, dict) and not records else asked.inputs
+        inputs = query.inputs.get("text") if isinstance(query.inputs, dict) and not records else query.inputs
         texts: list[Any] = inputs if isinstance(inputs, list) else [inputs]
         if not all(isinstance(text, (str, dict) if records else str) for text in texts):
             raise Refused(422, 'inputs must be a string, a list of strings, or {"text": "…"}')
-        limit = asked.parameters.top_k if asked.parameters else None
+        limit = query.parameters.top_k if query.parameters else None
         if limit is None:
             return json_response(_scored(await _answers(models, model, texts), None))
         texts = models.check_texts(read_given(model.version.fitted, texts))
@@ -76,16 +76,16 @@ def _add_hugging_face(router: APIRouter, models: Models) -> None:
     @declares(Effect.COMPUTE)
     async def predict(request: Request, model: str | None = None) -> Response:
         """text-embeddings-inference (`inputs`), and the ML backend of Label Studio (`tasks`)."""
-        asked = bodies.parse(bodies.PredictRequest, await request.body())
+        query = bodies.parse(bodies.PredictRequest, await request.body())
         served = models.find(model)
-        if asked.tasks is not None:
-            return json_response(await predict_tasks(models, served, asked.tasks, asked.label_config))
-        single = isinstance(asked.inputs, str)
-        texts = [asked.inputs] if single else [_sequence(item) for item in asked.inputs or ()]
-        if asked.inputs is None:
+        if query.tasks is not None:
+            return json_response(await predict_tasks(models, served, query.tasks, query.label_config))
+        single = isinstance(query.inputs, str)
+        texts = [query.inputs] if single else [_sequence(item) for item in query.inputs or ()]
+        if query.inputs is None:
             raise Refused(422, "give inputs (a text or a list of texts), or tasks of Label Studio")
         answers = await _answers(models, served, texts)
-        rows = _scored(Answers(answers.fitted, answers.scores, answers.scores) if asked.raw_scores else answers, None)
+        rows = _scored(Answers(answers.fitted, answers.scores, answers.scores) if query.raw_scores else answers, None)
         return json_response(rows[0] if single else rows)
 
 
@@ -107,8 +107,8 @@ def _add_mlflow(router: APIRouter, models: Models) -> None:
             column = None if records else _text_column(names)
             texts: list[Any] = [dict(zip(names, row, strict=True)) if column is None else row[column] for row in rows]
         else:
-            asked = bodies.parse(bodies.InvocationsRequest, body)
-            texts = frame_records(asked) if records else frame_texts(asked)
+            query = bodies.parse(bodies.InvocationsRequest, body)
+            texts = frame_records(query) if records else frame_texts(query)
         answers = await _answers(models, served, texts)
         labels = answers.labels()
         many = answers.fitted.multilabel
@@ -138,21 +138,21 @@ def _add_mlflow(router: APIRouter, models: Models) -> None:
         })  # fmt: skip
 
 
-def frame_texts(asked: bodies.InvocationsRequest) -> list[str]:
+def frame_texts(query: bodies.InvocationsRequest) -> list[str]:
     """The texts of a request in any of MLflow's formats; from a table, the column `text`, or the only column."""
-    if asked.dataframe_split is not None:
-        frame = asked.dataframe_split
+    if query.dataframe_split is not None:
+        frame = query.dataframe_split
         columns = frame.columns or list(range(len(frame.data[0]) if frame.data else 1))
         position = _text_column([str(name) for name in columns])
         if any(len(row) <= position for row in frame.data):
             raise Refused(422, "a row of dataframe_split is shorter than its columns")
         return _strings([row[position] for row in frame.data])
-    if asked.dataframe_records is not None:
-        records = asked.dataframe_records
+    if query.dataframe_records is not None:
+        records = query.dataframe_records
         names = list(records[0]) if records else ["text"]
         name = names[_text_column(names)]
         return _strings([record.get(name) for record in records])
-    values = asked.inputs if asked.inputs is not None else asked.instances
+    values = query.inputs if query.inputs is not None else query.instances
     if isinstance(values, dict):
         names = list(values)
         values = values[names[_text_column(names)]] if names else None
@@ -165,19 +165,19 @@ def frame_texts(asked: bodies.InvocationsRequest) -> list[str]:
     )
 
 
-def frame_records(asked: bodies.InvocationsRequest) -> list[Any]:
+def frame_records(query: bodies.InvocationsRequest) -> list[Any]:
     """The records of a request in any of MLflow's formats; strings stay as they are.
 
     >>> frame_records(bodies.InvocationsRequest(inputs={"subject": ["hi"], "age": [3]}))
     [{'subject': 'hi', 'age': 3}]
     """
-    frame, values = asked.dataframe_split, asked.dataframe_records
+    frame, values = query.dataframe_split, query.dataframe_records
     if frame is not None:
         names = [str(name) for name in frame.columns or ()]
         if any(len(row) != len(names) for row in frame.data):
             raise Refused(422, "a row of dataframe_split is not as long as its columns")
         return [dict(zip(names, row, strict=True)) for row in frame.data]
-    inputs = values if values is not None else asked.inputs if asked.inputs is not None else asked.instances
+    inputs = values if values is not None else query.inputs if query.inputs is not None else query.instances
     if isinstance(inputs, dict):
         columns = [column if isinstance(column, list) else [column] for column in inputs.values()]
         if len(set(map(len, columns))) > 1:

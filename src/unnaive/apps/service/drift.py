@@ -66,10 +66,10 @@ def measure_drift(fitted: FittedModel, scores: Floats) -> DriftGauge | None:
     calibration. A change of shares appears somewhat smaller than it is; EM on the shares would correct that, but needs
     the documents, which `audit --against` has.
     """
-    kept = fitted.statistic
-    if kept is None or fitted.multilabel or not fitted.probabilistic or len(scores) < FEWEST:
+    statistic = fitted.statistic
+    if statistic is None or fitted.multilabel or not fitted.probabilistic or len(scores) < FEWEST:
         return None
-    class_docs = np.asarray(kept.class_docs, np.float64)
+    class_docs = np.asarray(statistic.class_docs, np.float64)
     if scores.shape[1] != len(class_docs) or not class_docs.sum() > 0:
         return None
     learnt, recent = class_docs / class_docs.sum(), fitted.probabilities(scores).mean(axis=0)

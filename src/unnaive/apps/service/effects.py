@@ -79,11 +79,11 @@ class RouteEffects:
         if not isinstance(effect, Effect):
             raise TypeError(f"the route {route.path} does not declare its effect; put @declares(…) on its function")
         for method in sorted(route.methods):
-            known = RouteEffect(route.path, effect)
+            route_effect = RouteEffect(route.path, effect)
             if "{" in route.path:
-                self._patterns.append((method, route.path_regex, known))
+                self._patterns.append((method, route.path_regex, route_effect))
             else:
-                self._fixed[method, route.path] = known
+                self._fixed[method, route.path] = route_effect
 
     def find(self, method: str, path: str) -> RouteEffect:
         """The effect of a request; a request for an unknown path, which gets 404 or 405, passes the same checks."""
@@ -94,7 +94,7 @@ class RouteEffects:
             return PREFLIGHT
         if method == "HEAD":
             return self.find("GET", path)
-        for known, pattern, route in self._patterns:
-            if known == method and pattern.match(path):
+        for route_method, pattern, route in self._patterns:
+            if route_method == method and pattern.match(path):
                 return route
         return NOT_FOUND[method == "GET"]

@@ -32,10 +32,10 @@ def make_label_studio_router(models: Models) -> APIRouter:
     @declares(Effect.CHANGE)
     async def setup(request: Request, model: str | None = None) -> Response:
         """Label Studio connects: its labelling configuration defines the control names for predictions."""
-        asked = bodies.parse(bodies.LabelStudioSetup, await request.body())
+        project = bodies.parse(bodies.LabelStudioSetup, await request.body())
         served = models.find(model)
-        read_config(asked.label_config)  # refuses an unusable configuration before it is stored
-        await models.change(served.keep_setting, CONFIG, asked.label_config or "")
+        read_config(project.label_config)  # refuses an unusable configuration before it is stored
+        await models.change(served.keep_setting, CONFIG, project.label_config or "")
         return json_response({"model_version": _version(served)})
 
     @router.get("/health", **described(None, bodies.Foreign))
@@ -58,12 +58,12 @@ def make_label_studio_router(models: Models) -> APIRouter:
         Choices that are not classes of the model are refused unless `new_classes` is set, here or when the service was
         started.
         """
-        asked = bodies.parse(bodies.Webhook, await request.body())
+        event = bodies.parse(bodies.Webhook, await request.body())
         served = models.find(model)
-        config = (asked.project or {}).get("label_config") or await models.work(served.setting, CONFIG)
+        config = (event.project or {}).get("label_config") or await models.work(served.setting, CONFIG)
         grow = new_classes or models.grow
         done = []
-        for source, document in annotation_changes(asked, config, served.version.fitted):
+        for source, document in annotation_changes(event, config, served.version.fitted):
             answer = await models.change(served.replace_source, source, document, new_classes=grow)
             models.count_change(served, answer)
             done.append(answer["version"])
@@ -154,22 +154,22 @@ def taught_text(task: dict[str, Any], config: str | None) -> str:
 
 
 def annotation_changes(
-    asked: bodies.Webhook, config: str | None, fitted: FittedModel
+    event: bodies.Webhook, config: str | None, fitted: FittedModel
 ) -> list[tuple[str, Document | None]]:
     """(source, current document) for each annotation in a webhook."""
-    if asked.action not in (*CREATED, *DELETED):
+    if event.action not in (*CREATED, *DELETED):
         return []
-    annotations = asked.annotations if asked.annotations is not None else [asked.annotation or {}]
+    annotations = event.annotations if event.annotations is not None else [event.annotation or {}]
     changes: list[tuple[str, Document | None]] = []
     for annotation in annotations:
         if "id" not in annotation:
             raise Refused(422, "an annotation has no id")
         source = f"label-studio annotation {annotation['id']}"
-        labels = [] if asked.action in DELETED else _choices(annotation)
-        if asked.action in DELETED or annotation.get("was_cancelled") or not labels:
+        labels = [] if event.action in DELETED else _choices(annotation)
+        if event.action in DELETED or annotation.get("was_cancelled") or not labels:
             changes.append((source, None))
         else:
-            task = asked.task or annotation.get("task")
+            task = event.task or annotation.get("task")
             if not isinstance(task, dict):
                 raise Refused(422, "the webhook has no task; let Label Studio send the payload")
             (text,) = read_given(fitted, [task_record(fitted, task) or taught_text(task, config)])

@@ -137,7 +137,7 @@ def describe_readiness(model: ServedModel) -> Response:
 
 async def infer_tensors(models: Models, model: ServedModel, request: Request) -> Response:
     """The label of each text of the input tensor, and the probabilities of all classes."""
-    asked, texts = read_tensors(await request.body(), request.headers.get(HEADER_LENGTH))
+    query, texts = read_tensors(await request.body(), request.headers.get(HEADER_LENGTH))
     scored = await models.score(model, models.check_texts(texts))
     version, answers = scored.version, scored.answers
     outputs = [
@@ -148,12 +148,12 @@ async def infer_tensors(models: Models, model: ServedModel, request: Request) ->
         {"name": "classes", "datatype": "BYTES", "shape": [len(version.fitted.classes)],
          "data": list(map(str, version.fitted.classes))},
     ]  # fmt: skip
-    wanted = None if asked.outputs is None else {output.name for output in asked.outputs}
+    wanted = None if query.outputs is None else {output.name for output in query.outputs}
     unknown = sorted((wanted or set()) - {str(output["name"]) for output in outputs})
     if unknown:
         raise Refused(422, f"there is no output called {unknown[0]!r}; there are classes, label, probabilities")
     return json_response({
-        "model_name": model.name, "model_version": str(version.number), **({"id": asked.id} if asked.id else {}),
+        "model_name": model.name, "model_version": str(version.number), **({"id": query.id} if query.id else {}),
         "outputs": [output for output in outputs if wanted is None or output["name"] in wanted],
     })  # fmt: skip
 
@@ -161,12 +161,12 @@ async def infer_tensors(models: Models, model: ServedModel, request: Request) ->
 def read_tensors(body: bytes, header_length: str | None) -> tuple[bodies.InferRequest, list[str]]:
     """The request and its texts, which are in the JSON or follow it in binary, each after its length in four bytes."""
     length = len(body) if header_length is None else read_length(header_length, len(body))
-    asked = bodies.parse(bodies.InferRequest, body[:length])
-    tensor = next((tensor for tensor in asked.inputs if tensor.name == INPUT), asked.inputs[0])
+    query = bodies.parse(bodies.InferRequest, body[:length])
+    tensor = next((tensor for tensor in query.inputs if tensor.name == INPUT), query.inputs[0])
     if tensor.datatype != "BYTES":
         raise Refused(422, f"the input {tensor.name!r} has datatype {tensor.datatype}; texts are BYTES")
     if tensor.data is None:
-        return asked, _binary_texts(body[length:])
+        return query, _binary_texts(body[length:])
     values = tensor.data if isinstance(tensor.data, list) else [tensor.data]
     while any(isinstance(value, list) for value in values):
         if not all(isinstance(value, list) for value in values):
@@ -176,7 +176,7 @@ def read_tensors(body: bytes, header_length: str | None) -> tuple[bodies.InferRe
         values = [value for row in values for value in row]
     if not all(isinstance(value, str) for value in values):
         raise Refused(400, f"the input {tensor.name!r} must hold strings")
-    return asked, values
+    return query, values
 
 
 def read_length(header: str, most: int) -> int:

@@ -85,10 +85,10 @@ def rebase(fitted: FittedModel, record: TeachingRecord, *, grow: bool = False) -
             LeftOut(document, -1, FROZEN) for document in standing.forget
         ]
         return Rebased(fitted, Change(), 0, tuple(left))
-    made = record.new_classes()
+    new_classes = record.new_classes()
     left, taught = [], []
     for document in (replace(document, labels=resolve_labels(fitted, document.labels)) for document in standing.learn):
-        reason = None if grow else find_missing(fitted, document.labels, made)
+        reason = None if grow else find_missing(fitted, document.labels, new_classes)
         if reason is None and not fitted.multilabel and len(document.labels) != 1:
             reason = "the model gives one label to each text"
         if reason is None:
@@ -120,9 +120,9 @@ def _apply(fitted: FittedModel, change: Change, present: int, left: list[LeftOut
     return Rebased(changed, change, present, tuple(left), lost_tuning(fitted, changed))
 
 
-def find_missing(fitted: FittedModel, labels: Sequence[Label], made: set[Label]) -> str | None:
+def find_missing(fitted: FittedModel, labels: Sequence[Label], new_classes: set[Label]) -> str | None:
     """Why labels cannot be taught: the model lacks a class that teaching had not added."""
-    missing = [label for label in labels if label not in set(fitted.classes) and label not in made]
+    missing = [label for label in labels if label not in set(fitted.classes) and label not in new_classes]
     return f"the model has no class {missing[0]!r}" if missing else None
 
 
@@ -159,7 +159,7 @@ def find_learnt(
 def _find_exactly(fitted: FittedModel, documents: Sequence[Document]) -> list[bool | None]:
     """Whether the register or the kept documents have each document; a match is removed before the next search."""
     register, statistic = fitted.register, fitted.statistic
-    kept: Any = statistic.documents if isinstance(statistic, PackedDocuments) else statistic
+    remaining: Any = statistic.documents if isinstance(statistic, PackedDocuments) else statistic
     classifier = TextClassifier.from_fitted(fitted)
     answers: list[bool | None] = []
     for document in documents:
@@ -168,7 +168,7 @@ def _find_exactly(fitted: FittedModel, documents: Sequence[Document]) -> list[bo
             if register is not None:
                 register = register.without([document.text], [document.labels])
             else:
-                kept -= classifier.count_labelled([document.text], labels)
+                remaining -= classifier.count_labelled([document.text], labels)
         except UnnaiveError:
             answers.append(False)
         else:

@@ -127,9 +127,9 @@ def make_router(models: Models) -> APIRouter:
     async def undo(name: str, request: Request, key: IdempotencyKey = None) -> Response:
         """Undo an event: forget what it taught, teach what it forgot; an event can be undone once."""
         body = await request.body()
-        asked = bodies.parse(bodies.UndoRequest, body)
+        undo_request = bodies.parse(bodies.UndoRequest, body)
         model = models.find(name)
-        return await change(models, model, model.undo, asked.event, key=key, request=digest_of("undo", body))
+        return await change(models, model, model.undo, undo_request.event, key=key, request=digest_of("undo", body))
 
     @router.get("/v1/models/{name}/versions", **described(None, bodies.VersionList, 401, 404))
     @declares(Effect.READ)
@@ -152,9 +152,11 @@ def make_router(models: Models) -> APIRouter:
     async def rollback(name: str, request: Request, key: IdempotencyKey = None) -> Response:
         """Restore a version of the model, exactly."""
         body = await request.body()
-        asked = bodies.parse(bodies.RollbackRequest, body)
+        rollback_request = bodies.parse(bodies.RollbackRequest, body)
         model = models.find(name)
-        return await change(models, model, model.roll_back, asked.version, key=key, request=digest_of("rollback", body))
+        return await change(
+            models, model, model.roll_back, rollback_request.version, key=key, request=digest_of("rollback", body)
+        )
 
     @router.get("/healthz", **described(None, bodies.Status))
     @declares(Effect.HEALTH)
@@ -192,25 +194,32 @@ def model_summary(model: ServedModel) -> dict[str, Any]:
 
 async def teach_given(models: Models, name: str, body: bytes, key: str | None) -> Response:
     """Teach the documents of a request."""
-    asked = bodies.parse(bodies.ChangeRequest, body)
+    change_request = bodies.parse(bodies.ChangeRequest, body)
     model = models.find(name)
-    wanted = Change(learn=_documents_of(models, model, asked.documents))
+    wanted = Change(learn=_documents_of(models, model, change_request.documents))
     request = digest_of("teach", body)
     return await change(
-        models, model, model.change, "teach", wanted, new_classes=asked.new_classes, key=key, request=request
+        models, model, model.change, "teach", wanted, new_classes=change_request.new_classes, key=key, request=request
     )
 
 
 async def forget_taught(models: Models, name: str, body: bytes, key: str | None) -> Response:
     """Forget the event or the documents of a request."""
-    asked = bodies.parse(bodies.ForgetRequest, body)
-    if asked.event is None and asked.documents is None:
+    forget_request = bodies.parse(bodies.ForgetRequest, body)
+    if forget_request.event is None and forget_request.documents is None:
         raise Refused(422, "give event (the number of what was taught) or documents with their labels")
     model = models.find(name)
-    documents = _documents_of(models, model, asked.documents or [])
+    documents = _documents_of(models, model, forget_request.documents or [])
     request = digest_of("forget", body)
     return await change(
-        models, model, model.forget, documents, event=asked.event, unchecked=asked.unchecked, key=key, request=request
+        models,
+        model,
+        model.forget,
+        documents,
+        event=forget_request.event,
+        unchecked=forget_request.unchecked,
+        key=key,
+        request=request,
     )
 
 

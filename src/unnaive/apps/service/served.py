@@ -117,8 +117,8 @@ class ServedModel:
             log.error("%s: the previous model file is not kept: %s", self.name, problem)
             record.previous_path.unlink(missing_ok=True)
             return
-        kept = PreviousFile(sha256, record.versions().base_at(version.number), version.number)
-        record.keep_setting(PREVIOUS, kept.to_json())
+        previous = PreviousFile(sha256, record.versions().base_at(version.number), version.number)
+        record.keep_setting(PREVIOUS, previous.to_json())
 
     def file_changed(self) -> tuple[int, ...] | None:
         """The new signature of the model file if it has changed, else None."""
@@ -325,16 +325,16 @@ class ServedModel:
     def _restore_previous(self, number: int, key: str | None, request: str) -> dict[str, Any]:
         """Restore a version of the previous model file, which swaps places with the current one."""
         record, old = self._teachable_record(), self.version.fitted
-        kept = record.previous
-        if kept is None or hash_file(record.previous_path) != kept.sha256:
+        previous = record.previous
+        if previous is None or hash_file(record.previous_path) != previous.sha256:
             raise Refused(409, f"version {number} cannot be restored: {record.previous_path.name} was modified")
-        change, since = record.undoing_since(number), record.change_since(kept.event)
+        change, since = record.undoing_since(number), record.change_since(previous.event)
         missing = Change((*since.learn, *change.learn), (*since.forget, *change.forget)).net()
         new = load_served(record.previous_path, mapped=False)
         new = change_model(new, missing) if missing else new
         self._keep_previous()
         answer: dict[str, Any] = {
-            "taught": len(change.learn), "forgotten": len(change.forget), "base": kept.base, "tuning_lost": False,
+            "taught": len(change.learn), "forgotten": len(change.forget), "base": previous.base, "tuning_lost": False,
             "new_classes": [], "undoes": None, "changed": compare_versions(old, new, change),
         }  # fmt: skip
         event = record.add(f"rollback to {number}", change, answer, key=key, request=request)
@@ -396,8 +396,8 @@ def count_copies(fitted: FittedModel, documents: Sequence[Document], record: Tea
     if fitted.text_hashes is None or not documents:
         return {}
     texts = [document.text for document in documents]
-    known = {text: times for text, times in zip(texts, fitted.text_hashes.copies(texts), strict=True) if times}
-    others = {text: times - record.count_taught(text) for text, times in known.items()}
+    n_learnt = {text: times for text, times in zip(texts, fitted.text_hashes.copies(texts), strict=True) if times}
+    others = {text: times - record.count_taught(text) for text, times in n_learnt.items()}
     return {text: times for text, times in others.items() if times > 0}
 
 

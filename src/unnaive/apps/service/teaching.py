@@ -41,8 +41,8 @@ def check_new_classes(
 
     `new_classes` True allows labels that do not resemble an existing class, a list those that it contains, None all.
     """
-    known = set(fitted.classes)
-    new = [label for label in dict.fromkeys(labels) if label not in known]
+    classes = set(fitted.classes)
+    new = [label for label in dict.fromkeys(labels) if label not in classes]
     if not new or new_classes is None:
         return
     if any(isinstance(label, str) and not label.strip() for label in new):
@@ -61,7 +61,7 @@ def check_new_classes(
     if unknown:
         raise Refused(
             409,
-            f"the label {unknown[0]!r} is not among the {len(known)} classes of the model "
+            f"the label {unknown[0]!r} is not among the {len(classes)} classes of the model "
             f"({shorten_classes(fitted.classes)}); use new_classes to add it",
             unknown=[str(label) for label in unknown],
         )

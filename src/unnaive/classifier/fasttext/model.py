@@ -114,14 +114,16 @@ class FastTextModel:
         return entry
 
     def _counts(self, path: str | Path, k: int, threshold: float) -> _Counts:
-        known = set(self.labels)
+        model_labels = set(self.labels)
         lines = [
-            line for line in read_labelled_lines(path, self._prefix or PREFIX, "testing") if known & set(line.labels)
+            line
+            for line in read_labelled_lines(path, self._prefix or PREFIX, "testing")
+            if model_labels & set(line.labels)
         ]
         labels, _ = self._best([line.text for line in lines], k, threshold)
         counts = _Counts(len(lines))
         for line, predicted in zip(lines, labels, strict=True):
-            true = [label for label in line.labels if label in known]
+            true = [label for label in line.labels if label in model_labels]
             counts.true.update(true)
             counts.given.update(predicted)
             counts.right.update(label for label in predicted if label in true)
@@ -177,8 +179,8 @@ class FastTextModel:
             names, counts = fitted.reader.scorer.label_names(fitted.classes), fitted.reader.scorer.label_counts
         else:
             names = [f"{self._prefix}{label}" for label in fitted.classes]
-            kept = fitted.statistic
-            counts = np.zeros(scorer.n_classes, np.int64) if kept is None else np.asarray(kept.class_docs)
+            statistic = fitted.statistic
+            counts = np.zeros(scorer.n_classes, np.int64) if statistic is None else np.asarray(statistic.class_docs)
         return (names, np.asarray(counts)) if include_freq else names
 
     def get_words(self, include_freq: bool = False, on_unicode_error: str = "strict") -> Any:

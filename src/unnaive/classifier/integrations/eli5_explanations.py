@@ -69,9 +69,9 @@ def _weights(terms: Iterable[tuple[str, float]], top: int | tuple[int, int] | No
     ordered = sorted(terms, key=lambda pair: -abs(pair[1]))
     signs = [[pair for pair in ordered if pair[1] > 0], [pair for pair in ordered if pair[1] < 0]]
     if isinstance(top, tuple):
-        kept = [side[:limit] for side, limit in zip(signs, top, strict=True)]
+        shown = [side[:limit] for side, limit in zip(signs, top, strict=True)]
     else:
         first = ordered[:top]
-        kept = [[pair for pair in first if pair[1] > 0], [pair for pair in first if pair[1] < 0]]
-    weights = [[FeatureWeight(term, value) for term, value in side] for side in kept]
-    return FeatureWeights(*weights, *(len(side) - len(some) for side, some in zip(signs, kept, strict=True)))
+        shown = [[pair for pair in first if pair[1] > 0], [pair for pair in first if pair[1] < 0]]
+    weights = [[FeatureWeight(term, value) for term, value in side] for side in shown]
+    return FeatureWeights(*weights, *(len(side) - len(some) for side, some in zip(signs, shown, strict=True)))

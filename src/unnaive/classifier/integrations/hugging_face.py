@@ -37,11 +37,13 @@ class HubModel(ModelHubMixin):  # type: ignore[misc]
 
     @classmethod
     def _from_pretrained(cls, *, model_id: str, **where: Any) -> HubModel:
-        known = {name: where[name] for name in ("revision", "cache_dir", "force_download", "local_files_only", "token")}
+        options = {
+            name: where[name] for name in ("revision", "cache_dir", "force_download", "local_files_only", "token")
+        }
         file = Path(model_id) / FILE
         if Path(model_id).is_dir() and not file.is_file():
             raise UnnaiveError(f"the folder {model_id} has no {FILE}; save_pretrained writes one")
-        return cls(TextClassifier.load(file if file.is_file() else hf_hub_download(model_id, FILE, **known)))
+        return cls(TextClassifier.load(file if file.is_file() else hf_hub_download(model_id, FILE, **options)))
 
     def generate_model_card(self, *args: Any, **kwargs: Any) -> ModelCard:
         """What the model is, its classes, and how it is used; `kwargs` go into the metadata."""

@@ -89,8 +89,8 @@ def plain_spelling(name: str) -> str:
     True
     """
     folded = unicodedata.normalize("NFKC", name).casefold()
-    kept = "".join(letter for letter in folded if letter.isalnum())
-    return kept or folded.strip()
+    letters = "".join(letter for letter in folded if letter.isalnum())
+    return letters or folded.strip()
 
 
 def typo_pairs(names: Sequence[str]) -> list[tuple[str, str]]:

@@ -99,11 +99,13 @@ def _add(changes: Changes, correction: Correction) -> None:
         changes.dropped.add(correction.row)
         return
     if correction.row:
-        what, known = f"row {correction.row}", changes.relabelled.setdefault(correction.row, correction.proposed)
+        what, earlier = f"row {correction.row}", changes.relabelled.setdefault(correction.row, correction.proposed)
     else:
-        what, known = (
+        what, earlier = (
             f"the label {correction.label!r}",
             changes.renamed.setdefault(correction.label, correction.proposed),
         )
-    if known != correction.proposed:
-        raise BadData(f"{what} is to become both {known!r} and {correction.proposed!r}; accept one of the two findings")
+    if earlier != correction.proposed:
+        raise BadData(
+            f"{what} is to become both {earlier!r} and {correction.proposed!r}; accept one of the two findings"
+        )

@@ -93,11 +93,11 @@ def column_findings(data: AuditData) -> list[Finding]:
         filled = np.array([bool(cell) for cell in cells])
         if filled.sum() < FEWEST_DOCUMENTS:
             continue
-        kept, kept_codes = [cell for cell in cells if cell], codes[filled]
+        filled_cells, filled_codes = [cell for cell in cells if cell], codes[filled]
         power = max(
             (
                 field_power(*arguments, len(data.classes), whole=whole)
-                for arguments, whole in _readings(kept, kept_codes)
+                for arguments, whole in _readings(filled_cells, filled_codes)
             ),
             key=lambda candidate: candidate.right,
         )

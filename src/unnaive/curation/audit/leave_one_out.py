@@ -102,9 +102,13 @@ class LeaveOneOut:
         """log(1 + n_ct / (n_c γ (n_t − 1))) of these terms, with n_ct and n_c counted without the document."""
         in_class = float(self.targets[row] == c)
         start, stop = self.class_df.indptr[c : c + 2]
-        known, values = self.class_df.indices[start:stop], self.class_df.data[start:stop]
-        index = np.minimum(np.searchsorted(known, terms), max(len(known) - 1, 0))
-        inside = np.where(known[index] == terms, values[index], 0.0) - in_class if len(known) else np.zeros(len(terms))
+        class_terms, values = self.class_df.indices[start:stop], self.class_df.data[start:stop]
+        index = np.minimum(np.searchsorted(class_terms, terms), max(len(class_terms) - 1, 0))
+        inside = (
+            np.where(class_terms[index] == terms, values[index], 0.0) - in_class
+            if len(class_terms)
+            else np.zeros(len(terms))
+        )
         total = self.class_totals[c] - in_class * len(terms)
         logs: Floats = np.log1p(inside / (max(total, 1.0) * self.strength * (self.df[terms] - 1)))
         return logs
@@ -162,6 +166,6 @@ def _cells(table: Sparse, rows: Ids, columns: NDArray[np.integer]) -> Floats:
 
 def _without_terms(X: Sparse, gone: NDArray[np.bool_]) -> Sparse:
     """X without the entries of the columns `gone`; the shape stays the same."""
-    kept = ~gone[X.indices]
-    ends = np.concatenate(([0], np.cumsum(kept)))[X.indptr]
-    return csr_array((X.data[kept], X.indices[kept], ends), shape=X.shape)
+    remaining = ~gone[X.indices]
+    ends = np.concatenate(([0], np.cumsum(remaining)))[X.indptr]
+    return csr_array((X.data[remaining], X.indices[remaining], ends), shape=X.shape)

@@ -55,8 +55,8 @@ def similar_pairs(X: Sparse, *, threshold: float = 0.8, seed: int = 0) -> Pairs:
     likely = _may_reach(signed, first, second, threshold)
     first, second = filled[first[likely]], filled[second[likely]]
     similarity = jaccard(X, first, second)
-    kept = similarity >= threshold
-    return Pairs(first[kept], second[kept], similarity[kept])
+    is_similar = similarity >= threshold
+    return Pairs(first[is_similar], second[is_similar], similarity[is_similar])
 
 
 def signatures(X: Sparse, *, n_hashes: int = BANDS * ROWS, seed: int = 0) -> NDArray[np.uint32]:

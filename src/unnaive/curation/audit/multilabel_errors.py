@@ -98,8 +98,8 @@ def multilabel_evidence(
         scores = out_of_fold(score, Y, n_folds=n_folds, seed=seed)
         total += fit_platt("margin", scores, Y, exclusive=False).probabilities("margin", scores)
     has_label = Y.toarray() != 0
-    known = (np.diff(X.indptr) > 0)[:, None] & (has_label.sum(axis=0) >= FEWEST)[None, :]
-    return MultilabelEvidence(has_label, total / len(MEMBERS), known)
+    can_judge = (np.diff(X.indptr) > 0)[:, None] & (has_label.sum(axis=0) >= FEWEST)[None, :]
+    return MultilabelEvidence(has_label, total / len(MEMBERS), can_judge)
 
 
 MEMBERS: tuple[MultilabelFoldScorer, ...] = (multilabel_hinge_scores, multilabel_nbsvm_scores)

@@ -63,7 +63,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionState:
     """The state of the questions, from which the next one is chosen.
 
     closed  texts not to ask about: answered, skipped, or shown to another person
@@ -78,60 +78,60 @@ class Asked:
 
 
 def next_question(
-    pool: TextPool, asked: Asked, strategy: Strategy | None = None, learner: LinearLearner | None = None
+    pool: TextPool, state: QuestionState, strategy: Strategy | None = None, learner: LinearLearner | None = None
 ) -> Question | None:
     """The next question; None if no text is left. `learner` has the linear model; without it naive Bayes is used.
 
     >>> pool = TextPool(["good ball", "fair vote", "ball game"])
-    >>> next_question(pool, Asked(closed=[0, 2])), next_question(pool, Asked(closed=[0, 1, 2]))
+    >>> next_question(pool, QuestionState(closed=[0, 2])), next_question(pool, QuestionState(closed=[0, 1, 2]))
     (Question(text=1, way='random'), None)
     """
     strategy = strategy or Strategy()
-    left = open_texts(pool, asked)
+    left = open_texts(pool, state)
     if not len(left):
         return None
-    if asked.among is not None:  # search results are never part of the random sample
-        chosen = _pick(pool, left, -pool.ranking().margin[left], asked.recent) if _any_known(pool) else int(left[0])
+    if state.among is not None:  # search results are never part of the random sample
+        chosen = _pick(pool, left, -pool.ranking().margin[left], state.recent) if _any_known(pool) else int(left[0])
         return Question(chosen, "search")
-    draw = np.random.default_rng([strategy.seed, asked.number])
+    draw = np.random.default_rng([strategy.seed, state.number])
     drawn_at_random = draw.random() < strategy.random_share
     text = int(left[draw.integers(len(left))])
     labelled = sum(size > 0 for size in pool.class_sizes().values())
-    if strategy.way == "random" or (asked.number < strategy.first and not _has_start(pool)) or not _any_known(pool):
+    if strategy.way == "random" or (state.number < strategy.first and not _has_start(pool)) or not _any_known(pool):
         return Question(text, "random")
     if strategy.way == "mixed" and drawn_at_random:
         return Question(text, "random")
-    novel = _novel_texts(pool, left) if strategy.way == "mixed" and asked.number < strategy.first else left[:0]
+    novel = _novel_texts(pool, left) if strategy.way == "mixed" and state.number < strategy.first else left[:0]
     if len(novel):
-        return Question(_pick(pool, novel, pool.novelty[novel], asked.recent), "novel")
-    explores = labelled < max(2, len(pool.classes)) and (asked.number % 2 == 0 or labelled < 2)
+        return Question(_pick(pool, novel, pool.novelty[novel], state.recent), "novel")
+    explores = labelled < max(2, len(pool.classes)) and (state.number % 2 == 0 or labelled < 2)
     if strategy.way == "mixed" and explores and not _has_start(pool):
-        return Question(_pick(pool, left, -pool.ranking().top[left], asked.recent), "explore")
+        return Question(_pick(pool, left, -pool.ranking().top[left], state.recent), "explore")
     if learner is None or learner.model is None:
-        return Question(_draw(pool, left, pool.ranking().margin[left], UNSURE_BAYES, asked.recent, draw), "uncertain")
+        return Question(_draw(pool, left, pool.ranking().margin[left], UNSURE_BAYES, state.recent, draw), "uncertain")
     if len(left) > SAMPLE:
         left = np.sort(draw.choice(left, SAMPLE, replace=False))
-    return Question(_draw(pool, left, learner.margins(left), UNSURE, asked.recent, draw), "uncertain")
+    return Question(_draw(pool, left, learner.margins(left), UNSURE, state.recent, draw), "uncertain")
 
 
-def more_like(pool: TextPool, label: str, asked: Asked) -> Question | None:
+def more_like(pool: TextPool, label: str, state: QuestionState) -> Question | None:
     """The text with the highest score for a class, to find more texts of a rare class; None if no text is left."""
-    left = open_texts(pool, asked)
+    left = open_texts(pool, state)
     if label not in pool.classes or not len(left):
         return None
     index = pool.classes.index(label)
     scores = pool.scores(index)[left].astype(np.float64)
     others = [pool.scores(other)[left] for other in range(len(pool.classes)) if other != index and pool.known(other)]
     lead = scores if pool.multilabel or not others else scores - np.max(others, axis=0)
-    return Question(_pick(pool, left, lead, asked.recent), "similar")
+    return Question(_pick(pool, left, lead, state.recent), "similar")
 
 
-def open_texts(pool: TextPool, asked: Asked) -> Ids:
+def open_texts(pool: TextPool, state: QuestionState) -> Ids:
     """The texts that may be asked about."""
     free = np.ones(len(pool), bool)
-    free[np.fromiter(asked.closed, np.int64, len(asked.closed))] = False
+    free[np.fromiter(state.closed, np.int64, len(state.closed))] = False
     left = np.flatnonzero(free)
-    return left if asked.among is None else np.intersect1d(asked.among, left)
+    return left if state.among is None else np.intersect1d(state.among, left)
 
 
 def _any_known(pool: TextPool) -> bool:

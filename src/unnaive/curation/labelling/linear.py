@@ -56,11 +56,11 @@ class LinearModel:
 
     def scores(self, documents: Sparse) -> Floats:
         """Scores (n_docs, n_classes) of tf-idf documents of the pool's terms."""
-        known = csr_array(
+        rows = csr_array(
             (documents.data, self.place[documents.indices], documents.indptr),
             shape=(documents.shape[0], len(self.weights)),
         )
-        return product(known, self.weights) + self.bias
+        return product(rows, self.weights) + self.bias
 
 
 class HeldOutTexts(NamedTuple):
@@ -109,8 +109,8 @@ class LinearLearner:
             return None
         chosen = list(pool.labels.items())[:number]
         seen = {label for _, labels in chosen for label in labels}
-        known = tuple(label for label in pool.classes if label in seen or label in pool.hinted)
-        return (known, chosen) if len(known) > 1 or (pool.multilabel and known) else None
+        known_classes = tuple(label for label in pool.classes if label in seen or label in pool.hinted)
+        return (known_classes, chosen) if len(known_classes) > 1 or (pool.multilabel and known_classes) else None
 
     def held_out(self) -> HeldOutTexts | None:
         """The out-of-fold scores of the texts that the model is fitted on; None while there is no model."""
@@ -208,7 +208,7 @@ def fit_linear(pool: TextPool, texts: Sequence[int], classes: Sequence[str] | No
     hints = pool.hint_documents()
     labels = [pool.labels[text] for text in texts] + [(label,) for label in hints]
     seen = {label for names in labels for label in names}
-    known = tuple(label for label in (classes or pool.classes) if label in seen)
+    known_classes = tuple(label for label in (classes or pool.classes) if label in seen)
     Z = pool.documents[np.asarray(texts, np.int64)]
     if hints:
         from scipy.sparse import vstack
@@ -220,8 +220,10 @@ def fit_linear(pool: TextPool, texts: Sequence[int], classes: Sequence[str] | No
     Z = csr_array((Z.data, row_of[Z.indices], Z.indptr), shape=(Z.shape[0], len(terms)))
     weight = np.ones(Z.shape[0])
     weight[len(texts) :] = HINT_DOCUMENTS
-    solution = squared_hinge(Z, _label_matrix(labels, known), weight=weight, tol=TOL)
-    return LinearModel(known, row_of, np.vstack([solution.weights.T, np.zeros(len(known))]), solution.bias)
+    solution = squared_hinge(Z, _label_matrix(labels, known_classes), weight=weight, tol=TOL)
+    return LinearModel(
+        known_classes, row_of, np.vstack([solution.weights.T, np.zeros(len(known_classes))]), solution.bias
+    )
 
 
 def n_folds(n_labelled: int) -> int:

@@ -284,14 +284,18 @@ class TextPool:
 
     def explain(self, text: int, label: str, probability: float | None = None) -> Explanation:
         """The contribution of each term of a text to the score of a class, relative to the mean of known classes."""
-        known = [index for index in range(len(self.classes)) if self.known(index)]
+        known_classes = [index for index in range(len(self.classes)) if self.known(index)]
         chosen = self.classes.index(label)
         columns = self.X.indices[self.X.indptr[text] : self.X.indptr[text + 1]]
         weights = self.weights(chosen)[columns].astype(np.float64)
-        mean = np.mean([self.weights(index)[columns] for index in known], axis=0) if known else np.zeros(len(columns))
-        values = (weights if self.multilabel or len(known) < 2 else weights - mean) * self._scale[text]
+        mean = (
+            np.mean([self.weights(index)[columns] for index in known_classes], axis=0)
+            if known_classes
+            else np.zeros(len(columns))
+        )
+        values = (weights if self.multilabel or len(known_classes) < 2 else weights - mean) * self._scale[text]
         prior = self.log_prior()
-        base = float(prior[chosen] - (0 if self.multilabel or not known else prior[known].mean()) * 1.0)
+        base = float(prior[chosen] - (0 if self.multilabel or not known_classes else prior[known_classes].mean()) * 1.0)
         base *= float(self._scale[text])
         return explain_terms(self, text, label, columns, values, base, probability)
 

@@ -315,9 +315,9 @@ def _check_sound(data: sqlite3.Connection) -> None:
         raise ValueError("texts are missing")
     for _ in data.execute("SELECT name, text FROM texts"):
         pass  # reading fails if a text is not UTF-8
-    known = ", ".join(f"'{kind}'" for kind in KINDS)
+    kinds = ", ".join(f"'{kind}'" for kind in KINDS)
     odd = data.execute(
-        f"SELECT count(*) FROM decisions WHERE kind NOT IN ({known}) OR NOT json_valid(labels)"
+        f"SELECT count(*) FROM decisions WHERE kind NOT IN ({kinds}) OR NOT json_valid(labels)"
         " OR json_type(labels) <> 'array' OR text NOT IN (SELECT id FROM texts)"
     ).fetchone()[0]
     if odd:

@@ -58,14 +58,14 @@ def recover_record(damaged: Path, target: Path) -> Recovered:
     if not texts:
         raise BadData(f"no text can be read of {damaged}; restore it from a copy")
     new_number = {row[0]: number for number, row in enumerate(texts)}
-    kept = [row for row in decisions if row[4] is None or row[4] in new_number]
+    readable = [row for row in decisions if row[4] is None or row[4] in new_number]
     record = LabelRecord.create(
         target, [row[2] for row in texts], [row[1] for row in texts], classes=_classes(settings["classes"]),
         multilabel=settings["multilabel"] == "1",
     )  # fmt: skip
-    record.insert([(*row[:4], None if row[4] is None else new_number[row[4]], *row[5:]) for row in kept])
+    record.insert([(*row[:4], None if row[4] is None else new_number[row[4]], *row[5:]) for row in readable])
     record.close()
-    return Recovered(len(texts), len(kept), lost_texts, lost + len(decisions) - len(kept))
+    return Recovered(len(texts), len(readable), lost_texts, lost + len(decisions) - len(readable))
 
 
 def _rows(

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from unnaive.base.errors import BadData, count_noun
-from unnaive.curation.labelling.asking import Asked, Question, Strategy, more_like, next_question
+from unnaive.curation.labelling.asking import Question, QuestionState, Strategy, more_like, next_question
 from unnaive.curation.labelling.linear import LinearLearner
 from unnaive.curation.labelling.pool import TextPool
 from unnaive.curation.labelling.record import ANSWERS, IMPORTED, LabelRecord, RecordedAnswer
@@ -109,8 +109,8 @@ class Labelling:
                     gone = self._standing.pop(answer.undoes or 0, None)
                 else:
                     self._standing[answer.id] = answer
-                known = set(self.pool.classes)
-                classes_changed |= answer.kind in ("undo", "class") or not known.issuperset(answer.labels)
+                known_classes = set(self.pool.classes)
+                classes_changed |= answer.kind in ("undo", "class") or not known_classes.issuperset(answer.labels)
                 self._follow_vote(answer, gone)
             texts = dict.fromkeys(answer.text for answer in new if answer.text is not None)
             final = self.record.final() if first_time or len(texts) > 100 else None
@@ -184,17 +184,17 @@ class Labelling:
         mine = {text for text, answer in votes.items() if not (self.again and answer.kind == "skip")}
         closed = {*self.pool.labels, *mine, *leased, *self.record.leased(who, time.time())}
         recent = [answer.text for answer in list(votes.values())[-10:] if answer.text is not None]
-        asked = Asked(closed, recent, len(votes), self.among.get(who))
+        state = QuestionState(closed, recent, len(votes), self.among.get(who))
         strategy = replace(self.strategy, seed=self.strategy.seed ^ zlib.crc32(who.encode()))
         if who in self._queues:
             waiting = (text for text in self._queues[who] if text not in mine and text not in leased)
             return next((Question(text, "queue") for text in waiting), None)
-        second = self._second(who, mine, asked.number, strategy.seed)
+        second = self._second(who, mine, state.number, strategy.seed)
         if second is not None:
             return second
         if who in self.wish:
-            return more_like(self.pool, self.wish[who], asked)
-        return next_question(self.pool, asked, strategy, self.learner)
+            return more_like(self.pool, self.wish[who], state)
+        return next_question(self.pool, state, strategy, self.learner)
 
     def _second(self, who: str, mine: set[int], number: int, seed: int) -> Question | None:
         """Sometimes a text that one other annotator has labelled."""

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from unnaive.base.errors import BadData
 from unnaive.base.types import Floats, Sparse
-from unnaive.curation.labelling.asking import Asked, Strategy, next_question
+from unnaive.curation.labelling.asking import QuestionState, Strategy, next_question
 from unnaive.curation.labelling.linear import LinearLearner
 from unnaive.curation.labelling.pool import TextPool
 from unnaive.data.word_vectors import WordVectors
@@ -89,19 +89,21 @@ def _replay(
     pool: TextPool, truth: Sequence[str], test: TestRows, right: np.ndarray, strategy: Strategy, points: Sequence[int]
 ) -> list[float]:
     """The accuracies of one run; the pool has no labels before and after it."""
-    asked: list[int] = []
+    asked_texts: list[int] = []
     measured: list[float] = []
     classes, learner = list(pool.classes), LinearLearner(pool)
     pool.set_classes([])  # a class becomes known with its first label
-    while len(asked) < points[-1]:
-        question = next_question(pool, Asked(asked, asked[-10:], len(asked)), strategy, learner)
+    while len(asked_texts) < points[-1]:
+        question = next_question(
+            pool, QuestionState(asked_texts, asked_texts[-10:], len(asked_texts)), strategy, learner
+        )
         if question is None:
             raise BadData(f"{len(pool)} texts are fewer than {points[-1]} labels; ask for at most as many")
         pool.set_labels(question.text, [truth[question.text]])
-        asked.append(question.text)
-        if len(asked) == points[len(measured)]:
+        asked_texts.append(question.text)
+        if len(asked_texts) == points[len(measured)]:
             measured.append(float(np.mean(_predict(pool, learner, test) == right)))
-    for text in asked:
+    for text in asked_texts:
         pool.set_labels(text, None)
     pool.set_classes(classes)
     return measured

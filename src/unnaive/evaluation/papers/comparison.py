@@ -80,14 +80,14 @@ class TableComparison:
     @property
     def rows(self) -> tuple[str, ...]:
         """The rows to show: without those excluded by --models, or all if every row is excluded."""
-        kept = {cell.row for cell in self.cells if cell.absent != LEFT_OUT}
-        return tuple(row for row in self.table.rows if row in kept) or self.table.rows
+        rows = {cell.row for cell in self.cells if cell.absent != LEFT_OUT}
+        return tuple(row for row in self.table.rows if row in rows) or self.table.rows
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns to show, likewise."""
-        kept = {cell.column for cell in self.cells if cell.absent != LEFT_OUT}
-        return tuple(column for column in self.table.columns if column in kept) or self.table.columns
+        columns = {cell.column for cell in self.cells if cell.absent != LEFT_OUT}
+        return tuple(column for column in self.table.columns if column in columns) or self.table.columns
 
     def marked(self, mark: str) -> tuple[CellComparison, ...]:
         """The cells with one mark."""

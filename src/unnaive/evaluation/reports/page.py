@@ -40,14 +40,14 @@ def page(title: str, about: str, sections: Iterable[Section]) -> str:
         f'<section id="{section.anchor}"><h2>{escape(section.title)}</h2>{section.content}</section>'
         for section in shown
     )
-    made = ", ".join(f"{name} {version}" for name, version in versions().items())
+    programs = ", ".join(f"{name} {version}" for name, version in versions().items())
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<link rel="icon" href="data:,">'
         f"<title>{escape(title)}</title><style>{STYLESHEET.read_text(encoding='utf-8')}</style></head><body>"
         f"<header><h1>{escape(title)}</h1><p>{escape(about)}</p><nav>{links}</nav></header>"
-        f"<main>{body}</main><footer>Made with {escape(made)}</footer></body></html>\n"
+        f"<main>{body}</main><footer>Made with {escape(programs)}</footer></body></html>\n"
     )
 
 

@@ -270,8 +270,8 @@ def histogram_figure(
     """Bars between edges (n_bars + 1,), and a line at the threshold; `ticks` are positions along x with their names."""
     with style(ink) as library:
         drawing, axes = _axes(library, title, x, "texts", size=(6.4, 3.2))
-        kept = edges[:-1] >= threshold - 1e-9
-        for part, number in ((~kept, 1), (kept, 0)):
+        is_kept = edges[:-1] >= threshold - 1e-9
+        for part, number in ((~is_kept, 1), (is_kept, 0)):
             axes.bar(edges[:-1][part], counts[part], np.diff(edges)[part], align="edge", color=COLOURS[number])
         if edges[0] <= threshold <= edges[-1]:
             axes.axvline(threshold, color=ink, linestyle="--", linewidth=1)

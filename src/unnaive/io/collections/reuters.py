@@ -111,12 +111,12 @@ def modlewis_part(story: Story) -> str:
 
 def build_corpus(stories: Sequence[Story], part: Callable[[Story], str], *, unused: bool = False) -> Corpus:
     """The stories of a split, without the unused ones unless requested."""
-    kept = [story for story in stories if unused or part(story) != "unused"]
+    selected = [story for story in stories if unused or part(story) != "unused"]
     return Corpus(
-        [story.text for story in kept],
-        [story.topics for story in kept],
-        [part(story) for story in kept],
-        [story.id for story in kept],
+        [story.text for story in selected],
+        [story.topics for story in selected],
+        [part(story) for story in selected],
+        [story.id for story in selected],
         "reuters",
     )
 

@@ -34,10 +34,10 @@ def row_importance(scorer: FastTextScorer, vocabulary: Vocabulary) -> Floats:
     return np.asarray(length)
 
 
-def keep_rows(scorer: FastTextScorer, vocabulary: Vocabulary, kept: Ids) -> tuple[FastTextScorer, Vocabulary]:
+def keep_rows(scorer: FastTextScorer, vocabulary: Vocabulary, row_ids: Ids) -> tuple[FastTextScorer, Vocabulary]:
     """The model with only these rows (ascending); other words and n-grams become unknown."""
-    words = kept[kept < scorer.n_words]
-    grams = kept[kept >= scorer.n_words] - scorer.n_words
+    words = row_ids[row_ids < scorer.n_words]
+    grams = row_ids[row_ids >= scorer.n_words] - scorer.n_words
     pairs = None
     if scorer.maxn > 0 or scorer.word_ngrams > 1:
         new = np.full(len(scorer.dense_rows) - scorer.n_words, -1, np.int32)
@@ -47,6 +47,6 @@ def keep_rows(scorer: FastTextScorer, vocabulary: Vocabulary, kept: Ids) -> tupl
         else:
             pairs = np.column_stack([scorer.kept[:, 0], new[scorer.kept[:, 1]]]).astype(np.int32)
             pairs = pairs[pairs[:, 1] >= 0]
-    rows = np.ascontiguousarray(scorer.dense_rows[kept])
+    rows = np.ascontiguousarray(scorer.dense_rows[row_ids])
     small = replace(scorer, rows=rows, step=None, n_words=len(words), kept=pairs)
     return small, vocabulary.take(words)

@@ -23,17 +23,17 @@ def huffman_tree(counts: NDArray[np.int64]) -> NDArray[np.int32]:
     total = [int(count) for count in counts] + [UNSET] * (n - 1)
     leaf, node = n - 1, n
     children = np.zeros((n - 1, 2), np.int32)
-    for made in range(n, 2 * n - 1):
+    for parent in range(n, 2 * n - 1):
         pair = []
         for _ in range(2):
             if leaf >= 0 and total[leaf] < total[node]:
                 pair.append(leaf)
                 leaf -= 1
-            elif node < made:
+            elif node < parent:
                 pair.append(node)
                 node += 1
             else:
                 raise BadModel("its label counts do not form a Huffman tree; it is damaged, save it again")
-        children[made - n] = pair
-        total[made] = total[pair[0]] + total[pair[1]]
+        children[parent - n] = pair
+        total[parent] = total[pair[0]] + total[pair[1]]
     return children

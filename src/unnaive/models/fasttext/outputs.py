@@ -82,8 +82,8 @@ class Outputs:
         """The k best labels of one text with fastText's probabilities, without those below `threshold`."""
         values = self.log_values(raw[None])[0]
         least = fasttext_log(np.array([threshold], np.float32))[0]
-        kept = np.flatnonzero(values >= least) if self.loss == "hs" else np.flatnonzero(self._passes(raw, threshold))
-        order = heapq.nlargest(len(kept) if k < 0 else k, kept.tolist(), key=lambda label: (values[label], label))
+        labels = np.flatnonzero(values >= least) if self.loss == "hs" else np.flatnonzero(self._passes(raw, threshold))
+        order = heapq.nlargest(len(labels) if k < 0 else k, labels.tolist(), key=lambda label: (values[label], label))
         return order, [float(np.exp(values[label])) for label in order]
 
     def _passes(self, raw: Singles, threshold: float) -> NDArray[np.bool_]:

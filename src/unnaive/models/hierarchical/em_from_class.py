@@ -158,8 +158,8 @@ def code_bits(stage: Stage, node: Node) -> Floats:
     return ((stage.codes[:, None] >> places) & 1).astype(np.float64)
 
 
-def _ratio(ones: Floats, counts: Floats, kept: Floats) -> Floats:
-    ratio: Floats = np.divide(ones, counts, out=kept.copy(), where=np.broadcast_to(counts >= SEEN, kept.shape))
+def _ratio(ones: Floats, counts: Floats, before: Floats) -> Floats:
+    ratio: Floats = np.divide(ones, counts, out=before.copy(), where=np.broadcast_to(counts >= SEEN, before.shape))
     return ratio
 
 

@@ -130,8 +130,8 @@ class LabelTree(DocumentsModel):
 def _sparse_rows(weights: Floats, least: float) -> Sparse:
     """The weights of magnitude `least` or more, in float32; row by row, so that each row stays in the cache."""
     columns = [np.flatnonzero(np.abs(row) >= least).astype(np.int32) for row in weights]
-    values = [row[kept].astype(np.float32) for row, kept in zip(weights, columns, strict=True)]
-    ends = np.concatenate([[0], np.cumsum([len(kept) for kept in columns])]).astype(np.int32)
+    values = [row[selected].astype(np.float32) for row, selected in zip(weights, columns, strict=True)]
+    ends = np.concatenate([[0], np.cumsum([len(selected) for selected in columns])]).astype(np.int32)
     return csr_array((np.concatenate(values), np.concatenate(columns), ends), shape=weights.shape)
 
 

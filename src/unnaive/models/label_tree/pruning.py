@@ -16,10 +16,10 @@ BITS = 32  # bits of a weight
 def keep_largest(scorer: LabelTreeScorer, n: int) -> LabelTreeScorer:
     """The tree with the `n` weights of largest magnitude, in float32; ties go to the first nodes."""
     weights = scorer.weights
-    kept = np.zeros(weights.nnz, np.bool_)
-    kept[np.argsort(-np.abs(weights.data), kind="stable")[:n]] = True
-    ends = np.concatenate([[0], np.cumsum(kept)])[weights.indptr].astype(np.int32)
-    parts = weights.data[kept].astype(np.float32), weights.indices[kept].astype(np.int32), ends
+    is_large = np.zeros(weights.nnz, np.bool_)
+    is_large[np.argsort(-np.abs(weights.data), kind="stable")[:n]] = True
+    ends = np.concatenate([[0], np.cumsum(is_large)])[weights.indptr].astype(np.int32)
+    parts = weights.data[is_large].astype(np.float32), weights.indices[is_large].astype(np.int32), ends
     return replace(scorer, weights=csr_array(parts, shape=weights.shape))
 
 

@@ -107,18 +107,18 @@ class LabelTreeScorer(Scorer):
         leaves, behind = self._walk(self.weighting.apply(X))
         cells = _Places(leaves.documents, self.order[leaves.nodes], self._as_scores(leaves.paths))
         incomplete = np.bincount(leaves.documents, minlength=n_docs) < k
-        kept = _is_best(cells, k)
+        selected = _is_best(cells, k)
         log_total = np.zeros(n_docs)
         if above is not None or scale is not None:
             others, sizes = self._others(leaves, behind, n_docs)
             if above is not None:
-                kept |= cells.paths >= above[cells.nodes]
+                selected |= cells.paths >= above[cells.nodes]
                 incomplete[others.documents[others.paths >= above.min(initial=np.inf)]] = True
             if scale is not None:
-                log_total = _log_totals([cells, others], [np.ones(len(kept)), sizes], scale, n_docs)
+                log_total = _log_totals([cells, others], [np.ones(len(selected)), sizes], scale, n_docs)
         in_full = np.flatnonzero(incomplete)
-        kept &= ~incomplete[cells.documents]
-        kept_cells = cells.take(kept)
+        selected &= ~incomplete[cells.documents]
+        kept_cells = cells.take(selected)
         columns = [(kept_cells.documents, kept_cells.nodes, kept_cells.paths)]
         step = max(1, CELLS // self.n_classes)
         for start in range(0, len(in_full), step):
@@ -169,9 +169,9 @@ class LabelTreeScorer(Scorer):
         for level, ends in enumerate(self.ends):
             places = descend(places, level, row)
             if level < len(self.ends) - 1:
-                kept = _is_best(places, self.beam)
-                behind.append((places.take(~kept), ends))
-                places = places.take(kept)
+                in_beam = _is_best(places, self.beam)
+                behind.append((places.take(~in_beam), ends))
+                places = places.take(in_beam)
             row += len(ends) - 1
         return places, behind
 
@@ -346,11 +346,11 @@ def _fill(leaf_scores: Floats, places: _Places, ends: Ids) -> None:
 
 def _is_best(places: _Places, beam: int) -> NDArray[np.bool_]:
     """Whether each row is among the `beam` best of its document; ties go to the first nodes."""
-    kept = np.zeros(len(places.paths), np.bool_)
+    is_best = np.zeros(len(places.paths), np.bool_)
     counts = np.bincount(places.documents)
     if len(counts) == 1:  # one document
-        kept[_best(places.paths, places.nodes, beam)] = True
-        return kept
+        is_best[_best(places.paths, places.nodes, beam)] = True
+        return is_best
     by_document = np.argsort(places.documents, kind="stable")
     starts = np.cumsum(counts) - counts
     column = np.arange(len(by_document)) - np.repeat(starts, counts)
@@ -360,8 +360,8 @@ def _is_best(places: _Places, beam: int) -> NDArray[np.bool_]:
     near = np.flatnonzero(places.paths >= least[places.documents])  # the best, and those that equal the last of them
     order = near[np.lexsort((places.nodes[near], -places.paths[near], places.documents[near]))]
     documents = places.documents[order]
-    kept[order[np.arange(len(order)) - np.searchsorted(documents, documents) < beam]] = True
-    return kept
+    is_best[order[np.arange(len(order)) - np.searchsorted(documents, documents) < beam]] = True
+    return is_best
 
 
 def _best(paths: Floats, nodes: Ids, beam: int) -> Ids:

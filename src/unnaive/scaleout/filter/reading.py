@@ -25,8 +25,8 @@ def choose_reading(jobs: Sequence[ShardJob], source: DataFile, fitted: FittedMod
     first = next((job for job in tables if job.source == STDIN or has_bytes(job)), None)
     columns, message = None, None
     if first is not None and first.source == STDIN:
-        known = source.default_columns.texts if source.default_columns is not None else ("text",)
-        columns = Columns(source.text or known, fields=fields or ())
+        default_texts = source.default_columns.texts if source.default_columns is not None else ("text",)
+        columns = Columns(source.text or default_texts, fields=fields or ())
     elif first is not None:
         how = replace(source.options, log=ReadLog(), on_read=None)
         alone = replace(source, paths=(first.source,), options=how, format=first.kind, label=None, id=None)

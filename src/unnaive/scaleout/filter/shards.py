@@ -77,8 +77,8 @@ def plan_shards(
         if path != STDIN and check_exists(path).is_dir():
             prefix = "" if len(sources) == 1 else f"{Path(path).name}/"
             for inside in list_shard_files(Path(path), follow_links):
-                known = format is not None or split_ending(inside)[0] in SHARD_ENDINGS
-                if known:
+                is_shard = format is not None or split_ending(inside)[0] in SHARD_ENDINGS
+                if is_shard:
                     named.append((str(inside), prefix + str(inside.relative_to(path))))
                 else:
                     left_out.append(str(inside))

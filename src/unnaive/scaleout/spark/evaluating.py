@@ -33,9 +33,9 @@ def tally_on_spark(
     report_missing(lost, n + lost, missing)
     if not n:
         raise BadData("there are no labelled documents to evaluate on; give at least one")
-    known = tuple(map(str, fitted.classes))
-    unknown = tuple(sorted({name for name, _ in counts if name is not None} - set(known)))
-    classes = (*known, *unknown)
+    model_classes = tuple(map(str, fitted.classes))
+    unknown = tuple(sorted({name for name, _ in counts if name is not None} - set(model_classes)))
+    classes = (*model_classes, *unknown)
     table = {what: np.array([counts.get((name, what), 0) for name in classes], np.int64) for what in ("tp", "fp", "fn")}
     return classes, Tally(**table, n=n, exact=counts.get((None, "exact"), 0))
 

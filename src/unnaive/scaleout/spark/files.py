@@ -54,12 +54,12 @@ def find_spark_format(source: DataFile) -> str:
     """
     if source.format is not None:
         return choose(list(FORMATS), source.format, "format that Spark reads here")
-    known = spark_format(source.paths[0])
-    if known is None:
+    format_name = spark_format(source.paths[0])
+    if format_name is None:
         raise BadData(
             f"the format of {source.paths[0]} is not known; add --format {', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
         )
-    return known
+    return format_name
 
 
 def _read(spark: Any, source: DataFile) -> Any:

@@ -58,9 +58,9 @@ def filter_texts(
     fitted = as_fitted(model)
     records = add_record_texts(df, fitted, text)
     if records is not None:
-        made, name = records
+        encoded, name = records
         cut: dict[str, Any] = {"above": above, "recall": recall, "held_out": held_out, "confidence": confidence}
-        return filter_texts(made, fitted, keep=keep, text=name, score=score, **cut).drop(name)
+        return filter_texts(encoded, fitted, keep=keep, text=name, score=score, **cut).drop(name)
     if text not in df.columns:
         raise BadData(
             f"the DataFrame has no column {text!r}; it has {join_names(df.columns)}: name the column with text=NAME"
@@ -92,9 +92,9 @@ def batch_filter(shared: Any, text_index: int, score: str | None) -> Callable[[I
                 batch = batch.filter(column.is_valid())
                 column = batch.column(text_index)
             scores = rule.scores(as_buffer(column))
-            kept = np.flatnonzero(rule.keeps(scores))
-            selected = batch.take(pa.array(kept))
-            more = [] if score is None else [pa.array(scores[kept])]
+            kept_rows = np.flatnonzero(rule.keeps(scores))
+            selected = batch.take(pa.array(kept_rows))
+            more = [] if score is None else [pa.array(scores[kept_rows])]
             names = [*batch.schema.names, *([] if score is None else [score])]
             yield pa.RecordBatch.from_arrays([*selected.columns, *more], names=names)
 

@@ -175,8 +175,8 @@ def spark_label_sets(column: Any) -> list[tuple[Label, ...]]:
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         return [tuple(dict.fromkeys(map(plain_label, names))) for names in column.to_pylist()]
     encoded = column.dictionary_encode()
-    known = [(plain_label(label),) for label in encoded.dictionary.to_pylist()]
-    return [known[code] for code in encoded.indices.to_pylist()]
+    label_sets = [(plain_label(label),) for label in encoded.dictionary.to_pylist()]
+    return [label_sets[code] for code in encoded.indices.to_pylist()]
 
 
 def as_buffer(column: Any) -> TextBuffer:

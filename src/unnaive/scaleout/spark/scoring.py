@@ -59,9 +59,9 @@ def transform(
     fitted = as_fitted(model)
     records = add_record_texts(df, fitted, text)
     if records is not None:
-        made, name = records
+        encoded, name = records
         columns = {"prediction": prediction, "probability": probability, "score": score, "best": best}
-        return transform(made, fitted, text=name, **columns).drop(name)
+        return transform(encoded, fitted, text=name, **columns).drop(name)
     if text not in df.columns:
         raise BadData(
             f"the DataFrame has no column {text!r}; it has {join_names(df.columns)}: name the column with text=NAME"
