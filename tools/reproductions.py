@@ -51,8 +51,8 @@ Figures = dict[str, dict[str, dict[str, Any]]]  # paper → table → "rules", t
 
 INTRODUCTION = """# Reproductions: the published figures and ours
 
-This page compares the figures of five publications with ours. `unnaive reproduce PAPER` prints the same tables in a terminal.
-Written by `python tools/reproductions.py`; `--run PAPER` measures a paper again.
+This page compares the figures of five publications with ours. `unnaive reproduce PAPER` prints the same tables in a
+terminal. Written by `python tools/reproductions.py`; `--run PAPER` measures a paper again.
 
 - ✓ our figure is in a band around the published value; the source of each band is below its table
 - ≈ our figure is outside the band for a reason that is demonstrated: another figure of ours, measured without that
