@@ -199,8 +199,8 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint
 
 ## Measured
 
-By `benchmarks/scale.py`, which wrote this page: one core of a machine with {machine}, with
-other work going on; processor time from JSON lines to a model, synthetic text of {length} words a document.
+`benchmarks/scale.py`, which wrote this page, measures the processor time from JSON lines to a model, on synthetic text
+of {length} words a document. It ran on one core of a busy machine with {machine}.
 
 - With a vocabulary of 400,000 words, one core counts {rate:.0f} MB of text per second, or {documents:,.0f} documents of
   {document:,.0f} bytes; the fixed cost is {fixed:.2f} s.
