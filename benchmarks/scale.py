@@ -182,8 +182,8 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint
   (`auto`: 32 MB), documents are counted once into that matrix (8 bytes per nonzero entry, with checksums), which is
   mapped into memory. `--cache FOLDER` keeps it for the next model of the same data. Arrays derived from it, such as
   weighted features and dual variables, are in unnamed files beside the model until training ends. The system writes
-  their pages out if it needs memory, so memory limits the speed of training, not the amount of data: maximum entropy
-  needs 78 MB beyond the memory map, for one copy of 20 Newsgroups and for ten.
+  their pages to disk if it needs memory, so memory limits the speed of training, not the amount of data. Maximum
+  entropy needs 78 MB in addition to the memory map, for one copy of 20 Newsgroups and for ten.
 - **`auto`** plans its search by the size of the text and the numbers of documents and classes, and prints [what it
   leaves out](auto.md#any-size-any-budget).
 - **Streams.** `unnaive update MODEL lines.jsonl --follow` learns lines as they arrive, each exactly once; `--batch KEY`
@@ -191,16 +191,16 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint
 - **Filtering.** `unnaive filter MODEL shards -o kept --keep good --recall 0.9 --held-out labelled.jsonl` keeps the
   texts that a model classifies as good, shard by shard, in constant memory; the same command continues an interrupted
   run; see [Filter a corpus](guides/filtering.md), also for its speed.
-- **Many labels.** `-m label-tree` scores groups of labels first, and then only the labels of the best groups: training,
-  `predict` (also `--top`), `evaluate`, `explain`, `serve` and Spark need no matrix of documents × labels, unless you
-  request all scores (`--all`, `--confidence`, or a class list without `top_k`). Weights take 8 bytes each; `--set
-  least_weight=…` drops small ones, and `compress --max-size` drops as many as necessary. See [Many
+- **Many labels.** `-m label-tree` scores groups of labels first, and then only the labels of the best groups. So
+  training, `predict` (also `--top`), `evaluate`, `explain`, `serve` and Spark need no matrix of documents × labels,
+  unless you request all scores (`--all`, `--confidence`, or a class list without `top_k`). Weights take 8 bytes each;
+  `--set least_weight=…` drops small ones, and `compress --max-size` drops as many as necessary. See [Many
   labels](#many-labels).
 
 ## Measured
 
-By `benchmarks/scale.py`, which wrote this page: one core of a machine with {machine}, with
-other work going on; processor time from JSON lines to a model, synthetic text of {length} words a document.
+`benchmarks/scale.py`, which wrote this page, measures the processor time from JSON lines to a model, on synthetic text
+of {length} words a document. It ran on one core of a busy machine with {machine}.
 
 - With a vocabulary of 400,000 words, one core counts {rate:.0f} MB of text per second, or {documents:,.0f} documents of
   {document:,.0f} bytes; the fixed cost is {fixed:.2f} s.

@@ -277,8 +277,9 @@ def render_table(content: dict[str, Any]) -> str:
         "model. For other tools it is one fit, without the search for settings; for `auto` it includes the search.",
         f"- **Size** is that of the model file trained on {COLLECTIONS[SIZED][0]}, without the documents that updates "
         "need (`--frozen`); for other tools, the pickle of the pipeline, or the binary file of fastText.",
-        "- **Updatable**: *by addition* means that the model is computed from sums, to which documents are added; "
-        "*from kept documents* means that it is trained again on the documents in its file. Both are exact.",
+        "- **Updatable**: *by addition* means that the model is computed from sums, and documents are added or "
+        "subtracted; *from kept documents* means that it is trained again on the documents in its file. Both "
+        "are exact.",
         "- Measured by `python tools/model_table.py --run`, which runs `unnaive compare` for each model, on "
         f"{content['machine']}, with other work going on; {made_with}.",
     ]

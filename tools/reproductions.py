@@ -49,10 +49,10 @@ THEIR_NETWORKS = {  # what section 4.2.2 of the thesis says of each, and whether
 }
 Figures = dict[str, dict[str, dict[str, Any]]]  # paper → table → "rules", their hash, and "figures"
 
-INTRODUCTION = """# The papers, ours beside theirs
+INTRODUCTION = """# Reproductions: the published figures and ours
 
-This page shows the figures of five papers beside ours. `unnaive reproduce PAPER` prints the same tables in a terminal.
-Written by `python tools/reproductions.py`; `--run PAPER` measures a paper again.
+This page compares the figures of five publications with ours. `unnaive reproduce PAPER` prints the same tables in a
+terminal. Written by `python tools/reproductions.py`; `--run PAPER` measures a paper again.
 
 - ✓ our figure is in a band around the published value; the source of each band is below its table
 - ≈ our figure is outside the band for a reason that is demonstrated: another figure of ours, measured without that

@@ -393,7 +393,7 @@ class TestChange:
             "remake", model, "--model", "bernoulli", "--set", "alpha=0.5", "--min-df", 2, "-o", "b.model"
         )
         assert code == 0
-        assert "made anew: b.model now has 12 documents, 3 classes, " in out
+        assert "rebuilt: b.model now has 12 documents, 3 classes, " in out
         fresh = TextClassifier("bernoulli", alpha=0.5, min_df=2).fit(*zip(*ROWS, strict=True))
         np.testing.assert_array_equal(TextClassifier.load("b.model").scores(NEW), fresh.scores(NEW))
         code, _, err = run("remake", model, "--model", "knn")

@@ -59,7 +59,7 @@ def test_update_says_when_it_is_worth_choosing_anew(run):
         "unnaive update m.model --rechoose\n"
     )
     code, out, err = run("update", "m.model", "--rechoose")
-    assert (code, out) == (0, "chosen anew: m.model now has 40 documents, 2 classes, 5 terms\n"), err
+    assert (code, out) == (0, "searched again: m.model now has 40 documents, 2 classes, 5 terms\n"), err
     assert same(TextClassifier.load("m.model"), fitted())
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
-FILES = (".py", ".md", ".js", ".html")
+FILES = (".py", ".md", ".js", ".html", ".toml")
+PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "RELEASING.md", "benchmarks/README.md")
 
 # the phrase, and what to write instead
 PHRASES = {
@@ -133,6 +134,30 @@ PHRASES = {
     "spelt anew": "renamed",
     "nothing of the documents": "without counts or documents",
     "neither adds nor ends": "cannot add or remove",
+    "guessed if evident": "by default guessed",
+    "is to be had": "is available",
+    "by models of": "by models trained on",
+    " at hand": "available",
+    "one option away": "not the default",
+    "nobody would": "could go unnoticed",
+    "take turns": "say which is used when",
+    "the file of training": "the same file as training",
+    "gives the model of": "equals a model trained on",
+    "give the model of": "equals a model trained on",
+    "not asserted": "no test compares them",
+    "with chance in them": "randomised",
+    "two in one": "join two documents",
+    "the surest": "the most certain",
+    "says otherwise": "sets another value",
+    "a second and core": "per second on one core",
+    "is to pass": "must be above",
+    "foretold": "predicted",
+    "in turns": "in alternating runs",
+    "as it comes": "with default settings",
+    "idle but for": "otherwise idle",
+    "but for the": "except for the",
+    "made-up": "synthetic, or fictional",
+    " anew": "again",
 }
 AMERICAN = ("behavior", "recognize", "organized", "summarize", "neighbor ", "favorite", "catalog ", "judgment")
 
@@ -140,7 +165,7 @@ AMERICAN = ("behavior", "recognize", "organized", "summarize", "neighbor ", "fav
 @cache
 def pages() -> dict[str, str]:
     """The text of every source file and page by name, on one line in lower case."""
-    places = ["src", "docs", "README.md", "CONTRIBUTING.md", "SECURITY.md"]
+    places = ["src", "docs", "examples", *PAGES]
     if (ROOT / ".git").exists():
         listed = subprocess.run(["git", "ls-files", *places], cwd=ROOT, capture_output=True, text=True, check=True)
         names = listed.stdout.splitlines()

@@ -1,4 +1,4 @@
-"""The built-in corpus: support tickets of a made-up software company, for demos, tests and first steps.
+"""The built-in corpus: support tickets of a fictional software company, for demos, tests and first steps.
 
 926 tickets to the support desk of Quillbarrow, a planning tool that does not exist, written for this project and
 shipped with it under its BSD-3-Clause licence. Customers, people, products and addresses are invented too.

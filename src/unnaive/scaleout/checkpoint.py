@@ -67,7 +67,7 @@ class Checkpoint:
 
     def _damaged(self, problem: Exception) -> str:
         reason = " ".join(str(problem).partition("; ")[0].split())[:120]
-        return f"the checkpoint in {self.folder} is damaged ({reason}); remove the folder to start anew"
+        return f"the checkpoint in {self.folder} is damaged ({reason}); remove the folder to start again"
 
     def save(self, counter: Accumulator, rows: int) -> None:
         """Record that `rows` rows are counted; the counter's sums in memory go to disk."""

@@ -80,7 +80,7 @@ class Journal:
                 setattr(journal, name, stored[name])
             recorded_source = stored["source"]
         except (OSError, ValueError, KeyError, TypeError) as problem:
-            raise UnnaiveError(f"{journal.path} is damaged ({problem}); remove it to start anew") from problem
+            raise UnnaiveError(f"{journal.path} is damaged ({problem}); remove it to start again") from problem
         now = hash_file(model)
         if now == journal.before:
             journal.offset, journal.ids = journal.start, [id_ for id_ in journal.ids if id_ not in journal.last]

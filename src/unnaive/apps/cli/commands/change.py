@@ -137,10 +137,10 @@ def choose_anew(model: Path, output: Path | None, as_json: bool) -> None:
             raise UnnaiveError(
                 f"{fitted.spec.model.title} does not select among models; leave --rechoose out, and name DATA to learn"
             )
-        with training_progress("choosing anew", fitted, keep_choice=False):
+        with training_progress("searching again", fitted, keep_choice=False):
             return TextClassifier.from_fitted(fitted).remake().fitted_
 
-    show_change("chosen anew", change_file(model, output, rechoose), as_json)
+    show_change("searched again", change_file(model, output, rechoose), as_json)
 
 
 def follow_source(
@@ -322,7 +322,7 @@ def remake(
     def remake_weights(fitted: FittedModel) -> FittedModel:
         return TextClassifier.from_fitted(fitted).remake(**parameters).fitted_
 
-    show_change("made anew", change_file(model, output, remake_weights), as_json)
+    show_change("rebuilt", change_file(model, output, remake_weights), as_json)
 
 
 @contextmanager

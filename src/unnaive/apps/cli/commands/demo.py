@@ -89,7 +89,7 @@ def show_training(screen: Console, model: TextClassifier, train: Corpus, seconds
     from unnaive.base.errors import count_noun
 
     screen.print(
-        "[bold]unnaive[/]: a tour on support tickets of a made-up software company,\n"
+        "[bold]unnaive[/]: a tour on support tickets of a fictional software company,\n"
         "926 of them in 8 queues. Which queue should a new ticket go to?"
     )
     heading(screen, 1, "Train")

@@ -20,7 +20,7 @@ CURVES = ("learning-curve", "vocabulary-curve")
 OF_A_MODEL = {
     "precision-recall": "precision and recall",
     "calibration": "calibration",
-    "abstention": "accuracy of the surest documents",
+    "abstention": "accuracy of the most certain documents",
     "confusion": "documents by true and given class",
     "classes": "precision, recall and F1",
 }
