@@ -239,3 +239,16 @@ def test_files_and_folders_without_permission(folder, capsys, monkeypatch):
     assert (
         "cannot be written to kept (unable to open database file); make the folder writable" in capsys.readouterr().err
     )
+
+
+def test_files_of_others_in_the_output_folder_are_not_overwritten(folder, capsys):
+    Path("kept").mkdir()
+    Path("kept/a.jsonl").write_text("precious")
+    words = "filter m.model a.jsonl -o kept --keep good --keep good --above 0.5"
+    assert run(words) == 2
+    assert "kept/a.jsonl exists and was not written by a filter; name another folder" in capsys.readouterr().err
+    assert [path.name for path in Path("kept").iterdir()] == ["a.jsonl"]
+    Path("kept/a.jsonl").rename("kept/b.jsonl")
+    assert run(words) == 0
+    assert capsys.readouterr().out.endswith("in 1 shard: texts with p(good) ≥ 0.5\n")
+    assert Path("kept/b.jsonl").read_text() == "precious"
