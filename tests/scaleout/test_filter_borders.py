@@ -3,6 +3,8 @@
 import gzip
 import io
 import json
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 
@@ -252,3 +254,11 @@ def test_files_of_others_in_the_output_folder_are_not_overwritten(folder, capsys
     assert run(words) == 0
     assert capsys.readouterr().out.endswith("in 1 shard: texts with p(good) ≥ 0.5\n")
     assert Path("kept/b.jsonl").read_text() == "precious"
+
+
+def test_figures_as_json_do_not_mix_with_texts_on_stdout(folder):
+    words = ["filter", "m.model", "a.jsonl", "--keep", "good", "--above", "0.5", "--json"]
+    done = subprocess.run([sys.executable, "-m", "unnaive", *words], capture_output=True, check=True)
+    assert [json.loads(line)["text"] for line in done.stdout.splitlines()] == GOOD
+    told = json.loads(done.stderr)
+    assert (told["texts"], told["kept"], told["bytes_kept"]) == (6, 3, len(done.stdout))

@@ -96,9 +96,9 @@ def filter_command(
         note(f"skipped {len(plan.left_out):,} files that are not texts, such as {plan.left_out[0]}")
     outcome = filter_plan(plan, rule, read_as_trained(source, fitted), model, keep)
     report = FilterReport.of(rule, outcome, str(model), choice)
-    if as_json and target is not None:
+    if as_json:
         shown = report.to_dict() | ({} if choice is None else {"held_out": asdict(choice)})
-        echo(visible_json(shown))
+        echo(visible_json(shown), err=target is None)
     else:
         tell = say_summary if target is not None else note_summary
         for sentence in report.sentences():
