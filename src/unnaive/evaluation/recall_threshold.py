@@ -92,8 +92,8 @@ def choose_recall_threshold(
         fewest = int(np.ceil(np.log(1 - confidence) / np.log(recall)))
         raise BadData(
             f"{count_noun(n, 'held-out text')} {'is' if n == 1 else 'are'} to be kept, too few to guarantee a recall "
-            f"of {100 * recall:.12g} % with a confidence of {100 * confidence:.12g} %; give at least {fewest:,}, or ask "
-            "for less"
+            f"of {100 * recall:.12g} % with a confidence of {100 * confidence:.12g} %; give at least {fewest:,}, or "
+            "ask for less"
         )
     threshold = float(ranked[n_promised - 1])
     kept = scores >= threshold
