@@ -117,4 +117,4 @@ def test_progress_names_shards_and_rounds():
     n_shards = len(steps) // 2
     assert n_shards > 1
     assert [event["work"] for event in steps] == list(range(1, 2 * n_shards + 1))
-    assert steps[-1]["what"] == f"shard {n_shards} of {n_shards} in round 2 of 2"
+    assert steps[-1]["what"] == f"shard {n_shards} of {n_shards}, round 2 of 2"

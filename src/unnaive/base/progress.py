@@ -72,13 +72,13 @@ def shard_events(
     """Return a function that reports the number of solved shards, in rounds over all shards.
 
     >>> shard_events(lambda *event: print(*event), "sharded-nbsvm", 25, 2)(33)
-    sharded-nbsvm {'what': 'shard 8 of 25 in round 2 of 2', 'iteration': 33, 'work': 33, 'total_work': 50}
+    sharded-nbsvm {'what': 'shard 8 of 25, round 2 of 2', 'iteration': 33, 'work': 33, 'total_work': 50}
     """
 
     def report(n_solved: int) -> None:
         if progress is not None:
             number, shard = divmod(n_solved - 1, n_shards)
-            what = f"shard {shard + 1:,} of {n_shards:,} in round {number + 1} of {n_rounds}"
+            what = f"shard {shard + 1:,} of {n_shards:,}, round {number + 1} of {n_rounds}"
             steps = {"iteration": n_solved, "work": n_solved, "total_work": n_shards * n_rounds}
             progress(name, {"what": what, **steps})
 
