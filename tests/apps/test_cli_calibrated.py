@@ -55,6 +55,8 @@ def test_train_with_each_calibration_and_inspect(run):
         assert run("train", "train.csv", "-o", "a.model", "-m", "complement", "--calibrate", kind)[0] == 0
         assert words in run("inspect", "a.model")[1]
     refused(run("train", "train.csv", "-o", "a.model", "--calibrate", "plat"), "did you mean 'platt'?")
+    assert run("train", "train.csv", "-o", "a.model", "-m", "svm")[0] == 0
+    assert "probabilities   none, only scores; train with --calibrate temperature" in run("inspect", "a.model")[1]
 
 
 def test_sets_are_a_column_and_the_same_as_from_python(run, model):

@@ -355,6 +355,11 @@ def test_without_documents_a_model_cannot_be_updated_and_says_why(tmp_path):
     assert (tmp_path / "frozen.model").stat().st_size < (tmp_path / "m.model").stat().st_size
     with pytest.raises(UnnaiveError, match="cannot forget: it was saved without its documents, frozen or over"):
         TextClassifier.load(tmp_path / "frozen.model").forget(TEXTS, LABELS)
+    sharded = TextClassifier("sharded-nbsvm", documents_limit=0).fit(TEXTS, LABELS)
+    with pytest.raises(
+        UnnaiveError, match="over their limit, or trained from files larger than memory; train it again"
+    ):
+        sharded.partial_fit(TEXTS, LABELS)
     with pytest.raises(UnnaiveError, match="documents_limit is -1; give a number of bytes from 0 on"):
         TextClassifier("svm", documents_limit=-1).fit(TEXTS, LABELS)
 

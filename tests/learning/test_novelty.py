@@ -106,6 +106,13 @@ def test_the_command_line(classifier, run, tmp_path):
     labels = [json.loads(line)["labels"][0] for line in out.splitlines()]
     assert (code, labels) == (0, classifier.predict(OUTSIDE, unknown_rate=0.1).tolist())
     run("predict", "m.model", tmp_path / "out.txt", "--unknown-rate", "0.1", "--unknown", "other", "-o", "found.csv")
+    best = ("predict", "m.model", tmp_path / "out.txt", "--unknown-rate", "0.1", "--top", "2")
+    code, _, err = run(*best, "-o", "best.csv")
+    assert (code, "--top 2 writes the best classes of every document, so --unknown-rate" in err) == (2, True)
+    code, out, _ = run(*best, "--json")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [row["labels"][0] for row in rows] == labels
+    assert all(len(row["top"]) == 2 for row in rows)
     assert Path("found.csv").read_text().count(",other,") == labels.count("unknown")
     code, out, _ = run("evaluate", "m.model", tmp_path / "in.csv", "--out-of-scope", tmp_path / "out.txt", "--json")
     measured = evaluate_out_of_scope(classifier.fitted_, INSIDE, OUTSIDE)

@@ -131,9 +131,9 @@ def test_commands_receipts_and_descriptions_say_so(tickets, trained, tmp_path, m
     assert run("forget m.model new.jsonl --approximate --receipt r.json")[0] == 0
     receipt = json.loads((tmp_path / "r.json").read_text())
     assert receipt["kept_from_before"] == ["weights, approximately"]
-    assert "its weights were changed approximately" in receipt["statement"]
+    assert "they, its vocabulary and its calibration may still depend on them" in receipt["statement"]
     code, shown = run("verify m.model --receipt r.json --forgotten new.jsonl")
     assert code == 0
-    assert "that the weights do not depend on the documents: they were changed approximately" in shown
+    assert "that weights, vocabulary and calibration do not depend on the documents" in shown
     assert run("update m.model new.jsonl --approximate --keep-choice")[0] == 2
     assert run("update m.model new.jsonl --approximate --rechoose")[0] == 2

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, hstack
 
-from unnaive import NBSVM, ShardedNBSVM
+from unnaive import NBSVM, ShardedNBSVM, TextClassifier
 from unnaive.data.counts import Counts
 from unnaive.data.weighting import presence, tf_idf
 from unnaive.models.svm.nbsvm import log_count_ratio
@@ -106,3 +106,15 @@ class Forgetful(dict):
 
     def __setitem__(self, key, value):
         """Drop the item."""
+
+
+def test_progress_names_shards_and_rounds():
+    texts = [f"word{number} common{number % 3}" for number in range(60)]
+    events = []
+    model = TextClassifier("sharded-nbsvm", shard_size=20)
+    model.fit(texts, ["ab"[number % 2] for number in range(60)], progress=lambda _, details: events.append(details))
+    steps = [event for event in events if "what" in event]
+    n_shards = len(steps) // 2
+    assert n_shards > 1
+    assert [event["work"] for event in steps] == list(range(1, 2 * n_shards + 1))
+    assert steps[-1]["what"] == f"shard {n_shards} of {n_shards}, round 2 of 2"

@@ -3,6 +3,8 @@
 import gzip
 import io
 import json
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 
@@ -239,3 +241,24 @@ def test_files_and_folders_without_permission(folder, capsys, monkeypatch):
     assert (
         "cannot be written to kept (unable to open database file); make the folder writable" in capsys.readouterr().err
     )
+
+
+def test_files_of_others_in_the_output_folder_are_not_overwritten(folder, capsys):
+    Path("kept").mkdir()
+    Path("kept/a.jsonl").write_text("precious")
+    words = "filter m.model a.jsonl -o kept --keep good --keep good --above 0.5"
+    assert run(words) == 2
+    assert "kept/a.jsonl exists and was not written by a filter; name another folder" in capsys.readouterr().err
+    assert [path.name for path in Path("kept").iterdir()] == ["a.jsonl"]
+    Path("kept/a.jsonl").rename("kept/b.jsonl")
+    assert run(words) == 0
+    assert capsys.readouterr().out.endswith("in 1 shard: texts with p(good) ≥ 0.5\n")
+    assert Path("kept/b.jsonl").read_text() == "precious"
+
+
+def test_figures_as_json_do_not_mix_with_texts_on_stdout(folder):
+    words = ["filter", "m.model", "a.jsonl", "--keep", "good", "--above", "0.5", "--json"]
+    done = subprocess.run([sys.executable, "-m", "unnaive", *words], capture_output=True, check=True)
+    assert [json.loads(line)["text"] for line in done.stdout.splitlines()] == GOOD
+    told = json.loads(done.stderr)
+    assert (told["texts"], told["kept"], told["bytes_kept"]) == (6, 3, len(done.stdout))

@@ -77,6 +77,15 @@ def test_hashes_of_texts_take_a_share_of_the_memory_or_are_left_out(model, tmp_p
         assert ("the hashes of the texts do not fit" in "".join(capsys.readouterr())) != kept
 
 
+@pytest.mark.parametrize(("model", "option"), [("multinomial", "--checkpoint"), ("nbsvm", "--cache")])
+def test_options_without_hashes_of_texts_say_so(model, option, tmp_path, capsys):
+    path = write(tmp_path / "a.jsonl", make_rows())
+    words = ["train", str(path), "-m", model, "-o", str(tmp_path / "a.model"), option, str(tmp_path / "kept")]
+    assert exit_code(words) == 0
+    assert load_model(tmp_path / "a.model").text_hashes is None
+    assert f"with {option} no hashes of the texts are kept: evaluate and filter cannot" in capsys.readouterr().out
+
+
 def test_data_that_changes_between_the_passes_is_refused(tmp_path):
     path = write(tmp_path / "a.jsonl", make_rows())
     classifier = TextClassifier("sharded-nbsvm")

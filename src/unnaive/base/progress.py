@@ -1,8 +1,8 @@
 """Progress events that learners send to a callback, so that any interface can display them.
 
 An event has the name of the model and a dict of details. Learners that train class by class send {"class", "classes"},
-iterative ones {"iteration", "max_iter"}, and those that can estimate their progress {"iteration", "share"}, the share
-of the work that is done.
+iterative ones {"iteration", "max_iter"}, those that can estimate their progress {"iteration", "share"}, the share of
+the work that is done, and those that know all their steps {"what", "work", "total_work"}.
 """
 
 from __future__ import annotations
@@ -62,5 +62,24 @@ def rounds_of(progress: ProgressCallback | None, name: str, most: int) -> Callab
     def report(number: int) -> None:
         if progress is not None:
             progress(name, {"iteration": number, "max_iter": most})
+
+    return report
+
+
+def shard_events(
+    progress: ProgressCallback | None, name: str, n_shards: int, n_rounds: int
+) -> Callable[[int], None]:  # fmt: skip
+    """Return a function that reports the number of solved shards, in rounds over all shards.
+
+    >>> shard_events(lambda *event: print(*event), "sharded-nbsvm", 25, 2)(33)
+    sharded-nbsvm {'what': 'shard 8 of 25, round 2 of 2', 'iteration': 33, 'work': 33, 'total_work': 50}
+    """
+
+    def report(n_solved: int) -> None:
+        if progress is not None:
+            number, shard = divmod(n_solved - 1, n_shards)
+            what = f"shard {shard + 1:,} of {n_shards:,}, round {number + 1} of {n_rounds}"
+            steps = {"iteration": n_solved, "work": n_solved, "total_work": n_shards * n_rounds}
+            progress(name, {"what": what, **steps})
 
     return report

@@ -69,7 +69,10 @@ def check_receipts(
         sentence = f"that the {CHOICE} does not depend on the documents: it was made before they were forgotten"
         checks.append(ReceiptCheck("choice", None, f"{sentence} (--keep-choice)"))
     if fitted.n_approximate:
-        words = "that the weights do not depend on the documents: they were changed approximately (--approximate)"
+        words = (
+            "that weights, vocabulary and calibration do not depend on the documents: the weights were changed "
+            "approximately (--approximate)"
+        )
         checks.append(ReceiptCheck("weights", None, words))
     return checks
 

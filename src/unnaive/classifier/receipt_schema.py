@@ -20,7 +20,7 @@ STATEMENTS = {
     "counts": "The counts of the model after equal those of a model trained without these documents.",
     "documents": "The counted documents that the model after keeps and was trained on are those before, without these.",
     "approximate": "The counted documents that the model after keeps are those before, without these; its weights were "
-    "changed approximately, and may still depend on them.",
+    "changed approximately; they, its vocabulary and its calibration may still depend on them.",
 }
 CHOICE = "choice of models"  # of a model that selects among candidates, where --keep-choice was given
 WEIGHTS = "weights, approximately"  # where --approximate was given

@@ -44,13 +44,15 @@ class RecallThreshold:
 
         >>> RecallThreshold(0.9, 0.95, 0.5, 100, 95, 300, 20).describe()
         'at least 90 % of the good texts are kept, with a confidence of 95 %; 95 of 100 held-out good texts were ...'
+        >>> RecallThreshold(0.57, 0.99999999, 0.5, 100, 95, 300, 20).describe()
+        'at least 57 % of the good texts are kept, with a confidence of 99.999999 %; ...'
         """
         promise = (
             f"no recall is guaranteed, because {self.learnt:,} of {self.good + self.others:,} held-out texts are "
             "training texts"
             if self.learnt
-            else f"at least {100 * self.recall:g} % of the good texts are kept, with a confidence of "
-            f"{100 * self.confidence:g} %"
+            else f"at least {100 * self.recall:.12g} % of the good texts are kept, with a confidence of "
+            f"{100 * self.confidence:.12g} %"
         )
         return (
             f"{promise}; {self.kept_good:,} of {self.good:,} held-out good texts were kept, and {self.kept_others:,} "
@@ -90,8 +92,8 @@ def choose_recall_threshold(
         fewest = int(np.ceil(np.log(1 - confidence) / np.log(recall)))
         raise BadData(
             f"{count_noun(n, 'held-out text')} {'is' if n == 1 else 'are'} to be kept, too few to guarantee a recall "
-            f"of {100 * recall:g} % with a confidence of {100 * confidence:g} %; give at least {fewest:,}, or ask "
-            "for less"
+            f"of {100 * recall:.12g} % with a confidence of {100 * confidence:.12g} %; give at least {fewest:,}, or "
+            "ask for less"
         )
     threshold = float(ranked[n_promised - 1])
     is_kept = scores >= threshold

@@ -83,6 +83,8 @@ def explain_absence(fitted: ScoreMethods) -> UnnaiveError:
             "with two classes, a text of neither looks like a text between the two; add a third class for "
             "such texts, or reject by probability (--reject-below)"
         )
+    elif fitted.spec.model.imported:
+        reason = "its file has only weights, without scores of held-out documents; train a model with `unnaive train`"
     else:
         reason = (
             "it has no scores of held-out documents; train it with calibrate='temperature' (--calibrate temperature)"

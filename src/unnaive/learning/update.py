@@ -160,6 +160,8 @@ def kept_statistic(fitted: FittedModel, purpose: str) -> Statistic:
     if statistic is None:
         counts = fitted.spec.model.statistic == "counts"
         why = "frozen, without its counts" if counts else "without its documents, frozen or over their limit"
+        if fitted.spec.model.in_passes:
+            why += ", or trained from files larger than memory"
         raise UnnaiveError(f"this model cannot {purpose}: it was saved {why}; train it again and keep them")
     return statistic.documents if isinstance(statistic, PackedDocuments) else statistic
 

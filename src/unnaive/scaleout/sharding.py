@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from unnaive.base.errors import BadData
-from unnaive.base.progress import rounds_of
+from unnaive.base.progress import shard_events
 from unnaive.base.system import scratch_folder
 from unnaive.base.types import Label, ProgressCallback, Sparse
 from unnaive.data.count_tables import stack_rows
@@ -52,7 +52,7 @@ class Rereading:
     ) -> tuple[ShardedNBSVM, Linear]:  # fmt: skip
         """Train the model; returns it and its scorer. `counts` and `vocabulary` have only the terms in use."""
         task = ShardTask.of(model, counts)
-        report = rounds_of(progress, model.name, task.n_rounds * task.n_shards)
+        report = shard_events(progress, model.name, task.n_shards, task.n_rounds)
         with scratch_folder(self.scratch) as folder:
             files = ShardFiles(folder, task)
             n_docs = self._deal(vocabulary, files)

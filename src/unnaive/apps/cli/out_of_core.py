@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +78,7 @@ def open_large_data(
         tunes = spec.decision is None
         try:
             data = stream_documents(source, rule, tunes_multilabel=tunes, second_pass=in_passes, **common)
-            return stack.enter_context(data)
+            return _without_hashes(stack.enter_context(data), limits)
         except NeedsDocuments:
             if limits.checkpoint is not None:
                 raise UnnaiveError(
@@ -94,7 +94,13 @@ def open_large_data(
         return None
     from unnaive.scaleout.matrix import documents_on_disk
 
-    return stack.enter_context(documents_on_disk(source, rule, keep=limits.cache, **common))
+    return _without_hashes(stack.enter_context(documents_on_disk(source, rule, keep=limits.cache, **common)), limits)
+
+
+def _without_hashes(data: TrainingData, limits: LargeDataOptions) -> TrainingData:
+    """The data, whose report names the option with which no hashes of texts are kept, if one was given."""
+    option = "--checkpoint" if limits.checkpoint is not None else "--cache" if limits.cache is not None else None
+    return data if option is None else replace(data, report=data.report | {"option_without_hashes": option})
 
 
 def open_soft_labels(
@@ -208,9 +214,9 @@ def describe_report(report: dict[str, Any], memory: str | None) -> Sequence[str]
             f"{count_noun(report['pruned_below_df'], 'document')} left out, so that the model fits in {memory} of "
             "memory"
         )
-    if "without_hashes" in report:
-        lines.append(
-            f"the hashes of the texts do not fit in {memory} of memory and were dropped: evaluate cannot "
-            "warn about texts that the model has learnt"
-        )
+    effect = "evaluate and filter cannot warn about texts that the model has learnt"
+    if "option_without_hashes" in report:
+        lines.append(f"with {report['option_without_hashes']} no hashes of the texts are kept: {effect}")
+    elif "without_hashes" in report:
+        lines.append(f"the hashes of the texts do not fit in {memory} of memory and were dropped: {effect}")
     return [*lines, *report.get("notes", ())]

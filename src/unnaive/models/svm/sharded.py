@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, hstack
 
-from unnaive.base.progress import rounds_of
+from unnaive.base.progress import shard_events
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.count_tables import row_hashes
@@ -68,7 +68,7 @@ class ShardedNBSVM(HingeModel):
         weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
         task = ShardTask.of(self, Counts.of(X, Y, sample_weight))
         shards = {number: documents.in_order() for number, documents in task.split(X, Y, weight)}
-        n_jobs, report = thread_count(self.n_jobs), rounds_of(progress, self.name, task.n_rounds * len(shards))
+        n_jobs, report = thread_count(self.n_jobs), shard_events(progress, self.name, len(shards), task.n_rounds)
         return learn_in_rounds(task, sorted(shards), shards.__getitem__, {}, n_jobs, report)
 
 

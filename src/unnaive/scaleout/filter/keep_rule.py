@@ -131,7 +131,7 @@ def choose_keep_rule(
     held_out    texts, and their labels or label sets, that the model was not trained on; they set the threshold
     confidence  the probability that new texts reach the recall
     """
-    classes = (keep,) if isinstance(keep, (str, int, float, bool, np.generic)) else tuple(keep)
+    classes = (keep,) if isinstance(keep, (str, int, float, bool, np.generic)) else tuple(dict.fromkeys(keep))
     if (above is None) == (recall is None):
         raise UnnaiveError("give either above=0.5, or recall=0.9 with held_out=(texts, labels)")
     if above is not None:

@@ -81,7 +81,7 @@ class RowWriter:
         rows, size = sum(table.num_rows for table in self.waiting), sum(table.nbytes for table in self.waiting)
         if rows >= GROUP_ROWS or size >= GROUP_BYTES:
             self.flush()
-        return count_bytes(packed)
+        return count_row_bytes(packed)
 
     def flush(self) -> None:
         """Write the waiting rows."""
@@ -103,7 +103,7 @@ class RowBlock:
     @property
     def size(self) -> int:
         """The size in bytes."""
-        return count_bytes(self.batch)
+        return count_row_bytes(self.batch)
 
     def read(self) -> ReadTexts:
         """The texts; a missing text is empty."""
@@ -124,7 +124,7 @@ class RowBlock:
         return self.batch.filter(pyarrow.array(kept))
 
 
-def count_bytes(batch: Any) -> int:
+def count_row_bytes(batch: Any) -> int:
     """The bytes of all rows. Every batch has the whole dictionary of a dictionary column, so its values are counted."""
     return sum(
         (column.dictionary_decode() if hasattr(column, "dictionary_decode") else column).nbytes

@@ -211,8 +211,9 @@ def forget(
     The result equals a model that never saw the documents: weights, terms, classes, calibration, thresholds and the
     selection of auto no longer depend on them. A new search of auto takes as long as training. --keep-choice is faster;
     the receipt then names what still depends on the documents. With --approximate, the weights are only close to those
-    of a model that never saw the documents, and the receipt says so. Documents that the model has not learnt are
-    refused. A model that keeps only counts needs --register at training to recognise them reliably.
+    of a model that never saw the documents, their words stay in the vocabulary, and the receipt says so. Documents that
+    the model has not learnt are refused. A model that keeps only counts needs --register at training to recognise them
+    reliably.
 
     unnaive update tickets/tickets.model tickets/test.csv --label queue -o larger.model
     unnaive forget larger.model tickets/test.csv --label queue -o smaller.model --receipt forgotten.json

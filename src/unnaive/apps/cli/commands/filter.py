@@ -106,7 +106,7 @@ def filter_command(
     plan = plan_shards(source.paths, target, format=source.format, follow_links=source.options.follow_links)
     make_output_folders([html])
     fitted = load_model(model)
-    classes = [find_class(fitted, name) for name in keep]
+    classes = list(dict.fromkeys(find_class(fitted, name) for name in keep))
     rule, choice = choose_rule(
         fitted, classes, above, recall, CONFIDENCE if confidence is None else confidence, held_out, read_like
     )
@@ -114,9 +114,9 @@ def filter_command(
         note(f"skipped {len(plan.left_out):,} files that are not texts, such as {plan.left_out[0]}")
     outcome = filter_plan(plan, rule, read_as_trained(source, fitted), model, keep)
     report = FilterReport.of(rule, outcome, str(model), choice)
-    if as_json and target is not None:
+    if as_json:
         shown = report.to_dict() | ({} if choice is None else {"held_out": asdict(choice)})
-        echo(visible_json(shown))
+        echo(visible_json(shown), err=target is None)
     else:
         tell = say_summary if target is not None else note_summary
         for sentence in report.sentences():
@@ -176,6 +176,20 @@ def choose_rule(
     return choose_keep_rule(fitted, classes, recall=recall, held_out=(corpus.texts, labels), confidence=confidence)
 
 
+def refuse_foreign_files(plan: ShardPlan) -> None:
+    """Raise an error if files that no filter has written would be overwritten in the output folder."""
+    from unnaive.base.errors import UnnaiveError
+    from unnaive.scaleout.filter.filter_record import RECORD_NAME
+
+    if plan.folder is None or (plan.folder / RECORD_NAME).exists():
+        return
+    targets = [job.target for job in plan.jobs if job.target is not None and job.target.exists()]
+    if targets:
+        raise UnnaiveError(
+            f"{targets[0]} exists and was not written by a filter; name another folder, or remove the file"
+        )
+
+
 def filter_plan(plan: ShardPlan, rule: KeepRule, source: DataFile, model: Path, keep: list[str]) -> FilterOutcome:
     """Filter all shards with a progress bar; finished shards are kept on an interruption."""
     from contextlib import nullcontext
@@ -187,6 +201,7 @@ def filter_plan(plan: ShardPlan, rule: KeepRule, source: DataFile, model: Path, 
     from unnaive.scaleout.filter.reading import choose_reading
     from unnaive.scaleout.filter.run import FilterOutcome, filter_shards
 
+    refuse_foreign_files(plan)
     shards = choose_reading(plan.jobs, source, rule.fitted)
     files = [Path(job.source) for job in plan.jobs if job.source != STDIN]
     total = sum(path.stat().st_size for path in files if path.is_file())

@@ -85,6 +85,7 @@ def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int
         "calibration": fitted.calibration and fitted.calibration.kind,
         "temperature": getattr(fitted.calibration, "value", None),
         "optimised_for": describe_objective(spec.optimise),
+        "probabilistic": fitted.probabilistic,
         "calibrated": fitted.calibrated,
         "held_out_documents": fitted.conformal and fitted.conformal.n_documents,
         "documents": None if kept is None else _plain_number(kept.n_docs),
@@ -212,6 +213,8 @@ def _describe_documents(description: dict[str, Any]) -> str:
 
 def describe_calibration(description: dict[str, Any]) -> str:
     """How probabilities were calibrated, in words."""
+    if not description["probabilistic"]:
+        return "none, only scores; train with --calibrate temperature to have them"
     kind, held_out = description["calibration"], description["held_out_documents"]
     words = {
         None: "calibrated while models were pooled" if description["calibrated"] else "as the model gives them",

@@ -281,7 +281,8 @@ def start_from(labelling: Labelling, path: Path) -> None:
 
     fitted = load_model(path)
     if fitted.token_rule is None or not fitted.probabilistic:
-        raise UnnaiveError(f"{path} gives no probabilities, so labelling cannot start from it")
+        raise UnnaiveError(f"{path} gives no probabilities, so labelling cannot start from it; train it "
+                           "with --calibrate temperature")  # fmt: skip
     pool = labelling.pool
     scores = np.asarray(fitted.predict_log_proba(pool.texts), np.float32)
     scores = np.maximum(scores, np.float32(-30))  # never certain

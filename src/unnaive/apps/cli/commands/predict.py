@@ -138,6 +138,8 @@ def predict(
         predict_on_spark(spark, load_model(model), source, output)
         return
     format = written_format(output, as_json=as_json)
+    rejecting = {"--unknown": unknown, "--reject-below": reject_below, "--unknown-rate": unknown_rate}
+    refuse_top(top, format, next((name for name, value in rejecting.items() if value is not None), None))
     fitted = load_model(model)
     people = output is None and not as_json and sys.stdout.isatty()
     predictor = Predictor(
@@ -166,6 +168,17 @@ def predict(
     if output is not None:
         say_what_was_written(output)
     predictor.tell_unknown()
+
+
+def refuse_top(top: int, format: str, option: str | None) -> None:
+    """Raise an error if a table would have the best classes of every document and so no label for unknown ones."""
+    from unnaive.base.errors import UnnaiveError
+
+    if top > 1 and option is not None and format != "jsonl":
+        raise UnnaiveError(
+            f"--top {top} writes the best classes of every document, so {option} would have no effect; leave one of "
+            "the two out, or add --json, which writes both"
+        )
 
 
 class PredictionWriter:
