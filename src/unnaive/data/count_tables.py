@@ -110,7 +110,7 @@ def _hashes(indices: Ids, data: NDArray[Any] | None, cuts: list[int]) -> NDArray
     """The hash of the cells between each two cuts (len(cuts) − 1, 2)."""
     import hashlib
 
-    columns = memoryview(indices.astype("<i4")).cast("B")
+    columns = memoryview(indices.astype("<i4").tobytes())
     cells = memoryview(b"" if data is None else data.astype("<f8").tobytes())
     width = 0 if data is None else 8
     hashes = bytearray()
