@@ -32,6 +32,12 @@ from unnaive.apps.cli.main import exit_code
 code = exit_code(["train", sys.argv[1], "-m", "multinomial", "-o", sys.argv[2]])
 print(code, [name for name in ("pandas", "pyarrow.compute") if name in sys.modules])
 """
+UPDATE = """
+import sys
+from unnaive.apps.cli.main import exit_code
+code = exit_code(["update", sys.argv[1], sys.argv[2], "--threads", "1"])
+print(code, [name for name in sys.argv[3:] if name in sys.modules])
+"""
 
 
 @pytest.fixture
@@ -47,6 +53,17 @@ def test_predicting_a_text_imports_nothing_heavy(model):
     )
     assert done.stdout.splitlines()[1].startswith("1,sport,")
     assert done.stdout.splitlines()[2] == "0 []"
+
+
+def test_updating_auto_imports_neither_validation_nor_sqlite_nor_linear_algebra(tmp_path):
+    path, more = tmp_path / "auto.model", tmp_path / "more.csv"
+    TextClassifier("auto").fit(TEXTS * 5, LABELS * 5).save(path)
+    more.write_text("text,label\ngoal,sport\n", encoding="utf-8")
+    unwanted = ("pydantic", "sqlite3", "scipy.linalg", "sklearn")
+    done = subprocess.run(
+        [sys.executable, "-c", UPDATE, str(path), str(more), *unwanted], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "0 []"
 
 
 def test_help_imports_no_numpy():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from unnaive import TextClassifier
 from unnaive.data import shared_passages
@@ -27,6 +28,21 @@ def pairs_of(found):
 def counted(texts, **rule):
     counter = TextCounter(TokenRule(**rule))
     return counter.count(texts, grow=True), counter.vocabulary
+
+
+@pytest.mark.parametrize("n_links", [0, 1, 20, 60, 200])
+def test_groups_are_connected_components(n_links):
+    rng = np.random.default_rng(n_links)
+    links = np.sort(np.array([rng.choice(80, 2, replace=False) for _ in range(n_links)], int).reshape(-1, 2), axis=1)
+    found = SharedPassages(80, links[:, 0], links[:, 1], np.full(n_links, 10))
+    graph = csr_array((np.ones(n_links), (links[:, 0], links[:, 1])), shape=(80, 80))
+    assert found.groups().tolist() == connected_components(graph, directed=False)[1].tolist()
+
+
+def test_a_long_chain_is_one_group():
+    chain = np.random.default_rng(0).permutation(1_000)
+    first, second = np.sort(np.stack([chain[:-1], chain[1:]]), axis=0)
+    assert SharedPassages(1_000, first, second, np.full(999, 10)).groups().max() == 0
 
 
 def threads(n, seed, *, replies=3, classes=4):

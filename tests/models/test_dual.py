@@ -243,6 +243,41 @@ def test_single_precision_stays_within_the_tolerance(n_classes):
 
 
 @native
+@pytest.mark.parametrize("n_classes", [2, 5, 13, 40, 77, 120])
+def test_registers_of_all_widths_give_the_same_bits(n_classes):
+    """A processor without AVX2 or AVX-512 runs one copy for all of them."""
+    Z, targets = documents(6 * n_classes, 200, n_classes)
+    scale = np.random.default_rng(1).normal(size=(n_classes, 200))
+
+    def solutions():
+        for single in (False, True):
+            small = Z.astype(np.float32)
+            yield squared_hinge(small, one_hot(targets, n_classes), scale=scale, tol=1e-3, single=single)
+            yield softmax(small, targets, n_classes, prior=scale, tol=1e-3, single=single)
+
+    found = []
+    for bits in (128, 256, 512):
+        dual.NATIVE.limit_registers(bits)
+        found.append([(one.weights.tobytes(), one.bias.tobytes(), one.alpha.tobytes()) for one in solutions()])
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("reference", [pytest.param(False, marks=native), True])
+def test_alpha_is_left_out_if_not_needed(reference, monkeypatch):
+    if reference:
+        monkeypatch.setattr(dual, "NATIVE", None)
+    Z, targets = documents(30, 20, 3)
+    for solve in (
+        lambda **also: squared_hinge(Z, one_hot(targets, 3), **also),
+        lambda **also: softmax(Z, targets, 3, **also),
+    ):
+        whole, without = solve(), solve(with_alpha=False)
+        assert whole.alpha.shape == (30, 3)
+        assert without.alpha.shape == (0, 3)
+        assert whole.weights.tobytes() == without.weights.tobytes()
+
+
+@native
 @pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
 @pytest.mark.slow
 def test_the_reference_takes_the_same_steps(C, monkeypatch):
@@ -498,6 +533,7 @@ def hinge_arguments():
         "n_threads": 1,
         "progress": None,
         "single": False,
+        "with_alpha": True,
     }
 
 
@@ -505,7 +541,8 @@ def softmax_arguments():
     common = {name: value for name, value in hinge_arguments().items() if name not in ("scale", "n_threads")}
     names = ["starts", "terms", "values", "n_terms", "targets", "n_classes", "penalty", "prior", "prior_bias"]
     common |= {"targets": np.array([0, 1], np.int32), "n_classes": 2, "prior": None, "prior_bias": np.zeros(2)}
-    return {name: common[name] for name in [*names, "start", "tol", "max_iter", "seed", "progress", "single"]}
+    last = ["start", "tol", "max_iter", "seed", "progress", "single", "with_alpha"]
+    return {name: common[name] for name in [*names, *last]}
 
 
 def call_native(function, arguments):

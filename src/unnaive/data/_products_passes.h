@@ -1,7 +1,7 @@
 // One pass over the documents for generalised iterative scaling (_products_cells.h has the layout), compiled once for
 // each instruction set: included in two namespaces of _products.cpp, so there is no include guard.
 
-#include "../base/_exp_four.h"
+#include "../base/_exp_vector.h"
 
 // scores[from…from+4K) = Σ_k value_k · weights[row_k, from…from+4K)
 template <int K, class Entry>

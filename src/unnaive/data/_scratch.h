@@ -18,6 +18,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "../base/_system.h"
+
 namespace unnaive {
 
 class ScratchFiles {
@@ -172,16 +174,32 @@ struct ScratchAllocator {
 
   T* allocate(size_t n) {
     void* block = nullptr;
-    if (!ScratchFiles::instance().map(n * sizeof(T), false, block))
-      return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{alignof(T)}));
+    if (!ScratchFiles::instance().map(n * sizeof(T), false, block)) {
+      if (!is_large(n)) return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{alignof(T)}));
+      block = allocate_large(n * sizeof(T));
+    }
     if (!block) throw std::bad_alloc();
     return static_cast<T*>(block);
   }
-  void deallocate(T* block, size_t) {
-    if (!ScratchFiles::instance().unmap(block)) ::operator delete(block, std::align_val_t{alignof(T)});
+  void deallocate(T* block, size_t n) {
+    if (ScratchFiles::instance().unmap(block)) return;
+    if (is_large(n))
+      std::free(block);
+    else
+      ::operator delete(block, std::align_val_t{alignof(T)});
   }
   bool operator==(const ScratchAllocator&) const { return true; }
   bool operator!=(const ScratchAllocator&) const { return false; }
+
+ private:
+  // Large blocks are aligned for huge pages: tables are read in random order, and small pages are looked up each time.
+  static bool is_large([[maybe_unused]] size_t n) {
+#if defined(__linux__)
+    return n >= (size_t{2} << 20) / sizeof(T);
+#else
+    return false;
+#endif
+  }
 };
 
 // A vector as long as the training data; on disk during training beyond memory.

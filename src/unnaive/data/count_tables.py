@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,14 +95,24 @@ def _pop_in_order(parts: list[Sparse]) -> Iterator[Sparse]:
 
 def row_hashes(table: Sparse, rows: slice, *, values: bool = True) -> NDArray[np.uint64]:
     """A hash of the columns and values of each row, or only of the columns (n_rows, 2)."""
-    import hashlib
-
     ends = table.indptr[rows.start : rows.stop + 1]
     first, last = int(ends[0]), int(ends[-1])
-    columns = memoryview(table.indices[first:last].astype("<i4")).cast("B")
-    cells = memoryview(table.data[first:last].astype("<f8").tobytes() if values else b"")
-    width = 8 if values else 0
-    cuts = (ends - first).tolist()
+    indices = table.indices[first:last]
+    if values:
+        return _hashes(indices, table.data[first:last], (ends - first).tolist())
+    if bool(np.all(np.diff(ends) == 1)):  # one label for each document: few rows are distinct
+        distinct, row = np.unique(indices, return_inverse=True)
+        return _hashes(distinct, None, list(range(len(distinct) + 1)))[row]
+    return _hashes(indices, None, (ends - first).tolist())
+
+
+def _hashes(indices: Ids, data: NDArray[Any] | None, cuts: list[int]) -> NDArray[np.uint64]:
+    """The hash of the cells between each two cuts (len(cuts) − 1, 2)."""
+    import hashlib
+
+    columns = memoryview(indices.astype("<i4").tobytes())
+    cells = memoryview(b"" if data is None else data.astype("<f8").tobytes())
+    width = 0 if data is None else 8
     hashes = bytearray()
     for start, end in pairwise(cuts):
         digest = hashlib.blake2b(columns[4 * start : 4 * end], digest_size=16)

@@ -56,12 +56,15 @@ class SharedPassages:
         >>> SharedPassages(5, np.array([0, 1]), np.array([3, 4]), np.array([10, 12])).groups().tolist()
         [0, 1, 2, 0, 1]
         """
-        from scipy.sparse.csgraph import connected_components
-
-        links = csr_array(
-            (np.ones(len(self.first), np.int8), (self.first, self.second)), shape=(self.n_docs, self.n_docs)
-        )
-        return np.asarray(connected_components(links, directed=False)[1], np.int64)
+        root = np.arange(self.n_docs)  # a document of the same group, in the end the first one
+        while True:
+            first, second = root[self.first], root[self.second]
+            earlier = root.copy()
+            np.minimum.at(earlier, np.maximum(first, second), np.minimum(first, second))
+            earlier = earlier[earlier]
+            if (earlier == root).all():
+                return np.asarray(np.unique(root, return_inverse=True)[1], np.int64)
+            root = earlier
 
     def order(self) -> Ids:
         """All documents (n_docs,), with those that share most next to each other; the others keep their order.

@@ -6,11 +6,13 @@ messages are the same.
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import Any
 
 NUMBERS = (int, float, bool)
+MOST_DIGITS = 15  # of a plain whole number
 
 
 class PlainValues:
@@ -30,6 +32,8 @@ class PlainValues:
                 return list(value)
             if wanted.annotation in NUMBERS and type(value) is wanted.annotation:  # a default, not from the user
                 return value
+            if wanted.annotation is int and _is_plain_number(value, wanted.parameter_info):
+                return int(value)
         from typer._coercion import build_runtime_param
 
         return build_runtime_param(wanted).coerce(value, param=param, ctx=ctx)
@@ -50,6 +54,14 @@ def _is_text(value: Any) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _is_plain_number(value: Any, bounds: Any) -> bool:
+    """Whether it is a str of few ASCII digits, and the number is within the bounds of the parameter."""
+    if not (_is_text(value) and value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS):
+        return False
+    least, most = (-math.inf if bounds.min is None else bounds.min), (math.inf if bounds.max is None else bounds.max)
+    return bool(least <= int(value) <= most)
 
 
 def _may_be_read(path: str) -> bool:

@@ -12,14 +12,14 @@ from __future__ import annotations
 import json
 import sqlite3
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from unnaive.apps.service.changes import Change, Document
+from unnaive.apps.service.noting import SUFFIX
 from unnaive.apps.service.record_format import prepare_tables
 from unnaive.apps.service.record_seals import (
     LastFile,
@@ -40,9 +40,7 @@ from unnaive.base.errors import UnnaiveError, UnnaiveWarning, count_noun
 from unnaive.base.sqlite_files import connect_durable, transaction
 from unnaive.base.system import open_lock
 from unnaive.base.types import Label
-from unnaive.io.sources import hash_file
 
-SUFFIX = ".record"  # appended to the model's file name
 REMEDY = "restore it from a backup, or move it away: the model file is then served as it is, with a new record"
 DERIVED = "derived "  # prefix of a setting's name, followed by the hash of a model file
 
@@ -361,24 +359,6 @@ class TeachingRecord:
         """Close the file and release the lock."""
         self._data.close()
         self._lock.close()
-
-
-@contextmanager
-def noting_change(model: Path) -> Iterator[Callable[[str], None] | None]:
-    """A callback for a command that modifies a model file: it gets the new file's hash before the file is put in place.
-
-    If the model is or was served, the record then knows that the new file includes the same events as the old one, and
-    a service loads it without teaching them again. None if there is no record.
-    """
-    path = model.with_name(model.name + SUFFIX)
-    if not path.exists():
-        yield None
-        return
-    record = TeachingRecord(model, alone=False)
-    try:
-        yield lambda after: record.note_derived(hash_file(model), after)
-    finally:
-        record.close()
 
 
 def _document(text: str, labels: str, source: str | None = None, undoes: int | None = None) -> Document:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from unnaive.base.blas import one_blas_thread
 from unnaive.base.types import Floats, Ids, Sparse
 from unnaive.data.field_vectors import FieldVectors, columns_of_words
 from unnaive.data.folds import block_folds, rarest_classes, split_folds
@@ -171,7 +172,8 @@ def fit_log_odds(scores: Floats, Y: Sparse) -> tuple[float, Floats]:
     start = np.zeros(2 + scores.shape[1])
     start[0], start[1] = 1.0, -2.0
     bounds = [(1e-3, 50.0), *[(-50.0, 50.0)] * (len(start) - 1)]
-    solution = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    with one_blas_thread(uses_scipy=True):
+        solution = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds).x
     return float(solution[0]), solution[1] + solution[2:]
 
 

@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -27,6 +28,7 @@ namespace nb = nanobind;
 
 namespace unnaive {
 namespace plain {
+using Wide = Four;
 #include "_dual_row_loops.h"
 // the loops use the products above
 #include "_dual_hinge_loops.h"
@@ -37,6 +39,7 @@ namespace plain {
 #pragma GCC push_options
 #pragma GCC target("avx2")
 namespace wide {
+using Wide = Four;
 #include "_dual_row_loops.h"
 // the loops use the products above
 #include "_dual_hinge_loops.h"
@@ -47,15 +50,36 @@ namespace wide {
 namespace wide = plain;
 #endif
 
+#ifdef UNNAIVE_AVX512
+#pragma GCC push_options
+#pragma GCC target("avx2,avx512f,avx512dq,avx512vl")
+namespace widest {
+using Wide = EightDoubles;
+#include "_dual_row_loops.h"
+// the loops use the products above
+#include "_dual_softmax_loops.h"
+}  // namespace widest
+#pragma GCC pop_options
+#else
+namespace widest = wide;
+#endif
+
+// The widest registers to use, in bits: tests compare the copies of the loops, which must give the same results.
+std::atomic<int> most_bits{512};
+
 template <typename Value, typename Vector>
 HingeLoops<Value, Vector> hinge_loops() {
-  if (has_avx2()) return {wide::hinge_pass<Value, Vector>, wide::hinge_value<Value, Vector>};
+  if (has_avx2() && most_bits >= 256) return {wide::hinge_pass<Value, Vector>, wide::hinge_value<Value, Vector>};
   return {plain::hinge_pass<Value, Vector>, plain::hinge_value<Value, Vector>};
 }
 
 template <typename Value, typename Vector>
 SoftmaxLoops<Value, Vector> softmax_loops() {
-  if (has_avx2())
+  if constexpr (kCountOf<Vector> % 8 == 0)  // the classes fill whole vectors of eight
+    if (has_avx512() && most_bits >= 512)
+      return {widest::add_scores<Value, Vector>, widest::softmax_pass<Value, Vector>,
+              widest::softmax_total<Value, Vector>};
+  if (has_avx2() && most_bits >= 256)
     return {wide::add_scores<Value, Vector>, wide::softmax_pass<Value, Vector>, wide::softmax_total<Value, Vector>};
   return {plain::add_scores<Value, Vector>, plain::softmax_pass<Value, Vector>, plain::softmax_total<Value, Vector>};
 }
@@ -183,7 +207,8 @@ class Watch {
 template <typename Value>
 nb::tuple hinge(const CompactRows<Value>& rows, Vector<int64_t> label_starts, Vector<int32_t> labels, int64_t n_classes,
                 Vector<double> penalty, std::optional<Table> scale, std::optional<Table> start, double tol,
-                int64_t max_iter, uint64_t seed, int64_t n_threads, std::optional<nb::callable> progress, bool single) {
+                int64_t max_iter, uint64_t seed, int64_t n_threads, std::optional<nb::callable> progress, bool single,
+                bool with_alpha) {
   const Documents<Value>& documents = rows.documents;
   const int64_t n_terms = rows.n_terms, n_docs = documents.size();
   check_common(penalty, n_docs, tol, max_iter, n_threads);
@@ -204,12 +229,13 @@ nb::tuple hinge(const CompactRows<Value>& rows, Vector<int64_t> label_starts, Ve
       tol,
       static_cast<int32_t>(max_iter),
       seed};
-  Zeros<double> weights(n_classes, n_terms), bias(n_classes, 1), alpha(n_docs, n_classes), objective(n_classes, 1),
-      gap(n_classes, 1);
+  Zeros<double> weights(n_classes, n_terms), bias(n_classes, 1), alpha(with_alpha ? n_docs : 0, n_classes),
+      objective(n_classes, 1), gap(n_classes, 1);
   Zeros<int32_t> n_iter(n_classes, 1);
   Zeros<bool> converged(n_classes, 1);
-  const HingeResult result{weights.data(), bias.data(),   alpha.data(),    objective.data(),
-                           gap.data(),     n_iter.data(), converged.data()};
+  const HingeResult result{weights.data(),   bias.data(), with_alpha ? alpha.data() : nullptr,
+                           objective.data(), gap.data(),  n_iter.data(),
+                           converged.data()};
   Monitor monitor;
   const Watch watch(monitor, progress);
   {
@@ -226,7 +252,7 @@ nb::tuple hinge(const CompactRows<Value>& rows, Vector<int64_t> label_starts, Ve
 template <typename Value>
 nb::tuple softmax(const CompactRows<Value>& rows, Vector<int32_t> targets, int64_t n_classes, Vector<double> penalty,
                   std::optional<Table> prior, Vector<double> prior_bias, std::optional<Table> start, double tol,
-                  int64_t max_iter, uint64_t seed, std::optional<nb::callable> progress, bool single) {
+                  int64_t max_iter, uint64_t seed, std::optional<nb::callable> progress, bool single, bool with_alpha) {
   const Documents<Value>& documents = rows.documents;
   const int64_t n_terms = rows.n_terms, n_docs = documents.size();
   check_common(penalty, n_docs, tol, max_iter, 1);
@@ -249,8 +275,8 @@ nb::tuple softmax(const CompactRows<Value>& rows, Vector<int32_t> targets, int64
       seed};
   for (const int32_t target : problem.targets)
     require(target >= 0 && target < n_classes, "a target is not the number of a class");
-  Zeros<double> weights(n_classes, n_terms), bias(n_classes, 1), alpha(n_docs, n_classes);
-  SoftmaxResult result{weights.data(), bias.data(), alpha.data(), {}, 0, false};
+  Zeros<double> weights(n_classes, n_terms), bias(n_classes, 1), alpha(with_alpha ? n_docs : 0, n_classes);
+  SoftmaxResult result{weights.data(), bias.data(), with_alpha ? alpha.data() : nullptr, {}, 0, false};
   Monitor monitor;
   const Watch watch(monitor, progress);
   {
@@ -277,7 +303,7 @@ void define_hinge(nb::module_& m, Function function) {
   const auto exact = nb::arg().noconvert();
   const auto table = nb::arg().noconvert().none();
   m.def("hinge", function, nb::arg(), exact, exact, nb::arg(), exact, table, table, nb::arg(), nb::arg(), nb::arg(),
-        nb::arg(), nb::arg().none(), nb::arg());
+        nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
 }
 
 template <typename Function>
@@ -285,7 +311,7 @@ void define_softmax(nb::module_& m, Function function) {
   const auto exact = nb::arg().noconvert();
   const auto table = nb::arg().noconvert().none();
   m.def("softmax", function, nb::arg(), exact, nb::arg(), exact, table, exact, table, nb::arg(), nb::arg(), nb::arg(),
-        nb::arg().none(), nb::arg());
+        nb::arg().none(), nb::arg(), nb::arg());
 }
 
 }  // namespace unnaive
@@ -294,6 +320,7 @@ NB_MODULE(_dual, m) {
   set_leak_report();
   m.def("set_folder",
         [](const std::string& folder, size_t least) { unnaive::ScratchFiles::instance().set_folder(folder, least); });
+  m.def("limit_registers", [](int bits) { unnaive::most_bits = bits; });
   m.def("drop_pages", [] { unnaive::ScratchFiles::instance().drop_pages(); });
   unnaive::define_rows<float>(m, "CompactRows32");
   unnaive::define_rows<double>(m, "CompactRows64");

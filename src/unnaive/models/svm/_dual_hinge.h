@@ -37,8 +37,9 @@ struct HingeProblem {
 };
 
 struct HingeResult {
-  double *weights, *bias, *alpha;  // (n_classes, n_terms), (n_classes,), (n_docs, n_classes)
-  double *objective, *gap;         // (n_classes,)
+  double *weights, *bias;   // (n_classes, n_terms), (n_classes,)
+  double* alpha;            // (n_docs, n_classes), or none
+  double *objective, *gap;  // (n_classes,)
   int32_t* n_iter;
   bool* converged;
 };
@@ -81,7 +82,8 @@ class HingeSolver {
     for (passes_ = 1; passes_ <= problem_.max_iter && block_.open; ++passes_) {
       choose_documents();
       random.shuffle(order_);
-      for (int c = 0; c < kCount; ++c) block_.high[c] = block_.low[c] = 0, block_.visited[c] = 0;
+      block_.high.of = block_.low.of = Vector{};
+      block_.visited.of = MaskOf<Vector>{};
       const auto size = static_cast<int64_t>(order_.size());
       for (int64_t i = 0; i < size && !monitor.stop; i += kBetweenChecks)
         loops.pass(block_, order_.data() + i, std::min(kBetweenChecks, size - i));
@@ -105,7 +107,8 @@ class HingeSolver {
         row[entry.term] =
             static_cast<double>(item.alpha[c]) * item.sign[c] * entry.value * square_of_scale(c, entry.term);
       }
-      for (size_t d = 0; d < items_.size(); ++d) out.alpha[d * problem_.n_classes + first_ + c] = items_[d].alpha[c];
+      for (size_t d = 0; out.alpha && d < items_.size(); ++d)
+        out.alpha[d * problem_.n_classes + first_ + c] = items_[d].alpha[c];
       out.bias[first_ + c] = block_.bias.of[c];
       out.objective[first_ + c] = objective[c];
       out.gap[first_ + c] = gap[c];
@@ -175,14 +178,20 @@ class HingeSolver {
     }
   }
 
+  // The largest number in the precision of the weights that is not above x: gradients compare with it as with x.
+  static Number largest_up_to(double x) {
+    const auto nearest = static_cast<Number>(x);
+    return static_cast<double>(nearest) > x ? std::nextafter(nearest, Number{0}) : nearest;
+  }
+
   // Make all documents active again in problem c.
   void wake(int c) {
     for (size_t d = 0; d < items_.size(); ++d) {
       if (problem_.penalty[d] > 0) active_[d] = static_cast<uint8_t>(active_[d] | 1u << c);
       resting_[d] = 0;
     }
-    block_.shrink_above[c] = kInfinity;
-    block_.ignore_below[c] = 1e-12;
+    block_.shrink_above.of[c] = kInfinity;
+    block_.ignore_below.of[c] = largest_up_to(1e-12);
   }
 
   void choose_documents() {
@@ -201,12 +210,12 @@ class HingeSolver {
     for (int c = 0; c < count_; ++c) {
       if (!(block_.open >> c & 1u)) continue;
       n_iter_[c] = passes_;
-      const double range = block_.high[c] - block_.low[c];
+      const double range = static_cast<double>(block_.high.of[c]) - static_cast<double>(block_.low.of[c]);
       widest = std::max(widest, range);
       if (range > problem_.tol) {
-        block_.shrink_above[c] = block_.high[c] > 0 ? block_.high[c] : kInfinity;
-        block_.ignore_below[c] = kWorthwhile * range;
-      } else if (block_.visited[c] == n_live_) {
+        block_.shrink_above.of[c] = block_.high.of[c] > 0 ? block_.high.of[c] : static_cast<Number>(kInfinity);
+        block_.ignore_below.of[c] = largest_up_to(kWorthwhile * range);
+      } else if (block_.visited.of[c] == n_live_) {
         block_.open &= ~(1u << c);
       } else {
         wake(c);

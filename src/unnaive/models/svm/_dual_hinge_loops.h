@@ -1,32 +1,53 @@
 // One pass of dual coordinate descent over documents, for several binary problems at once. Included like
 // _dual_row_loops.h.
 
+// A mask with the lanes that have their bit set, and the bits of a mask.
+inline MaskOf<Eight> lanes_of(unsigned bits, Eight) {
+  return (MaskOf<Eight>{1, 2, 4, 8, 16, 32, 64, 128} & static_cast<int>(bits)) != 0;
+}
+inline MaskOf<Four> lanes_of(unsigned bits, Four) {
+  return (MaskOf<Four>{1, 2, 4, 8} & static_cast<int64_t>(bits)) != 0;
+}
+#ifdef __AVX2__
+inline unsigned bits_of(MaskOf<Eight> lanes, Eight) {
+  return static_cast<unsigned>(__builtin_ia32_movmskps256(reinterpret_cast<Eight>(lanes)));
+}
+inline unsigned bits_of(MaskOf<Four> lanes, Four) {
+  return static_cast<unsigned>(__builtin_ia32_movmskpd256(reinterpret_cast<Four>(lanes)));
+}
+#else
+template <typename Vector>
+inline unsigned bits_of(MaskOf<Vector> lanes, Vector) {
+  unsigned bits = 0;
+  for (int c = 0; c < kCountOf<Vector>; ++c) bits |= (lanes[c] != 0 ? 1u : 0u) << c;
+  return bits;
+}
+#endif
+
 // Move the dual variables of a document towards their minimum; `change` is the change of its coefficient in the
-// weights. False if nothing changed.
+// weights. False if nothing changed. Few variables move, so only the search for them is for all lanes at once.
 template <typename Value, typename Vector>
 inline bool move_alpha(HingeBlock<Value, Vector>& block, int64_t d, Vector score, Vector& change) {
+  using Number = NumberOf<Vector>;
   HingeItem<Vector>& item = block.items[d];
-  bool moved = false;
-  for (int c = 0; c < kCountOf<Vector>; ++c) {
-    if (!(block.active[d] & block.open & (1u << c))) continue;
-    const double gradient = item.sign[c] * score[c] - 1 + item.diagonal[c] * item.alpha[c];
-    const bool at_zero = item.alpha[c] == 0;
-    if (at_zero && gradient > block.shrink_above[c]) {
-      block.active[d] &= static_cast<uint8_t>(~(1u << c));
-      continue;
-    }
-    const double violation = at_zero && gradient > 0 ? 0 : gradient;
-    ++block.visited[c];
-    if (violation > block.high[c]) block.high[c] = violation;
-    if (violation < block.low[c]) block.low[c] = violation;
-    if ((violation < 0 ? -violation : violation) <= block.ignore_below[c]) continue;
-    const double wanted = item.alpha[c] - item.step[c] * gradient;
-    const auto alpha = static_cast<NumberOf<Vector>>(wanted > 0 ? wanted : 0);
+  const Vector gradient = item.sign * score - Number{1} + item.diagonal * item.alpha;
+  const MaskOf<Vector> at_zero = item.alpha == 0, active = lanes_of(block.active[d] & block.open, Vector{});
+  const MaskOf<Vector> shrunk = active & at_zero & (gradient > block.shrink_above.of), visited = active & ~shrunk;
+  const Vector violation = (visited & ~(at_zero & (gradient > 0))) ? gradient : Vector{};
+  block.active[d] &= static_cast<uint8_t>(~bits_of(shrunk, Vector{}));
+  block.visited.of -= visited;
+  block.high.of = violation > block.high.of ? violation : block.high.of;
+  block.low.of = violation < block.low.of ? violation : block.low.of;
+  const MaskOf<Vector> small = (violation < 0 ? -violation : violation) <= block.ignore_below.of;
+  const unsigned moving = bits_of(~small, Vector{});
+  for (unsigned left = moving; left; left &= left - 1) {
+    const int c = __builtin_ctz(left);
+    const double wanted = item.alpha[c] - item.step[c] * static_cast<double>(gradient[c]);
+    const auto alpha = static_cast<Number>(wanted > 0 ? wanted : 0);
     change[c] = (alpha - item.alpha[c]) * item.sign[c];
     item.alpha[c] = alpha;
-    moved = true;
   }
-  return moved;
+  return moving != 0;
 }
 
 template <typename Value, typename Vector>

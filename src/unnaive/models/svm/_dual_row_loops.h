@@ -89,23 +89,58 @@ inline void add_products(const Rows<Value>& rows, int64_t d, const LanesOf<Vecto
   for (int v = 0; v < N; ++v) put_sum(out + v * kFours, sums[v]);
 }
 
+// Most vectors that are summed in one reading of a document: that many sums fit in the registers beside a product.
+constexpr int kAtOnce = 12;
+
+// Sums over the last vectors, of which there are `left`, at most N.
+template <int N, typename Value, typename Vector>
+inline void add_last_products(const Rows<Value>& rows, int64_t d, const LanesOf<Vector>* weights, int64_t width,
+                              int64_t left, Lanes* out) {
+  if constexpr (N > 0) {
+    if (left == N)
+      add_products<N>(rows, d, weights, width, out);
+    else
+      add_last_products<N - 1>(rows, d, weights, width, left, out);
+  }
+}
+
 template <typename Value, typename Vector>
 inline void add_row_products(const Rows<Value>& rows, int64_t d, const LanesOf<Vector>* weights, int64_t width,
                              Lanes* out) {
   constexpr int kFours = kCountOf<Vector> / kLanes;
   int64_t v = 0;
-  for (; v + 8 <= width; v += 8) add_products<8>(rows, d, weights + v, width, out + v * kFours);
-  if (width - v >= 4) add_products<4>(rows, d, weights + v, width, out + v * kFours), v += 4;
-  if (width - v >= 2) add_products<2>(rows, d, weights + v, width, out + v * kFours), v += 2;
-  if (width - v >= 1) add_products<1>(rows, d, weights + v, width, out + v * kFours);
+  for (; width - v > kAtOnce; v += 8) add_products<8>(rows, d, weights + v, width, out + v * kFours);
+  add_last_products<kAtOnce>(rows, d, weights + v, width, width - v, out + v * kFours);
+}
+
+// Add the document times N vectors of changes, which stay in registers, to the weights.
+template <int N, typename Value, typename Vector>
+inline void add_changes(const Rows<Value>& rows, int64_t d, const LanesOf<Vector>* change, int64_t width,
+                        LanesOf<Vector>* weights) {
+  Vector changes[N];
+  for (int v = 0; v < N; ++v) changes[v] = change[v].of;
+  for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k) {
+    LanesOf<Vector>* row = weights + rows.terms[k] * width;
+    const auto value = static_cast<NumberOf<Vector>>(rows.values[k]);
+    for (int v = 0; v < N; ++v) row[v].of += changes[v] * value;
+  }
+}
+
+template <int N, typename Value, typename Vector>
+inline void add_last_changes(const Rows<Value>& rows, int64_t d, const LanesOf<Vector>* change, int64_t width,
+                             int64_t left, LanesOf<Vector>* weights) {
+  if constexpr (N > 0) {
+    if (left == N)
+      add_changes<N>(rows, d, change, width, weights);
+    else
+      add_last_changes<N - 1>(rows, d, change, width, left, weights);
+  }
 }
 
 template <typename Value, typename Vector>
 inline void add_row_to_all(const Rows<Value>& rows, int64_t d, const LanesOf<Vector>* change, int64_t width,
                            LanesOf<Vector>* weights) {
-  for (int64_t k = rows.starts[d]; k < rows.starts[d + 1]; ++k) {
-    LanesOf<Vector>* row = weights + rows.terms[k] * width;
-    const auto value = static_cast<NumberOf<Vector>>(rows.values[k]);
-    for (int64_t v = 0; v < width; ++v) row[v].of += change[v].of * value;
-  }
+  int64_t v = 0;
+  for (; width - v > kAtOnce; v += 8) add_changes<8>(rows, d, change + v, width, weights + v);
+  add_last_changes<kAtOnce>(rows, d, change + v, width, width - v, weights + v);
 }

@@ -35,7 +35,8 @@ struct SoftmaxProblem {
 };
 
 struct SoftmaxResult {
-  double *weights, *bias, *alpha;  // (n_classes, n_terms), (n_classes,), (n_docs, n_classes)
+  double *weights, *bias;  // (n_classes, n_terms), (n_classes,)
+  double* alpha;           // (n_docs, n_classes), or none
   SoftmaxValue value;
   int32_t n_iter;
   bool converged;
@@ -115,16 +116,16 @@ class SoftmaxSolver {
   }
 
   void write(SoftmaxResult& out) const {
-    const Documents<Value>& documents = problem_.documents;
+    for_columns([&](int64_t column, int64_t c, int32_t term) {
+      const int64_t cell = c * problem_.n_terms + column;
+      out.weights[cell] = (problem_.prior ? problem_.prior[cell] : 0.0) + (term < 0 ? 0.0 : weight(term, c));
+    });
     for (int64_t c = 0; c < problem_.n_classes; ++c) {
-      double* row = out.weights + c * problem_.n_terms;
-      for (int64_t t = 0; problem_.prior && t < problem_.n_terms; ++t)
-        row[t] = problem_.prior[c * problem_.n_terms + t];
-      for (size_t t = 0; t < documents.names.size(); ++t) row[documents.names[t]] += weight(t, c);
-      for (const Entry& entry : documents.alone) row[entry.term] += multiple(entry.document, c) * entry.value;
+      for (const Entry& entry : problem_.documents.alone)
+        out.weights[c * problem_.n_terms + entry.term] += multiple(entry.document, c) * entry.value;
       out.bias[c] = problem_.prior_bias[c] + lane(bias_, 0, c);
     }
-    for (int64_t d = 0; d < n_docs_; ++d)
+    for (int64_t d = 0; out.alpha && d < n_docs_; ++d)
       for (int64_t c = 0; c < problem_.n_classes; ++c)
         out.alpha[d * problem_.n_classes + c] = problem_.penalty[d] * lane(posterior_, d, c);
     out.value = value_;
@@ -157,11 +158,26 @@ class SoftmaxSolver {
     if (problem_.prior) add_prior_scores();
   }
 
+  // Call visit(column, class, term) for every cell of the caller's tables, where term is the solver's number of the
+  // column, or −1. A block of columns stays in the cache, while rows by class and rows by term are read and written.
+  template <typename Visit>
+  void for_columns(const Visit& visit) const {
+    constexpr int64_t kBlock = 32;
+    LongVector<int32_t> terms(problem_.n_terms, -1);
+    for (int64_t t = 0; t < problem_.documents.n_terms(); ++t)
+      terms[problem_.documents.names[t]] = static_cast<int32_t>(t);
+    for (int64_t first = 0; first < problem_.n_terms; first += kBlock) {
+      const int64_t last = std::min(first + kBlock, problem_.n_terms);
+      for (int64_t c = 0; c < problem_.n_classes; ++c)
+        for (int64_t column = first; column < last; ++column) visit(column, c, terms[column]);
+    }
+  }
+
   void add_prior_scores() {
     LongVector<LanesOf<Vector>> prior(weights_.size());
-    for (int64_t c = 0; c < problem_.n_classes; ++c)
-      for (int64_t t = 0; t < problem_.documents.n_terms(); ++t)
-        put_weight(prior, t, c, problem_.prior[c * problem_.n_terms + problem_.documents.names[t]]);
+    for_columns([&](int64_t column, int64_t c, int32_t term) {
+      if (term >= 0) put_weight(prior, term, c, problem_.prior[c * problem_.n_terms + column]);
+    });
     loops_.add_scores(problem_.documents.rows(), prior.data(), weights_width_, offset_.data());
     for (const Entry& entry : problem_.documents.alone)
       for (int64_t c = 0; c < problem_.n_classes; ++c) {

@@ -1,7 +1,25 @@
 // One pass of dual coordinate descent over documents for the softmax: the dual variables of a document, one for each
 // class, are moved together. Included like _dual_row_loops.h.
 
-#include "../../base/_exp_four.h"
+#include "../../base/_exp_vector.h"
+
+// The loops over classes take as many at once as a register holds: Wide is Four, or EightDoubles with AVX-512. Sums are
+// over four lanes in either case, so that additions have the same order, and results the same bits.
+constexpr int64_t kStep = sizeof(Wide) / sizeof(Four);
+
+inline Wide load(const Lanes* row) {
+  Wide x;
+  __builtin_memcpy(&x, row, sizeof(Wide));
+  return x;
+}
+inline void store(Lanes* row, Wide x) { __builtin_memcpy(row, &x, sizeof(Wide)); }
+inline void add_lanes(Four& sum, Four x) { sum += x; }
+#ifdef UNNAIVE_AVX512
+inline void add_lanes(Four& sum, EightDoubles x) {
+  sum += __builtin_shufflevector(x, x, 0, 1, 2, 3);
+  sum += __builtin_shufflevector(x, x, 4, 5, 6, 7);
+}
+#endif
 
 // scores = bias + scores by the prior + weights·document; a term that only this document has contributes its square
 // times penalty·(1[y] − posterior)
@@ -9,7 +27,8 @@ template <typename Value, typename Vector>
 inline void softmax_scores(const SoftmaxState<Value, Vector>& s, int64_t d) {
   const Lanes *offset = s.offset + d * s.offset_stride, *posterior = s.posterior + d * s.width;
   const double own = s.own[d] * s.penalty[d];
-  for (int64_t v = 0; v < s.width; ++v) s.scores[v].of = s.bias[v].of + offset[v].of - own * posterior[v].of;
+  for (int64_t v = 0; v < s.width; v += kStep)
+    store(s.scores + v, load(s.bias + v) + load(offset + v) - own * load(posterior + v));
   s.scores[s.targets[d] / kLanes].of[s.targets[d] % kLanes] += own;
   add_row_products(s.rows, d, s.weights, s.weights_width, s.scores);
 }
@@ -22,11 +41,15 @@ inline double softmax_of_scores(const SoftmaxState<Value, Vector>& s) {
   double top = highest[0];
   for (int c = 1; c < kLanes; ++c) top = highest[c] > top ? highest[c] : top;
   Four sums = four(0);
-  for (int64_t v = 0; v < s.width; ++v) sums += s.moved[v].of = exp_of(s.scores[v].of - top);
+  for (int64_t v = 0; v < s.width; v += kStep) {
+    const Wide power = exp_of(load(s.scores + v) - top);
+    store(s.moved + v, power);
+    add_lanes(sums, power);
+  }
   const double sum = total(sums), log_sum = __builtin_log(sum) + top;
-  for (int64_t v = 0; v < s.width; ++v) {
-    s.moved[v].of /= sum;
-    s.logs[v].of = s.scores[v].of - log_sum;
+  for (int64_t v = 0; v < s.width; v += kStep) {
+    store(s.moved + v, load(s.moved + v) / sum);
+    store(s.logs + v, load(s.scores + v) - log_sum);
   }
   return log_sum;
 }
@@ -36,9 +59,9 @@ inline double softmax_of_scores(const SoftmaxState<Value, Vector>& s) {
 template <typename Value, typename Vector>
 inline double divergence(const SoftmaxState<Value, Vector>& s, const Lanes* posterior) {
   Four sum = four(0);
-  for (int64_t v = 0; v < s.width; ++v) {
-    const Four apart = posterior[v].of - s.moved[v].of;
-    sum += apart * apart / (s.moved[v].of + 1e-300);
+  for (int64_t v = 0; v < s.width; v += kStep) {
+    const Wide q = load(s.moved + v), apart = load(posterior + v) - q;
+    add_lanes(sum, apart * apart / (q + 1e-300));
   }
   return total(sum) < 1e3 ? total(sum) : 1e3;
 }
@@ -47,20 +70,21 @@ inline double divergence(const SoftmaxState<Value, Vector>& s, const Lanes* post
 template <typename Value, typename Vector>
 inline double newton_step(const SoftmaxState<Value, Vector>& s, double Q) {
   Four sum = four(0), slopes = four(0), rest = four(0);
-  for (int64_t v = 0; v < s.width; ++v) {
-    const Four p = s.moved[v].of, slope = p / (1 + Q * p);
-    sum += p;
-    slopes += slope;
-    rest += slope * (s.target[v].of - s.logs[v].of - Q * p);
+  for (int64_t v = 0; v < s.width; v += kStep) {
+    const Wide p = load(s.moved + v), slope = p / (1 + Q * p);
+    add_lanes(sum, p);
+    add_lanes(slopes, slope);
+    add_lanes(rest, slope * (load(s.target + v) - load(s.logs + v) - Q * p));
   }
   const double lambda = (total(sum) - 1 + total(rest)) / total(slopes);
   Four changed = four(0);
-  for (int64_t v = 0; v < s.width; ++v) {
-    const Four p = s.moved[v].of, logs = s.logs[v].of + (s.target[v].of - s.logs[v].of - Q * p - lambda) / (1 + Q * p);
-    s.logs[v].of = logs > 0 ? four(0) : logs;
-    s.moved[v].of = exp_of(s.logs[v].of);
-    const Four change = s.moved[v].of - p;
-    changed += change < 0 ? -change : change;
+  for (int64_t v = 0; v < s.width; v += kStep) {
+    const Wide p = load(s.moved + v), before = load(s.logs + v);
+    const Wide wanted = before + (load(s.target + v) - before - Q * p - lambda) / (1 + Q * p);
+    const Wide logs = wanted > 0 ? Wide{} : wanted, moved = exp_of(logs), change = moved - p;
+    store(s.logs + v, logs);
+    store(s.moved + v, moved);
+    add_lanes(changed, change < 0 ? -change : change);
   }
   return total(changed);
 }
@@ -69,13 +93,13 @@ inline double newton_step(const SoftmaxState<Value, Vector>& s, double Q) {
 template <typename Value, typename Vector>
 inline void best_posterior(const SoftmaxState<Value, Vector>& s, const Lanes* posterior, double Q) {
   constexpr int kMost = 50;  // at most 23 steps were needed for Q from 1e-6 to 1e6 and scores up to ±1000
-  for (int64_t v = 0; v < s.width; ++v) s.target[v].of = s.scores[v].of + Q * posterior[v].of;
+  for (int64_t v = 0; v < s.width; v += kStep) store(s.target + v, load(s.scores + v) + Q * load(posterior + v));
   double first = newton_step(s, Q), last = first;
   for (int i = 1; i < kMost && last > 1e-3 * first && last > 1e-13; ++i) last = newton_step(s, Q);
   Four sum = four(0);
-  for (int64_t v = 0; v < s.width; ++v) sum += s.moved[v].of;
+  for (int64_t v = 0; v < s.width; v += kStep) add_lanes(sum, load(s.moved + v));
   const double scale = 1 / total(sum);
-  for (int64_t v = 0; v < s.width; ++v) s.moved[v].of *= scale;
+  for (int64_t v = 0; v < s.width; v += kStep) store(s.moved + v, load(s.moved + v) * scale);
 }
 
 // Add the scores of all documents by a table of weights (n_docs, width in vectors of four).
@@ -85,10 +109,20 @@ void add_scores(const Rows<Value>& rows, const LanesOf<Vector>* weights, int64_t
   for (int64_t d = 0; d < rows.size; ++d) add_row_products(rows, d, weights, width, out + d * width * kFours);
 }
 
+// Documents are visited in random order, so the processor cannot foresee which rows of the tables are needed.
+template <typename Value, typename Vector>
+inline void prefetch_document(const SoftmaxState<Value, Vector>& s, int64_t d) {
+  prefetch_row(s.rows, d);
+  for (int64_t v = 0; v < s.width; v += 2) {
+    __builtin_prefetch(s.posterior + d * s.width + v, 1);
+    __builtin_prefetch(s.offset + d * s.offset_stride + v);
+  }
+}
+
 template <typename Value, typename Vector>
 void softmax_pass(SoftmaxState<Value, Vector>& s, const int32_t* order, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
-    if (i + kAhead < count) prefetch_row(s.rows, order[i + kAhead]);
+    if (i + kAhead < count) prefetch_document(s, order[i + kAhead]);
     const int64_t d = order[i];
     Lanes* posterior = s.posterior + d * s.width;
     softmax_scores(s, d);
@@ -99,11 +133,11 @@ void softmax_pass(SoftmaxState<Value, Vector>& s, const int32_t* order, int64_t 
     s.resting[d] = apart <= s.ignore_below;
     if (s.resting[d]) continue;
     best_posterior(s, posterior, s.penalty[d] * s.norm[d]);
-    for (int64_t v = 0; v < s.width; ++v) {
-      const Four change = s.penalty[d] * (posterior[v].of - s.moved[v].of);
-      posterior[v].of = s.moved[v].of;
-      s.bias[v].of += change;
-      s.target[v].of = change;
+    for (int64_t v = 0; v < s.width; v += kStep) {
+      const Wide moved = load(s.moved + v), change = s.penalty[d] * (load(posterior + v) - moved);
+      store(posterior + v, moved);
+      store(s.bias + v, load(s.bias + v) + change);
+      store(s.target + v, change);
     }
     constexpr int kFours = kCountOf<Vector> / kLanes;
     for (int64_t v = 0; v < s.weights_width; ++v) put_change(s.change + v, s.target + v * kFours);

@@ -11,6 +11,7 @@ constexpr int kLanes = 4;
 
 typedef double Four __attribute__((vector_size(32)));
 typedef float Eight __attribute__((vector_size(32)));
+typedef double EightDoubles __attribute__((vector_size(64)));
 
 template <typename Vector>
 struct LaneTraits;
@@ -28,6 +29,9 @@ template <typename Vector>
 using NumberOf = typename LaneTraits<Vector>::Number;
 template <typename Vector>
 constexpr int kCountOf = LaneTraits<Vector>::kCount;
+
+template <typename Vector>
+using MaskOf = decltype(Vector{} < Vector{});  // whole numbers of the same size: −1 for true, 0 for false
 
 // A vector for storing and passing on: a bare vector is aligned to 32 bytes only if the processor has such registers.
 template <typename Vector>
@@ -54,10 +58,10 @@ struct HingeBlock {
   const LanesOf<Vector>* squared_scale;  // (n_terms,), or none
   LanesOf<Vector> bias;
   unsigned open;  // bit c is set if problem c has not converged
-  double shrink_above[kCountOf<Vector>], ignore_below[kCountOf<Vector>];
+  LanesOf<Vector> shrink_above, ignore_below;
   // in one pass: the largest and smallest projected gradient (or 0), and the number of documents that stayed active
-  double high[kCountOf<Vector>], low[kCountOf<Vector>];
-  int64_t visited[kCountOf<Vector>];
+  LanesOf<Vector> high, low;
+  LanesOf<MaskOf<Vector>> visited;
 };
 
 // Arrays have a `width` of classes / 4, rounded up; lanes without a class have scores of −∞ and are never moved.

@@ -120,6 +120,7 @@ def squared_hinge(
     n_jobs: int = 1,
     progress: SolverProgress | None = None,
     single: bool = False,
+    with_alpha: bool = True,
 ) -> HingeSolution:
     """A linear support vector machine with squared hinge loss for each class against the rest.
 
@@ -145,6 +146,7 @@ def squared_hinge(
     single        weights and dual variables in float32, eight classes at a time: about half the time. Objective and
                   gap of converged classes are not computed (NaN). If float32 is unsuitable (tol below 1e-3, penalties
                   or scales of unusual size), float64 is used
+    with_alpha    False if `alpha` is not needed; it is then empty (0, n_classes)
 
     Hsieh, Chang, Lin, Keerthi and Sundararajan (2008), A dual coordinate descent method for large-scale linear SVM.
     It suits text: with fewer terms than documents and a large C, the number of passes grows with C, as in LIBLINEAR.
@@ -165,7 +167,9 @@ def squared_hinge(
     limits = (*_limits(tol, max_iter, random_state), _threads(n_jobs), progress)
     single = single and _suits_single(documents, penalty, scale, tol)
     solution = HingeSolution(
-        *documents.solver.hinge(documents.rows, *_pattern(labels), n_classes, penalty, scale, start, *limits, single)
+        *documents.solver.hinge(
+            documents.rows, *_pattern(labels), n_classes, penalty, scale, start, *limits, single, with_alpha
+        )
     )
     if not solution.converged.all():
         worst = float(np.nanmax(solution.gap / np.maximum(solution.objective, np.finfo(float).tiny)))
@@ -188,6 +192,7 @@ def softmax(
     random_state: int = 0,
     progress: SolverProgress | None = None,
     single: bool = False,
+    with_alpha: bool = True,
 ) -> SoftmaxSolution:
     """Multinomial logistic regression (maximum entropy) with a Gaussian prior centred on `prior`.
 
@@ -213,6 +218,7 @@ def softmax(
     progress      called on this thread with the passes so far, an estimate of the relative gap, and 0
     single        weights in float32, eight classes at a time: about half the time if documents are long. If float32
                   is unsuitable (tol below 1e-3, penalties or a prior of unusual size), float64 is used
+    with_alpha    False if `alpha` is not needed; it is then empty (0, n_classes)
 
     The solver uses one thread, because every step needs the one before. Yu, Huang and Lin (2011), Dual coordinate
     descent methods for logistic regression and maximum entropy models; the steps here are exact, by Newton's method.
@@ -236,7 +242,7 @@ def softmax(
     limits = (*_limits(tol, max_iter, random_state), progress)
     single = single and _suits_single(documents, penalty, prior, tol)
     weights, b, alpha, n_iter, loss, squares, gap, converged = documents.solver.softmax(
-        documents.rows, codes, int(n_classes), penalty, prior, bias, start, *limits, single
+        documents.rows, codes, int(n_classes), penalty, prior, bias, start, *limits, single, with_alpha
     )
     solution = SoftmaxSolution(weights, b, alpha, n_iter, (loss + squares) / C, gap / C, converged)
     if not converged:

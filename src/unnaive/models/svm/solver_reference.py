@@ -75,6 +75,7 @@ def hinge(
     n_threads: int,
     progress: SolverProgress | None,
     single: bool,
+    with_alpha: bool,
 ) -> tuple[Any, ...]:
     """Same as the native `hinge`; `n_threads` is ignored, and everything is in double precision."""
     n_docs, n_terms = Z.shape
@@ -100,7 +101,7 @@ def hinge(
         weights[block], bias[block], alpha[:, block] = problem.weights.T, problem.bias, problem.alpha
         for array, value in zip(rest, (problem.n_iter, *problem.value(), ~problem.open), strict=True):
             array[block] = value
-    return solution
+    return *solution[:2], solution[2] if with_alpha else solution[2][:0], *solution[3:]
 
 
 class _Hinge:
@@ -212,12 +213,13 @@ def softmax(
     seed: int,
     progress: SolverProgress | None,
     single: bool,
+    with_alpha: bool,
 ) -> tuple[Any, ...]:
     """Same as the native `softmax`."""
     problem = _Softmax(Z, targets, n_classes, penalty, prior, prior_bias, start)
     n_iter, converged = problem.solve(tol, max_iter, Random(seed, 0), progress)
     weights = problem.weights.T + (0.0 if prior is None else prior)
-    alpha = penalty[:, None] * problem.posterior
+    alpha = penalty[:, None] * problem.posterior if with_alpha else np.zeros((0, n_classes))
     return weights, prior_bias + problem.bias, alpha, n_iter, *problem.value(), converged
 
 

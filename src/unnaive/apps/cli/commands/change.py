@@ -360,7 +360,7 @@ def change_file(
 
     `done` is called when the new file exists.
     """
-    from unnaive.apps.service.record import noting_change
+    from unnaive.apps.service.noting import noting_change
     from unnaive.classifier.model_file import check_writable, load_model, save, update_model_file
 
     before: dict[str, int] = {}
