@@ -52,14 +52,16 @@ def train_file(
     from unnaive.base.byte_sizes import parse_size
     from unnaive.classifier.model_file import check_writable, save
     from unnaive.learning.train import train
+    from unnaive.models.catalogue import find_model
 
     limit = None if max_size is None else parse_size(max_size)
     check_writable(output)  # before minutes of work
-    source, classifier.fields = settle_fields(source, labelled=not soft, unused=soft)
+    vectors = find_model(classifier.model).takes_vectors
+    source, classifier.fields = settle_fields(source, labelled=not soft, unused=soft, vectors=vectors)
     if classifier.fields is None:
         recognise_mail(classifier, source)
         if not soft:
-            note_other_columns(source)
+            note_other_columns(source, vectors=vectors)
     spec = classifier.spec()  # likewise: an error if a setting is wrong
     if soft:
         check_soft_labels(spec, {"--holdout": holdout, "--register": finish, "--max-size": max_size})
