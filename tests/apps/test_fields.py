@@ -177,10 +177,10 @@ def test_every_verb_of_the_command_line(run, files):
     ("command", "sentence"),
     [
         (["export", "m.model", "--to", "c", "-o", "out"], "which only the target js supports"),
-        (["export", "m.model", "--to", "js", "--page", "-o", "out"], "which only the target js supports"),
+        (["export", "m.model", "--to", "js", "--page", "-o", "out"], "use --to js without --page"),
         (["filter", "m.model", "new.txt", "--keep", "bug", "--above", "0.5", "-o", "out"], "new.txt has only texts"),
         (["explain", "m.model", '{"body": "refund"'], "give a JSON object"),
-        (["explain", "m.model", '{"bdy": "refund"}'], "the record has bdy, and the model reads subject, body, product"),
+        (["explain", "m.model", '{"bdy": "refund"}'], "the record has bdy, but the model reads subject, body, product"),
         (["train", "new.csv", "--label", "queue", "--fields", "atuo", "-o", "x.model"], "did you mean 'auto'"),
         (["predict", "m.model", "less.csv"], "has no column 'product', which the model reads as a field"),
         (["predict", "m.model", "odd.csv"], "field 'age' is of kind number, but a value is 'old'"),

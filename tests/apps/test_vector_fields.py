@@ -243,6 +243,7 @@ def test_every_other_verb(run, files):
     ("command", "sentence"),
     [
         (["export", "m.model", "--to", "js", "-o", "out"], "reads 'embedding' as vector(6), which no export supports"),
+        (["export", "m.model", "--to", "c", "-o", "out"], "reads 'embedding' as vector(6), which no export supports"),
         (["predict", "m.model", "new_plain.csv"], "has no column 'embedding', which the model reads as a field"),
         (["predict", "m.model", "new_plain.csv", "--vector", "embedding=all.npy"], "there are 60 vectors"),
         (["predict", "m.model", "all_plain.csv", "--vector", "embedding=new.npy"], "there are 30 vectors"),

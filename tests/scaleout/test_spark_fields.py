@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from unnaive import TextClassifier
-from unnaive.base.errors import BadData, UnnaiveError
+from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
 
 pytestmark = [
     pytest.mark.slow,
@@ -130,3 +130,22 @@ def test_the_command_line_reads_columns_as_fields(spark, rows, tmp_path, capsys)
     assert "left out: ticket (nearly all values differ), code (reveals the label)" in said
     words = ["compare", table, "--label", "queue", *OPTIONS, "--models", "multinomial", "--folds", "2"]
     assert run(*words, "--engine", "spark", "--quiet") == 0
+
+
+def test_a_bad_value_on_an_executor_is_one_sentence(df):
+    import unnaive.spark
+
+    with pytest.raises(BadData, match=r"^field 'product' is of kind number, but a value is '.*'; correct it"):
+        unnaive.spark.fit(df, label="queue", model="multinomial", fields=KINDS | {"product": "number"})
+
+
+def test_guessed_fields_leave_vectors_out(df):
+    """Training on Spark has no vectors, so that auto must not choose them."""
+    from pyspark.sql import functions as F
+
+    import unnaive.spark
+
+    wider = df.withColumn("embedding", F.array(*map(F.lit, (0.1, 0.2, 0.3, 0.4))))
+    with pytest.warns(UnnaiveWarning, match=r"embedding \(vectors, which the model cannot use\)"):
+        model = unnaive.spark.fit(wider, label="queue", model="multinomial", fields="auto")
+    assert "embedding" not in model.fitted_.token_rule.field_kinds

@@ -8,12 +8,14 @@ from typing import Any
 from unnaive.base.errors import UnnaiveError
 from unnaive.io.field_choice import guess_fields
 from unnaive.io.fields import as_documents, has_kinds, with_lengths
+from unnaive.models.catalogue import find_model
 from unnaive.text.sections import read_fields, vector_lengths
 
 
 class FieldMethods:
     """The methods of TextClassifier for `fields`; `fields_` has the kinds that `fit` found."""
 
+    model: Any
     fields: Mapping[str, str] | Sequence[str] | None
     fields_: dict[str, str]
 
@@ -22,7 +24,8 @@ class FieldMethods:
         self.__dict__.pop("fields_", None)
         if self.fields is None or self._is_settled():
             return
-        fields = self.fields if has_kinds(self.fields) else guess_fields(self.fields, records, labels)
+        vectors = find_model(self.model).takes_vectors
+        fields = self.fields if has_kinds(self.fields) else guess_fields(self.fields, records, labels, vectors=vectors)
         self.fields_ = with_lengths(fields, records)
 
     def _is_settled(self) -> bool:

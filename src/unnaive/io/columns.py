@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any, TypeGuard
 
 from unnaive.base.errors import BadData, UnnaiveError
+from unnaive.io.bad_values import BadRecord
 from unnaive.io.field_choice import arrange_fields
 from unnaive.io.fields import with_lengths
 from unnaive.io.label_checks import LabelSpelling
@@ -234,13 +235,20 @@ class _ColumnChooser:
         default, kinds = self.request.default, field_kinds(self.request.fields)
         if default is not None and default.fields:
             return () if self.has_only_texts else default.fields
+        names = [name.rpartition(":")[0] for name in self.request.fields]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise BadData(f"column {twice!r} of {self.source} is named as a field twice; name it once")
         repeated = next((name for name in kinds if name in texts or name == label), None)
         if repeated is not None:
             raise BadData(
                 f"column {repeated!r} of {self.source} is named twice, as a {kinds[repeated]} and as text or label; "
                 "name it once"
             )
-        return arrange_fields(texts, with_lengths(kinds, self.sample)) if kinds else ()
+        try:
+            return arrange_fields(texts, with_lengths(kinds, self.sample)) if kinds else ()
+        except BadRecord as problem:
+            raise problem.at(f"row {problem.row + 1} of {self.source}") from None
 
     @property
     def named_fields(self) -> tuple[str, ...]:

@@ -20,16 +20,17 @@ LABEL_WORDS = frozenset(word for group in LABEL_NAMES for word in group)
 
 
 def look_for_fields(
-    source: DataFile, *, labelled: bool = True, unused: Sequence[str] = ()
+    source: DataFile, *, labelled: bool = True, unused: Sequence[str] = (), vectors: bool = True
 ) -> tuple[Columns, str | None]:
     """(columns of the first file, a line that describes the chosen fields); the line is None without --fields auto.
 
-    unused  names and patterns of columns that are no fields, such as those of soft labels
+    unused   names and patterns of columns that are no fields, such as those of soft labels
+    vectors  whether the model can use vectors
     """
     if source.fields != "auto":
         return next(_as_sample(source).tables(labelled=labelled))[1], None
     columns, values = read_first_rows(source, labelled=labelled, unused=unused)
-    return add_evident_fields(columns, values)
+    return add_evident_fields(columns, values, vectors=vectors)
 
 
 def read_first_rows(
@@ -41,6 +42,7 @@ def read_first_rows(
         name for name in dict.fromkeys((*table.names, *columns.names))
         if name in columns.names or not any(fnmatchcase(name, pattern) for pattern in unused)
     ]  # fmt: skip
+    table.allow_absent([name for name in names if name not in (columns.label, *columns.label_columns)])
     rows = list(islice((row for batch in table.batches(names) for row in zip(*batch, strict=True)), LOOKED_AT))
     return columns, {name: [row[at] for row in rows] for at, name in enumerate(names)}
 
@@ -50,9 +52,11 @@ def _as_sample(source: DataFile) -> DataFile:
     return replace(source, options=replace(source.options, log=ReadLog(), on_read=None))
 
 
-def add_evident_fields(columns: Columns, values: Mapping[str, Sequence[Any]]) -> tuple[Columns, str]:
+def add_evident_fields(
+    columns: Columns, values: Mapping[str, Sequence[Any]], *, vectors: bool = True
+) -> tuple[Columns, str]:
     """(columns with the fields chosen by the `values` of the first rows, a line that describes the choice)."""
-    choice, named = choose_evident_fields(columns, values)
+    choice, named = choose_evident_fields(columns, values, vectors=vectors)
     kinds = with_lengths(choice.kinds, values) if choice.kinds else {}
     line = choice._replace(kinds=kinds).describe(named)
     fixed = any(base_kind(kind) in FIXED_KINDS for kind in kinds.values())
@@ -61,19 +65,21 @@ def add_evident_fields(columns: Columns, values: Mapping[str, Sequence[Any]]) ->
     return replace(columns, texts=texts if fields else columns.texts, fields=fields), line
 
 
-def choose_evident_fields(columns: Columns, values: Mapping[str, Sequence[Any]]) -> tuple[FieldChoice, dict[str, str]]:
+def choose_evident_fields(
+    columns: Columns, values: Mapping[str, Sequence[Any]], *, vectors: bool = True
+) -> tuple[FieldChoice, dict[str, str]]:
     """(the fields chosen by the `values` of the first rows, those among them that are given with their kinds)."""
     named = dict.fromkeys(columns.texts, TEXT) | field_kinds(columns.fields)
     targets = columns.label_columns if columns.label is None else (columns.label,)
     free = {name: column for name, column in values.items() if name not in (*targets, columns.id)}
     label_values = [values[name] for name in targets]
     labels = list(zip(*label_values, strict=True)) if len(targets) > 1 else next(iter(label_values), ())
-    return choose_fields(free, labels, named), named
+    return choose_fields(free, labels, named, vectors=vectors), named
 
 
-def suggest_fields(columns: Columns, values: Mapping[str, Sequence[Any]]) -> str | None:
+def suggest_fields(columns: Columns, values: Mapping[str, Sequence[Any]], *, vectors: bool = True) -> str | None:
     """A line that names the columns beside the text which would help, and the options; None if there are none."""
-    choice, named = choose_evident_fields(columns, values)
+    choice, named = choose_evident_fields(columns, values, vectors=vectors)
     # a column called like labels, such as tags, is likely to be another one of labels
     others = [name for name in choice.promising if name not in named and name.strip().casefold() not in LABEL_WORDS]
     if not columns.texts or not others or len(next(iter(values.values()))) < ENOUGH:

@@ -31,12 +31,13 @@ NO_FIELDS = ("nothing", "lists")  # kinds of columns that are left out without a
 IDS = "nearly all values differ"
 LEAKS = "reveals the label"
 CONSTANT = "has one value only"
+NO_VECTORS = "vectors, which the model cannot use"
 
 
-def guess_fields(names: Any, records: Any, labels: Any = ()) -> dict[str, str]:
+def guess_fields(names: Any, records: Any, labels: Any = (), *, vectors: bool = True) -> dict[str, str]:
     """Guess the kinds of the named fields from the first records; "auto" chooses the fields as well.
 
-    A warning names the columns that "auto" leaves out, with the reasons.
+    Without `vectors`, "auto" leaves vectors out. A warning names the columns that "auto" leaves out, with the reasons.
 
     >>> guess_fields(["age", "queue"], {"age": [1.5, 2.5, None], "queue": ["a", "b", "a"]})
     {'age': 'number', 'queue': 'category'}
@@ -46,7 +47,7 @@ def guess_fields(names: Any, records: Any, labels: Any = ()) -> dict[str, str]:
         raise BadData(f"fields need records, but texts came; {NEED_RECORDS}")
     if names == "auto":
         first = {name: values[:LOOKED_AT] for name, values in columns.items()}
-        choice = choose_fields(first, list(islice(labels, LOOKED_AT)))
+        choice = choose_fields(first, list(islice(labels, LOOKED_AT)), vectors=vectors)
         if choice.left_out or choice.suspects:
             warnings.warn(choice.describe(), UnnaiveWarning, stacklevel=2)
         if not choice.kinds:
@@ -103,12 +104,17 @@ class FieldChoice(NamedTuple):
 
 
 def choose_fields(
-    columns: Mapping[str, Sequence[Any]], labels: Sequence[Any], kinds: Mapping[str, str] | None = None
+    columns: Mapping[str, Sequence[Any]],
+    labels: Sequence[Any],
+    kinds: Mapping[str, str] | None = None,
+    *,
+    vectors: bool = True,
 ) -> FieldChoice:
     """Choose the fields: the columns in `kinds`, and all others that are neither ids nor leaks.
 
     columns  the values of each column in the first rows
     labels   the labels of the same rows, in any form; empty if there are none
+    vectors  whether the model can use vectors
 
     >>> tickets = {"id": [f"T{n}" for n in range(40)], "code": ["B", "S"] * 20, "vip": ["no", "yes", "no", "no"] * 10}
     >>> choose_fields(tickets, ["bug", "sales"] * 20).describe()
@@ -127,7 +133,8 @@ def choose_fields(
         if profile in NO_FIELDS and kind != VECTOR:
             continue
         shares = None if kind == VECTOR or kind in TEXT_KINDS else find_shares(kind, values, labels)
-        reason = IDS if profile == "ids" else find_reason(kind, values, shares)
+        reason = IDS if profile == "ids" and kind != VECTOR else find_reason(kind, values, shares)
+        reason = NO_VECTORS if kind == VECTOR and not vectors else reason
         if reason is not None:
             left_out[name] = reason
             continue

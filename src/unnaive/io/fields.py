@@ -27,7 +27,7 @@ from unnaive.io.bad_values import BadRecord, BadValue, describe_value
 from unnaive.io.label_checks import is_missing_value
 from unnaive.io.numbers_and_dates import DAYS, MONTHS, find_interval, parse_date, read_number, write_moment
 from unnaive.io.profiles import is_text_name, profile_column
-from unnaive.io.record_columns import NEED_RECORDS, record_columns
+from unnaive.io.record_columns import NEED_RECORDS, find_column, record_columns
 from unnaive.io.vector_values import holds_vectors, read_vector, vector_units
 from unnaive.text.buffer import TextBuffer, as_texts
 from unnaive.text.sections import (
@@ -68,13 +68,14 @@ def encode_records(
     """
     parts = []
     for name, kind in field_kinds(fields).items():
-        if name not in columns:
+        column = find_column(columns, name)
+        if column is None:
             field_names = ", ".join(columns) or "no fields"
             raise BadData(
                 f"there is no field {name!r} ({kind}) in {source}; there are {field_names}; add it, empty where it is "
                 "not known"
             )
-        parts.append(_encode_column(name, kind, columns[name]))
+        parts.append(_encode_column(name, kind, column))
     return list(map("".join, zip(*parts, strict=True)))
 
 
@@ -266,7 +267,8 @@ def with_lengths(fields: Any, records: Any) -> dict[str, str]:
     if columns is None:
         raise BadData(f"fields need records, but {type(records).__name__} came; {NEED_RECORDS}")
     return kinds | {
-        name: f"{VECTOR}({length or _find_length(name, columns.get(name, ()))})" for name, length in lengths.items()
+        name: f"{VECTOR}({length or _find_length(name, find_column(columns, name) or ())})"
+        for name, length in lengths.items()
     }
 
 

@@ -31,6 +31,7 @@ class JsonTable(Table):
         self.path, self.options, self.is_file = path, options, lines is None
         self.annotated = False  # whether the records come from an annotation tool
         self._optional: tuple[str, ...] = ()
+        self._may_lack: frozenset[str] = frozenset()
         if lines is None:
             lines = read_lines(path, _options_for(path, options))
         records = self._read_records(lines)
@@ -98,15 +99,31 @@ class JsonTable(Table):
         self._optional = tuple(dict.fromkeys(name for record in self.records for name in record))
         return self._optional
 
+    def accept_name(self, name: str) -> None:
+        """Allow a number inside an object of numbers to be named, which `list_keys` lists as one column of scores."""
+        super().accept_name(name)
+        inside = "." in name and name not in self.names
+        if inside and any(get_key(record, name) is not ABSENT_KEY for record in self.records):
+            self.names = (*self.names, name)
+
+    def allow_absent(self, names: Sequence[str]) -> None:
+        """Read these keys as empty cells where a record lacks them, unless it lacks all of them."""
+        self._may_lack = frozenset(names)
+
     def _complete_rows(self, names: Sequence[str], optional: Sequence[str]) -> Iterator[list[Any]]:
         for number, record in self._rows:
             row = [get_key(record, name) for name in names]
-            row += [record.get(name) for name in optional]
-            if any(value is ABSENT_KEY for value in row):
-                missing = names[next(index for index, value in enumerate(row) if value is ABSENT_KEY)]
-                self.options.reject_row(self.path, number, f"has no key {missing!r}; it has {join_names(list(record))}")
-            else:
-                yield row
+            absent = [] if ABSENT_KEY not in row else self._find_absent(names, row)
+            if absent:
+                problem = f"has no key {absent[0]!r}; it has {join_names(list(record))}"
+                self.options.reject_row(self.path, number, problem)
+                continue
+            yield [*(None if value is ABSENT_KEY else value for value in row), *map(record.get, optional)]
+
+    def _find_absent(self, names: Sequence[str], row: Sequence[Any]) -> list[str]:
+        """The keys that a record must have but lacks."""
+        absent = [name for name, value in zip(names, row, strict=True) if value is ABSENT_KEY]
+        return absent if self._may_lack <= set(absent) else [name for name in absent if name not in self._may_lack]
 
     def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
         """The wanted keys, a batch at a time."""

@@ -29,6 +29,21 @@ def record_columns(values: Any) -> dict[str, Any] | None:
     return _dict_columns(values) if _has_dicts(values) else None
 
 
+def find_column(columns: Mapping[str, Any], name: str) -> Any | None:
+    """A column by name, or by a name with dots inside dicts; None if there is none.
+
+    >>> find_column({"mail": [{"to": {"name": "Ann"}}, {}]}, "mail.to.name")
+    ['Ann', None]
+    """
+    if name in columns:
+        return columns[name]
+    first, dot, rest = name.partition(".")
+    outer = columns.get(first, ()) if dot else ()
+    inner = [value if isinstance(value, Mapping) else {} for value in outer]
+    keys = dict.fromkeys(key for value in inner for key in value)
+    return find_column({key: [value.get(key) for value in inner] for key in keys}, rest) if keys else None
+
+
 def _named_columns(values: Mapping[str, Any]) -> dict[str, Any]:
     sizes = {name: _length(name, column) for name, column in values.items()}
     if len(set(sizes.values())) > 1:

@@ -62,6 +62,8 @@ class RowReader:
     def __init__(self, source: RowSource, table: Table, columns: Columns) -> None:
         self.name, self.table, self.columns = source.name, table, columns
         self.separator, self.spelling, self.log = source.separator, source.spelling, source.options.log
+        if columns.fields:
+            table.allow_absent(columns.inputs)
         if columns.label is not None and source.separator is None:
             sample = table.sample().get(columns.label, [])
             if holds_lists(sample):

@@ -47,6 +47,9 @@ class Table:
         if self.repeated_names and 0 <= index < len(self.names):
             self.names = (*self.names[:index], name, *self.names[index + 1 :])
 
+    def allow_absent(self, names: Sequence[str]) -> None:
+        """Read keys that a record may lack as empty cells; only JSON has such records."""
+
     def find_places(self, names: Sequence[str]) -> list[int]:
         """The index of each wanted column; the first of several with the same name."""
         places = {name: index for index, name in reversed(list(enumerate(self.names)))}

@@ -76,6 +76,10 @@ class VectorTable(Table):
         self.table.accept_name(name)
         self.names = (*self.table.names, *self.arrays)
 
+    def allow_absent(self, names: Sequence[str]) -> None:
+        """Read keys of the table that a record may lack as empty cells."""
+        self.table.allow_absent(names)
+
     def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
         """For each wanted column a list of values, in batches; an error if a file has another number of rows."""
         table_columns = [name for name in names if name not in self.arrays] or list(self.table.names[:1])

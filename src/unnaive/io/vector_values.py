@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -42,9 +43,14 @@ def read_vector(value: Any) -> Floats:
 def holds_vectors(values: Sequence[Any]) -> bool:
     """Whether values are recognised as vectors: lists or arrays of numbers of the same length, at least LEAST_LENGTH.
 
+    A cell of CSV has a list as text.
+
     >>> holds_vectors([[0.1, 0.2, 0.3, 0.5], None]), holds_vectors([[1, 2]]), holds_vectors([["a", "b", "c", "d"]])
     (True, False, False)
+    >>> holds_vectors(["[0.1, 0.2, 0.3, 0.5]"])
+    True
     """
+    values = [_read_list(value) if isinstance(value, str) else value for value in values]
     filled = [value for value in values if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) > 0]
     if (
         not filled
@@ -53,6 +59,16 @@ def holds_vectors(values: Sequence[Any]) -> bool:
     ):
         return False
     return len(filled[0]) >= LEAST_LENGTH and all(isinstance(number, (float, np.number)) for number in filled[0])
+
+
+def _read_list(text: str) -> Any:
+    """The list that a cell of CSV has as text; any other text unchanged."""
+    if not text.lstrip().startswith("["):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def vector_units(

@@ -277,10 +277,11 @@ def _refuse_other_reading(fitted: FittedModel, other: FittedModel) -> None:
         _refuse_other_columns(fitted, other)
         return
     mine, theirs = fitted.token_rule.to_dict(), other.token_rule.to_dict()
-    name = next((name for name in mine if mine[name] != theirs[name]), None)
+    name = next((name for name in mine | theirs if mine.get(name) != theirs.get(name)), None)
     if name is not None:
         raise UnnaiveError(
-            f"models that read texts differently cannot be merged: {name} is {mine[name]!r} and {theirs[name]!r}"
+            f"models that read texts differently cannot be merged: {name} is {mine.get(name)!r} and "
+            f"{theirs.get(name)!r}; train both with the same options"
         )
 
 

@@ -60,6 +60,19 @@ def _write_rows(rows: Floats) -> list[str]:
     return [UNIT.join([marker, *names[start:end]]) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 
+def read_vector_units(units: Sequence[str]) -> list[float]:
+    """The numbers that the units of a vector encode, the marker first; `write_vectors` gives the same units again.
+
+    >>> read_vector_units(["(3)", "0+0", "0--2", "2-1"])
+    [0.75, 0.0, -2.0]
+    """
+    numbers = [0.0] * int(units[0].strip("()"))
+    for match in map(_POWER.fullmatch, units[1:]):
+        if match is not None:
+            numbers[int(match[1])] += (1 if match[2] == "+" else -1) * 2.0 ** int(match[3])
+    return numbers
+
+
 @lru_cache(maxsize=1)
 def signed_bits() -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
     """(bits, whether they are subtracted) of whole numbers up to 2^SIGNIFICANT in non-adjacent form, highest first.

@@ -94,6 +94,8 @@ def test_the_page_has_a_form(browser: Any, records_file: Path) -> None:
             "product (category)",
             "age (number)",
         ]
+        boxes = page.locator("#fields label").evaluate_all("all => all.map((one) => one.getBoundingClientRect().left)")
+        assert len(set(boxes)) == 1  # each field on lines of its own
         page.fill("#field-0", "crash")
         page.fill("#field-3", "3")
         wait(page, "document.querySelector('.answer h2')?.textContent === 'bug'")
@@ -115,6 +117,8 @@ def test_streams_and_the_endpoints_of_other_tools_take_objects(records: TestClie
     assert answer.json() == {"predictions": expected[:2]}
     for inputs in (RECORDS, RECORDS[0]):
         assert records.post("/", json={"inputs": inputs}).json()[0][0]["label"] == expected[0]
+        answer = records.post("/predict", json={"inputs": inputs}).json()
+        assert (answer[0] if isinstance(inputs, dict) else answer[0][0])["label"] == expected[0]
     tasks = {"tasks": [{"id": number, "data": one} for number, one in enumerate(RECORDS)]}
     results = records.post("/predict", json=tasks).json()["results"]
     assert [one["result"][0]["value"]["choices"] for one in results] == [[label] for label in expected]
@@ -156,3 +160,76 @@ def test_the_page_labels_tables_and_teaches_records(browser: Any, records_file: 
         page.fill("#teach-label", "bug")
         page.click("#teach-form button")
         wait(page, "document.getElementById('history').textContent.includes('bug: subject: freeze; body: nothing')")
+
+
+@pytest.mark.parametrize(
+    ("fields", "left"),
+    [
+        (KINDS, None),
+        ({"subject": "text", "body": "text"}, None),
+        (KINDS | {"age": "category"}, "the model reads its field 'age' as a category"),
+        (KINDS | {"product": "text"}, "the model reads its field 'product' as a text"),
+        (None, "it is a record with fields, and the model reads texts"),
+    ],
+)
+def test_taught_records_are_carried_over_only_if_the_new_model_reads_them_alike(
+    run: Any, records: TestClient, records_file: Path, fields: Any, left: str | None
+) -> None:
+    """Otherwise the terms of a number would be learnt as categories, or the encoding as words."""
+    taught = {"documents": [{"text": NEW, "label": "bug"}]}
+    assert records.post("/v1/models/tickets/teach", json=taught, headers=WITH_TOKEN).status_code == 200
+    texts: Any = RECORDS if fields else [one["body"] for one in RECORDS]
+    new = records_file.parent / "new.model"
+    TextClassifier("multinomial", fields=fields).fit(texts * 2, LABELS * 2).save(new)
+    records.__exit__()
+    code, out, err = run("rebase", new, "--record", f"{records_file}.record", "-o", f"{new}.2")
+    assert code == 0, err
+    assert (f"1 left out ({left})" in out + err) == (left is not None)
+    assert TextClassifier.load(f"{new}.2").fitted_.statistic.n_docs == 8 + (left is None)
+    assert left is None or "not carried over: bug: 'subject: freeze; body: nothing moves" in out + err
+
+
+def test_tensors_of_fields_are_records(records: TestClient, records_file: Path) -> None:
+    """The Open Inference Protocol has a tensor for each field, as its metadata says; one called text is of texts."""
+    model = TextClassifier.load(records_file)
+    described = records.get("/v2/models/tickets").json()["inputs"]
+    assert [(one["name"], one["datatype"]) for one in described] == [
+        ("subject", "BYTES"), ("body", "BYTES"), ("product", "BYTES"), ("age", "FP64"),
+    ]  # fmt: skip
+    config = records.get("/v2/models/tickets/config").json()["input"]
+    assert config[3] == {"name": "age", "data_type": "TYPE_FP64", "dims": [-1]}
+    inputs = [one | {"shape": [4], "data": [row[one["name"]] for row in RECORDS]} for one in described]
+
+    def infer(tensors: list[dict[str, Any]]) -> Any:
+        return records.post("/v2/models/tickets/infer", json={"inputs": tensors})
+
+    outputs = {one["name"]: one["data"] for one in infer(inputs).json()["outputs"]}
+    assert outputs["label"] == model.predict(RECORDS).tolist()
+    assert np.array_equal(outputs["probabilities"], model.predict_proba(RECORDS).ravel())
+    text = {"name": "text", "shape": [1], "datatype": "BYTES", "data": ["refund"]}
+    assert infer([text]).json()["outputs"][0]["data"] == model.predict(["refund"]).tolist()
+    for tensors, sentence in (
+        (inputs[:2], "there is no field 'product'"),
+        ([*inputs, text], "the input 'text' is no field of the model; its fields are subject, body"),
+        ([*inputs[:3], inputs[3] | {"data": [3]}], "the inputs differ in length: subject 4, body 4, product 4, age 1"),
+        ([*inputs[:3], inputs[3] | {"data": [3, 4, "old", 5]}], "but a value is 'old' (text 2)"),
+    ):
+        answer = infer(tensors)
+        assert (answer.status_code, sentence in answer.json()["error"]) == (422, True), answer.text
+
+
+def test_tensors_of_vectors_are_nested_or_flat(tmp_path: Path) -> None:
+    rows = [{"body": "ball", "v": [1.0, 0.1]}, {"body": "vote", "v": [0.0, 0.9]}] * 3
+    fields = {"body": "text", "v": "vector"}
+    TextClassifier("svm", fields=fields).fit(rows, ["sport", "politics"] * 3).save(tmp_path / "v.model")
+    body = {"name": "body", "shape": [2], "datatype": "BYTES", "data": ["x", "y"]}
+    with TestClient(create_app(options(tmp_path / "v.model"))) as client:
+        for data in ([[0.0, 1.0], [1.0, 0.0]], [0.0, 1.0, 1.0, 0.0]):
+            vector = {"name": "v", "shape": [2, 2], "datatype": "FP64", "data": data}
+            answer = client.post("/v2/models/tickets/infer", json={"inputs": [body, vector]})
+            assert answer.json()["outputs"][0]["data"] == ["politics", "sport"]
+
+
+def test_a_value_of_a_wrong_type_is_named_without_the_types_of_the_library(records: TestClient) -> None:
+    answer = records.post("/v1/classify", json={"texts": ["hi", 3]})
+    assert answer.json() == {"error": "field texts.1 of the request: Input should be a string or an object"}

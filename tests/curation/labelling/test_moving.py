@@ -12,6 +12,7 @@ from unnaive.curation.labelling.hints import read_hints
 from unnaive.curation.labelling.moving import export_labels, find_queue, import_labels
 from unnaive.curation.labelling.record import LabelRecord
 from unnaive.io.datafiles import DataFile
+from unnaive.io.fields import encode_records
 
 TEXTS = ["good ball", 'a "quoted", vote', "çay\nköfte", "rain"]
 
@@ -41,6 +42,36 @@ def test_other_tools_files_come_back(record: LabelRecord, tmp_path: Path, name: 
     other = LabelRecord.create(tmp_path / "other.db", [*TEXTS[1:], "more"], multilabel=record.multilabel)
     assert import_labels(other, tmp_path / name) == (2, 1)
     assert other.final() == {text - 1: labels for text, labels in record.final().items() if text}
+
+
+FIELDS = ("body:text", "tags:category", "age:number", "opened:date", "v:vector(2)")
+ROWS = {
+    "body": ["good ball", "", "fair vote"], "tags": [["x", "new york"], None, "y"], "age": [3, None, -1.5],
+    "opened": ["2024-03-05 14:30", None, "2024-03-06"], "v": [[0.1, -2.5], [1e-3, 0.0], None],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.jsonl", "out.parquet", "out.json", "prodigy.jsonl"])
+def test_records_are_exported_by_field(tmp_path: Path, name: str) -> None:
+    """Tables have a column for each field, which give the same records again; other tools get lines to read."""
+    texts = encode_records(ROWS, FIELDS)
+    record = LabelRecord.create(tmp_path / "labels.db", texts, classes=["a", "b"], fields=FIELDS)
+    for row, label in enumerate("aba"):
+        record.add("ann", "label", row, [label])
+    export_labels(record, tmp_path / name, "prodigy" if name == "prodigy.jsonl" else None)
+    written = (tmp_path / name).read_bytes().decode("latin-1")
+    assert "\\u001e" not in written
+    assert "\x1e" not in written or name == "out.parquet"  # where it may be any number
+    if name in ("out.json", "prodigy.jsonl"):
+        other = LabelRecord.create(tmp_path / "other.db", texts[:2], fields=FIELDS)
+        assert import_labels(other, tmp_path / name) == (2, 1)
+        assert other.final() == {0: ("a",), 1: ("b",)}
+        return
+    columns = {"category": ("tags",), "number": ("age",), "date": ("opened",), "vector": ("v",)}
+    corpus = DataFile(str(tmp_path / name), text=("body",), label="label", **columns).corpus()
+    first = 1 if name == "out.csv" else 0  # a list of categories is one cell of text there
+    assert list(corpus.texts)[first:] == texts[first:]
+    assert list(corpus.labels) == [("a",), ("b",), ("a",)]
 
 
 def test_answers_of_prodigy(tmp_path: Path) -> None:

@@ -19,11 +19,12 @@ QUICK_TO_OPEN = ("csv", "tsv", "jsonl", "parquet")  # formats that are read twic
 
 
 def settle_fields(
-    source: DataFile, *, labelled: bool = True, unused: Sequence[str] = ()
+    source: DataFile, *, labelled: bool = True, unused: Sequence[str] = (), vectors: bool = True
 ) -> tuple[DataFile, tuple[str, ...] | None]:
     """(the source with its fields named, the fields for a token rule); the fields are None if documents are texts.
 
-    unused  names and patterns of columns that are no fields, such as those of soft labels
+    unused   names and patterns of columns that are no fields, such as those of soft labels
+    vectors  whether the model can use vectors; otherwise --fields auto leaves them out
     """
     recorded = recorded_fields(source)
     if recorded is not None:
@@ -44,7 +45,7 @@ def settle_fields(
     from unnaive.io.evident_fields import look_for_fields
     from unnaive.io.vector_tables import split_vector_file
 
-    columns, line = look_for_fields(source, labelled=labelled, unused=unused)
+    columns, line = look_for_fields(source, labelled=labelled, unused=unused, vectors=vectors)
     if line is not None:
         note(f"{source.name}: {line}")
     if not columns.fields:
@@ -57,7 +58,7 @@ def settle_fields(
     return replace(source, text=columns.texts, fields=None, **named), columns.fields
 
 
-def note_other_columns(source: DataFile) -> None:
+def note_other_columns(source: DataFile, *, vectors: bool = True) -> None:
     """Name the columns that --fields auto would read as well, unless the command names columns or files are texts."""
     if source.fields is not None or source.text or source.fixed_fields or "-" in source.paths:
         return
@@ -70,7 +71,7 @@ def note_other_columns(source: DataFile) -> None:
             return
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnnaiveWarning)
-            line = suggest_fields(*read_first_rows(source))
+            line = suggest_fields(*read_first_rows(source), vectors=vectors)
     except UnnaiveError:
         return  # reported when all is read
     if line is not None:

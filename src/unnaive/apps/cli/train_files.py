@@ -52,17 +52,19 @@ def train_file(
     from unnaive.base.byte_sizes import parse_size
     from unnaive.classifier.model_file import check_writable, save
     from unnaive.learning.train import train
+    from unnaive.models.catalogue import find_model
 
     limit = None if max_size is None else parse_size(max_size)
     check_writable(output)  # before minutes of work
     label, label_columns = source.label, source.label_columns
     if soft:  # only --test has labels
         source = replace(source, label=None, label_columns=())
-    source, classifier.fields = settle_fields(source, labelled=not soft, unused=soft)
+    vectors = find_model(classifier.model).takes_vectors
+    source, classifier.fields = settle_fields(source, labelled=not soft, unused=soft, vectors=vectors)
     if classifier.fields is None:
         recognise_mail(classifier, source)
         if not soft:
-            note_other_columns(source)
+            note_other_columns(source, vectors=vectors)
     spec = classifier.spec()  # likewise: an error if a setting is wrong
     if soft:
         unused = {} if test else {"--label": label, "--label-columns": label_columns or None}

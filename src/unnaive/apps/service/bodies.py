@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -222,7 +223,7 @@ class HuggingFaceRequest(Foreign):
 class PredictRequest(Foreign):
     """A request of text-embeddings-inference (`inputs`) or of Label Studio (`tasks`)."""
 
-    inputs: str | list[str] | list[list[str]] | None = None
+    inputs: str | dict[str, Any] | list[str | dict[str, Any] | list[str]] | None = None
     raw_scores: bool = False
     tasks: list[dict[str, Any]] | None = None
     label_config: str | None = None
@@ -291,6 +292,7 @@ class Webhook(Foreign):
         return value if isinstance(value, dict) else None
 
 
+_TRIED_TYPE = re.compile(r"str|int|bool|float|(?:list|dict|union|json-or-python|function-[a-z]+)\[.*\]")
 AnyBody = TypeVar("AnyBody", bound=BaseModel)
 
 
@@ -299,7 +301,11 @@ def parse(kind: type[AnyBody], body: bytes) -> AnyBody:
     try:
         return kind.model_validate_json(body)
     except ValidationError as problem:
-        first = problem.errors(include_url=False, include_input=False)[0]
-        location = ".".join(map(str, first["loc"]))
+        errors = problem.errors(include_url=False, include_input=False)
+        place = errors[0]["loc"]
+        # pydantic adds the type that it tried in a union, such as str or dict[str,any], to the path of the value
+        location = ".".join(str(part) for part in place if not _TRIED_TYPE.fullmatch(str(part)))
         wrong = f"field {location}" if location else "the body"
-        raise Refused(422, f"{wrong} of the request: {first['msg']}") from problem
+        tried = {str(error["loc"][-1]) for error in errors if error["loc"] and error["loc"][:-1] == place[:-1]}
+        expected = "Input should be a string or an object" if tried >= {"str", "dict[str,any]"} else errors[0]["msg"]
+        raise Refused(422, f"{wrong} of the request: {expected}") from problem

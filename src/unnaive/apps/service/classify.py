@@ -17,6 +17,7 @@ from unnaive.apps.service.rendering import plain_rows
 from unnaive.apps.service.served import check_label
 from unnaive.apps.service.version import Version
 from unnaive.base.errors import UnnaiveError
+from unnaive.io.bad_values import BadRecord
 from unnaive.io.fields import one_document
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.novelty import UNKNOWN
@@ -98,7 +99,17 @@ def read_given(fitted: FittedModel, inputs: list[str | dict[str, Any]]) -> list[
         return inputs  # type: ignore[return-value]
     if not reads_records(fitted):
         raise Refused(422, "the model reads texts, and an object came; give a string, or a list of strings")
-    return [one_document(document, fitted.token_rule.fields) for document in inputs]  # type: ignore[union-attr]
+    fields = fitted.token_rule.fields  # type: ignore[union-attr]
+    return [_encode_input(document, fields, f"text {number}" if len(inputs) > 1 else "")
+            for number, document in enumerate(inputs)]  # fmt: skip
+
+
+def _encode_input(document: str | dict[str, Any], fields: tuple[str, ...] | None, place: str) -> str:
+    """A record as a text; an error says which of the inputs it is, counted from 0."""
+    try:
+        return str(one_document(document, fields))
+    except BadRecord as problem:
+        raise problem.at(place) from None
 
 
 def reads_records(fitted: FittedModel) -> bool:

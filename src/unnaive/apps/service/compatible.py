@@ -80,7 +80,7 @@ def _add_hugging_face(router: APIRouter, models: Models) -> None:
         served = models.find(model)
         if query.tasks is not None:
             return json_response(await predict_tasks(models, served, query.tasks, query.label_config))
-        single = isinstance(query.inputs, str)
+        single = isinstance(query.inputs, (str, dict))
         texts = [query.inputs] if single else [_sequence(item) for item in query.inputs or ()]
         if query.inputs is None:
             raise Refused(422, "give inputs (a text or a list of texts), or tasks of Label Studio")
@@ -89,9 +89,9 @@ def _add_hugging_face(router: APIRouter, models: Models) -> None:
         return json_response(rows[0] if single else rows)
 
 
-def _sequence(item: str | list[str]) -> str:
-    """One input of a batch: a text, or a list of parts, which are joined."""
-    return item if isinstance(item, str) else " ".join(item)
+def _sequence(item: str | dict[str, Any] | list[str]) -> str | dict[str, Any]:
+    """One input of a batch: a text, a record, or a list of parts, which are joined."""
+    return " ".join(item) if isinstance(item, list) else item
 
 
 def _add_mlflow(router: APIRouter, models: Models) -> None:

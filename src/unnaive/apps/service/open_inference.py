@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
 from unnaive import __version__
 from unnaive.apps.service import bodies
+from unnaive.apps.service.classify import read_given
 from unnaive.apps.service.effects import Effect, declares
+from unnaive.apps.service.field_tensors import describe_field_tensors, read_field_tensors
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
 from unnaive.apps.service.refused import Refused
@@ -17,6 +20,7 @@ from unnaive.apps.service.served import ServedModel
 
 ANSWER = bodies.Foreign
 INPUT = "text"  # the tensor with the texts
+TRITON_TYPES = {"BYTES": "TYPE_STRING", "FP64": "TYPE_FP64"}
 HEADER_LENGTH = "inference-header-content-length"  # length of the JSON part if binary tensors follow
 
 
@@ -104,7 +108,7 @@ def describe_tensors(model: ServedModel) -> Response:
     classes = len(model.version.fitted.classes)
     return json_response({
         "name": model.name, "versions": [str(model.version.number)], "platform": "unnaive",
-        "inputs": [{"name": INPUT, "datatype": "BYTES", "shape": [-1]}],
+        "inputs": describe_inputs(model),
         "outputs": [
             {"name": "label", "datatype": "BYTES", "shape": [-1]},
             {"name": "probabilities", "datatype": "FP64", "shape": [-1, classes]},
@@ -113,13 +117,27 @@ def describe_tensors(model: ServedModel) -> Response:
     })  # fmt: skip
 
 
+def describe_inputs(model: ServedModel) -> list[dict[str, Any]]:
+    """The input tensors: one of texts, or one for each field of the model's records."""
+    fields = _fields(model)
+    return [{"name": INPUT, "datatype": "BYTES", "shape": [-1]}] if fields is None else describe_field_tensors(fields)
+
+
+def _fields(model: ServedModel) -> tuple[str, ...] | None:
+    rule = model.version.fitted.token_rule
+    return None if rule is None else rule.fields
+
+
 def describe_config(model: ServedModel, batch: int) -> Response:
     """The model configuration in Triton's format; the first dimension is the number of texts."""
     classes = len(model.version.fitted.classes)
     return json_response({
         "name": model.name, "platform": "unnaive", "backend": "unnaive", "max_batch_size": 0,
         "version_policy": {"specific": {"versions": [model.version.number]}},
-        "input": [{"name": INPUT, "data_type": "TYPE_STRING", "dims": [-1]}],
+        "input": [
+            {"name": one["name"], "data_type": TRITON_TYPES[one["datatype"]], "dims": one["shape"]}
+            for one in describe_inputs(model)
+        ],
         "output": [
             {"name": "label", "data_type": "TYPE_STRING", "dims": [-1]},
             {"name": "probabilities", "data_type": "TYPE_FP64", "dims": [-1, classes]},
@@ -136,8 +154,9 @@ def describe_readiness(model: ServedModel) -> Response:
 
 
 async def infer_tensors(models: Models, model: ServedModel, request: Request) -> Response:
-    """The label of each text of the input tensor, and the probabilities of all classes."""
-    query, texts = read_tensors(await request.body(), request.headers.get(HEADER_LENGTH))
+    """The label of each text of the input tensor, or of each record of field tensors, and all probabilities."""
+    query, inputs = read_tensors(await request.body(), request.headers.get(HEADER_LENGTH), _fields(model))
+    texts = read_given(model.version.fitted, inputs)
     scored = await models.score(model, models.check_texts(texts))
     version, answers = scored.version, scored.answers
     outputs = [
@@ -158,10 +177,20 @@ async def infer_tensors(models: Models, model: ServedModel, request: Request) ->
     })  # fmt: skip
 
 
-def read_tensors(body: bytes, header_length: str | None) -> tuple[bodies.InferRequest, list[str]]:
-    """The request and its texts, which are in the JSON or follow it in binary, each after its length in four bytes."""
+def read_tensors(
+    body: bytes, header_length: str | None, fields: tuple[str, ...] | None = None
+) -> tuple[bodies.InferRequest, list[Any]]:
+    """The request and its texts, or the records of a model with `fields`.
+
+    Texts are in the JSON or follow it in binary, each after its length in four bytes. A single tensor called
+    `text` has texts, also if the model has fields.
+    """
     length = len(body) if header_length is None else read_length(header_length, len(body))
     query = bodies.parse(bodies.InferRequest, body[:length])
+    if fields is not None and [tensor.name for tensor in query.inputs] != [INPUT]:
+        records = read_field_tensors(query.inputs, fields)
+        if records is not None:
+            return query, records
     tensor = next((tensor for tensor in query.inputs if tensor.name == INPUT), query.inputs[0])
     if tensor.datatype != "BYTES":
         raise Refused(422, f"the input {tensor.name!r} has datatype {tensor.datatype}; texts are BYTES")

@@ -1,8 +1,8 @@
 """Apply the documents of a teaching record to a retrained model.
 
 A document that the new model has already learnt is not taught again. Left out are documents whose class no longer
-exists, and documents to forget if the new model cannot tell whether it has learnt them. Documents left out are reported
-with the reason.
+exists, records with a field that the new model reads as another kind, and documents to forget if the new model cannot
+tell whether it has learnt them. Documents left out are reported with the reason.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from unnaive.base.types import Label
 from unnaive.classifier.text_classifier import TextClassifier
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.packed_documents import PackedDocuments
+from unnaive.io.record_fields import find_other_fields
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.tuned_models import lost_tuning
 
@@ -88,14 +89,21 @@ def rebase(fitted: FittedModel, record: TeachingRecord, *, grow: bool = False) -
     new_classes = record.new_classes()
     left, taught = [], []
     for document in (replace(document, labels=resolve_labels(fitted, document.labels)) for document in standing.learn):
-        reason = None if grow else find_missing(fitted, document.labels, new_classes)
+        reason = find_other_fields(document.text, _fields(fitted))
+        reason = reason or (None if grow else find_missing(fitted, document.labels, new_classes))
         if reason is None and not fitted.multilabel and len(document.labels) != 1:
             reason = "the model gives one label to each text"
         if reason is None:
             taught.append(document)
         else:
             left.append(LeftOut(document, 1, reason))
-    forgotten = [replace(document, labels=resolve_labels(fitted, document.labels)) for document in standing.forget]
+    forgotten = []
+    for document in (replace(document, labels=resolve_labels(fitted, document.labels)) for document in standing.forget):
+        reason = find_other_fields(document.text, _fields(fitted))
+        if reason is None:
+            forgotten.append(document)
+        else:
+            left.append(LeftOut(document, -1, reason))
     has_taught = find_learnt(fitted, taught, record.copies_before())
     has_forgotten = find_learnt(fitted, forgotten, {}, trusting=False)
     left += [
@@ -107,6 +115,10 @@ def rebase(fitted: FittedModel, record: TeachingRecord, *, grow: bool = False) -
     )
     present = sum(map(bool, has_taught)) + sum(has is False for has in has_forgotten)
     return _apply(fitted, change, present, left)
+
+
+def _fields(fitted: FittedModel) -> tuple[str, ...] | None:
+    return None if fitted.token_rule is None else fitted.token_rule.fields
 
 
 def _apply(fitted: FittedModel, change: Change, present: int, left: list[LeftOut]) -> Rebased:

@@ -156,14 +156,15 @@ def portable_model(fitted: FittedModel, *, counts: bool = False, records: bool =
 def _check_rule(rule: TokenRule, records: bool) -> None:
     """Raise an error for token options that only Python supports, and for fields that the target does not read."""
     kinds = rule.field_kinds or {}
-    if kinds and not records:
-        raise CannotExport(
-            f"the model reads records with fields ({', '.join(kinds)}), which only the target js supports"
-        )
     odd = next((name for name in kinds if kinds[name] not in PORTABLE_KINDS), None)
     if odd is not None:
         raise CannotExport(
             f"the model reads {odd!r} as {kinds[odd]}, which no export supports; train it without this field"
+        )
+    if kinds and not records:
+        raise CannotExport(
+            f"the model reads records with fields ({', '.join(kinds)}), which only the target js supports, without a "
+            "page; use --to js without --page"
         )
     lacking = {
         "stem": (rule.stem, "stems words"), "segmenter": (rule.segmenter, "finds words with jieba"),

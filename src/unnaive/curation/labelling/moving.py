@@ -1,6 +1,7 @@
 """Export labels to tables and other tools, and import them.
 
-CSV, JSONL, Parquet, Prodigy's JSONL, Label Studio's JSON.
+CSV, JSONL, Parquet, Prodigy's JSONL, Label Studio's JSON. Records with fields have a column for each field in tables;
+other tools show them as text, a line for each field.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from unnaive.base.errors import BadData, choose
 from unnaive.curation.labelling.record import IMPORTED, LabelRecord, is_label_record
 from unnaive.io.endings import DELIMITERS, ENDINGS, TABLES, split_ending, written_format
 from unnaive.io.output_files import open_output
+from unnaive.io.record_fields import decode_record
 from unnaive.io.sources import check_exists
 from unnaive.io.table_writer import open_table_writer
+from unnaive.text.sections import VECTOR, base_kind, field_kinds, shown_record
 
 SEPARATOR = ";"  # between the labels of a text, in CSV
 TABLE_FORMATS = tuple(dict.fromkeys(ENDINGS[ending].format for ending in TABLES))
@@ -40,33 +43,56 @@ def export_labels(record: LabelRecord, path: Path, form: str | None = None) -> i
     if not final:
         raise BadData(f"{record.path} has no label yet, so there is nothing to export; label some texts first")
     rows = [(names[text], texts[text], labels) for text, labels in final.items()]
+    fields = record.fields()
+    if form in (LABEL_STUDIO, PRODIGY):
+        rows = [(name, shown_record(text), labels) for name, text, labels in rows]
     if form == LABEL_STUDIO:
         with open_output(path) as file:
             file.write(json.dumps(_label_studio_tasks(rows), ensure_ascii=False, indent=1) + "\n")
     else:
-        table = _prodigy_rows(rows, record) if form == PRODIGY else _table_rows(rows, record.multilabel, form)
-        types = partial(_label_types, record.multilabel)
+        table = _prodigy_rows(rows, record) if form == PRODIGY else _table_rows(rows, record.multilabel, form, fields)
+        types = partial(_column_types, record.multilabel, table, () if form == PRODIGY else fields)
         with open_table_writer(path, "jsonl" if form == PRODIGY else form, types=types) as write:
             write(table)
     return len(rows)
 
 
-def _table_rows(rows: Sequence[LabelledText], multilabel: bool, form: str) -> list[dict[str, Any]]:
-    """Rows with id, text and label; the labels of multilabel data are a list, in CSV and TSV one cell."""
+def _table_rows(
+    rows: Sequence[LabelledText], multilabel: bool, form: str, fields: Sequence[str] | None
+) -> list[dict[str, Any]]:
+    """Rows with id, text or fields, and label; the labels of multilabel data are a list, in CSV and TSV one cell."""
+    taken = next((name for name in field_kinds(fields or ()) if name in ("id", "label")), None)
+    if taken is not None:
+        raise BadData(
+            f"a field is called {taken!r}, like a column of the export; export as {PRODIGY} or {LABEL_STUDIO}"
+        )
+
+    def columns(text: str) -> dict[str, Any]:
+        return {"text": text} if fields is None else decode_record(text, fields)
+
     if not multilabel:
-        return [{"id": name, "text": text, "label": labels[0]} for name, text, labels in rows]
+        return [{"id": name, **columns(text), "label": labels[0]} for name, text, labels in rows]
     if form not in DELIMITERS:
-        return [{"id": name, "text": text, "label": list(labels)} for name, text, labels in rows]
+        return [{"id": name, **columns(text), "label": list(labels)} for name, text, labels in rows]
     odd = next((label for _, _, labels in rows for label in labels if SEPARATOR in label), None)
     if odd is not None:
         raise BadData(f"the label {odd!r} has a {SEPARATOR!r} in it, which separates labels in CSV; export as jsonl")
-    return [{"id": name, "text": text, "label": SEPARATOR.join(labels)} for name, text, labels in rows]
+    return [{"id": name, **columns(text), "label": SEPARATOR.join(labels)} for name, text, labels in rows]
 
 
-def _label_types(multilabel: bool) -> dict[str, Any]:
+def _column_types(multilabel: bool, rows: Sequence[dict[str, Any]], fields: Sequence[str] | None) -> dict[str, Any]:
+    """The Arrow types of the label and of the fields; a category is a list in all rows if it is one in any."""
     import pyarrow
 
-    return {"label": pyarrow.list_(pyarrow.string()) if multilabel else pyarrow.string()}
+    names = pyarrow.list_(pyarrow.string())
+    kinds = {"number": pyarrow.float64(), VECTOR: pyarrow.list_(pyarrow.float64())}
+    types = {name: kinds.get(base_kind(kind), pyarrow.string()) for name, kind in field_kinds(fields or ()).items()}
+    for name in [name for name in types if any(isinstance(row[name], list) for row in rows)]:
+        if types[name] == pyarrow.string():
+            types[name] = names
+            for row in rows:
+                row[name] = [row[name]] if isinstance(row[name], str) else row[name]
+    return types | {"label": names if multilabel else pyarrow.string()}
 
 
 def _prodigy_rows(rows: Sequence[LabelledText], record: LabelRecord) -> list[dict[str, Any]]:
@@ -100,7 +126,7 @@ def import_labels(record: LabelRecord, path: Path, form: str | None = None) -> t
     votes = list(_read(check_exists(path), form))
     places: dict[str, list[int]] = {}
     for row, text in enumerate(record.texts()):
-        places.setdefault(text, []).append(row)
+        places.setdefault(shown_record(text), []).append(row)  # other tools have records as they are shown
     people: dict[str, dict[int, tuple[str, ...]]] = {}
     unknown = 0
     for _, text, labels, who in votes:

@@ -41,7 +41,7 @@ def read_source(spark: Any, source: DataFile, *, labelled: bool) -> tuple[Any, C
     )  # fmt: skip
     columns = choose_columns(df.columns, values, source.name, request)
     if source.fields == "auto" and source.default_columns is None:
-        columns, line = add_evident_fields(columns, values)
+        columns, line = add_evident_fields(columns, values, vectors=False)
         warnings.warn(f"{source.name}: {line}", UnnaiveWarning, stacklevel=2)
     return df, replace(columns, separator=source.separator)
 

@@ -115,7 +115,8 @@ def _find_fields(df: Any, label: str, fields: Any) -> tuple[str, ...] | None:
     if not has_kinds(fields):
         sample = [row.asDict(recursive=True) for row in df.limit(LOOKED_AT).collect()]
         labels = [row.get(label) for row in sample]
-        fields = guess_fields(fields, [{name: row[name] for name in row if name != label} for row in sample], labels)
+        records = [{name: row[name] for name in row if name != label} for row in sample]
+        fields = guess_fields(fields, records, labels, vectors=False)  # training on Spark has no vectors
     return read_fields(fields)
 
 

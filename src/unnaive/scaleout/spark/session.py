@@ -24,7 +24,7 @@ SETTINGS = {
     # if a thread of the driver runs out of memory, Python would wait for an answer forever
     "spark.driver.defaultJavaOptions": "-XX:+ExitOnOutOfMemoryError",
 }
-OURS = re.compile(r"unnaive\.base\.errors\.(\w+): (.+)")
+OURS = re.compile(r"unnaive\.(?:base\.errors|io\.bad_values)\.(\w+): (.+)")
 ABSENT = re.compile(
     r"ModuleNotFoundError: No module named '(unnaive(?:\.\w+)*|numpy|scipy|pyarrow|safetensors|Stemmer)'"
 )
@@ -110,12 +110,14 @@ def translate(message: str) -> UnnaiveError | None:
 
     >>> translate("... unnaive.base.errors.BadData: a label is 0.5; give names\\n at ...")
     BadData('a label is 0.5; give names')
+    >>> translate("... unnaive.io.bad_values.BadRecord: the age is 'old'; correct it\\n at ...")
+    BadData("the age is 'old'; correct it")
     >>> print(translate("ModuleNotFoundError: No module named 'unnaive'"))
     the executors have no module unnaive; install unnaive there, or send it along with --ship (unnaive.spark.ship)
     """
     ours = OURS.search(message)
     if ours:
-        kind = getattr(errors, ours[1], UnnaiveError)
+        kind = getattr(errors, ours[1], errors.BadData)  # an error about the value of a field is one of bad data
         return kind(ours[2].strip()) if issubclass(kind, UnnaiveError) else UnnaiveError(ours[2].strip())
     absent = ABSENT.search(message)
     if absent and absent[1].startswith("unnaive"):

@@ -15,6 +15,8 @@ from unnaive.base.visible_text import visible_json
 if TYPE_CHECKING:
     from unnaive.learning.fitted import FittedModel
 
+_EXAMPLES = {"number": 3, "date": "2024-03-05", "vector": [0.1, -0.2]}  # by kind of field
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -72,7 +74,8 @@ def read_record(document: str, fitted: FittedModel) -> Any:
     import json
 
     from unnaive.base.errors import BadData
-    from unnaive.text.sections import TEXT_KINDS
+    from unnaive.io.json_tables import ABSENT_KEY, get_key
+    from unnaive.text.sections import TEXT_KINDS, base_kind
 
     kinds = None if fitted.token_rule is None else fitted.token_rule.field_kinds
     if kinds is None:
@@ -83,9 +86,14 @@ def read_record(document: str, fitted: FittedModel) -> Any:
         record = None
     if not isinstance(record, dict):
         if not set(TEXT_KINDS) & set(kinds.values()) or document.lstrip().startswith("{"):
-            example = json.dumps(dict.fromkeys(kinds, "…"), ensure_ascii=False)
+            example = json.dumps({name: _EXAMPLES.get(base_kind(kind), "…") for name, kind in kinds.items()},
+                                 ensure_ascii=False)  # fmt: skip
             raise BadData(f"the model reads records with fields; give a JSON object such as {example}")
         return document
-    if kinds.keys().isdisjoint(record):
-        raise BadData(f"the record has {', '.join(record) or 'no fields'}, and the model reads {', '.join(kinds)}")
-    return dict.fromkeys(kinds) | record
+    values = {name: get_key(record, name) for name in kinds}
+    if all(value is ABSENT_KEY for value in values.values()):
+        raise BadData(
+            f"the record has {', '.join(record) or 'no fields'}, but the model reads {', '.join(kinds)}; give at least "
+            "one of them"
+        )
+    return {name: None if value is ABSENT_KEY else value for name, value in values.items()}

@@ -193,13 +193,20 @@ def description_lines(description: dict[str, Any]) -> list[tuple[str, str]]:
         ("documents", _describe_documents(description)),
         (
             "terms",
-            f"{description['terms']:,}" + (f" of {seen:,} seen" if seen and seen != description["terms"] else ""),
+            f"{description['terms']:,}" + _describe_seen(seen, description["terms"]),
         ),
         ("labels", description["labels"]),
         ("decision", description["decision"]),
         ("probabilities", describe_calibration(description)),
         ("can be updated", "yes" if description["can_be_updated"] else "no"),
     ]
+
+
+def _describe_seen(seen: int | None, terms: int) -> str:
+    """How many terms the training documents have, if the model has others; vectors add terms that no document has."""
+    if not seen or seen == terms:
+        return ""
+    return f" of {seen:,} seen" if seen > terms else f", {seen:,} of them seen and the others by their vectors"
 
 
 def _describe_documents(description: dict[str, Any]) -> str:

@@ -79,11 +79,11 @@ def show_rebase(summary: dict[str, Any], described: str, as_json: bool) -> None:
         echo(visible_json(summary))
         return
     from unnaive.apps.cli.screen import say_summary as say
+    from unnaive.text.sections import shown_record
 
     say(f"{summary['file']}: {described}")
     for change in summary["left"][:SHOWN]:
-        say(
-            f"  not carried over: {', '.join(map(str, change['labels']))}: {change['text'][:80]!r} ({change['reason']})"
-        )
+        text = shown_record(change["text"]).replace("\n", "; ")
+        say(f"  not carried over: {', '.join(map(str, change['labels']))}: {text[:80]!r} ({change['reason']})")
     if len(summary["left"]) > SHOWN:
         say(f"  and {len(summary['left']) - SHOWN:,} more; --json lists them all")

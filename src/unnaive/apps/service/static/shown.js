@@ -25,10 +25,13 @@ export function showForm(form, kinds, start) {
     form.dataset.kinds = shown;
     form.replaceChildren(...Object.entries(kinds || {}).flatMap(([name, kind], number) => {
       const id = `${start}-${number}`;
-      const text = !["category", "number", "date"].includes(kind);
-      const box = make(text ? "textarea" : "input", { id, dir: "auto", spellcheck: false, ...(text ? { rows: 2 } : {}) });
+      const text = ["text", "shared", "own", "both"].includes(kind), vector = kind.startsWith("vector");
+      const box = make(text ? "textarea" : "input", {
+        id, dir: "auto", spellcheck: false, ...(text ? { rows: 2 } : {}),
+        ...(vector ? { placeholder: "[0.1, -0.2, …]" } : kind === "date" ? { placeholder: "2024-03-05" } : {}),
+      });
       box.dataset.field = name;
-      return [make("label", { htmlFor: id }, text ? name : `${name} (${kind})`), box];
+      return [make("label", { htmlFor: id }, text ? name : `${name} (${vector ? kind.replace(/\((\d+)\)/, " of $1 numbers") : kind})`), box];
     }));
   }
   return kinds !== null;
