@@ -169,7 +169,7 @@ def _number_units(value: Any, name: str) -> list[str]:
     (['[2,4)', '[3,4)', '[3.5,4)'], '(-1024,-512]', ['0'])
     """
     number = read_number(value)
-    if number is None:
+    if number is None or math.isnan(number):
         raise BadData(
             f"field {name!r} is of kind number, but a value is {str(value)[:40]!r}; correct it or leave it empty"
         )
@@ -196,7 +196,7 @@ def read_number(value: Any) -> float | None:
     if not isinstance(value, str):
         try:
             return float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return None
     text = value.strip().strip("$€£%").strip()
     if _THOUSANDS.fullmatch(text):
