@@ -175,8 +175,8 @@ def test_every_verb_of_the_command_line(run, files):
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        (["export", "m.model", "--to", "onnx", "-o", "out"], "ONNX and the page do not support; export it to js or c"),
-        (["export", "m.model", "--to", "js", "--page", "-o", "out"], "js or c, without --page"),
+        (["export", "m.model", "--to", "onnx", "-o", "out"], "which ONNX and the page do not support; export it"),
+        (["export", "m.model", "--to", "js", "--page", "-o", "out"], "export it to js, c or sql, without --page"),
         (["filter", "m.model", "new.txt", "--keep", "bug", "--above", "0.5", "-o", "out"], "new.txt has only texts"),
         (["explain", "m.model", '{"body": "refund"'], "give a JSON object"),
         (["explain", "m.model", '{"bdy": "refund"}'], "the record has bdy, and the model reads subject, body, product"),

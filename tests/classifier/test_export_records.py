@@ -3,90 +3,26 @@
 import json
 import shutil
 import subprocess
+from dataclasses import dataclass
+from itertools import product as product_of
 from random import Random
 
 import pytest
+from support.exported_records import KINDS, ODD_VALUES, drawn_records, drawn_value, fitted_records, readable
 from support.exports import COMPILER, build_c_program, run_c_program
 
-from unnaive import TextClassifier
-from unnaive.base.errors import BadData
+from unnaive.classifier.export import sql_engines
 from unnaive.classifier.export.c_engines import _with_lengths
 from unnaive.classifier.export.c_header import model_data
-from unnaive.classifier.export.conformance import conformance_lines, conformance_texts
+from unnaive.classifier.export.conformance import TOLERANCE, compare_answers, conformance_lines, conformance_texts
 from unnaive.classifier.export.folders import check_export, export_model
-from unnaive.classifier.export.hard_records import VALUES
 from unnaive.classifier.export.portable import CannotExport, portable_model
-from unnaive.io.fields import encode_records, one_document
+from unnaive.classifier.export.sql import write_sql
+from unnaive.io.fields import one_document, read_number
 
+SLOW = pytest.mark.slow
 NEEDS_COMPILER = pytest.mark.skipif(COMPILER is None, reason="there is neither gcc nor clang on this machine")
-KINDS = {
-    "Subject line": "text", "note": "own", "body": "text", "product": "category", "age": "number", "opened": "date",
-}  # fmt: skip
-TEXTS = [
-    "Refund ÉTÉ the invoice",
-    "",
-    None,
-    "good:ball good:) 日本語 text",
-    "it stops with an error 👍🏽 2024",
-    "N/A",
-    "I I",
-]
 BAD_VALUE = 6  # UNNAIVE_BAD_VALUE of the header
-ODD_VALUES = {
-    "category": ["\x1c", "a\x00b", "\ud800", "\u2003wide\u3000", "٣.0", "３.00", "3.٠", "n/a ", "-5.0",
-                 "--5.0", "\ufffd", "²"],
-    "number": ["3.4999999999999999999", "5e-324", "2.2250738585072014e-308", "1.7976931348623157e308", "-1e400",
-               "1e-400", "٣٫٥", "٣", "３.５e１", "miſſing", " nan ", "+nan", "$nan", "$", "%%", "1_", "_1", "1__0",
-               "1e", "e5", ".", "-", "- 5", "0x10", "1,2,3", "1,234,56", "12,3456,789", "1 234,5", "1 2", "7\x1f",
-               "\u00a07\u00a0", "1e5_0", "infinit", "-INF", "ınf", "1,234.", "1'234_567 890.25",
-               "0." + "0" * 400 + "1e401", "9" * 400],
-    "date": ["5 March 2024", "Tue, 5 Mar 2024 00:00", "Tuesday March 5, 1999 23:59:59", "26-FEB-1987 15:01:01.79",
-             "Mar. 5 2024", "5 ſep 2024", "5 Sept., 2024T9:30", "Wednesdayy 5 May 2024", "5 Foo 2024", "2023-02-29",
-             "2024-13-13", "2024-13-12", "3/5/024", "3/5/024 9:00", "1.2.24", "2024-03-05 24:00", "2024-03-05 9:60",
-             "2024-03-05T", "2024-03-05 9", "2024-03-0５", "2024-3-5\u20039:07", "99-1-1", "1-1-99", "٢٠٢٤-٠٣-٠٥",
-             "Mon Jan 1 2024", "5 Marchs 2024 x", "5--March 2024", "5 March,-. 2024, T 7:00 o'clock", "9999-12-31"],
-}  # fmt: skip
-DRAWN = {
-    "number": "0123456789" * 2 + ".,eE+-_ '$%€٣\u00a0x",
-    "date": "0123456789" * 2 + "--//. :,T",
-}
-WORDS = {"number": ["1,234", "e-3", "inf", "1_0", "3.5"],
-         "date": ["2024", "March", "5", " 14:30", "Tue, ", "12", "jan", "-03-", "/5/"]}  # fmt: skip
-
-
-def readable(kind, value):
-    """Whether Python reads a value of this kind."""
-    try:
-        encode_records({"x": [value]}, (f"x:{kind}",))
-    except BadData:
-        return False
-    return True
-
-
-def drawn_value(kind, random):
-    """A value of a few characters or words of its kind."""
-    pieces = [
-        random.choice(WORDS[kind] if random.random() < 0.3 else DRAWN[kind]) for _ in range(random.choice((2, 4, 8)))
-    ]
-    return "".join(pieces)
-
-
-def drawn_records(n, seed=0):
-    """Records of hard, odd and drawn values, which Python reads."""
-    random = Random(seed)
-    pools = {kind: [*VALUES[kind], *ODD_VALUES[kind]] for kind in VALUES}
-    for kind in ("number", "date"):
-        pools[kind] += [drawn_value(kind, random) for _ in range(4 * n)]
-    values = {kind: [value for value in pool if readable(kind, value)] for kind, pool in pools.items()}
-    assert len(values["number"]) > n
-    return [{name: random.choice(values.get(kind, TEXTS)) for name, kind in KINDS.items()} for _ in range(n)]
-
-
-def fitted_records(records, **rule):
-    """A model that knows every term of these records, so that each counts."""
-    random = Random(1)
-    labels = [random.choice("abc") for _ in records]
-    return TextClassifier("multinomial", fields=KINDS, **rule).fit(records, labels).fitted_
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +31,7 @@ def program(tmp_path_factory):
 
 
 @NEEDS_COMPILER
-@pytest.mark.slow
+@SLOW
 @pytest.mark.parametrize("rule", [{}, {"ngrams": (1, 2), "symbols": True}, {"analyzer": "both"}, {"analyzer": "char"}])
 def test_c_reads_every_term_of_a_record(rule, program, tmp_path):
     records = drawn_records(1500)
@@ -106,7 +42,7 @@ def test_c_reads_every_term_of_a_record(rule, program, tmp_path):
 
 
 @NEEDS_COMPILER
-@pytest.mark.slow
+@SLOW
 def test_c_refuses_the_values_that_python_refuses(program, tmp_path):
     random, record = Random(3), dict.fromkeys(KINDS)
     fields = {"number": "age", "date": "opened"}
@@ -124,7 +60,7 @@ def test_c_refuses_the_values_that_python_refuses(program, tmp_path):
 
 
 @NEEDS_COMPILER
-@pytest.mark.slow
+@SLOW
 def test_a_damaged_data_file_with_fields_is_refused_or_harmless(program, tmp_path):
     fitted, random = fitted_records(drawn_records(60)), Random(0)
     sound = model_data(portable_model(fitted, records=True))
@@ -203,6 +139,14 @@ def test_a_c_program_gives_strings_and_is_told_the_field_that_cannot_be_read(loc
     assert scores == pytest.approx([fitted.scores([text])[0, 0]] * 2, abs=1e-12)
 
 
+@SLOW
+def test_the_check_of_an_sql_export_runs_its_records_in_every_database(tmp_path):
+    export_model(fitted_records(drawn_records(200)), "sql", tmp_path / "out")
+    found = check_export(tmp_path / "out")
+    assert [one.engine for one in found] == list(sql_engines.databases())
+    assert {(one.good, one.texts) for one in found} == {(True, 360)}
+
+
 def test_the_conformance_file_has_records_and_a_changed_key_is_found(tmp_path):
     if shutil.which("node") is None:
         pytest.skip("there is no Node.js on this machine")
@@ -219,7 +163,98 @@ def test_the_conformance_file_has_records_and_a_changed_key_is_found(tmp_path):
     assert set(found.example) == set(KINDS)
 
 
+NUMBERS_AND_DATES = {"number": "age", "date": "opened"}
+
+
+def sql_answers(fitted, records, folder, run):
+    """(the answers of a database, the name of an unreadable field) for each record."""
+    for name, content in write_sql(portable_model(fitted, records=True)).items():
+        (folder / name).write_bytes(content)
+    rows = list(run(folder, sql_engines.documents_table([{"record": record} for record in records])))
+    unreadable = {int(row[0]): row[7] for row in rows if row[7]}
+    answers = sql_engines._answers(rows, len(records), len(fitted.classes))
+    return [(answer, unreadable.get(row)) for row, answer in enumerate(answers)]
+
+
+@pytest.fixture(
+    scope="module", params=["SQLite", *(pytest.param(name, marks=SLOW) for name in ("DuckDB", "PostgreSQL"))]
+)
+def database(request):
+    """The function that runs an export in a database."""
+    if request.param not in sql_engines.databases():
+        pytest.skip(f"{request.param} is not installed")
+    if request.param != "PostgreSQL":
+        yield sql_engines.databases()[request.param]
+        return
+    with sql_engines.postgresql_server() as psql:
+        yield lambda folder, table: sql_engines.query_postgresql(psql, folder, table)
+
+
+@pytest.mark.parametrize("rule", [{}, pytest.param({"ngrams": (1, 2), "unspaced": "whole"}, marks=SLOW)])
+def test_sql_reads_every_term_of_a_record_or_names_the_field(rule, database, tmp_path):
+    records = drawn_records(600)
+    fitted = fitted_records(records, **rule)
+    answers = sql_answers(fitted, records, tmp_path, database)
+    read = [row for row, (_, field) in enumerate(answers) if field is None]
+    lines = conformance_lines(fitted, [records[row] for row in read])
+    found = compare_answers("sql", TOLERANCE, lines, [answers[row][0] for row in read])
+    assert found.good, found.sentence() + repr(found.example)
+    unread = {(field, record[field]) for record, (_, field) in zip(records, answers, strict=True) if field}
+    assert [value for field, value in unread if not is_beyond_sql(field, value)] == []
+    assert len(read) > 400
+
+
+def is_beyond_sql(field, value):
+    """Whether the documentation says that SQL does not read a value, which Python reads."""
+    if not value.isascii():  # digits of other scripts
+        return True
+    if field == "age":
+        return len(value) > 300 or not 1e-300 < abs(read_number(value)) < 1e300
+    return value in ("5 March,-. 2024, T 7:00 o'clock", "5 Sept., 2024T9:30")  # several signs after the month
+
+
+@dataclass(frozen=True)
+class TypedTable(sql_engines.DocumentsTable):
+    """Records in columns of numbers and times."""
+
+    create: str = (
+        'CREATE TABLE records (id INTEGER PRIMARY KEY, "Subject line" TEXT, note TEXT, body TEXT, product INTEGER, '
+        "age DOUBLE PRECISION, opened TIMESTAMP)"
+    )
+
+
+def test_sql_reads_columns_of_numbers_and_times(database, tmp_path):
+    values = {
+        "product": [3, 4, None],
+        "age": [0.1, 3.4999999999999996, 3.5, 7.0, 0.0, -2.25, 1e22, None],
+        "opened": ["2024-03-05 14:30:00", "1999-12-31 00:00:00", "2024-02-29 00:01:00", None],
+    }
+    records = [
+        dict.fromkeys(KINDS) | {"body": "text", "product": product, "age": age, "opened": opened}
+        for product, age, opened in product_of(*values.values())
+    ]
+    fitted = fitted_records(records)
+    for name, content in write_sql(portable_model(fitted, records=True)).items():
+        (tmp_path / name).write_bytes(content)
+    table = TypedTable("records", list(KINDS), [[row, *record.values()] for row, record in enumerate(records)])
+    answers = sql_engines._answers(database(tmp_path, table), len(records), len(fitted.classes))
+    found = compare_answers("sql", TOLERANCE, conformance_lines(fitted, records), answers)
+    assert found.good, found.sentence() + repr(found.example)
+
+
+def test_sql_names_the_field_of_every_value_that_python_refuses(database, tmp_path):
+    random, record = Random(5), dict.fromkeys(KINDS)
+    values = [(kind, value) for kind in NUMBERS_AND_DATES for value in ODD_VALUES[kind]]
+    values += [(kind, drawn_value(kind, random)) for kind in NUMBERS_AND_DATES for _ in range(400)]
+    refused = [pair for pair in values if not readable(*pair)]
+    records = [record | {NUMBERS_AND_DATES[kind]: value} for kind, value in refused]
+    answers = sql_answers(fitted_records(drawn_records(50)), records, tmp_path, database)
+    assert len(refused) > 300
+    assert [field for _, field in answers] == [NUMBERS_AND_DATES[kind] for kind, _ in refused]
+    assert {tuple(answer["labels"]) for answer, _ in answers} == {()}
+
+
 def test_what_reads_no_records_says_what_does(tmp_path):
     fitted = fitted_records(drawn_records(50))
-    with pytest.raises(CannotExport, match=r"which SQL, ONNX and the page do not support; export it to js or c"):
+    with pytest.raises(CannotExport, match=r"which ONNX and the page do not support; export it to js, c or sql"):
         export_model(fitted, "onnx", tmp_path / "out")

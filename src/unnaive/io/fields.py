@@ -175,6 +175,11 @@ def _number_units(value: Any, name: str) -> list[str]:
         )
     if number == 0 or math.isinf(number):
         return [f"{abs(number) if number == 0 else number:g}"]
+    return interval_units(number)
+
+
+def interval_units(number: float) -> list[str]:
+    """The intervals that contain a finite number other than 0, the widest first."""
     return [_interval(number, parts) for parts in RESOLUTIONS]
 
 

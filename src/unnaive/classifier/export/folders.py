@@ -51,7 +51,7 @@ TARGETS = {
     "js": Target(write_javascript, check_javascript, fields=True),
     "onnx": Target(write_onnx, check_onnx),
     "c": Target(write_c, check_c, fields=True),
-    "sql": Target(write_sql, check_sql),
+    "sql": Target(write_sql, check_sql, fields=True),
 }
 FASTTEXT_TARGETS = {  # of imported models
     "js": Target(write_fasttext_javascript, check_fasttext_javascript),

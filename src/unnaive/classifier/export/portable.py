@@ -158,8 +158,8 @@ def _check_rule(rule: TokenRule, records: bool) -> None:
     kinds = rule.field_kinds or {}
     if kinds and not records:
         raise CannotExport(
-            f"the model reads records with fields ({', '.join(kinds)}), which SQL, ONNX and the page do not support; "
-            "export it to js or c, without --page"
+            f"the model reads records with fields ({', '.join(kinds)}), which ONNX and the page do not support; "
+            "export it to js, c or sql, without --page"
         )
     odd = next((name for name in kinds if kinds[name] not in PORTABLE_KINDS), None)
     if odd is not None:
