@@ -29,10 +29,10 @@ HARD_TEXTS, OWN_TEXTS = 300, 100
 TOLERANCE = 1e-9  # tolerance of scores, relative if they are above 1; for targets in float32:
 TOLERANCE_OF_SINGLES = 1e-5
 CONFIDENCE = 0.9  # confidence of the compared sets, if the model has any
-Document = str | dict[str, str | None]
+TextOrRecord = str | dict[str, str | None]
 
 
-def conformance_texts(fitted: FittedModel) -> list[Document]:
+def conformance_texts(fitted: FittedModel) -> list[TextOrRecord]:
     """Hard texts, then texts of the model's own terms; of a model with fields, records of them and some plain texts."""
     terms = [] if fitted.vocabulary is None else fitted.vocabulary.terms
     step = max(1, len(terms) // 5000)
@@ -55,7 +55,7 @@ def _own_texts(words: Sequence[str]) -> Iterator[str]:
         yield " ".join(random.choice(words) for _ in range(random.choice((1, 3, 10, 60)))) if words else ""
 
 
-def conformance_lines(fitted: FittedModel, documents: Sequence[Document]) -> list[str]:
+def conformance_lines(fitted: FittedModel, documents: Sequence[TextOrRecord]) -> list[str]:
     """The prediction of the model for each text or record, as a line of JSON."""
     fields = None if fitted.token_rule is None else fitted.token_rule.fields
     texts = [one_document(document, fields) for document in documents]
