@@ -208,8 +208,8 @@ part_scores AS (SELECT x.id AS text_id, p.class,
   FROM {documents} x CROSS JOIN unnaive_part_classes p LEFT JOIN lengths l ON l.text_id = x.id AND l.part = p.part
   LEFT JOIN sums s ON s.text_id = x.id AND s.part = p.part AND s.class = p.class GROUP BY x.id, p.class),
 scored AS (SELECT s.text_id AS id, c.class, c.label, c.cut, s.score + c.bias AS score,
-  coalesce((SELECT sum(n) FROM counted k WHERE k.text_id = s.text_id), 0) AS known
-  FROM part_scores s JOIN unnaive_classes c ON c.class = s.class),
+  coalesce(k.known, 0) AS known FROM part_scores s JOIN unnaive_classes c ON c.class = s.class
+  LEFT JOIN (SELECT text_id, sum(n) AS known FROM counted GROUP BY text_id) k ON k.text_id = s.text_id),
 odds AS (SELECT *, {logit} AS odds FROM scored),
 tops AS (SELECT *, max(odds) OVER (PARTITION BY id) AS top, max(score) OVER (PARTITION BY id) AS top_score FROM odds),
 probable AS (SELECT *, {probability} AS probability FROM tops),
