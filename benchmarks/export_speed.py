@@ -29,7 +29,7 @@ from unnaive import TextClassifier
 from unnaive.base.errors import UnnaiveError
 from unnaive.classifier.export.folders import export_model
 from unnaive.classifier.export.portable import CannotExport
-from unnaive.classifier.export.sql_engines import run_sqlite
+from unnaive.classifier.export.sql_engines import documents_table, run_sqlite
 from unnaive.io.collections import load
 from unnaive.io.corpus import Corpus
 from unnaive.io.tickets import load_tickets
@@ -211,7 +211,8 @@ def prepare_onnx(folder: Path, texts: list[str]) -> Callable[[], float] | None:
 
 def prepare_sqlite(folder: Path, texts: list[str]) -> Callable[[], float]:
     """SQLite, all texts in one query, loading of the tables included."""
-    return lambda: best_of(lambda: run_sqlite(folder / "sql", texts), len(texts), runs=1)
+    table = documents_table([{"text": text} for text in texts])
+    return lambda: best_of(lambda: run_sqlite(folder / "sql", table), len(texts), runs=1)
 
 
 PREPARE: dict[str, Callable[[Path, list[str]], Callable[[], float] | None]] = {

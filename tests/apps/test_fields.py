@@ -176,14 +176,15 @@ def test_every_verb_of_the_command_line(run, files):
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        (["export", "m.model", "--to", "c", "-o", "out"], "which only the target js supports"),
-        (["export", "m.model", "--to", "js", "--page", "-o", "out"], "use --to js without --page"),
+        (["export", "m.model", "--to", "onnx", "-o", "out"], "which ONNX and the page do not support; export it"),
+        (["export", "m.model", "--to", "js", "--page", "-o", "out"], "export it to js, c or sql, without --page"),
         (["filter", "m.model", "new.txt", "--keep", "bug", "--above", "0.5", "-o", "out"], "new.txt has only texts"),
         (["explain", "m.model", '{"body": "refund"'], "give a JSON object"),
         (["explain", "m.model", '{"bdy": "refund"}'], "the record has bdy, but the model reads subject, body, product"),
         (["train", "new.csv", "--label", "queue", "--fields", "atuo", "-o", "x.model"], "did you mean 'auto'"),
         (["predict", "m.model", "less.csv"], "has no column 'product', which the model reads as a field"),
         (["predict", "m.model", "odd.csv"], "field 'age' is of kind number, but a value is 'old'"),
+        (["predict", "m.model", "nan.csv"], "field 'age' is of kind number, but a value is '+nan'"),
         (["predict", "m.model", "late.csv"], "field 'opened' is of kind date, but a value is 'soon'"),
         (["train", "new.csv", *TRAIN, "--category", "body", "-o", "x.model"], "named twice"),
         (["train", "new.csv", *TRAIN, "--fields", "none", "-o", "x.model"], "--fields none contradicts"),
@@ -218,6 +219,7 @@ def test_what_cannot_be_is_one_sentence(run, files, command, sentence):
     upper = (files / "upper.csv").read_text(encoding="utf-8").replace("product", "gone", 1)
     (files / "upper.csv").write_text(upper, encoding="utf-8")
     write(files / "odd.csv", [row | {"age": "old"} for row in rows])
+    write(files / "nan.csv", [row | {"age": "+nan"} for row in rows])
     write(files / "late.csv", [row | {"opened": "soon"} for row in rows])
     (files / "new.txt").write_text("refund please\n", encoding="utf-8")
     code, _, err = run(*command)

@@ -8,7 +8,8 @@ from random import Random
 import pytest
 from support.exports import CASES, COMPILER, build_c_program, drawn_texts, fitted_case, run_c_program
 
-from unnaive.classifier.export.c_header import _with_lengths, model_data
+from unnaive.classifier.export.c_engines import _with_lengths
+from unnaive.classifier.export.c_header import model_data
 from unnaive.classifier.export.conformance import conformance_lines, conformance_texts
 from unnaive.classifier.export.folders import check_export, export_model
 from unnaive.classifier.export.portable import portable_model

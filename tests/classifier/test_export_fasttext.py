@@ -9,7 +9,7 @@ import pytest
 from support.exports import COMPILER, build_c_program
 from support.fasttext_files import KINDS, write_fasttext
 
-from unnaive.classifier.export.c_header import RUNTIME, _named, _with_lengths
+from unnaive.classifier.export.c_engines import RUNTIME, _named, _with_lengths
 from unnaive.classifier.export.conformance import (
     TOLERANCE_OF_SINGLES,
     compare_answers,

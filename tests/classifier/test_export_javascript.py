@@ -13,7 +13,6 @@ from support.exports import CASES, QUICK, drawn_texts, fitted_case
 from unnaive import TextClassifier
 from unnaive.classifier.export.conformance import TOLERANCE, compare_answers
 from unnaive.classifier.export.folders import check_export, export_model
-from unnaive.classifier.export.portable import CannotExport
 from unnaive.io.fields import one_document
 from unnaive.text.tokens import spans
 
@@ -106,8 +105,6 @@ def test_records_with_fields_are_read_as_python_reads_them(rule, tmp_path):
     assert np.allclose([one["scores"] for one in answers], model.scores(records), rtol=0, atol=1e-9)
     with pytest.raises(subprocess.CalledProcessError, match="exit status 1"):
         ask(tmp_path / "out", [["classify", records[0] | {"age": "old"}]])
-    with pytest.raises(CannotExport, match="which only the target js supports"):
-        export_model(model.fitted_, "c", tmp_path / "c")
 
 
 def test_unknown_texts_rejection_and_sets(tmp_path):

@@ -29,7 +29,7 @@ def agree(fitted, texts, folder, run):
     """How a database agrees with the model on some texts."""
     for name, content in write_sql(portable_model(fitted)).items():
         (folder / name).write_bytes(content)
-    rows = run(folder, [sql_engines._storable(text) for text in texts])
+    rows = run(folder, sql_engines.documents_table([{"text": text} for text in texts]))
     answers = sql_engines._answers(rows, len(texts), len(fitted.classes))
     return compare_answers("sql", TOLERANCE, conformance_lines(fitted, texts), answers)
 
@@ -56,8 +56,8 @@ def test_duckdb_decides_and_scores_as_the_model(model, rule, tmp_path):
 def test_postgresql_decides_and_scores_as_the_model(model, rule, server, tmp_path):
     fitted = fitted_case(model, rule)
 
-    def run(folder, texts):
-        return sql_engines.query_postgresql(server, folder, texts)
+    def run(folder, table):
+        return sql_engines.query_postgresql(server, folder, table)
 
     found = agree(fitted, conformance_texts(fitted), tmp_path, run)
     assert found.good, found.sentence() + repr(found.example)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from unnaive import TextClassifier
-from unnaive.classifier.export import c_header
-from unnaive.classifier.export.c_header import _named, _with_lengths, model_data
+from unnaive.classifier.export import c_engines
+from unnaive.classifier.export.c_engines import _named, _with_lengths
+from unnaive.classifier.export.c_header import header_content, model_data
 from unnaive.classifier.export.conformance import TOLERANCE, EngineAgreement, compare_answers
 from unnaive.classifier.export.engines import read_answers
 from unnaive.classifier.export.hard_texts import hard_texts
@@ -96,16 +97,16 @@ def drawn_texts(fitted: FittedModel, n: int, seed: int) -> list[str]:
 
 def build_c_program(folder: Path, header: bytes | None = None) -> Path:
     """The header, that of linear models if none is given, built with sanitizers: it is the same for all models."""
-    (folder / "unnaive.h").write_bytes(c_header.header_content() if header is None else header)
-    (folder / "check.c").write_bytes((c_header.RUNTIME / "check.c.in").read_bytes())
-    flags = [*c_header.WARNINGS, *c_header.SANITIZERS, "-O1"]
+    (folder / "unnaive.h").write_bytes(header_content() if header is None else header)
+    (folder / "check.c").write_bytes((c_engines.RUNTIME / "check.c.in").read_bytes())
+    flags = [*c_engines.WARNINGS, *c_engines.SANITIZERS, "-O1"]
     subprocess.run([COMPILER, *flags, "check.c", "-o", "check", "-lm"], cwd=folder, check=True, capture_output=True)
     return folder / "check"
 
 
 def run_c_program(program: Path, fitted: FittedModel, lines: list[str], folder: Path) -> EngineAgreement:
     """How the program agrees with the lines of a conformance file."""
-    (folder / "model.bin").write_bytes(model_data(portable_model(fitted)))
+    (folder / "model.bin").write_bytes(model_data(portable_model(fitted, records=True)))
     command = [program, folder / "model.bin"]
     done = subprocess.run(command, input=_with_lengths(lines), capture_output=True, check=True)
     answers = [_named(answer, fitted.classes) for answer in read_answers(done.stdout.decode())]

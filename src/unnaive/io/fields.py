@@ -200,12 +200,17 @@ def _number_parts(value: Any) -> list[str]:
     (['3.5', '[2,4)', '[3,4)', '[3.5,4)'], ['-1000', '(-1024,-512]'], ['0', '0'])
     """
     number = read_number(value)
-    if number is None:
+    if number is None or math.isnan(number):
         raise BadValue(describe_value(value), "correct it or leave it empty")
     if number == 0 or math.isinf(number):
         return [f"{abs(number) if number == 0 else number:g}"] * 2
     shown = str(int(number)) if number.is_integer() and abs(number) < LARGEST_WHOLE else repr(number)
-    return [shown, *(find_interval(number, parts) for parts in RESOLUTIONS)]
+    return [shown, *interval_units(number)]
+
+
+def interval_units(number: float) -> list[str]:
+    """The intervals that contain a finite number other than 0, the widest first."""
+    return [find_interval(number, parts) for parts in RESOLUTIONS]
 
 
 def _date_parts(value: Any) -> list[str]:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import struct
-import tempfile
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.sparse import csr_array, issparse
-from unnaive.classifier.export.conformance import TOLERANCE, EngineAgreement, compare_answers
-from unnaive.classifier.export.engines import c_compilers, find_program, read_answers, run_program, zig_compiler
 from unnaive.classifier.export.portable import (
     CannotExport,
     PortableModel,
@@ -24,18 +20,26 @@ from unnaive.classifier.export.portable import (
     exact_form,
     log_counts,
 )
+from unnaive.io.label_checks import MISSING
 from unnaive.text.languages import fold_table
+from unnaive.text.sections import TEXT_KINDS, field_key, field_kinds, section_modes
 
 RUNTIME = files("unnaive.classifier.export")
-HEADER = ("runtime.h.in", "runtime_text.h.in", "runtime_scores.h.in")  # concatenated into one file of the export
+HEADER = (
+    "runtime.h.in",
+    "runtime_text.h.in",
+    "runtime_records.h.in",
+    "runtime_scores.h.in",
+)  # concatenated into one file of the export
 MOST_PARTS = 32
-MAGIC, VERSION = 0x414E4E55, 2  # "UNNA"
+MAGIC, VERSION = 0x414E4E55, 3  # "UNNA"
 # numbers of the header; each list is in the order of its enum
 LINKS = ("softmax", "log-odds", "one-of-all", "noisy-or", "cosine", "margin")
 CALIBRATIONS = (None, "temperature", "platt", "isotonic")
 DECISIONS = ("argmax", "weighted-argmax", "least-cost", "top-k", "thresholds")
 SCALES = ("scores", "probabilities", "relative")
 FORMS = ("f64", "f32", "i16", "i8")
+FIELD_KINDS = ("text", "category", "number", "date")
 KINDS = (
     "letters",
     "numbers",
@@ -108,8 +112,30 @@ def _sections(model: PortableModel) -> Iterator[DataSection]:
     yield "D", 0, np.asarray(numbers, "<f8").ravel()
     limits = [[confidence, overall, *by_class] for confidence, (overall, by_class) in model.limits.items()]
     yield "l", 0, np.asarray(limits, "<f8").ravel()
+    yield from _fields(model.rule.fields or ())
     for number, part in enumerate(model.parts):
         yield from _part(model, number, part)
+
+
+def _fields(fields: tuple[str, ...]) -> Iterator[DataSection]:
+    """Of records: kind, mode, key and name of each field; their strings; words for empty cells; all digits zero."""
+    if not fields:
+        return
+    modes, strings, rows = section_modes(fields), b"", []
+    for name, kind in field_kinds(fields).items():
+        key = field_key(name)
+        kind_number = FIELD_KINDS.index("text" if kind in TEXT_KINDS else kind)
+        rows.append([kind_number, modes[key], len(strings), len(strings) + len(key.encode()) + 1])
+        strings += key.encode() + b"\0" + _c_string(name) + b"\0"
+    yield "f", 0, np.array(rows, "<u4")
+    yield "f", 1, np.frombuffer(strings, np.uint8)
+    yield "f", 2, np.frombuffer(b"".join(word.encode() + b"\0" for word in sorted(MISSING)), np.uint8)
+    zeros = [code for code in range(0x80, 0x110000) if unicodedata.decimal(chr(code), None) == 0]
+    yield "f", 3, np.array(zeros, "<u4")
+
+
+def _c_string(name: str) -> bytes:
+    return name.replace("\0", " ").encode("utf-8", "replace")
 
 
 def _rule(model: PortableModel) -> NDArray[Any]:
@@ -123,6 +149,7 @@ def _rule(model: PortableModel) -> NDArray[Any]:
         CALIBRATIONS.index(calibration and calibration["kind"]), bool(calibration and calibration["exclusive"]),
         DECISIONS.index(decision["kind"]), SCALES.index(decision.get("on", "scores")),
         decision.get("at_least_one", False), decision.get("k", 0), model.gram is not None, len(model.limits),
+        len(model.rule.field_kinds or {}),
     ], "<u4")  # fmt: skip
 
 
@@ -285,63 +312,3 @@ def fill_dense_rows(table: csr_array) -> csr_array:
     classes[(ends[full][:, None] + np.arange(n_classes)).ravel()] = np.tile(np.arange(n_classes), len(full))
     data[places], classes[places] = table.data, table.indices
     return csr_array((data, classes, ends), shape=table.shape)
-
-
-def check_c(folder: Path, lines: list[str], tolerance: float = TOLERANCE) -> list[EngineAgreement]:
-    """Compile the header with every available compiler, also to WebAssembly, and run it on the conformance file."""
-    about = json.loads((folder / "export.json").read_text(encoding="utf-8"))
-    agreements = []
-    with tempfile.TemporaryDirectory() as name:
-        work = Path(name)
-        (work / "check.c").write_bytes((RUNTIME / "check.c.in").read_bytes())
-        (work / "texts").write_bytes(_with_lengths(lines))
-        for engine, command in _builds(folder, work):
-            printed = run_program(command, (work / "texts").read_bytes())
-            answers = [_named(answer, about["classes"]) for answer in read_answers(printed)]
-            agreements.append(compare_answers(engine, tolerance, lines, answers))
-    return agreements
-
-
-def _with_lengths(lines: Sequence[str]) -> bytes:
-    texts = [json.loads(line)["text"].encode("utf-8", "surrogatepass") for line in lines]
-    return b"".join(b"%d\n" % len(text) + text for text in texts)
-
-
-def _named(answer: dict[str, Any], classes: Sequence[Any]) -> dict[str, Any]:
-    answer["labels"] = [classes[index] for index in answer["places"]]
-    if "inside" in answer:
-        answer["set"] = [classes[index] for index in answer["inside"]]
-    return answer
-
-
-WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wconversion", "-Wno-sign-conversion", "-Werror"]
-SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-WASI = """
-import { readFileSync, openSync } from "node:fs";
-import { WASI } from "node:wasi";
-const [path, folder] = process.argv.slice(1);
-const wasi = new WASI({ version: "preview1", args: ["check", "model/model.bin"], preopens: { model: folder } });
-const { instance } = await WebAssembly.instantiate(readFileSync(path), wasi.getImportObject());
-process.exit(wasi.start(instance));
-"""
-
-
-def _builds(folder: Path, work: Path) -> Iterator[tuple[str, list[str]]]:
-    """(name of the engine, command that runs it) for every compiler; an error if there is none."""
-    compilers = c_compilers()
-    zig = zig_compiler()
-    if not compilers and not zig:
-        find_program("cc", what="a C compiler (gcc, clang, or ziglang from the package index)")
-    include, data = ["-I", str(folder.resolve())], str((folder / "model.bin").resolve())
-    for name, path in compilers.items():
-        program = str(work / f"check-{name}")
-        run_program([path, *WARNINGS, *SANITIZERS, "-O1", "-g", *include, str(work / "check.c"), "-o", program, "-lm"])
-        yield f"{name}, address and undefined-behaviour sanitizers", [program, data]
-    if zig:
-        from shutil import which
-
-        module, node = str(work / "check.wasm"), which("node")
-        run_program([*zig, "-target", "wasm32-wasi", "-O2", *include, str(work / "check.c"), "-o", module, "-lm"])
-        if node:
-            start = [node, "--no-warnings", "--input-type=module", "-e", WASI, module, str(folder.resolve())]
-            yield "WebAssembly by ziglang in Node", start

@@ -1,8 +1,9 @@
-"""The conformance file: texts with the results of the model, to check every export.
+"""The conformance file: texts or records with the results of the model, to check every export.
 
-A JSON line for each text: its labels, scores, probabilities and known terms. An export agrees if all labels are equal
-and all scores are within a tolerance. If the model decides between two values that differ by less than the tolerance,
-either label is right: such a text is counted as a tie.
+A JSON line for each text, or each record with a string or null for each field: its labels, scores, probabilities and
+known terms. An export agrees if all labels are equal and all scores are within a tolerance. If the model
+decides between two values that differ by less than the tolerance, either label is right: such a text is counted as a
+tie.
 """
 
 from __future__ import annotations
@@ -16,46 +17,34 @@ import numpy as np
 
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.types import Floats
+from unnaive.classifier.export.hard_records import hard_records
 from unnaive.classifier.export.hard_texts import hard_texts
+from unnaive.io.fields import one_document
 from unnaive.learning.decisions import LeastCost, Thresholds, TopK, WeightedArgmax
 from unnaive.learning.fitted import FittedModel
 from unnaive.linear.links import relative
-from unnaive.text.sections import FIXED, SECTION, TERMS, UNIT, section_modes
+from unnaive.text.sections import SECTION, UNIT
 
 HARD_TEXTS, OWN_TEXTS = 300, 100
 TOLERANCE = 1e-9  # tolerance of scores, relative if they are above 1; for targets in float32:
 TOLERANCE_OF_SINGLES = 1e-5
 CONFIDENCE = 0.9  # confidence of the compared sets, if the model has any
+TextOrRecord = str | dict[str, str | None]
 
 
-def conformance_texts(fitted: FittedModel) -> list[str]:
-    """Hard texts, then texts of the model's own terms."""
+def conformance_texts(fitted: FittedModel) -> list[TextOrRecord]:
+    """Hard texts, then texts of the model's own terms; of a model with fields, records of them and some plain texts."""
     terms = [] if fitted.vocabulary is None else fitted.vocabulary.terms
     step = max(1, len(terms) // 5000)
     words = [term for term in terms[::step] if term]
     own_words = [word for word in words if not word.startswith("#")] or words
     texts = [*hard_texts(words, HARD_TEXTS, seed=1), *_own_texts(own_words)]
     fields = None if fitted.token_rule is None else fitted.token_rule.fields
-    return texts if fields is None else _as_records(texts, fields, terms)
-
-
-def _as_records(texts: Sequence[str], fields: tuple[str, ...], terms: Sequence[str]) -> list[str]:
-    """A record for each text: the text fields have this and other texts, the other fields known terms."""
-    from random import Random
-
-    random = Random(3)  # noqa: S311
-    units = {
-        key: [term[len(key) + 1 :] for term in terms if term.startswith(key + FIXED)] for key in section_modes(fields)
-    }
-    records = []
-    for row, text in enumerate(texts):
-        parts = []
-        for index, (key, mode) in enumerate(section_modes(fields).items()):
-            content = texts[row - index].replace(SECTION, " ").replace(UNIT, " ")
-            drawn = random.sample(units[key], min(2, len(units[key])))
-            parts.append(f"{SECTION}{key}{UNIT}" + (UNIT.join(["", *drawn, content]) if mode == TERMS else content))
-        records.append("".join(parts) if row % 10 else text)
-    return records
+    if not fields:
+        return list(texts)
+    texts = [text.replace(SECTION, " ").replace(UNIT, " ") for text in texts]
+    records = hard_records(texts, fields, terms, seed=3)
+    return [record if row % 10 else text for row, (record, text) in enumerate(zip(records, texts, strict=True))]
 
 
 def _own_texts(words: Sequence[str]) -> Iterator[str]:
@@ -66,8 +55,10 @@ def _own_texts(words: Sequence[str]) -> Iterator[str]:
         yield " ".join(random.choice(words) for _ in range(random.choice((1, 3, 10, 60)))) if words else ""
 
 
-def conformance_lines(fitted: FittedModel, texts: Sequence[str]) -> list[str]:
-    """The prediction of the model for each text, as a line of JSON."""
+def conformance_lines(fitted: FittedModel, documents: Sequence[TextOrRecord]) -> list[str]:
+    """The prediction of the model for each text or record, as a line of JSON."""
+    fields = None if fitted.token_rule is None else fitted.token_rule.fields
+    texts = [one_document(document, fields) for document in documents]
     scores = fitted.scores(texts)
     n_known = fitted.known_terms(texts)
     probabilities = fitted.probabilities(scores) if fitted.probabilistic else None
@@ -75,9 +66,9 @@ def conformance_lines(fitted: FittedModel, texts: Sequence[str]) -> list[str]:
     ties = margins(fitted, scores)
     sets = fitted.sets_of(scores, CONFIDENCE) if fitted.conformal is not None and fitted.probabilistic else None
     lines = []
-    for row, text in enumerate(texts):
+    for row, document in enumerate(documents):
         expected: dict[str, Any] = {
-            "text": text,
+            "text" if isinstance(document, str) else "record": document,
             "labels": list(labels[row]),
             "scores": _finite(scores[row]),
             "probabilities": None if probabilities is None else _finite(probabilities[row]),
@@ -168,7 +159,7 @@ class EngineAgreement:
         if difference > self.tolerance or wrong_known or wrong_set:
             self.off += 1
         if not self.example and (self.off or self.different):
-            self.example = expected["text"]
+            self.example = expected["record"] if "record" in expected else expected["text"]
 
     def _difference(self, expected: dict[str, Any], answer: dict[str, Any], key: str) -> float:
         if answer.get(key) is None or expected[key] is None:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.classifier.export.c_header import DataSection, check_c, free_places, pack_sections
+from unnaive.classifier.export.c_engines import check_c
+from unnaive.classifier.export.c_header import DataSection, free_places, pack_sections
 from unnaive.classifier.export.conformance import TOLERANCE_OF_SINGLES, EngineAgreement
 from unnaive.classifier.export.fasttext import PortableFastText, stored_arrays
 from unnaive.models.fasttext.binary_file import LOSSES

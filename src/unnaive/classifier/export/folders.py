@@ -11,7 +11,8 @@ from typing import Any
 from unnaive import __version__
 from unnaive.base.atomic_files import replacing
 from unnaive.base.errors import UnnaiveError, choose
-from unnaive.classifier.export.c_header import check_c, write_c
+from unnaive.classifier.export.c_engines import check_c
+from unnaive.classifier.export.c_header import write_c
 from unnaive.classifier.export.conformance import EngineAgreement, conformance_lines, conformance_texts
 from unnaive.classifier.export.fasttext import (
     PortableFastText,
@@ -38,17 +39,19 @@ class Target:
 
     write  the PortableModel or PortableFastText → its files by name
     check  (folder, lines of the conformance file) → one EngineAgreement for each engine that ran it
+    fields whether it reads records with fields
     """
 
     write: Callable[[Any], dict[str, bytes]]
     check: Callable[[Path, list[str]], list[EngineAgreement]]
+    fields: bool = False
 
 
 TARGETS = {
-    "js": Target(write_javascript, check_javascript),
+    "js": Target(write_javascript, check_javascript, fields=True),
     "onnx": Target(write_onnx, check_onnx),
-    "c": Target(write_c, check_c),
-    "sql": Target(write_sql, check_sql),
+    "c": Target(write_c, check_c, fields=True),
+    "sql": Target(write_sql, check_sql, fields=True),
 }
 FASTTEXT_TARGETS = {  # of imported models
     "js": Target(write_fasttext_javascript, check_fasttext_javascript),
@@ -72,7 +75,7 @@ def export_model(
                                f"express; it can be exported to {' and '.join(FASTTEXT_TARGETS)}")  # fmt: skip
         model, chosen = portable_fasttext(fitted), FASTTEXT_TARGETS[target]
     else:
-        model = portable_model(fitted, records=target == "js")
+        model = portable_model(fitted, records=chosen.fields)
     contents = {**chosen.write(model), **(more or {})}
     contents[CONFORMANCE] = ("\n".join(conformance_lines(fitted, conformance_texts(fitted))) + "\n").encode()
     about = {

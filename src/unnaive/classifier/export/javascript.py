@@ -152,7 +152,7 @@ const finite = (values) => values && values.map((one) => (Number.isFinite(one) ?
 for await (const line of createInterface({ input: process.stdin })) {
   const expected = JSON.parse(line);
   const options = "set" in expected ? { confidence: 0.9 } : {};
-  const { labels, scores, probabilities, known, set } = classify(expected.text, options);
+  const { labels, scores, probabilities, known, set } = classify(expected.record ?? expected.text, options);
   console.log(JSON.stringify({ labels, scores: finite(scores), probabilities: finite(probabilities), known, set }));
 }
 """

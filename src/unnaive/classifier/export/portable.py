@@ -163,8 +163,8 @@ def _check_rule(rule: TokenRule, records: bool) -> None:
         )
     if kinds and not records:
         raise CannotExport(
-            f"the model reads records with fields ({', '.join(kinds)}), which only the target js supports, without a "
-            "page; use --to js without --page"
+            f"the model reads records with fields ({', '.join(kinds)}), which ONNX and the page do not support; "
+            "export it to js, c or sql, without --page"
         )
     lacking = {
         "stem": (rule.stem, "stems words"), "segmenter": (rule.segmenter, "finds words with jieba"),

@@ -78,6 +78,7 @@ function readNumber(value) {
   if (/^[-+]?\d{1,3}(?:[, _']\d{3})+(?:\.\d+)?$/.test(words)) words = words.replace(/[, _']/g, "");
   if (words.split(",").length === 2) words = words.replace(",", ".");
   if (/^[-+]?inf(?:inity)?$/i.test(words)) return words.startsWith("-") ? -Infinity : Infinity;
+  words = words.replace(/(?<=\d)_(?=\d)/g, "");
   return /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i.test(words) ? Number(words) : NaN;
 }
 

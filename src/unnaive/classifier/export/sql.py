@@ -7,7 +7,6 @@ letters and case. Its result has a row for each text and class.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -16,68 +15,14 @@ import numpy as np
 from unnaive.base.sparse import csr_array, issparse
 from unnaive.classifier.export.c_header import character_kinds
 from unnaive.classifier.export.portable import CannotExport, PortableModel, PortablePart
+from unnaive.classifier.export.sql_dialects import DIALECTS, Dialect
+from unnaive.classifier.export.sql_records import SELECT, TABLES, record_rows, record_source, record_terms
 from unnaive.text.gram_units import which_are_grams
 from unnaive.text.languages import fold_table
+from unnaive.text.sections import field_kinds
 
 ROWS = 500  # rows of one INSERT
 LETTER, NUMBER, MARK, UNSPACED, PICTURE, TEXT_PICTURE = 1, 2, 4, 8, 16, 32
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """The syntax that differs between databases.
-
-    positions  rows (id, i, text) of the positions of characters, from 1
-    code, char the code point of a character, and the character of a code point
-    infinity   −∞
-    series     rows (code, folded, kind) of all characters of the ranges
-    real       the type of numbers of eight bytes
-    before     a statement before the query
-    rows, next_character   how a step of the recursion finds its character
-    """
-
-    positions: str
-    code: str
-    char: str
-    infinity: str
-    series: str
-    real: str
-    before: str = ""
-    rows: str = ""
-    next_character: str = "JOIN coded c ON c.id = s.id AND c.i = s.i + 1"
-
-
-DIALECTS = {
-    "sqlite": Dialect(
-        "SELECT id, 1, text FROM texts WHERE length(text) > 0 UNION ALL "
-        "SELECT id, i + 1, text FROM positions WHERE i < length(text)",
-        "unicode", "char", "-9e999",
-        "WITH RECURSIVE each(code, last, kind) AS (SELECT first, last, kind FROM unnaive_ranges UNION ALL "
-        "SELECT code + 1, last, kind FROM each WHERE code < last) SELECT code, code, kind FROM each",
-        "REAL",
-    ),
-    "duckdb": Dialect(
-        "SELECT id, unnest(range(1, length(text) + 1)), text FROM texts",
-        "unicode", "chr", "'-inf'::DOUBLE",
-        "SELECT code, code, kind FROM (SELECT unnest(range(first, last + 1)) AS code, kind FROM unnaive_ranges)",
-        "DOUBLE",
-    ),
-    "postgresql": Dialect(
-        "SELECT id, i, text FROM texts, generate_series(1, char_length(text)) AS i",
-        "ascii", "chr", "'-Infinity'::float8",
-        "SELECT code, code, kind FROM unnaive_ranges, generate_series(first, last) AS code",
-        "DOUBLE PRECISION",
-        before="SET jit = off; -- to compile the query takes longer than to run it\n",
-        rows="""whole AS MATERIALIZED (SELECT id, count(*) AS n,
-  array_agg(code ORDER BY i) AS codes, array_agg(kind ORDER BY i) AS kinds,
-  array_agg(begins ORDER BY i) AS beginnings, array_agg(joins ORDER BY i) AS joined
-  FROM coded GROUP BY id),
-""",
-        next_character="""JOIN whole r ON r.id = s.id AND s.i < r.n CROSS JOIN LATERAL (SELECT s.i + 1 AS i,
-    r.codes[s.i + 1] AS code, r.kinds[s.i + 1] AS kind, r.beginnings[s.i + 1] AS begins,
-    r.joined[s.i + 1] AS joins) c""",
-    ),
-}  # fmt: skip
 
 
 def write_sql(model: PortableModel) -> dict[str, bytes]:
@@ -121,6 +66,9 @@ def _tables(model: PortableModel, dialect: Dialect) -> Iterator[str]:
         "part_classes": f"part INTEGER, class INTEGER, bias {real}, shift {real}",
         "weights": f"part INTEGER, id INTEGER, class INTEGER, weight {real}, PRIMARY KEY (id, part, class)",
     }
+    fields = model.rule.fields or ()
+    if fields:
+        columns |= {name: declared.format(real=real) for name, declared in TABLES.items()}
     for name, declared in columns.items():
         yield f"DROP TABLE IF EXISTS unnaive_{name};\nCREATE TABLE unnaive_{name} ({declared});\n"
     ranges, folds = _characters(model)
@@ -129,6 +77,8 @@ def _tables(model: PortableModel, dialect: Dialect) -> Iterator[str]:
     yield from _insert("characters", folds, dialect)
     yield from _insert("stop_words", ([word] for word in model.stop_words if _plain(word)), dialect)
     yield from _insert("terms", ([term, number] for number, term in enumerate(model.terms.terms)), dialect)
+    for name, rows in record_rows(fields, model.terms.terms).items() if fields else ():
+        yield from _insert(name, rows, dialect)
     cuts = model.decision.get("values") or model.decision.get("weights") or [0.0] * len(model.classes)
     labels = [[c, str(label), model.bias[c], cuts[c]] for c, label in enumerate(model.classes)]
     yield from _insert("classes", labels, dialect)
@@ -181,6 +131,8 @@ def _insert(table: str, rows: Iterable[Sequence[Any]], dialect: Dialect) -> Iter
 
 
 def _literal(value: Any, dialect: Dialect) -> str:
+    if value is None:
+        return "NULL"
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     if isinstance(value, (int, np.integer)):
@@ -204,10 +156,9 @@ BEGINS = """CASE WHEN code BETWEEN 127462 AND 127487 AND code1 BETWEEN 127462 AN
     WHEN (kind & 16) <> 0 OR ((kind & 32) <> 0 AND code1 = 65039) THEN 1 ELSE 0 END"""
 BEGIN = """CASE WHEN c.begins > 0 THEN c.begins WHEN (c.kind & {word_kinds}) = 0 THEN 0
     WHEN {grams} AND ((c.kind & 8) <> 0 OR ((c.kind & 4) <> 0 AND s.mode = 10)) THEN 10 ELSE 9 END"""
-QUERY = """{before}-- Labels the texts of a table documents(id, text): a row for each text and class.
+QUERY = """{before}-- {about}
 WITH RECURSIVE
-texts AS (SELECT id, text FROM documents),
-positions(id, i, text) AS ({positions}),
+{source}positions(id, i, text) AS ({positions}),
 letters AS (SELECT p.id, p.i, coalesce(c.folded, {code}(substr(p.text, p.i, 1))) AS code, coalesce(c.kind, 0) AS kind
   FROM positions p LEFT JOIN unnaive_characters c ON c.code = {code}(substr(p.text, p.i, 1))),
 around AS (SELECT id, i, code, kind, lead(code, 1, 0) OVER w AS code1, lead(kind, 1, 0) OVER w AS kind1,
@@ -244,8 +195,8 @@ found(id, term) AS ({ngrams}
   UNION ALL SELECT id, unit FROM units WHERE unit NOT IN (SELECT word FROM unnaive_stop_words)
   UNION ALL SELECT id, before_unit || unit FROM units
     WHERE before_unit <> '' AND before_unit || unit NOT IN (SELECT word FROM unnaive_stop_words)),
-counted AS (SELECT f.id AS text_id, t.id AS term_id, count(*) AS n FROM found f JOIN unnaive_terms t ON t.term = f.term
-  GROUP BY f.id, t.id),
+{record_terms}counted AS (SELECT f.id AS text_id, t.id AS term_id, count(*) AS n FROM {found} f
+  JOIN unnaive_terms t ON t.term = f.term GROUP BY f.id, t.id),
 weighed AS (SELECT text_id, part, term_id, {tf} * idf AS z, shift
   FROM counted JOIN unnaive_part_terms p ON p.id = term_id),
 lengths AS (SELECT text_id, part, sum(z) AS total, sum(z * shift) AS shifted, {norm} AS length
@@ -254,18 +205,20 @@ sums AS (SELECT text_id, w.part, class, sum(z * weight) AS total FROM weighed w
   JOIN unnaive_weights u ON u.id = w.term_id AND u.part = w.part GROUP BY text_id, w.part, class),
 part_scores AS (SELECT x.id AS text_id, p.class,
   sum((coalesce(s.total, 0) + coalesce(l.total * p.shift + l.shifted, 0)) / coalesce(l.length, 1) + p.bias) AS score
-  FROM texts x CROSS JOIN unnaive_part_classes p LEFT JOIN lengths l ON l.text_id = x.id AND l.part = p.part
+  FROM {documents} x CROSS JOIN unnaive_part_classes p LEFT JOIN lengths l ON l.text_id = x.id AND l.part = p.part
   LEFT JOIN sums s ON s.text_id = x.id AND s.part = p.part AND s.class = p.class GROUP BY x.id, p.class),
 scored AS (SELECT s.text_id AS id, c.class, c.label, c.cut, s.score + c.bias AS score,
-  coalesce((SELECT sum(n) FROM counted k WHERE k.text_id = s.text_id), 0) AS known
-  FROM part_scores s JOIN unnaive_classes c ON c.class = s.class),
+  coalesce(k.known, 0) AS known FROM part_scores s JOIN unnaive_classes c ON c.class = s.class
+  LEFT JOIN (SELECT text_id, sum(n) AS known FROM counted GROUP BY text_id) k ON k.text_id = s.text_id),
 odds AS (SELECT *, {logit} AS odds FROM scored),
 tops AS (SELECT *, max(odds) OVER (PARTITION BY id) AS top, max(score) OVER (PARTITION BY id) AS top_score FROM odds),
 probable AS (SELECT *, {probability} AS probability FROM tops),
 measured AS (SELECT *, {measure} AS measure FROM probable),
 ranked AS (SELECT *, row_number() OVER (PARTITION BY id ORDER BY measure DESC, class) AS place FROM measured)
-SELECT id, label, class, score, probability, ({decided}) AS decided, known FROM ranked ORDER BY id, class;
-"""
+{select}"""
+TEXT_SELECT = (
+    "SELECT id, label, class, score, probability, ({decided}) AS decided, known FROM ranked ORDER BY id, class;\n"
+)
 
 
 def label_query(model: PortableModel, dialect: Dialect) -> str:
@@ -287,8 +240,23 @@ def label_query(model: PortableModel, dialect: Dialect) -> str:
         positions=dialect.positions, code=dialect.code, char=dialect.char,
         begins=BEGINS if rule.emoji else "0",
         min_length=rule.min_length, lags=lags, ngrams=ngrams, tf=_tf(model), norm=_norm(model),
-        **_probabilities(model), **_decision(model),
+        **_probabilities(model), measure=_decision(model)["measure"], **_documents(model, dialect),
     )  # fmt: skip
+
+
+def _documents(model: PortableModel, dialect: Dialect) -> dict[str, str]:
+    """The parts of the query that differ between texts and records."""
+    fields, decided = model.rule.fields, _decision(model)["decided"]
+    if not fields:
+        about = "Labels the texts of a table documents(id, text): a row for each text and class."
+        source = "texts AS (SELECT id, text FROM documents),\n"
+        select = TEXT_SELECT.format(decided=decided)
+        return {"about": about, "source": source, "record_terms": "", "found": "found", "documents": "texts",
+                "select": select}  # fmt: skip
+    names = ", ".join(field_kinds(fields)).replace("\n", " ")
+    about = f"Labels the records of a table records(id, {names}): a row for each record and class."
+    return {"about": about, "source": record_source(fields, dialect), "record_terms": record_terms(dialect),
+            "found": "record_terms", "documents": "records", "select": SELECT.format(decided=decided)}  # fmt: skip
 
 
 def _one(model: PortableModel, name: str) -> Any:

@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,22 +22,53 @@ from unnaive.base.system import is_root
 from unnaive.classifier.export.conformance import TOLERANCE, EngineAgreement, compare_answers
 from unnaive.classifier.export.engines import run_program
 
-Row = Sequence[Any]  # id, label, class, score, probability, decided, known
+Row = Sequence[Any]  # id, label, class, score, probability, decided, known; of records the unreadable field too
 
 
 def check_sql(folder: Path, lines: list[str]) -> list[EngineAgreement]:
-    """Run the query on the conformance file in every available database."""
-    texts = [_storable(json.loads(line)["text"]) for line in lines]
+    """Run the query on the conformance file in every available database; of a model with fields on its records only."""
+    lines = [line for line in lines if "record" in json.loads(line)] or lines
+    table = documents_table([json.loads(line) for line in lines])
     n_classes = len(json.loads((folder / "export.json").read_text(encoding="utf-8"))["classes"])
     return [
-        compare_answers(name, TOLERANCE, lines, _answers(run(folder, texts), len(texts), n_classes))
+        compare_answers(name, TOLERANCE, lines, _answers(run(folder, table), len(lines), n_classes))
         for name, run in databases().items()
     ]
 
 
-def databases() -> dict[str, Callable[[Path, Sequence[str]], Iterable[Row]]]:
+@dataclass(frozen=True)
+class DocumentsTable:
+    """The table that an export labels: its name, the columns behind id, and the rows with their ids."""
+
+    name: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+    @property
+    def create(self) -> str:
+        """The statement that makes the table."""
+        columns = "".join(', "' + column.replace('"', '""') + '" TEXT' for column in self.columns)
+        return f"CREATE TABLE {self.name} (id INTEGER PRIMARY KEY{columns})"
+
+    @property
+    def insert(self) -> str:
+        """The statement that adds a row."""
+        return f"INSERT INTO {self.name} VALUES (?{', ?' * len(self.columns)})"
+
+
+def documents_table(documents: Sequence[dict[str, Any]]) -> DocumentsTable:
+    """The texts or records of lines of a conformance file as a table."""
+    if "record" not in documents[0]:
+        return DocumentsTable(
+            "documents", ["text"], [[row, _storable(document["text"])] for row, document in enumerate(documents)]
+        )
+    rows = [[row, *map(_storable, document["record"].values())] for row, document in enumerate(documents)]
+    return DocumentsTable("records", list(documents[0]["record"]), rows)
+
+
+def databases() -> dict[str, Callable[[Path, DocumentsTable], Iterable[Row]]]:
     """The function that runs an export in each database of this machine."""
-    engines: dict[str, Callable[[Path, Sequence[str]], Iterable[Row]]] = {"SQLite": run_sqlite}
+    engines: dict[str, Callable[[Path, DocumentsTable], Iterable[Row]]] = {"SQLite": run_sqlite}
     if find_spec("duckdb"):
         engines["DuckDB"] = run_duckdb
     if postgresql_programs() is not None:
@@ -44,10 +76,14 @@ def databases() -> dict[str, Callable[[Path, Sequence[str]], Iterable[Row]]]:
     return engines
 
 
-def _storable(text: str) -> str:
+def _storable(text: str | None) -> str | None:
     """Replace NUL and lone surrogates, which databases refuse, by U+FFFD, which also only separates words."""
-    return "".join(
-        "\ufffd" if character == "\0" or "\ud800" <= character <= "\udfff" else character for character in text
+    return (
+        None
+        if text is None
+        else "".join(
+            "\ufffd" if character == "\0" or "\ud800" <= character <= "\udfff" else character for character in text
+        )
     )
 
 
@@ -55,9 +91,10 @@ def _answers(rows: Iterable[Row], n_texts: int, n_classes: int) -> list[dict[str
     answers: list[dict[str, Any]] = [
         {"labels": [], "scores": [None] * n_classes, "probabilities": [None] * n_classes} for _ in range(n_texts)
     ]
-    for row, label, c, score, probability, decided, known in rows:
+    for row, label, c, score, probability, decided, known, *_ in rows:
         answer = answers[int(row)]
-        answer["scores"][int(c)] = None if float(score) == float("-inf") else float(score)
+        if score not in (None, ""):  # as of a record that cannot be read
+            answer["scores"][int(c)] = None if float(score) == float("-inf") else float(score)
         answer["probabilities"][int(c)] = None if probability in (None, "") else float(probability)
         answer["known"] = int(known)
         if decided in (True, 1, "t"):
@@ -68,22 +105,22 @@ def _answers(rows: Iterable[Row], n_texts: int, n_classes: int) -> list[dict[str
     return answers
 
 
-def run_sqlite(folder: Path, texts: Sequence[str]) -> list[Row]:
+def run_sqlite(folder: Path, table: DocumentsTable) -> list[Row]:
     """Run in Python's SQLite; it needs the functions ln, exp and sqrt (SQLite 3.35 or later)."""
     with sqlite3.connect(":memory:") as connection:
         connection.executescript((folder / "sqlite-tables.sql").read_text(encoding="utf-8"))
-        connection.execute("CREATE TABLE documents (id INTEGER PRIMARY KEY, text TEXT)")
-        connection.executemany("INSERT INTO documents VALUES (?, ?)", list(enumerate(texts)))
+        connection.execute(table.create)
+        connection.executemany(table.insert, table.rows)
         return connection.execute((folder / "sqlite-label.sql").read_text(encoding="utf-8")).fetchall()
 
 
-def run_duckdb(folder: Path, texts: Sequence[str]) -> list[Row]:
+def run_duckdb(folder: Path, table: DocumentsTable) -> list[Row]:
     """Run in the package duckdb."""
     duckdb: Any = import_module("duckdb")
     with duckdb.connect() as connection:
         connection.execute((folder / "duckdb-tables.sql").read_text(encoding="utf-8"))
-        connection.execute("CREATE TABLE documents (id INTEGER PRIMARY KEY, text TEXT)")
-        connection.executemany("INSERT INTO documents VALUES (?, ?)", list(enumerate(texts)))
+        connection.execute(table.create)
+        connection.executemany(table.insert, table.rows)
         rows: list[Row] = connection.execute((folder / "duckdb-label.sql").read_text(encoding="utf-8")).fetchall()
         return rows
 
@@ -127,19 +164,25 @@ def postgresql_server() -> Iterator[list[str]]:
             run(str(programs / "pg_ctl"), "-D", data, "-m", "immediate", "-w", "stop")
 
 
-def run_postgresql(folder: Path, texts: Sequence[str]) -> list[Row]:
+def run_postgresql(folder: Path, table: DocumentsTable) -> list[Row]:
     """Run in a temporary server."""
     with postgresql_server() as psql:
-        return query_postgresql(psql, folder, texts)
+        return query_postgresql(psql, folder, table)
 
 
-def query_postgresql(psql: Sequence[str], folder: Path, texts: Sequence[str]) -> list[Row]:
+def query_postgresql(psql: Sequence[str], folder: Path, table: DocumentsTable) -> list[Row]:
     """Run in a server that is already running; `psql` is the command that connects to it."""
-    quoted = [f"({number}, '{text.replace(chr(39), 2 * chr(39))}')" for number, text in enumerate(texts)]
-    documents = "DROP TABLE IF EXISTS documents;\nCREATE TABLE documents (id INTEGER PRIMARY KEY, text TEXT);\n"
-    documents += f"INSERT INTO documents VALUES {', '.join(quoted)};\n" if quoted else ""
+    documents = f"DROP TABLE IF EXISTS {table.name};\n{table.create};\n"
+    rows = ["(" + ", ".join(map(_quoted, row)) + ")" for row in table.rows]
+    documents += f"INSERT INTO {table.name} VALUES {', '.join(rows)};\n" if rows else ""
     parts = ["SET client_encoding = 'UTF8';\nSET standard_conforming_strings = on;\n"]
     parts += [(folder / "postgresql-tables.sql").read_text(encoding="utf-8"), documents]
     parts.append((folder / "postgresql-label.sql").read_text(encoding="utf-8"))
     printed = run_program([*psql, "--csv", "-t"], "".join(parts))
     return list(csv.reader(io.StringIO(printed, newline="")))
+
+
+def _quoted(value: Any) -> str:
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return "NULL" if value is None else str(value)

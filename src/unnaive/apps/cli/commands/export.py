@@ -53,6 +53,7 @@ def export(
     """Export a linear model to JavaScript, ONNX, C or SQL, or check that an export predicts as the model does.
 
     Every export has a conformance file of 400 texts with their labels and scores; --check compares the export with it.
+    Models of records with fields can be exported to JavaScript, C and SQL.
 
     unnaive export tickets/tickets.model --to js --page -o tickets-js
     """
