@@ -30,7 +30,7 @@ class Setting:
     noun     how messages refer to a choice; default: the name
     flags    the command line flags, if they are not derived from the name
     metavar  the placeholder for the value in the command line help
-    path     "read" or "written" if the value may be a file path
+    path     "read", "read-named" (NAME=PATH) or "written" if the value may be a file path
     """
 
     default: Any

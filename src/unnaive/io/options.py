@@ -167,7 +167,8 @@ class ColumnOptions:
     )
     vector: tuple[str, ...] = option(
         "Column of vectors (lists of numbers), or NAME=FILE.npy with a row for each document; may be repeated.",
-        default=(), metavar="COLUMN", more="Such as embeddings of whole texts: auto pools them with the words.",
+        default=(), metavar="COLUMN", path="read-named",
+        more="Such as embeddings of whole texts: auto pools them with the words.",
     )  # fmt: skip
     fields: str | None = option(
         "Other columns to learn from: auto (all but ids and columns that reveal the label) or none.",

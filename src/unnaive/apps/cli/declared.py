@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.paths import READ, WRITTEN
+from unnaive.apps.cli.paths import READ, READ_NAMED, WRITTEN
 from unnaive.base.settings import Setting
 
 # types on the command line, by declared type; all others are strings
@@ -25,7 +25,7 @@ TYPES: dict[str, Any] = {
     "tuple[int, int]": str,
     "tuple[str, ...]": list[str] | None,
 }
-PATHS = {"read": READ, "written": WRITTEN}
+PATHS = {"read": READ, "read-named": READ_NAMED, "written": WRITTEN}
 
 
 def read_parameters(verb: Callable[..., Any]) -> dict[str, inspect.Parameter]:
