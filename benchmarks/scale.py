@@ -161,9 +161,9 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint
   occur in fewer than d documents, with the smallest d for which it fits. This depends only on the sums, not on the
   order of documents, and the summary prints d and the number of terms. It holds for every model: a model that learns
   from documents reads them a second time, with the remaining terms. See [Growing vocabularies](#growing-vocabularies).
-- **Hashes of documents.** `evaluate` recognises training texts by a hash of 8 bytes for each document. The model keeps
-  these hashes if they take at most 1/64 of the memory (524,288 documents with 256M); otherwise, and with
-  `--checkpoint`, it keeps none, and the summary says so.
+- **Hashes of documents.** `evaluate` and `filter` recognise training texts by a hash of 8 bytes for each document. The
+  model keeps these hashes if they take at most 1/64 of the memory (524,288 documents with 256M); otherwise, and with
+  `--checkpoint` or `--cache`, it keeps none, and the summary says so.
 - **Interruptions.** `--checkpoint FOLDER` records the sums every `--checkpoint-every` (256M of text). The same command
   continues from there, also after kill -9. Earlier rows are read again, but not counted.
 - **`sharded-nbsvm`** is NB-SVM for more text than memory, in three passes. The first pass counts; the vocabulary, idf
@@ -200,7 +200,7 @@ unnaive train parts/*.jsonl -m multinomial -o all.model --memory 2G --checkpoint
 ## Measured
 
 `benchmarks/scale.py`, which wrote this page, measures the processor time from JSON lines to a model, on synthetic text
-of {length} words a document. It ran on one core of a busy machine with {machine}.
+of {length} words a document. It ran on one core of an idle machine with {machine}.
 
 - With a vocabulary of 400,000 words, one core counts {rate:.0f} MB of text per second, or {documents:,.0f} documents of
   {document:,.0f} bytes; the fixed cost is {fixed:.2f} s.

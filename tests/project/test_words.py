@@ -129,7 +129,7 @@ PHRASES = {
     "is not in sight": "more labels will hardly raise accuracy",
     "when nobody writes": "when no program writes",
     "of which no machine sees": "each machine has only a part",
-    "before the first with several": "before the first document with several labels",
+    "before the first with several": "before the first document with more than one label",
     "for a guarantee of their own": "for a separate guarantee",
     "spelt anew": "renamed",
     "nothing of the documents": "without counts or documents",

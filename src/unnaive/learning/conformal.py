@@ -265,7 +265,7 @@ def describe_sets(
         whole = f"sets contain all labels of about {share} of documents like the training documents"
         if scores.covers_several(confidence):
             return [f"{whole}; this holds for documents with one label and for documents with several"]
-        return [f"{whole}; too few held-out documents have several labels for a separate guarantee"]
+        return [f"{whole}; too few held-out documents have more than one label for a separate guarantee"]
     sentences = [f"for each class, sets contain it in {share} of the documents that have it"]
     pooled = [str(classes[c]) for c in scores.pooled_classes(confidence)]
     if pooled:

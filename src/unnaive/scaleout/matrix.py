@@ -171,9 +171,8 @@ def _count_labelled(source: DataFile, counting: _Counting, hashes: LearntHashes 
     try:
         return _count(source, counting, hashes, multilabel=bool(source.multilabel))
     except _KeepUnlabelled as error:
-        problem = (
-            f"{count_noun(error.n_dropped, 'document')} without a label before the first document with several labels"
-        )
+        dropped = count_noun(error.n_dropped, "document")
+        problem = f"{dropped} without a label before the first document with more than one label"
         _start_again(source, hashes, problem, "put the data into a file")
         return _count(source, counting, hashes, multilabel=True)
 
