@@ -130,6 +130,16 @@ def test_rarer_terms_where_the_table_would_not_fit(monkeypatch):
     assert pairs_of(find_shared_passages(X, group)) == []
 
 
+@pytest.mark.parametrize("block_cells", [1, 7, 1_000])
+def test_blocks_of_the_table_give_the_same_pairs(monkeypatch, block_cells):
+    X, vocabulary = counted(threads(120, 3)[0], ngrams=(1, 2))
+    group = np.zeros(X.shape[0], int)
+    whole = pairs_of(find_shared_passages(X, group, vocabulary))
+    monkeypatch.setattr(shared_passages, "BLOCK_CELLS", block_cells)
+    assert whole
+    assert pairs_of(find_shared_passages(X, group, vocabulary)) == whole
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_of_documents_is_irrelevant_to_what_is_found(seed):
     texts, labels = threads(120, 2)

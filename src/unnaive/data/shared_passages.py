@@ -6,8 +6,9 @@ only if documents that share passages are held out together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,8 @@ RARE_DF = 5, 20  # a rare term is in at most 1/50 of the documents; this limit i
 PAIRS_IN_COMMON = 10, 0.6  # if pairs of words are compared
 TERMS_IN_COMMON = 5, 0.5  # if single terms are compared because there are no pairs
 COPY_TERMS = 5  # minimum number of distinct words of a copy: many people write "thanks, that works"
-MOST_CELLS = 20_000_000  # of the documents × documents table: 160 MB; common terms are dropped until it fits
+MOST_CELLS = 20_000_000  # of the documents × documents table; common terms are dropped until it has no more
+BLOCK_CELLS = 1_000_000  # of this table at once: 16 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,12 +114,25 @@ def find_shared_passages(X: Sparse, group: Ids, terms: Sequence[str] | Vocabular
     max_df = int(np.clip(X.shape[0] // 50, *RARE_DF))
     rare = take_columns(X, np.flatnonzero(columns & (df >= 2) & (df <= max_df)))
     together, sizes = _terms_of_groups(rare, group)
-    table = (together @ together.T).tocoo()
-    first, second, shared = table.row, table.col, table.data
-    is_pair = (first < second) & (shared >= least)
-    first, second, shared = first[is_pair], second[is_pair], shared[is_pair]
+    first, second, shared = (np.concatenate(parts) for parts in zip(*_pairs_of_rows(together, least), strict=True))
     is_pair = shared >= share * np.minimum(sizes[first], sizes[second])
     return SharedPassages(X.shape[0], first[is_pair], second[is_pair], shared[is_pair])
+
+
+def _pairs_of_rows(together: Sparse, least: int) -> Iterator[tuple[Ids, Ids, Ids]]:
+    """Yield (first, second, terms in common) of pairs of rows, first < second, with at least `least` in common.
+
+    Rows are multiplied some at a time, so that the table of all pairs is never in memory.
+    """
+    transposed = csr_array(together.T)
+    n_cells = np.cumsum(together @ np.diff(transposed.indptr))  # at most so many in the table up to each row
+    full = np.arange(BLOCK_CELLS, int(n_cells.max(initial=0)) + 1, BLOCK_CELLS)
+    borders = np.unique(np.searchsorted(n_cells, full, side="right")).tolist()
+    for start, end in pairwise([0, *borders, together.shape[0]]):
+        table = (together[start:end] @ transposed).tocoo()
+        rows = table.row + start
+        is_pair = (rows < table.col) & (table.data >= least)
+        yield rows[is_pair], table.col[is_pair], table.data[is_pair]
 
 
 def find_copies(X: Sparse, group: Ids, terms: Sequence[str] | Vocabulary | None = None) -> SharedPassages:

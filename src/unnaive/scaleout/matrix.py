@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, count_noun
 from unnaive.base.sparse import csr_array
-from unnaive.base.system import return_large_blocks, scratch_folder
+from unnaive.base.system import return_large_blocks, return_small_blocks, scratch_folder
 from unnaive.base.types import Arrays, Sparse
 from unnaive.data.accumulator import LETTERS, Accumulator, LabelCodes
 from unnaive.data.array_folder import ArrayWriter, is_whole, open_arrays
@@ -97,6 +97,7 @@ def documents_on_disk(
         if matrix is None:
             counting = _Counting(rule, n_jobs, resources.memory, folder / "matrix", of, each_once or source)
             matrix = _count_source(source, counting, hashes)
+            return_small_blocks()  # of the batches, which the learner's arrays would otherwise come on top of
         else:
             report["notes"] = [f"the counted documents of the same data are taken from {keep}"]
             log = source.options.log
@@ -200,6 +201,7 @@ def _count(source: DataFile, how: _Counting, hashes: LearntHashes | None, *, mul
                 n_docs += len(labels)
                 if budget is not None and not fixed and how.term_cost.of(X.shape[1], 0, 0) > budget:
                     raise _TooManyTerms(X.shape[1])
+                del batch, texts, labels, X, units  # before the next batch and the vocabulary are in memory
         source.warn_about_labels(codes.labels, n_docs + n_dropped, n_dropped, multilabel=multilabel)
         columns = learnt_columns(source)
         about = how.of | {"columns": columns and columns.to_dict(), "multilabel": multilabel}
