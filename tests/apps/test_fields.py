@@ -139,8 +139,8 @@ MATRIX = {
     "label": ["label", "old.csv", *TRAIN, "-o", "labels.db", "--status"],
 }
 ELSEWHERE = {
-    "serve": "tests/apps/service/test_service_fields.py", "rebase": "it teaches what the service recorded, as texts",
-    "import": "other tools' models", "demo": "its own texts",
+    "serve": "tests/apps/service/test_service_fields.py", "rebase": "tests/apps/service/test_service_fields.py",
+    "import": "other tools' models, which have no fields", "demo": "its own texts",
     "collections": "their own texts", "reproduce": "papers' collections", "doctor": "no data", "plot": "measures alone",
 }  # fmt: skip
 
@@ -187,6 +187,13 @@ def test_every_verb_of_the_command_line(run, files):
         (["predict", "m.model", "nan.csv"], "field 'age' is of kind number, but a value is '+nan'"),
         (["predict", "m.model", "late.csv"], "field 'opened' is of kind date, but a value is 'soon'"),
         (["train", "new.csv", *TRAIN, "--category", "body", "-o", "x.model"], "named twice"),
+        (["train", "new.csv", *TRAIN, "--number", "queue", "-o", "x.model"], "as a number and as text or label"),
+        (["train", "new.csv", *TRAIN, "--number", "product", "-o", "x.model"], "'product' of new.csv is named as a fie"),
+        (["train", "new.csv", *TRAIN, "--text", "body", "-o", "x.model"], "'body' of new.csv is named as text twice"),
+        (
+            ["train", "new.csv", *OPTIONS[:4], "--label-columns", "prod*", "--category", "product", "-o", "x.model"],
+            "'product' of new.csv is named twice, as a category and as text or label",
+        ),
         (["train", "new.csv", *TRAIN, "--fields", "none", "-o", "x.model"], "--fields none contradicts"),
         (
             ["train", "new.csv", *TRAIN, "--message", "body", "-o", "x.model"],

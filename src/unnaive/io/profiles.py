@@ -30,6 +30,7 @@ _NUMBER = re.compile(r"[-+]?(?:\d+(?:[.,]\d*)?|[.]\d+)(?:[eE][-+]?\d+)?%?")
 _ID_NAME = re.compile(
     r"(?:|index|unnamed: \d+|(?:.*[_\- ])?(?:id|uuid|guid|key|hash|nr|no|number|url|link))", re.IGNORECASE
 )
+_NO_WORDS = re.compile(r"[\d\s!-/:-@\[-`{-~]*")  # digits and ASCII punctuation, such as phone numbers
 _LIST = re.compile(r"\s*(?:\[.*\]|\{\s*['\"].*\}|\(\s*['\"].*\))\s*", re.DOTALL)
 
 
@@ -55,8 +56,8 @@ def profile_column(name: str, values: Sequence[Any]) -> Profile:
     """
     filled = [value for value in values if value is not None and value == value and str(value).strip()]
     examples = tuple(shorten_cell(value) for value in dict.fromkeys(map(str, filled[:ENOUGH])))[:3]
-    n_words = sum(len(str(value).split()) for value in filled) / max(1, len(filled))
-    return Profile(_find_kind(name, filled), examples, n_words)
+    n_words = sum(_NO_WORDS.fullmatch(word) is None for value in filled for word in str(value).split())
+    return Profile(_find_kind(name, filled), examples, n_words / max(1, len(filled)))
 
 
 def shorten_cell(value: Any, width: int = 24) -> str:
@@ -95,7 +96,9 @@ def _kind_of_numbers(name: str, words: list[str], distinct: int) -> str:
 
 
 def _is_free_text(words: list[str], distinct: int) -> bool:
-    """Long values, or values of a few words that hardly ever repeat."""
+    """Long values, or values of a few words that hardly ever repeat; phone numbers and the like have no words."""
+    if all(map(_NO_WORDS.fullmatch, words)):
+        return False
     length = sum(len(word.split()) for word in words) / len(words)
     size = sum(map(len, words)) / len(words)
     if len(words) >= ENOUGH and distinct <= len(words) / 2:
