@@ -1,6 +1,7 @@
 """Exports of models with fields: records of drawn values are read, or refused, as in Python."""
 
 import json
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -272,6 +273,8 @@ def is_beyond_sql(field, value):
     if not value.isascii():  # digits of other scripts
         return True
     if field == "age":
+        if re.search(r"\.\d{3}[.,]|,\d\d,|[ _']\d{3},\d", value):  # thousands as in Europe and India
+            return True
         return len(value) > 300 or not 1e-300 < abs(read_number(value)) < 1e300
     return value in ("5 March,-. 2024, T 7:00 o'clock", "5 Sept., 2024T9:30")  # several signs after the month
 

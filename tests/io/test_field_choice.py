@@ -42,6 +42,9 @@ def choice():
         "phone": [f"+90 {draw.randrange(500, 600)} {draw.randrange(900)} {draw.randrange(9000)}" for _ in range(N)],
         "comment": [f"closed by the {label} team" for label in labels],
         "title": [f"{draw.choice(texts)} {n % 150}" for n in range(N)],
+        "price": [f"${draw.randrange(10**5, 10**8) / 100:,.2f}" for _ in range(N)],
+        "tutar": [f"{n % 9}.{draw.randrange(100, 999)},{draw.randrange(10, 99)} €" for n in range(N)],
+        "lakh": [f"{1 + n % 9},{draw.randrange(10, 99)},{draw.randrange(100, 999)}" for n in range(N)],
         "il": [draw.choice(["İstanbul", "ığdır", "IĞDIR", "दिल्ली"]) for _ in range(N)],
         "sayı": [draw.choice("०१२३४५६७८९") + draw.choice("०१२३४५६७८९") for _ in range(N)],
     }
@@ -59,6 +62,7 @@ def test_kinds_are_those_of_all_values_looked_at(choice):
     assert choice.kinds == {
         "team": "category", "half": "category", "canned": "category", "amount": "number", "opened": "date",
         "no dates": "category", "late words": "category", "noise": "category", "rare": "category", "title": "text",
+        "price": "number", "tutar": "number", "lakh": "number",
         "il": "category", "sayı": "number",
     }  # fmt: skip
 

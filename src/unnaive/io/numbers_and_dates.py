@@ -7,7 +7,16 @@ import re
 from datetime import date, datetime
 from typing import Any
 
-_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:[, _']\d{3})+(?:\.\d+)?")
+_GROUPED = tuple(  # (numbers with separators between thousands, their decimal sign)
+    (re.compile(pattern), point)
+    for pattern, point in (
+        ("[-+]?\\d{1,3}(?:[, _'\u2019\u00a0\u202f]\\d{3})+(?:\\.\\d+)?", "."),
+        ("[-+]?\\d{1,2}(?:,\\d{2})+,\\d{3}(?:\\.\\d+)?", "."),  # of India: 12,34,567
+        ("[-+]?\\d{1,3}(?:[. _'\u2019\u00a0\u202f]\\d{3})+,\\d+", ","),
+        ("[-+]?\\d{1,3}(?:\\.\\d{3}){2,}", ","),
+    )
+)
+_NO_DIGIT = re.compile(r"[^\d+-]")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _CLOCK = r"(?:[T ,]+(?P<hour>\d{1,2}):(?P<minute>\d{2})(?:[:.\d]* ?(?P<half>[ap])\.?m(?![a-z]))?.*)?"  # 2:30:00 PM
@@ -28,6 +37,8 @@ def read_number(value: Any) -> float | None:
 
     >>> [read_number(value) for value in (True, "1,234.5", "3,5", "12 %", "$5", "many")]
     [1.0, 1234.5, 3.5, 12.0, 5.0, None]
+    >>> [read_number(value) for value in ("1.234,56", "1.234.567", "12,34,567.8", "1 234,5", "1.234")]
+    [1234.56, 1234567.0, 1234567.8, 1234.5, 1.234]
     """
     if not isinstance(value, str):
         try:
@@ -35,8 +46,10 @@ def read_number(value: Any) -> float | None:
         except (TypeError, ValueError, OverflowError):
             return None
     text = value.strip().strip("$€£%").strip()
-    if _THOUSANDS.fullmatch(text):
-        text = re.sub("[, _']", "", text)
+    point = next((point for pattern, point in _GROUPED if pattern.fullmatch(text)), None)
+    if point is not None:
+        whole, _, fraction = text.partition(point)
+        text = f"{_NO_DIGIT.sub('', whole)}.{fraction}"
     try:
         return float(text.replace(",", ".") if text.count(",") == 1 else text)
     except ValueError:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from unnaive.io.numbers_and_dates import read_number
+
 # Names that decide, then names that decide if there is no better one.
 TEXT_NAMES = (
     ("text", "texts", "body", "message", "content", "document", "doc"),
@@ -27,6 +29,7 @@ _DATE = re.compile(
     r"(?:[T ,].*)?"
 )
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:[.,]\d*)?|[.]\d+)(?:[eE][-+]?\d+)?%?")
+_AMOUNT = re.compile(r"[$€£]? ?[-+]?\d{1,3}(?:[.,']\d{2,3})*(?:[.,]\d+)? ?[$€£%]?")  # $1,234.50; ids have no such signs
 _ID_NAME = re.compile(
     r"(?:|index|unnamed: \d+|(?:.*[_\- ])?(?:id|uuid|guid|key|hash|nr|no|number|url|link))", re.IGNORECASE
 )
@@ -77,7 +80,7 @@ def _find_kind(name: str, values: list[Any]) -> str:
         return "dates"
     if {word.casefold() for word in words} <= {"0", "1", "true", "false", "0.0", "1.0"}:
         return "flags"
-    if all(_NUMBER.fullmatch(word) for word in words):
+    if all(_NUMBER.fullmatch(word) or (_AMOUNT.fullmatch(word) and read_number(word) is not None) for word in words):
         return _kind_of_numbers(name, words, distinct)
     if _is_free_text(words, distinct):
         return "free text"

@@ -108,10 +108,22 @@ const UNITS = {
   },
 };
 
+// Numbers with separators between thousands, and their decimal sign.
+const GROUPED = [
+  [/^[-+]?\d{1,3}(?:[, _'\u2019\u00a0\u202f]\d{3})+(?:\.\d+)?$/, "."],
+  [/^[-+]?\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?$/, "."],
+  [/^[-+]?\d{1,3}(?:[. _'\u2019\u00a0\u202f]\d{3})+,\d+$/, ","],
+  [/^[-+]?\d{1,3}(?:\.\d{3}){2,}$/, ","],
+];
+
 function readNumber(value) {
   if (typeof value !== "string") return ["number", "boolean", "bigint"].includes(typeof value) ? Number(value) : NaN;
   let words = plainDigits(strip(strip(strip(value), /[$€£%]/)));
-  if (/^[-+]?\d{1,3}(?:[, _']\d{3})+(?:\.\d+)?$/.test(words)) words = words.replace(/[, _']/g, "");
+  const [, point] = GROUPED.find(([pattern]) => pattern.test(words)) || [];
+  if (point) {
+    const [whole, fraction = ""] = words.split(point);
+    words = `${whole.replace(/[^\d+-]/g, "")}.${fraction}`;
+  }
   if (words.split(",").length === 2) words = words.replace(",", ".");
   if (/^[-+]?inf(?:inity)?$/i.test(words)) return words.startsWith("-") ? -Infinity : Infinity;
   words = words.replace(/(?<=\d)_(?=\d)/g, "");
