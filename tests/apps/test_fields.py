@@ -168,6 +168,8 @@ def test_every_verb_of_the_command_line(run, files):
     found = json.loads(done(run("explain", "m.model", json.dumps(RECORD), "--json")))
     assert found["fields"].keys() >= {"subject", "body", "age"}
     done(run("predict", "small.model", "new.csv"))
+    for target in ("c", "sql"):
+        done(run("export", "m.model", "--to", target, "-o", f"exported-{target}"))
     done(run("train", "labels.db", "-m", "nbsvm", "-o", "labelled.model"))
     for verb in ("evaluate", "predict", "update", "forget"):
         done(run(verb, "labelled.model", "labels.db", *(["-o", "out.csv"] if verb == "predict" else [])))
@@ -346,6 +348,21 @@ def test_scikit_learn_takes_records():
         TextClassifier("multinomial", fields=KINDS), {"alpha": [0.1, 1.0]}, cv=2, error_score="raise"
     )
     assert search.fit(frame, [row["queue"] for row in rows]).best_score_ > 0.4
+
+
+def test_empty_cells_are_evidence_and_unseen_values_are_named():
+    rows = make_rows(60, seed=1)
+    model = TextClassifier("nbsvm", fields=KINDS).fit(rows, [row["queue"] for row in rows])
+    empty = model.explain(dict.fromkeys(KINDS))
+    assert {item.term for item in empty.evidence} == {"age = (missing)", "product = (missing)"}
+    assert (empty.label, empty.unknown_fields) == ("bug", ())
+    unseen = {"subject": "refund", "body": "unheard", "product": "Scanner", "age": 7e9, "opened": "1999-01-01"}
+    found = model.explain(unseen)
+    assert found.by_field.keys() == {"subject", "opened"}
+    assert found.unknown_fields == ("body", "product", "age")
+    assert str(found).endswith("\nno evidence, because unknown: body, product, age")
+    other = unseen | {"product": "Copier", "age": -1, "body": "nothing"}
+    assert np.array_equal(model.scores([unseen]), model.scores([other]))
 
 
 def test_a_record_by_hand():
