@@ -190,7 +190,7 @@ def test_every_verb_of_the_command_line(run, files):
         (["predict", "m.model", "late.csv"], "field 'opened' is of kind date, but a value is 'soon'"),
         (["train", "new.csv", *TRAIN, "--category", "body", "-o", "x.model"], "named twice"),
         (["train", "new.csv", *TRAIN, "--number", "queue", "-o", "x.model"], "as a number and as text or label"),
-        (["train", "new.csv", *TRAIN, "--number", "product", "-o", "x.model"], "'product' of new.csv is named as a fie"),
+        (["train", "new.csv", *TRAIN, "--number", "product", "-o", "x.model"], "'product' of new.csv is named as a"),
         (["train", "new.csv", *TRAIN, "--text", "body", "-o", "x.model"], "'body' of new.csv is named as text twice"),
         (
             ["train", "new.csv", *OPTIONS[:4], "--label-columns", "prod*", "--category", "product", "-o", "x.model"],

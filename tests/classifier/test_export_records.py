@@ -175,7 +175,8 @@ import { pathToFileURL } from "node:url";
 const { tokens } = await import(pathToFileURL(process.argv[1]));
 for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
   let found = null;
-  try { found = tokens(JSON.parse(line)).map((one) => one[2]); } catch (problem) { if (!(problem instanceof RangeError)) throw problem; }
+  try { found = tokens(JSON.parse(line)).map((one) => one[2]); }
+  catch (problem) { if (!(problem instanceof RangeError)) throw problem; }
   console.log(JSON.stringify(found));
 }
 """

@@ -166,6 +166,15 @@ def test_a_file_is_read_once_and_again_when_it_has_changed(cache, tmp_path, monk
     assert read_vectors(path).words.terms == [*WORDS, "more"]
 
 
+def test_a_file_that_was_cut_short_is_named_by_every_command(cache, tmp_path):
+    (tmp_path / "cut.vec").write_bytes(b"7 5\n" + lines()[:-25])
+    for _ in range(2):
+        with pytest.warns(UnnaiveWarning, match="ends after 6 of the 7 word vectors"):
+            assert read_vectors(tmp_path / "cut.vec").words.terms == WORDS[:-1]
+        vector_files._read_known.cache_clear()
+    assert not cache.exists()
+
+
 def test_a_damaged_cache_is_not_believed(cache, tmp_path):
     path = tmp_path / "glove.txt"
     path.write_bytes(lines())

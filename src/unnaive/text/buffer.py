@@ -188,8 +188,8 @@ def _check_items(values: Sequence[Any]) -> None:
             raise BadData(f'text {row} is missing ({value!r}); fill it with "" or leave its row out')
         if isinstance(value, dict):
             raise BadData(
-                f"text {row} is a dict, not str; to learn from records, name their fields with fields= and give no texts "
-                "among them"
+                f"text {row} is a dict, not str; to learn from records, name their fields with fields=, and give no "
+                "texts among them"
             )
         if not isinstance(value, str):
             raise BadData(f"text {row} is {type(value).__name__}, not str; decode or convert it first")
