@@ -139,8 +139,8 @@ MATRIX = {
     "label": ["label", "old.csv", *TRAIN, "-o", "labels.db", "--status"],
 }
 ELSEWHERE = {
-    "serve": "tests/apps/service/test_service_fields.py", "rebase": "it teaches what the service recorded, as texts",
-    "import": "other tools' models", "demo": "its own texts",
+    "serve": "tests/apps/service/test_service_fields.py", "rebase": "tests/apps/service/test_service_fields.py",
+    "import": "other tools' models, which have no fields", "demo": "its own texts",
     "collections": "their own texts", "reproduce": "papers' collections", "doctor": "no data", "plot": "measures alone",
 }  # fmt: skip
 
@@ -168,6 +168,8 @@ def test_every_verb_of_the_command_line(run, files):
     found = json.loads(done(run("explain", "m.model", json.dumps(RECORD), "--json")))
     assert found["fields"].keys() >= {"subject", "body", "age"}
     done(run("predict", "small.model", "new.csv"))
+    for target in ("c", "sql"):
+        done(run("export", "m.model", "--to", target, "-o", f"exported-{target}"))
     done(run("train", "labels.db", "-m", "nbsvm", "-o", "labelled.model"))
     for verb in ("evaluate", "predict", "update", "forget"):
         done(run(verb, "labelled.model", "labels.db", *(["-o", "out.csv"] if verb == "predict" else [])))
@@ -187,6 +189,13 @@ def test_every_verb_of_the_command_line(run, files):
         (["predict", "m.model", "nan.csv"], "field 'age' is of kind number, but a value is '+nan'"),
         (["predict", "m.model", "late.csv"], "field 'opened' is of kind date, but a value is 'soon'"),
         (["train", "new.csv", *TRAIN, "--category", "body", "-o", "x.model"], "named twice"),
+        (["train", "new.csv", *TRAIN, "--number", "queue", "-o", "x.model"], "as a number and as text or label"),
+        (["train", "new.csv", *TRAIN, "--number", "product", "-o", "x.model"], "'product' of new.csv is named as a"),
+        (["train", "new.csv", *TRAIN, "--text", "body", "-o", "x.model"], "'body' of new.csv is named as text twice"),
+        (
+            ["train", "new.csv", *OPTIONS[:4], "--label-columns", "prod*", "--category", "product", "-o", "x.model"],
+            "'product' of new.csv is named twice, as a category and as text or label",
+        ),
         (["train", "new.csv", *TRAIN, "--fields", "none", "-o", "x.model"], "--fields none contradicts"),
         (
             ["train", "new.csv", *TRAIN, "--message", "body", "-o", "x.model"],
@@ -339,6 +348,21 @@ def test_scikit_learn_takes_records():
         TextClassifier("multinomial", fields=KINDS), {"alpha": [0.1, 1.0]}, cv=2, error_score="raise"
     )
     assert search.fit(frame, [row["queue"] for row in rows]).best_score_ > 0.4
+
+
+def test_empty_cells_are_evidence_and_unseen_values_are_named():
+    rows = make_rows(60, seed=1)
+    model = TextClassifier("nbsvm", fields=KINDS).fit(rows, [row["queue"] for row in rows])
+    empty = model.explain(dict.fromkeys(KINDS))
+    assert {item.term for item in empty.evidence} == {"age = (missing)", "product = (missing)"}
+    assert (empty.label, empty.unknown_fields) == ("bug", ())
+    unseen = {"subject": "refund", "body": "unheard", "product": "Scanner", "age": 7e9, "opened": "1999-01-01"}
+    found = model.explain(unseen)
+    assert found.by_field.keys() == {"subject", "opened"}
+    assert found.unknown_fields == ("body", "product", "age")
+    assert str(found).endswith("\nno evidence, because unknown: body, product, age")
+    other = unseen | {"product": "Copier", "age": -1, "body": "nothing"}
+    assert np.array_equal(model.scores([unseen]), model.scores([other]))
 
 
 def test_a_record_by_hand():

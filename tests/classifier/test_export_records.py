@@ -1,6 +1,7 @@
 """Exports of models with fields: records of drawn values are read, or refused, as in Python."""
 
 import json
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -11,15 +12,19 @@ import pytest
 from support.exported_records import KINDS, ODD_VALUES, drawn_records, drawn_value, fitted_records, readable
 from support.exports import COMPILER, build_c_program, run_c_program
 
+from unnaive.base.errors import BadData
 from unnaive.classifier.export import sql_engines
 from unnaive.classifier.export.c_engines import _with_lengths
 from unnaive.classifier.export.c_header import model_data
 from unnaive.classifier.export.conformance import TOLERANCE, compare_answers, conformance_lines, conformance_texts
 from unnaive.classifier.export.folders import check_export, export_model
+from unnaive.classifier.export.hard_records import VALUES
 from unnaive.classifier.export.portable import CannotExport, portable_model
 from unnaive.classifier.export.sql import write_sql
 from unnaive.io.fields import one_document
 from unnaive.io.numbers_and_dates import read_number
+from unnaive.text.sections import read_fields
+from unnaive.text.tokens import TokenRule, spans
 
 SLOW = pytest.mark.slow
 NEEDS_COMPILER = pytest.mark.skipif(COMPILER is None, reason="there is neither gcc nor clang on this machine")
@@ -164,6 +169,65 @@ def test_the_conformance_file_has_records_and_a_changed_key_is_found(tmp_path):
     assert set(found.example) == set(KINDS)
 
 
+READ = """
+import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
+const { tokens } = await import(pathToFileURL(process.argv[1]));
+for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
+  let found = null;
+  try { found = tokens(JSON.parse(line)).map((one) => one[2]); }
+  catch (problem) { if (!(problem instanceof RangeError)) throw problem; }
+  console.log(JSON.stringify(found));
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def read_in_javascript(tmp_path_factory):
+    """A function that gives the sorted terms of records in JavaScript; None for a record that is refused."""
+    if shutil.which("node") is None:
+        pytest.skip("there is no Node.js on this machine")
+    folder = tmp_path_factory.mktemp("js") / "out"
+    export_model(fitted_records(drawn_records(50)), "js", folder)
+
+    def read(records):
+        lines = "".join(json.dumps(record) + "\n" for record in records)
+        command = ["node", "--input-type=module", "-e", READ, folder / "model.js"]
+        done = subprocess.run(command, input=lines, capture_output=True, text=True, check=True)
+        return [found and sorted(found) for found in map(json.loads, done.stdout.split("\n")[:-1])]
+
+    return read
+
+
+def terms_in_python(record):
+    rule = TokenRule(fields=read_fields(KINDS))
+    try:
+        return sorted(term for *_, term in spans(one_document(record, rule.fields), rule))
+    except BadData:
+        return None
+
+
+def test_javascript_reads_or_refuses_every_value_as_python_does(read_in_javascript):
+    random, empty = Random(3), dict.fromkeys(KINDS)
+    fields = {"number": "age", "date": "opened", "category": "product"}
+    values = [(kind, value) for kind in fields for value in [*VALUES[kind], *ODD_VALUES[kind]]]
+    values += [(kind, drawn_value(kind, random)) for kind in ("number", "date") for _ in range(4000)]
+    records = [*(empty | {fields[kind]: value} for kind, value in values), *drawn_records(1000)]
+    pairs = zip(records, read_in_javascript(records), strict=True)
+    assert [(record, found) for record, found in pairs if found != terms_in_python(record)] == []
+
+
+def test_javascript_reads_values_of_every_type_as_python_does(read_in_javascript):
+    numbers = [0, -0.0, 3, 2.5, 1e-4, 1e-5, 1.5e-7, 1e21, -1e22, 123456789.125, 5e-324, 1.7976931348623157e308, True]
+    odd = [*numbers, False, None, "", [], [3.0, None, "a b"], [["a"], "b"], {}, {"a": 1}, "\x00", "\x85 7", "\ufeff7"]
+    empty = dict.fromkeys(KINDS)
+    records = [empty | {name: value} for name in ("product", "age", "opened") for value in odd]
+    records += [empty | {name: value} for name in ("note", "body") for value in odd if not isinstance(value, float)]
+    records += [{}, {"body": "x"}, {**empty, "more": 1}]
+    pairs = zip(records, read_in_javascript(records), strict=True)
+    assert [(record, found) for record, found in pairs if found != terms_in_python(record)] == []
+
+
 NUMBERS_AND_DATES = {"number": "age", "date": "opened"}
 
 
@@ -210,6 +274,8 @@ def is_beyond_sql(field, value):
     if not value.isascii():  # digits of other scripts
         return True
     if field == "age":
+        if re.search(r"\.\d{3}[.,]|,\d\d,|[ _']\d{3},\d", value):  # thousands as in Europe and India
+            return True
         return len(value) > 300 or not 1e-300 < abs(read_number(value)) < 1e300
     return value in ("5 March,-. 2024, T 7:00 o'clock", "5 Sept., 2024T9:30")  # several signs after the month
 

@@ -83,6 +83,16 @@ def test_a_header_with_more_words_than_the_file_is_named(tmp_path, recwarn):
     assert not recwarn
 
 
+def test_a_file_that_ends_within_a_line_is_named(tmp_path, recwarn):
+    (tmp_path / "cut.txt").write_bytes(lines()[:-25])
+    assert read_named_vectors(tmp_path / "cut.txt")[0] == WORDS[:-1]
+    assert "cut.txt ends within a line; if it was cut short, copy it again" in str(recwarn.pop().message)
+    read_named_vectors(tmp_path / "cut.txt", limit=3)
+    (tmp_path / "cut.vec").write_bytes(b"7 5\n" + lines()[:-25])
+    assert read_named_vectors(tmp_path / "cut.vec")[0] == WORDS[:-1]
+    assert "cut.vec ends after 6 of the 7 word vectors" in str(recwarn.pop().message)
+
+
 def test_vectors_that_know_no_word_of_the_texts_are_named():
     vectors = WordVectors.of(["chat", "chien"], np.eye(2))
     with pytest.warns(UnnaiveWarning, match="no word of the training texts has a word vector"):
@@ -154,6 +164,15 @@ def test_a_file_is_read_once_and_again_when_it_has_changed(cache, tmp_path, monk
         assert read_vectors(str(path)) == first
     path.write_bytes(lines() + b"more 1 2 3 4 5\n")
     assert read_vectors(path).words.terms == [*WORDS, "more"]
+
+
+def test_a_file_that_was_cut_short_is_named_by_every_command(cache, tmp_path):
+    (tmp_path / "cut.vec").write_bytes(b"7 5\n" + lines()[:-25])
+    for _ in range(2):
+        with pytest.warns(UnnaiveWarning, match="ends after 6 of the 7 word vectors"):
+            assert read_vectors(tmp_path / "cut.vec").words.terms == WORDS[:-1]
+        vector_files._read_known.cache_clear()
+    assert not cache.exists()
 
 
 def test_a_damaged_cache_is_not_believed(cache, tmp_path):

@@ -38,6 +38,15 @@ def choice():
         "no dates": [f"2024-{draw.randrange(31, 40)}-31" for _ in range(N)],
         "late words": [str(draw.randrange(90)) if n < 350 else "about 5" for n in range(N)],
         "noise": [draw.choice("xyz") for _ in range(N)],
+        "rare": ["yes" if n % 40 == 0 else None for n in range(N)],
+        "phone": [f"+90 {draw.randrange(500, 600)} {draw.randrange(900)} {draw.randrange(9000)}" for _ in range(N)],
+        "comment": [f"closed by the {label} team" for label in labels],
+        "title": [f"{draw.choice(texts)} {n % 150}" for n in range(N)],
+        "price": [f"${draw.randrange(10**5, 10**8) / 100:,.2f}" for _ in range(N)],
+        "tutar": [f"{n % 9}.{draw.randrange(100, 999)},{draw.randrange(10, 99)} €" for n in range(N)],
+        "lakh": [f"{1 + n % 9},{draw.randrange(10, 99)},{draw.randrange(100, 999)}" for n in range(N)],
+        "il": [draw.choice(["İstanbul", "ığdır", "IĞDIR", "दिल्ली"]) for _ in range(N)],
+        "sayı": [draw.choice("०१२३४५६७८९") + draw.choice("०१२३४५६७८९") for _ in range(N)],
     }
     return choose_fields(columns, labels)
 
@@ -45,18 +54,20 @@ def choice():
 def test_ids_leaks_and_constants_are_left_out(choice):
     assert choice.left_out == {
         "id": IDS, "id of pandas": IDS, "code": IDS, "link": IDS, "copy": LEAKS, "coded": LEAKS, "half a copy": LEAKS,
-        "hours to resolve": LEAKS, "region": CONSTANT,
+        "hours to resolve": LEAKS, "region": CONSTANT, "phone": IDS, "comment": LEAKS,
     }  # fmt: skip
 
 
 def test_kinds_are_those_of_all_values_looked_at(choice):
     assert choice.kinds == {
         "team": "category", "half": "category", "canned": "category", "amount": "number", "opened": "date",
-        "no dates": "category", "late words": "category", "noise": "category",
+        "no dates": "category", "late words": "category", "noise": "category", "rare": "category", "title": "text",
+        "price": "number", "tutar": "number", "lakh": "number",
+        "il": "category", "sayı": "number",
     }  # fmt: skip
 
 
 def test_near_leaks_are_named(choice):
     assert list(choice.suspects) == ["team"]
     assert 0.9 <= choice.suspects["team"] < 0.99
-    assert list(choice.promising) == ["team"]
+    assert list(choice.promising) == ["team", "title"]

@@ -33,6 +33,11 @@ classifier.nosuchmethod()
 MultinomialNB(alhpa=1)
 MultinomialNB(alpha="x")
 unnaive.nosuch
+rows = [{"body": "a", "age": 1}, {"body": "b", "age": None}]
+records = TextClassifier("nbsvm", fields={"body": "text", "age": "number"}).fit(rows, ["x", "y"])
+records.fit({"body": ["a", "b"], "age": [1.5, 2.0]}, ["x", "y"]).partial_fit(rows, ["x", "y"]).predict(rows)
+shares: dict[str, float] = dict(records.explain({"body": "a", "age": 3}).by_field)
+TextClassifier(fields=["body", "age"]), TextClassifier(fields="auto")
 """
 
 

@@ -5,6 +5,7 @@ Each method reads the fitted state once, so that it sees one version of the mode
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from unnaive.base.protocol import NO_PROBABILITIES, available_if
@@ -81,8 +82,13 @@ class PredictingMethods(FieldMethods, ModelParameters):
         documents = self._documents(texts)
         return self._fitted().subset_accuracy(documents, labels, len(documents), sample_weight)
 
-    def explain(self, text: str, label: Label | None = None, *, against: Label | None = None) -> Explanation:
-        """Evidence for and against a class by term, by default for the first label that `predict` returns."""
+    def explain(
+        self, text: str | Mapping[str, Any], label: Label | None = None, *, against: Label | None = None
+    ) -> Explanation:
+        """Evidence for and against a class by term, by default for the first label that `predict` returns.
+
+        A model with fields explains a record, given as a dict.
+        """
         return self._fitted().explain(text, label, against=against)
 
     def top_terms(self, label: Label, limit: int = 10) -> list[tuple[str, float]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import warnings
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -47,7 +48,13 @@ def _read_known(path: str, size: int, changed: int, limit: int | None) -> WordVe
     cached = cache_folder() / "vectors" / f"{key}.safetensors"
     with suppress(OSError, ValueError, BadModel, KeyError):
         return WordVectors.from_arrays(_load(cached))
-    vectors = _read_file(Path(path), limit)
+    with warnings.catch_warnings(record=True) as remarks:
+        warnings.simplefilter("always")
+        vectors = _read_file(Path(path), limit)
+    for remark in remarks:
+        warnings.warn(remark.message, stacklevel=3)
+    if remarks:
+        return vectors  # a file that seems cut short is read again, so that every command says so
     with suppress(OSError):
         cached.parent.mkdir(parents=True, exist_ok=True)
         with replacing(cached) as file:

@@ -179,13 +179,14 @@ class _ColumnChooser:
         for name in requested:
             if name is not None:
                 self.check_name(name)
+        self.check_named_once(self.request.text, "text")
         self.check_trained_fields()
         flags = self.match_label_columns() if self.request.labelled else ()
         label = self.find_label() if self.request.labelled and not flags else None
         texts = self.find_texts(label, flags)
         if self.request.labelled and not flags and label is None:
             label = self.guess_label((*texts, *self.named_fields))
-        fields = self.find_fields(texts, label)
+        fields = self.find_fields(texts, flags if label is None else (label,))
         texts = tuple(name for name, kind in field_kinds(fields).items() if kind in TEXT_KINDS) if fields else texts
         if not fields and not self.request.guess_fields:
             self.check_complete(texts, label, flags)
@@ -230,16 +231,13 @@ class _ColumnChooser:
         default = self.request.default
         return "text" in self.roles and default is not None and bool(default.texts and self.lacking_fields)
 
-    def find_fields(self, texts: Sequence[str], label: str | None) -> tuple[str, ...]:
+    def find_fields(self, texts: Sequence[str], targets: Sequence[str]) -> tuple[str, ...]:
         """All columns of documents that are records, as in training or as named; empty if documents are texts."""
         default, kinds = self.request.default, field_kinds(self.request.fields)
         if default is not None and default.fields:
             return () if self.has_only_texts else default.fields
-        names = [name.rpartition(":")[0] for name in self.request.fields]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise BadData(f"column {twice!r} of {self.source} is named as a field twice; name it once")
-        repeated = next((name for name in kinds if name in texts or name == label), None)
+        self.check_named_once([name.rpartition(":")[0] for name in self.request.fields], "a field")
+        repeated = next((name for name in kinds if name in texts or name in targets), None)
         if repeated is not None:
             raise BadData(
                 f"column {repeated!r} of {self.source} is named twice, as a {kinds[repeated]} and as text or label; "
@@ -249,6 +247,12 @@ class _ColumnChooser:
             return arrange_fields(texts, with_lengths(kinds, self.sample)) if kinds else ()
         except BadRecord as problem:
             raise problem.at(f"row {problem.row + 1} of {self.source}") from None
+
+    def check_named_once(self, names: Sequence[str], role: str) -> None:
+        """Raise an error if a column was named twice for a role."""
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise BadData(f"column {twice!r} of {self.source} is named as {role} twice; name it once")
 
     @property
     def named_fields(self) -> tuple[str, ...]:

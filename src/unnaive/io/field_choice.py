@@ -67,7 +67,8 @@ class FieldChoice(NamedTuple):
     """The chosen fields with their kinds, and the columns that were left out with the reasons.
 
     suspects   share of the labels that a chosen column predicts by itself, where it is suspiciously high
-    promising  chosen columns without a name from the user that are texts or predict better than the usual label
+    promising  chosen columns without a name from the user that are texts, vectors, or predict better than the usual
+               label
     """
 
     kinds: dict[str, str]
@@ -132,7 +133,7 @@ def choose_fields(
         kind = guess_kind(name, values)
         if profile in NO_FIELDS and kind != VECTOR:
             continue
-        shares = None if kind == VECTOR or kind in TEXT_KINDS else find_shares(kind, values, labels)
+        shares = None if kind == VECTOR else find_shares(kind, values, labels)
         reason = IDS if profile == "ids" and kind != VECTOR else find_reason(kind, values, shares)
         reason = NO_VECTORS if kind == VECTOR and not vectors else reason
         if reason is not None:
@@ -141,7 +142,7 @@ def choose_fields(
         chosen[name] = kind
         if shares is not None and shares.is_suspicious:
             suspects[name] = shares.column
-        if shares is None or shares.is_informative:
+        if kind == VECTOR or kind in TEXT_KINDS or (shares is not None and shares.is_informative):
             promising.append(name)
     return FieldChoice(chosen, left_out, suspects, promising)
 

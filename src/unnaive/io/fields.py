@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -254,6 +254,7 @@ def as_documents(values: Any, fields: Sequence[str] | None) -> list[str] | tuple
     """
     if fields is None:
         return as_texts(values)
+    values = list(values) if isinstance(values, Iterator) else values
     columns = record_columns(values)
     return as_texts(values) if columns is None else encode_records(columns, fields)
 

@@ -7,10 +7,19 @@ import re
 from datetime import date, datetime
 from typing import Any
 
-_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:[, _']\d{3})+(?:\.\d+)?")
+_GROUPED = tuple(  # (numbers with separators between thousands, their decimal sign)
+    (re.compile(pattern), point)
+    for pattern, point in (
+        ("[-+]?\\d{1,3}(?:[, _'\u2019\u00a0\u202f]\\d{3})+(?:\\.\\d+)?", "."),
+        ("[-+]?\\d{1,2}(?:,\\d{2})+,\\d{3}(?:\\.\\d+)?", "."),  # of India: 12,34,567
+        ("[-+]?\\d{1,3}(?:[. _'\u2019\u00a0\u202f]\\d{3})+,\\d+", ","),
+        ("[-+]?\\d{1,3}(?:\\.\\d{3}){2,}", ","),
+    )
+)
+_NO_DIGIT = re.compile(r"[^\d+-]")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_CLOCK = r"(?:[T ,]+(?P<hour>\d{1,2}):(?P<minute>\d{2}).*)?"
+_CLOCK = r"(?:[T ,]+(?P<hour>\d{1,2}):(?P<minute>\d{2})(?:[:.\d]* ?(?P<half>[ap])\.?m(?![a-z]))?.*)?"  # 2:30:00 PM
 _DATES = tuple(
     re.compile(pattern + _CLOCK, re.IGNORECASE)
     for pattern in (
@@ -28,6 +37,8 @@ def read_number(value: Any) -> float | None:
 
     >>> [read_number(value) for value in (True, "1,234.5", "3,5", "12 %", "$5", "many")]
     [1.0, 1234.5, 3.5, 12.0, 5.0, None]
+    >>> [read_number(value) for value in ("1.234,56", "1.234.567", "12,34,567.8", "1 234,5", "1.234")]
+    [1234.56, 1234567.0, 1234567.8, 1234.5, 1.234]
     """
     if not isinstance(value, str):
         try:
@@ -35,8 +46,10 @@ def read_number(value: Any) -> float | None:
         except (TypeError, ValueError, OverflowError):
             return None
     text = value.strip().strip("$€£%").strip()
-    if _THOUSANDS.fullmatch(text):
-        text = re.sub("[, _']", "", text)
+    point = next((point for pattern, point in _GROUPED if pattern.fullmatch(text)), None)
+    if point is not None:
+        whole, _, fraction = text.partition(point)
+        text = f"{_NO_DIGIT.sub('', whole)}.{fraction}"
     try:
         return float(text.replace(",", ".") if text.count(",") == 1 else text)
     except ValueError:
@@ -57,6 +70,8 @@ def parse_date(value: Any) -> tuple[datetime, bool] | None:
 
     >>> parse_date("5 March 2024"), parse_date("26-FEB-1987 15:01:01.79")[0].hour, parse_date("soon")
     ((datetime.datetime(2024, 3, 5, 0, 0), False), 15, None)
+    >>> [parse_date(f"3/5/2024 {clock}")[0].hour for clock in ("2:30 PM", "12:30:00 am", "12:05 p.m.", "14:30")]
+    [14, 0, 12, 14]
     """
     if hasattr(value, "astype") and hasattr(value, "item"):  # datetime64 of NumPy
         value = value.astype("datetime64[us]").item() if value.dtype.kind == "M" else value.item()
@@ -80,7 +95,9 @@ def _moment(parts: dict[str, str | None]) -> tuple[datetime, bool] | None:
     month = MONTHS.index(month_name) + 1 if month_name in MONTHS else int(parts.get("month") or 0)
     if month > 12 >= day:
         month, day = day, month
-    hour, minute = int(parts["hour"] or 0), int(parts["minute"] or 0)
+    hour, minute, half = int(parts["hour"] or 0), int(parts["minute"] or 0), parts["half"]
+    if half and 1 <= hour <= 12:
+        hour = hour % 12 + (12 if half in "pP" else 0)
     try:
         return datetime(year, month, day, hour, minute), bool(hour or minute)  # midnight means a date without a time
     except ValueError:

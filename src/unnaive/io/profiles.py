@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from unnaive.io.numbers_and_dates import read_number
+
 # Names that decide, then names that decide if there is no better one.
 TEXT_NAMES = (
     ("text", "texts", "body", "message", "content", "document", "doc"),
@@ -27,9 +29,11 @@ _DATE = re.compile(
     r"(?:[T ,].*)?"
 )
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:[.,]\d*)?|[.]\d+)(?:[eE][-+]?\d+)?%?")
+_AMOUNT = re.compile(r"[$€£]? ?[-+]?\d{1,3}(?:[.,']\d{2,3})*(?:[.,]\d+)? ?[$€£%]?")  # $1,234.50; ids have no such signs
 _ID_NAME = re.compile(
     r"(?:|index|unnamed: \d+|(?:.*[_\- ])?(?:id|uuid|guid|key|hash|nr|no|number|url|link))", re.IGNORECASE
 )
+_NO_WORDS = re.compile(r"[\d\s!-/:-@\[-`{-~]*")  # digits and ASCII punctuation, such as phone numbers
 _LIST = re.compile(r"\s*(?:\[.*\]|\{\s*['\"].*\}|\(\s*['\"].*\))\s*", re.DOTALL)
 
 
@@ -55,8 +59,8 @@ def profile_column(name: str, values: Sequence[Any]) -> Profile:
     """
     filled = [value for value in values if value is not None and value == value and str(value).strip()]
     examples = tuple(shorten_cell(value) for value in dict.fromkeys(map(str, filled[:ENOUGH])))[:3]
-    n_words = sum(len(str(value).split()) for value in filled) / max(1, len(filled))
-    return Profile(_find_kind(name, filled), examples, n_words)
+    n_words = sum(_NO_WORDS.fullmatch(word) is None for value in filled for word in str(value).split())
+    return Profile(_find_kind(name, filled), examples, n_words / max(1, len(filled)))
 
 
 def shorten_cell(value: Any, width: int = 24) -> str:
@@ -76,7 +80,7 @@ def _find_kind(name: str, values: list[Any]) -> str:
         return "dates"
     if {word.casefold() for word in words} <= {"0", "1", "true", "false", "0.0", "1.0"}:
         return "flags"
-    if all(_NUMBER.fullmatch(word) for word in words):
+    if all(_NUMBER.fullmatch(word) or (_AMOUNT.fullmatch(word) and read_number(word) is not None) for word in words):
         return _kind_of_numbers(name, words, distinct)
     if _is_free_text(words, distinct):
         return "free text"
@@ -95,7 +99,9 @@ def _kind_of_numbers(name: str, words: list[str], distinct: int) -> str:
 
 
 def _is_free_text(words: list[str], distinct: int) -> bool:
-    """Long values, or values of a few words that hardly ever repeat."""
+    """Long values, or values of a few words that hardly ever repeat; phone numbers and the like have no words."""
+    if all(map(_NO_WORDS.fullmatch, words)):
+        return False
     length = sum(len(word.split()) for word in words) / len(words)
     size = sum(map(len, words)) / len(words)
     if len(words) >= ENOUGH and distinct <= len(words) / 2:

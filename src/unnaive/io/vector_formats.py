@@ -130,6 +130,13 @@ def _read_text(
     for block in _line_blocks(stream, first, path):
         if limit is not None and n_read >= limit:
             break
+        if not block.endswith(b"\n"):  # the last line
+            if len(block.split()) <= n_dims:
+                if first:  # otherwise there are fewer lines than the header names
+                    message = f"{path} ends within a line; if it was cut short, copy it again"
+                    warnings.warn(message, UnnaiveWarning, stacklevel=2)
+                break
+            block += b"\n"
         n_lines += block.count(b"\n")
         names, table = _parse_lines(block, n_dims)
         words += names
@@ -141,7 +148,7 @@ def _read_text(
 
 
 def _line_blocks(stream: IO[bytes], first: bytes, path: str | Path) -> Iterator[bytes]:
-    """The bytes from `first`, in blocks of whole lines."""
+    """The bytes from `first`, in blocks of whole lines; the last line may lack its end."""
     rest = first
     while block := stream.read(BLOCK):
         block = rest + block
@@ -152,7 +159,7 @@ def _line_blocks(stream: IO[bytes], first: bytes, path: str | Path) -> Iterator[
             yield block[:end]
         rest = block[end:]
     if rest.strip():
-        yield rest if rest.endswith(b"\n") else rest + b"\n"
+        yield rest
 
 
 def _parse_lines(block: bytes, n_dims: int) -> NamedVectors:

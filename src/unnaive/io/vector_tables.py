@@ -20,7 +20,13 @@ def split_vector_file(option: str) -> tuple[str, str | None]:
     (('topic', 'train.npy'), ('a=b', None))
     """
     name, sign, path = option.partition("=")
-    return (name, path) if sign and name and path.lower().endswith(".npy") else (option, None)
+    if option.lower().endswith(".npy"):
+        if not (sign and name):
+            raise BadData(f"{option!r} names no field of vectors; give it as --vector NAME={path or option}")
+        return name, path
+    if sign and name and Path(path).is_file():
+        raise BadData(f"the vectors of {name!r} came as {path}; give an .npy file, written with numpy.save")
+    return option, None
 
 
 def with_vector_files(table: Table, vectors: Sequence[str], source: str, n_files: int) -> Table:
@@ -65,6 +71,8 @@ class VectorTable(Table):
         """The first values of every column."""
         sample = self.table.sample()
         size = max((len(values) for values in sample.values()), default=0)
+        for name, rows in self.arrays.items():
+            self._check_enough(name, rows, size)
         return {**sample, **{name: rows[:size].tolist() for name, rows in self.arrays.items()}}
 
     def kept_names(self) -> tuple[str, ...]:
@@ -88,11 +96,7 @@ class VectorTable(Table):
             size = len(values[0])
             columns = dict(zip(table_columns, values, strict=True))
             for name, rows in self.arrays.items():
-                if len(rows) < at + size:
-                    raise BadData(
-                        f"there are {len(rows):,} vectors of {name!r}, but {self.source} has more "
-                        "rows; give one for each row"
-                    )
+                self._check_enough(name, rows, at + size)
                 columns[name] = list(rows[at : at + size])
             yield [columns[name] for name in names]
             at += size
@@ -102,3 +106,10 @@ class VectorTable(Table):
                     f"there are {len(rows):,} vectors of {name!r}, but {self.source} has {at:,} rows; "
                     "give one for each row"
                 )
+
+    def _check_enough(self, name: str, rows: NDArray[Any], n_rows: int) -> None:
+        """Raise an error if there are fewer vectors than rows of the table that were read."""
+        if len(rows) < n_rows:
+            raise BadData(
+                f"there are {len(rows):,} vectors of {name!r}, but {self.source} has more rows; give one for each row"
+            )

@@ -14,7 +14,7 @@ from unnaive.io.fields import one_document
 from unnaive.learning.explanation import Evidence as Evidence
 from unnaive.learning.explanation import Explanation as Explanation
 from unnaive.learning.explanation import percent as percent
-from unnaive.learning.field_evidence import name_evidence, sum_by_field
+from unnaive.learning.field_evidence import find_unknown_fields, name_evidence, sum_by_field
 from unnaive.learning.gram_evidence import sum_over_words
 from unnaive.linear.documents import shown_part
 from unnaive.linear.scorer import Scorer
@@ -62,8 +62,10 @@ def explain_document(
     details = {} if rival is not None else _details(fitted, row, chosen, names)
     evidence = _evidence(names, places, row, parts.values.tolist(), details, shown)
     by_field: dict[str, float] = {}
+    unknown_fields: tuple[str, ...] = ()
     if fields is not None:
         by_field = sum_by_field(document, evidence, spans, fields)
+        unknown_fields = find_unknown_fields(document, by_field, fields)
         evidence = name_evidence(document, evidence, fields)
     return Explanation(
         text=shown,
@@ -76,6 +78,7 @@ def explain_document(
         evidence=evidence,
         exact=parts.exact,
         by_field=by_field,
+        unknown_fields=unknown_fields,
     )
 
 

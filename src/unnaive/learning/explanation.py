@@ -43,6 +43,7 @@ class Explanation:
               term is the change when it is removed, and `base` is the rest.
     evidence  the known terms of the text, the strongest first
     by_field  for a record, what each field adds, the strongest first
+    unknown_fields  for a record, the fields with a value of which the model knows no term, so that it is no evidence
     """
 
     text: str
@@ -55,6 +56,7 @@ class Explanation:
     evidence: tuple[Evidence, ...]
     exact: bool = True
     by_field: Mapping[str, float] = field(default_factory=dict)
+    unknown_fields: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -115,12 +117,13 @@ class Explanation:
     def __str__(self) -> str:
         rows = [self.title, f"{self._shown(self.base):>8}  {self.base_name}"]
         rows += [f"{self._shown(item.value):>8}  {_times(item)}" for item in (*self.strongest(1), *self.strongest(-1))]
-        return "\n".join([*rows, *self._field_line()])
+        return "\n".join([*rows, *self._field_lines()])
 
-    def _field_line(self) -> list[str]:
-        """What each field adds, in a line, if there are fields."""
+    def _field_lines(self) -> list[str]:
+        """What each field adds, and the fields without known terms, each in a line if there are any."""
         sums = ", ".join(f"{name} {self._shown(value)}" for name, value in self.by_field.items())
-        return [f"by field: {sums}"] if sums else []
+        unknown = ", ".join(self.unknown_fields)
+        return [f"by field: {sums}"] * bool(sums) + [f"no evidence, because unknown: {unknown}"] * bool(unknown)
 
     @property
     def base_name(self) -> str:
@@ -139,7 +142,7 @@ class Explanation:
         for row in self._paired():
             table.add_row(*row)
         below = table if self.evidence else Text("the model knows none of its terms")
-        return Group(Text(self.title, style="bold"), Text(), text, Text(), below, *map(Text, self._field_line()))
+        return Group(Text(self.title, style="bold"), Text(), text, Text(), below, *map(Text, self._field_lines()))
 
     def highlighted(self) -> Any:
         """The text for a terminal, with terms coloured by their evidence: a rich Text."""
@@ -177,7 +180,7 @@ class Explanation:
         base = f"<tr><td style='text-align:right'>{self._shown(self.base)}</td><td><i>{self.base_name}</i></td></tr>"
         return (
             f"<div><p><b>{_escape(self.title)}</b></p><p style='white-space:pre-wrap'>{marks}</p>"
-            f"<table>{base}{rows}</table>{''.join(f'<p>{_escape(line)}</p>' for line in self._field_line())}</div>"
+            f"<table>{base}{rows}</table>{''.join(f'<p>{_escape(line)}</p>' for line in self._field_lines())}</div>"
         )
 
 

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from unnaive.learning.explanation import Evidence
-from unnaive.text.sections import FIXED, VECTOR, base_kind, field_key, field_kinds, sections, shown_values, split_term
+from unnaive.text.sections import (
+    FIXED,
+    UNIT,
+    VECTOR,
+    base_kind,
+    field_key,
+    field_kinds,
+    sections,
+    shown_values,
+    split_term,
+)
 from unnaive.text.tokens import Span
 
 SUMMED = ("number", "date", "characters", VECTOR)  # kinds of fields whose terms are one piece of evidence
@@ -71,3 +81,13 @@ def sum_by_field(
         for key in places:
             totals[key] = totals.get(key, 0.0) + term_evidence.value / len(places)
     return dict(sorted(totals.items(), key=lambda item: -abs(item[1])))
+
+
+def find_unknown_fields(record: str, by_field: Collection[str], fields: tuple[str, ...]) -> tuple[str, ...]:
+    """The fields of a record that have a value, but no evidence: training saw no such value.
+
+    >>> find_unknown_fields("\\x1eteam\\x1fx\\x1fx\\x1eage\\x1f3\\x1f[2,4)", ["age"], ("team:category", "age:number"))
+    ('team',)
+    """
+    shown = ((section.key, section.text.partition(UNIT)[0]) for section in sections(record, fields))
+    return tuple(key for key, value in shown if key and value.strip() and key not in by_field)

@@ -186,6 +186,11 @@ def _check_items(values: Sequence[Any]) -> None:
     for row, value in enumerate(values):
         if value is None or _is_nan(value) or type(value).__name__ in ("NAType", "NaTType"):
             raise BadData(f'text {row} is missing ({value!r}); fill it with "" or leave its row out')
+        if isinstance(value, dict):
+            raise BadData(
+                f"text {row} is a dict, not str; to learn from records, name their fields with fields=, and give no "
+                "texts among them"
+            )
         if not isinstance(value, str):
             raise BadData(f"text {row} is {type(value).__name__}, not str; decode or convert it first")
 
@@ -214,7 +219,10 @@ def _only_column(table: Any, module: str) -> Any:
     """The only column of a table; an error if it has several, or cannot be read without running a query."""
     shape = getattr(table, "shape", (0, 0))
     if len(shape) != 2 or shape[1] != 1:
-        raise BadData(f"texts came as a {module} {type(table).__name__} with several columns; give one of its columns")
+        raise BadData(
+            f"texts came as a {module} {type(table).__name__} with several columns; give one of its columns, or name "
+            "several with fields="
+        )
     return table.column(0) if module == "pyarrow" else table[table.columns[0]]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
 from typing import Any
@@ -19,6 +18,7 @@ from unnaive.classifier.export.portable import (
     character_tables,
     exact_form,
     log_counts,
+    script_zeros,
 )
 from unnaive.io.label_checks import MISSING
 from unnaive.text.languages import fold_table
@@ -130,8 +130,7 @@ def _fields(fields: tuple[str, ...]) -> Iterator[DataSection]:
     yield "f", 0, np.array(rows, "<u4")
     yield "f", 1, np.frombuffer(strings, np.uint8)
     yield "f", 2, np.frombuffer(b"".join(word.encode() + b"\0" for word in sorted(MISSING)), np.uint8)
-    zeros = [code for code in range(0x80, 0x110000) if unicodedata.decimal(chr(code), None) == 0]
-    yield "f", 3, np.array(zeros, "<u4")
+    yield "f", 3, np.array(script_zeros(), "<u4")
 
 
 def _c_string(name: str) -> bytes:

@@ -22,6 +22,7 @@ from unnaive.classifier.export.portable import (
     character_tables,
     exact_form,
     log_counts,
+    script_zeros,
 )
 from unnaive.io.label_checks import MISSING
 from unnaive.text.sections import field_key, field_kinds, section_modes
@@ -96,7 +97,12 @@ def _values(model: PortableModel) -> dict[str, Any]:
         "bias": [_finite(value) for value in model.bias.tolist()],
         "parts": [_part(part) for part in model.parts],
         "terms": "\n".join(model.terms.terms),
-    } | ({} if rule.fields is None else {"fields": _fields(rule.fields), "missing": sorted(MISSING)})
+    } | ({} if rule.fields is None else _record_values(rule.fields))
+
+
+def _record_values(fields: tuple[str, ...]) -> dict[str, Any]:
+    """What only records need: the fields, the words for missing values, and the zeros of all scripts but ASCII."""
+    return {"fields": _fields(fields), "missing": sorted(MISSING), "zeros": script_zeros()}
 
 
 def _fields(fields: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ z_t = tf(n_t)·idf_t over the terms of the part, added in ascending order of ids
 from __future__ import annotations
 
 import math
+import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
@@ -223,6 +224,15 @@ def character_tables() -> dict[str, str]:
         "unspaced": _unicode_table.UNSPACED_LETTERS, "pictures": _unicode_table.PICTOGRAPHS,
         "textPictures": _unicode_table.TEXT_PICTOGRAPHS, "spaces": SPACES, "folds": _unicode_table.FOLDS,
     }  # fmt: skip
+
+
+def script_zeros() -> list[int]:
+    """The code points of the digit zero in every script except ASCII; the other nine digits follow each.
+
+    >>> [chr(zero) for zero in script_zeros()[:3]]
+    ['٠', '۰', '߀']
+    """
+    return [code for code in range(0x80, 0x110000) if unicodedata.decimal(chr(code), None) == 0]
 
 
 def exact_form(weights: NDArray[Any], step: Floats | None, classes: NDArray[Any] | None) -> tuple[str, NDArray[Any]]:

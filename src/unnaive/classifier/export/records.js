@@ -34,29 +34,65 @@ function eachSectionTerm(key, mode, held, take) {
   if (mode !== SHARED && rule.analyzer !== "char") eachWordTerm(codes, take, points(`${key}:`));
 }
 
+// Texts as Python takes them: its spaces, and digits of any script as ASCII.
+const BLANK = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
+const digits = new Map(MODEL.zeros.flatMap((zero) => [...Array(10).keys()].map((k) => [String.fromCodePoint(zero + k), String(k)])));
+const plainDigits = (text) => text.replace(/[^\x00-\x7f]/gu, (one) => digits.get(one) ?? one);
+
+function strip(text, ends = BLANK) {
+  let from = 0, to = text.length;
+  while (from < to && ends.test(text[from])) from++;
+  while (from < to && ends.test(text[to - 1])) to--;
+  return text.slice(from, to);
+}
+
+// The value of a field of a record, or of a name with dots in the records inside; it must be there.
+function valueOf(record, name, kind, rest = name) {
+  if (Object.prototype.hasOwnProperty.call(record, rest)) return record[rest];
+  const dot = rest.indexOf("."), inner = dot < 0 ? null : record[rest.slice(0, dot)];
+  if (inner === null || typeof inner !== "object") throw new RangeError(`there is no field ${name} (${kind}) in the record`);
+  return valueOf(inner, name, kind, rest.slice(dot + 1));
+}
+
 // A record as one text: a section for each field of the model.
 function encodeRecord(record) {
   return MODEL.fields.map(({ name, key, kind }) => {
-    if (!(name in record)) throw new RangeError(`there is no field ${name} (${kind}) in the record`);
-    const value = record[name], start = `${SECTION}${key}${UNIT}`;
-    if (!(kind in UNITS)) return start + (typeof value !== "string" && isMissing(value) ? "" : plain(value).replace(/[\x1e\x1f]/g, " "));
-    if (isMissing(value) && !(kind === "category" && typeof value === "string" && value.trim())) return `${start}${UNIT}(missing)`;
-    const shown = plain(value).replace(BAD, " ").trim();
+    const value = valueOf(record, name, kind), start = `${SECTION}${key}${UNIT}`;
+    if (!(kind in UNITS)) return start + textOf(value, name).replace(/[\x1e\x1f]/g, " ");
+    if (isMissing(value) && !(kind === "category" && typeof value === "string" && strip(value))) return `${start}${UNIT}(missing)`;
+    const shown = strip(plain(value).replace(BAD, " "));
     return start + [shown, ...UNITS[kind](value, name)].join(UNIT);
   }).join("");
+}
+
+function textOf(value, name) {
+  if (typeof value === "string") return value;
+  if (isMissing(value)) return "";
+  if (typeof value === "object") throw new RangeError(`field ${name} is a text, but a value is an object`);
+  return plain(value);
 }
 
 const BAD = /[\u0000-\u0020\u007f\ufffd\p{Cs}]+/gu;
 const missing = new Set(MODEL.missing);
 const isMissing = (value) => value === null || value === undefined || Number.isNaN(value)
-  || (typeof value === "string" && (value.trim() === "" || missing.has(value.toLowerCase())));
-const plain = (value) => (value === true ? "True" : value === false ? "False" : value instanceof Date ? value.toISOString() : String(value));
+  || (typeof value === "string" && (strip(value) === "" || missing.has(value.toLowerCase().replaceAll("\u017f", "s"))));
+
+// A value as Python writes it; a number without a fraction as a whole one.
+function plain(value) {
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (value instanceof Date) return value.toISOString().slice(0, 16).replace("T", " ").replace(" 00:00", "");
+  if (typeof value !== "number") return String(value);
+  if (Number.isInteger(value)) return String(BigInt(value));
+  if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
+  const words = Math.abs(value) < 1e-4 ? value.toExponential() : String(value);
+  return words.replace(/e([+-])(\d)$/, "e$10$2");
+}
 
 const UNITS = {
   category: (value, name) => {
     const found = [value].flat(Infinity).filter((one) => one !== null && one !== undefined && !Number.isNaN(one));
     if (found.some((one) => typeof one === "object" && !(one instanceof Date))) throw new RangeError(`field ${name} is of kind category, but a value is an object`);
-    const terms = found.map((one) => plain(one).trim().replace(/^(-?\d+)\.0+$/, "$1").replace(BAD, "\u00a0")).filter(Boolean);
+    const terms = found.map((one) => strip(plain(one)).replace(/^(-?\p{Nd}+)\.0+$/u, "$1").replace(BAD, "\u00a0")).filter(Boolean);
     return terms.length ? terms : ["(missing)"];
   },
   number: (value, name) => {
@@ -72,10 +108,22 @@ const UNITS = {
   },
 };
 
+// Numbers with separators between thousands, and their decimal sign.
+const GROUPED = [
+  [/^[-+]?\d{1,3}(?:[, _'\u2019\u00a0\u202f]\d{3})+(?:\.\d+)?$/, "."],
+  [/^[-+]?\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?$/, "."],
+  [/^[-+]?\d{1,3}(?:[. _'\u2019\u00a0\u202f]\d{3})+,\d+$/, ","],
+  [/^[-+]?\d{1,3}(?:\.\d{3}){2,}$/, ","],
+];
+
 function readNumber(value) {
-  if (typeof value !== "string") return Number(value);
-  let words = value.trim().replace(/^[$€£%]+|[$€£%]+$/g, "").trim();
-  if (/^[-+]?\d{1,3}(?:[, _']\d{3})+(?:\.\d+)?$/.test(words)) words = words.replace(/[, _']/g, "");
+  if (typeof value !== "string") return ["number", "boolean", "bigint"].includes(typeof value) ? Number(value) : NaN;
+  let words = plainDigits(strip(strip(strip(value), /[$€£%]/)));
+  const [, point] = GROUPED.find(([pattern]) => pattern.test(words)) || [];
+  if (point) {
+    const [whole, fraction = ""] = words.split(point);
+    words = `${whole.replace(/[^\d+-]/g, "")}.${fraction}`;
+  }
   if (words.split(",").length === 2) words = words.replace(",", ".");
   if (/^[-+]?inf(?:inity)?$/i.test(words)) return words.startsWith("-") ? -Infinity : Infinity;
   words = words.replace(/(?<=\d)_(?=\d)/g, "");
@@ -111,25 +159,29 @@ function general(number) {
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const DAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
-const CLOCK = "(?:[T ,]+(?<hour>\\d{1,2}):(?<minute>\\d{2}).*)?";
+const CLOCK = "(?:[t ,]+(?<hour>\\d{1,2}):(?<minute>\\d{2})(?:[:.\\d]* ?(?<half>[ap])\\.?m(?![a-z]))?.*)?";
 const DATES = [
   "(?<year>\\d{4})[-/.](?<month>\\d{1,2})[-/.](?<day>\\d{1,2})",
   "(?<day>\\d{1,2})[.](?<month>\\d{1,2})[.](?<year>\\d{4})",
   "(?<month>\\d{1,2})[-/](?<day>\\d{1,2})[-/](?<year>\\d{2}|\\d{4})",
   "(?:[a-z]{3,9},? )?(?<day>\\d{1,2})[ -](?<name>[a-z]{3})[a-z]*[., -]+(?<year>\\d{4})",
   "(?:[a-z]{3,9},? )?(?<name>[a-z]{3})[a-z]*\\.? (?<day>\\d{1,2}),? (?<year>\\d{4})",
-].map((pattern) => new RegExp(`^${pattern}${CLOCK}$`, "i"));
+].map((pattern) => new RegExp(`^${pattern}${CLOCK}$`));
+const SPECIAL = { "\u017f": "s", "\u212a": "k", "\u0130": "i", "\u0131": "i" }; // letters of a to z where Python ignores case
 
 // The year, month, weekday and hour of a date; null for what is none.
 function readDate(words) {
-  const text = words.split(/\s+/).filter(Boolean).join(" ");
+  const text = plainDigits(words).split(BLANK).filter(Boolean).join(" ")
+    .replace(/[A-Z]/g, (one) => one.toLowerCase()).replace(/[\u017f\u212a\u0130\u0131]/g, (one) => SPECIAL[one]);
   for (const pattern of DATES) {
     const found = pattern.exec(text)?.groups;
     if (!found) continue;
     let year = Number(found.year), month = Number(found.month || 0), day = Number(found.day);
-    const hour = Number(found.hour || 0), minute = Number(found.minute || 0);
+    let hour = Number(found.hour || 0);
+    const minute = Number(found.minute || 0);
+    if (found.half && hour >= 1 && hour <= 12) hour = (hour % 12) + (found.half === "p" ? 12 : 0);
     if (year < 100) year += year > 68 ? 1900 : 2000;
-    if (found.name) month = MONTHS.indexOf(found.name[0].toUpperCase() + found.name.slice(1).toLowerCase()) + 1;
+    if (found.name) month = MONTHS.indexOf(found.name[0].toUpperCase() + found.name.slice(1)) + 1;
     if (month > 12 && day <= 12) [month, day] = [day, month];
     const moment = new Date(0);
     moment.setUTCFullYear(year, month - 1, day);
