@@ -85,7 +85,7 @@ def warn_about_sums(sums: Floats) -> None:
 
 
 def likeliest_rows(X: Sparse, labels: Ids, weight: Floats) -> Ids | None:
-    """For each row of X the row of the same text with its likeliest label (n_rows,); None if no text has several labels.
+    """For each row of X the row of the same text with its likeliest label (n_rows,); None if every text has one label.
 
     Rows with the same terms are the same text, and its likeliest label has the largest sum of weights. If a text occurs
     k times with every label, the i-th row of each label belongs to the i-th row of the likeliest.
