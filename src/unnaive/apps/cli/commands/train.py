@@ -76,7 +76,7 @@ def train(
         list[str] | None,
         typer.Option(
             metavar="PATTERN",
-            help="Columns of probabilities instead of labels, e.g. 'p_*'; p_good alone: good or not good; may be repeated.",
+            help="Columns of probabilities instead of labels, e.g. 'p_*', or p_good: good, not good; may be repeated.",
             rich_help_panel=LEARNING,
         ),
     ] = None,
