@@ -98,6 +98,7 @@ def test_certain_probabilities_are_labels(tmp_path):
             ["-m", "nbsvm", "--soft-labels", "p_good", "--cache", "kept"],
             "--soft-labels cannot be combined with --cache",
         ),
+        (["-m", "nbsvm", "--soft-labels", "*"], "the probability of 'text' in row 1 is 'fine prose here"),
         (["-m", "nbsvm", "--soft-labels", "id", "--memory", "1G"], "the probability of 'id' in row 3 is 2; give a"),
     ],
 )
@@ -112,6 +113,11 @@ def test_mistakes_are_one_sentence(words, sentence, table, capsys):
 def test_as_many_probabilities_as_texts():
     with pytest.raises(BadData, match="6 texts came with 2 probabilities of 'good'"):
         soft_labels(TEXTS, {"good": [0.5, 0.5]})
+
+
+def test_a_long_value_is_cut_in_the_message():
+    with pytest.raises(BadData, match=f"in row 1 is '{'x' * 56}...; give a number from 0 to 1"):
+        soft_labels(["fine"], {"good": ["x" * 1000]})
 
 
 @pytest.mark.parametrize("memory", [(), ("--memory", "256M")])
@@ -136,3 +142,51 @@ def test_a_label_column_beside_soft_labels_is_only_for_the_test(table, capsys):
     held.write_text('{"text": "fine style", "judged": "good"}\n{"text": "cheap now", "judged": "not good"}\n')
     assert train(table, *words, "--test", str(held))[0] == 0
     assert "accuracy 100.0 %, macro F1 1.000 on 2 documents of the test file" in capsys.readouterr().out
+
+
+def judged_texts(n=300):
+    """(texts, probabilities): the share of fine words in a text of ten is the probability that it is good."""
+    rng = np.random.default_rng(5)
+    texts, good = [], []
+    for n_fine in rng.integers(11, size=n).tolist():
+        words = [f"fine{word}" for word in rng.integers(30, size=n_fine)]
+        words += [f"poor{word}" for word in rng.integers(30, size=10 - n_fine)]
+        texts.append(" ".join(words))
+        good.append(n_fine / 10)
+    return texts, np.array(good)
+
+
+@pytest.mark.parametrize("calibrate", ["temperature", "platt", "isotonic"])
+@pytest.mark.parametrize("model", ["nbsvm", "multinomial"])
+def test_calibrated_probabilities_are_those_of_the_teacher(model, calibrate):
+    """Measured: off by .02 to .05 on new texts; probabilities of .5 everywhere would be off by .27."""
+    texts, good = judged_texts()
+    documents, labels, weight = soft_labels(texts[:200], {"good": good[:200]})
+    found = TextClassifier(model, calibrate=calibrate).fit(documents, labels, sample_weight=weight)
+    assert np.abs(found.predict_proba(texts[200:])[:, 0] - good[200:]).mean() < 0.08
+    assert found.fitted_.conformal.n_documents == 200  # each text once, with its likeliest label
+    backwards = TextClassifier(model, calibrate=calibrate).fit(
+        documents[::-1], labels[::-1], sample_weight=weight[::-1]
+    )
+    assert backwards.fitted_.calibration == found.fitted_.calibration
+
+
+def test_a_calibrated_model_filters_by_the_probability_of_the_teacher(tmp_path):
+    texts, good = judged_texts()
+    rows = [json.dumps({"text": text, "p_good": p}) + "\n" for text, p in zip(texts, good.tolist(), strict=True)]
+    (tmp_path / "judged.jsonl").write_text("".join(rows[:200]))
+    (tmp_path / "new.jsonl").write_text("".join(rows[200:]))
+    words = ["-m", "sharded-nbsvm", "--soft-labels", "p_good", "--calibrate", "platt"]
+    code, output = train(tmp_path / "judged.jsonl", *words)
+    assert code == 0
+    expected = load_model(output)
+    assert train(tmp_path / "judged.jsonl", *words, "--memory", "256M") == (0, output)
+    found = load_model(output)
+    assert found.calibration == expected.calibration
+    np.testing.assert_array_equal(found.predict_proba(texts), expected.predict_proba(texts))
+    kept = tmp_path / "kept.jsonl"
+    new = ["filter", str(output), str(tmp_path / "new.jsonl"), "-o", str(kept), "--keep", "good", "--above", "0.7"]
+    assert exit_code(new) == 0
+    judged = [json.loads(line)["p_good"] for line in kept.read_text().splitlines()]
+    assert min(judged) >= 0.5
+    assert len(judged) >= np.count_nonzero(good[200:] >= 0.8)

@@ -238,3 +238,18 @@ def test_a_temperature_is_still_the_first_kind():
     stored = {"value": 2.0, "offset": 0.0, "exclusive": True}  # as files had it when there was one kind
     assert calibration_from_dict(stored) == Temperature(2.0)
     assert fit_temperature("log-odds", LOGITS, Y, exclusive=True).kind == "temperature"
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+@pytest.mark.parametrize("name", FITS)
+def test_a_weight_of_two_is_a_document_twice(name, exclusive):
+    rng = np.random.default_rng(3)
+    scores, labels, weight = rng.normal(size=(60, 3)), rng.integers(3, size=60), rng.integers(1, 4, size=60)
+    scores[np.arange(60), labels] += 1
+    truth = np.eye(3, dtype=int)[labels]
+    found = FITS[name]("margin", scores, truth, exclusive=exclusive, weight=weight.astype(float))
+    rows = np.repeat(np.arange(60), weight)
+    twice = FITS[name]("margin", scores[rows], truth[rows], exclusive=exclusive)
+    np.testing.assert_allclose(found.probabilities("margin", scores), twice.probabilities("margin", scores), rtol=1e-6)
+    unweighted = FITS[name]("margin", scores, truth, exclusive=exclusive)
+    assert not np.allclose(found.probabilities("margin", scores), unweighted.probabilities("margin", scores), rtol=1e-3)

@@ -13,6 +13,7 @@ from unnaive.base.sparse import csr_array
 from unnaive.base.types import Ids, Sparse
 from unnaive.data.arrays import StoredMatrix
 
+BLOCK_ROWS = 1 << 13  # rows that are hashed at once
 SMALL_COUNT = 1 << 15  # smaller integers are kept in 32 bits: no sum of their products exceeds 64 bits
 
 
@@ -104,6 +105,22 @@ def row_hashes(table: Sparse, rows: slice, *, values: bool = True) -> NDArray[np
         distinct, row = np.unique(indices, return_inverse=True)
         return _hashes(distinct, None, list(range(len(distinct) + 1)))[row]
     return _hashes(indices, None, (ends - first).tolist())
+
+
+def number_rows(table: Sparse) -> Ids:
+    """A number from 0 on for each row (n_rows,), the same for rows with the same columns and values.
+
+    >>> number_rows(csr_array([[0, 2], [1, 0], [0, 2]])).tolist() in ([0, 1, 0], [1, 0, 1])
+    True
+    """
+    if not table.has_sorted_indices:
+        table = table.sorted_indices()
+    blocks = [slice(start, min(start + BLOCK_ROWS, table.shape[0])) for start in range(0, table.shape[0], BLOCK_ROWS)]
+    hashes = np.concatenate([np.zeros((0, 2), np.uint64), *(row_hashes(table, rows) for rows in blocks)])
+    order = np.lexsort(hashes.T)
+    number = np.empty(len(order), np.int64)
+    number[order] = np.cumsum(np.any(np.diff(hashes[order], axis=0, prepend=hashes[order[:1]]), axis=1))
+    return number
 
 
 def _hashes(indices: Ids, data: NDArray[Any] | None, cuts: list[int]) -> NDArray[np.uint64]:

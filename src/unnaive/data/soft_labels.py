@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, UnnaiveWarning, count_noun
-from unnaive.base.types import Floats, Ids
+from unnaive.base.settings import shorten_value
+from unnaive.base.types import Floats, Ids, Sparse
+from unnaive.data.count_tables import number_rows
 from unnaive.data.sample_weights import SMALLEST
 from unnaive.text.buffer import TextBuffer, as_texts
 
@@ -82,6 +84,32 @@ def warn_about_sums(sums: Floats) -> None:
     )
 
 
+def likeliest_rows(X: Sparse, labels: Ids, weight: Floats) -> Ids | None:
+    """For each row of X the row of the same text with its likeliest label (n_rows,); None if every text has one label.
+
+    Rows with the same terms are the same text, and its likeliest label has the largest sum of weights. If a text occurs
+    k times with every label, the i-th row of each label belongs to the i-th row of the likeliest.
+
+    >>> from scipy.sparse import csr_array
+    >>> X = csr_array([[1, 0], [1, 0], [0, 1], [1, 0], [1, 0]])
+    >>> likeliest_rows(X, np.array([0, 1, 0, 0, 1]), np.array([0.2, 0.8, 1.0, 0.4, 0.6])).tolist()
+    [1, 1, 2, 4, 4]
+    """
+    text = number_rows(X)
+    n_labels = int(labels.max(initial=0)) + 1
+    keys, pair, size = np.unique(text * n_labels + labels, return_inverse=True, return_counts=True)
+    texts = keys // n_labels
+    by_weight = np.lexsort((-np.bincount(pair, weight), texts))
+    best = by_weight[np.unique(texts[by_weight], return_index=True)[1]]
+    if len(best) == len(keys):
+        return None
+    by_pair, start = np.argsort(pair, kind="stable"), np.cumsum(size) - size
+    rank = np.empty(len(pair), np.int64)
+    rank[by_pair] = np.arange(len(pair)) - start[pair[by_pair]]
+    target = best[text]
+    return np.asarray(by_pair[start[target] + rank % size[target]])
+
+
 def _check_probabilities(values: Sequence[Any] | NDArray[Any], label: str, n_docs: int, first: int) -> Floats:
     """Probabilities as floats (n_docs,); an error names the first invalid value."""
     probabilities = np.empty(len(values))
@@ -92,7 +120,9 @@ def _check_probabilities(values: Sequence[Any] | NDArray[Any], label: str, n_doc
             probabilities[row] = np.nan
         if not 0 <= probabilities[row] <= 1:
             number = first + row + 1
-            raise BadData(f"the probability of {label!r} in row {number} is {value!r}; give a number from 0 to 1")
+            raise BadData(
+                f"the probability of {label!r} in row {number} is {shorten_value(value)}; give a number from 0 to 1"
+            )
     if len(probabilities) != n_docs:
         raise BadData(
             f"{n_docs} texts came with {len(probabilities)} probabilities of {label!r}; give one for each text"

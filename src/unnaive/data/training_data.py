@@ -43,6 +43,7 @@ class DocumentRows:
     targets     their labels
     vocabulary  the columns of X; None if documents came as rows of counts
     weight      of each document (n_docs,); None if all are 1
+    sample_weight  the same without the weights of classes, set by `weighted`
     units       the strings that character n-grams were cut from, if known
     """
 
@@ -51,6 +52,7 @@ class DocumentRows:
     vocabulary: Vocabulary | None = None
     weight: Floats | None = None
     units: GramUnits | None = None
+    sample_weight: Floats | None = None
 
     def counts(self, threads: int = 1) -> NamedCounts:
         """The sums over these documents, terms in the order of the columns."""
@@ -63,6 +65,7 @@ class DocumentRows:
             X=csr_array(self.X[rows]),
             targets=replace(self.targets, Y=csr_array(self.targets.Y[rows])),
             weight=None if self.weight is None else self.weight[rows],
+            sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
             units=None if self.units is None else self.units.take(rows),
         )
 
@@ -74,7 +77,8 @@ class DocumentRows:
         weight = class_sample_weight(class_weight, self.targets, self.weight)
         if weight is None:
             return replace(self, weight=None)
-        weighted = replace(self, weight=weight)
+        own = self.weight if self.weight is not None and bool(np.any(self.weight != 1)) else None
+        weighted = replace(self, weight=weight, sample_weight=own)
         if not bool(np.all(weight > 0)):
             weighted = weighted.take(np.flatnonzero(weight > 0))
         return replace(weighted, weight=None) if bool(np.all(weighted.weight == 1)) else weighted

@@ -1,4 +1,7 @@
-"""Fit a calibration to held-out scores: temperature, Platt's lines, isotonic regression."""
+"""Fit a calibration to held-out scores: temperature, Platt's lines, isotonic regression.
+
+`weight` is that of each document (n_docs,), None if all are 1; a document of weight 2 counts as two.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ CLOSE = 1e-6  # relative step at which a scale has converged: the error after it
 BLOCK = 1 << 20  # scores that are worked on at once
 
 
-def fit_temperature(link: str, scores: Floats, Y: Any, *, exclusive: bool) -> Temperature:
+def fit_temperature(link: str, scores: Floats, Y: Any, *, exclusive: bool, weight: Floats | None = None) -> Temperature:
     """The temperature with the least log-loss on held-out scores (n_docs, n_classes) and labels Y.
 
     One pseudo-document of any class is added; without it, held-out documents that are all right would give T = 0 and
@@ -34,14 +37,15 @@ def fit_temperature(link: str, scores: Floats, Y: Any, *, exclusive: bool) -> Te
     array([0.3, 0.7])
     """
     if exclusive:
-        return Temperature(_exclusive_temperature(link_logits(link, scores), csr_array(Y)))
+        return Temperature(_exclusive_temperature(link_logits(link, scores), csr_array(Y), weight))
     logits, truth = link_logits(link, scores).ravel(), csr_array(Y).toarray().ravel() != 0
     finite = np.isfinite(logits)
-    slope, offset = _logistic_line(logits[finite], soft_targets(truth[finite]))
+    weights = None if weight is None else np.repeat(weight, scores.shape[1])[finite]
+    slope, offset = _logistic_line(logits[finite], soft_targets(truth[finite], weights), weights)
     return Temperature(1 / slope, offset, exclusive=False)
 
 
-def fit_platt(link: str, scores: Floats, Y: Any, *, exclusive: bool) -> Platt:
+def fit_platt(link: str, scores: Floats, Y: Any, *, exclusive: bool, weight: Floats | None = None) -> Platt:
     """For each class the logistic line with the least log-loss on held-out scores (n_docs, n_classes) and labels Y.
 
     For a class with n₁ documents and n₀ others, targets are (n₁+1)/(n₁+2) and 1/(n₀+2) instead of 1 and 0, so that
@@ -53,11 +57,11 @@ def fit_platt(link: str, scores: Floats, Y: Any, *, exclusive: bool) -> Platt:
     array([0.79380...])
     """
     odds, truth = class_log_odds(link, scores), csc_array(Y)
-    lines = [_platt_line(*_known(odds[:, c], truth[:, [c]])) for c in range(truth.shape[1])]
+    lines = [_platt_line(*_known(odds[:, c], truth[:, [c]], weight)) for c in range(truth.shape[1])]
     return Platt(tuple(slope for slope, _ in lines), tuple(offset for _, offset in lines), exclusive)
 
 
-def fit_isotonic(link: str, scores: Floats, Y: Any, *, exclusive: bool) -> Isotonic:
+def fit_isotonic(link: str, scores: Floats, Y: Any, *, exclusive: bool, weight: Floats | None = None) -> Isotonic:
     """For each class the increasing function with the least squared error on held-out scores and labels Y.
 
     Equal scores are pooled; the knots are the ends of the constant parts. Zadrozny and Elkan (2002).
@@ -68,7 +72,7 @@ def fit_isotonic(link: str, scores: Floats, Y: Any, *, exclusive: bool) -> Isoto
     """
     odds, truth = class_log_odds(link, scores), csc_array(Y)
     return Isotonic(
-        tuple(_isotonic_curve(*_known(odds[:, c], truth[:, [c]])) for c in range(truth.shape[1])), exclusive
+        tuple(_isotonic_curve(*_known(odds[:, c], truth[:, [c]], weight)) for c in range(truth.shape[1])), exclusive
     )
 
 
@@ -79,56 +83,68 @@ FITS: dict[str, Callable[..., Calibration]] = {
 }
 
 
-def _known(odds: Floats, column: Any) -> tuple[Floats, NDArray[np.bool_]]:
-    """The finite log-odds of a class, and whether the document has the class."""
+def _known(odds: Floats, column: Any, weight: Floats | None) -> tuple[Floats, NDArray[np.bool_], Floats | None]:
+    """The finite log-odds of a class, whether the document has the class, and its weight."""
     truth = np.asarray(column.toarray()).ravel() != 0
     finite = np.isfinite(odds)
-    return odds[finite], truth[finite]
+    return odds[finite], truth[finite], None if weight is None else weight[finite]
 
 
-def soft_targets(truth: NDArray[np.bool_]) -> Floats:
+def soft_targets(truth: NDArray[np.bool_], weight: Floats | None = None) -> Floats:
     """(n₁+1)/(n₁+2) instead of 1 and 1/(n₀+2) instead of 0, for n₁ ones and n₀ zeros, of any shape. Platt (1999).
 
     >>> soft_targets(np.array([True, False, False]))
     array([0.66666667, 0.25      , 0.25      ])
+    >>> soft_targets(np.array([True, False]), np.array([1.0, 2.0]))
+    array([0.66666667, 0.25      ])
     """
-    ones = int(truth.sum())
-    return np.where(truth, (ones + 1) / (ones + 2), 1 / (truth.size - ones + 2))
+    ones = int(truth.sum()) if weight is None else float(weight[truth].sum())
+    total = truth.size if weight is None else float(weight.sum())
+    return np.where(truth, (ones + 1) / (ones + 2), 1 / (total - ones + 2))
 
 
-def _platt_line(odds: Floats, truth: NDArray[np.bool_]) -> tuple[float, float]:
-    return _logistic_line(odds, soft_targets(truth))
+def _platt_line(odds: Floats, truth: NDArray[np.bool_], weight: Floats | None) -> tuple[float, float]:
+    return _logistic_line(odds, soft_targets(truth, weight), weight)
 
 
-def _isotonic_curve(odds: Floats, truth: NDArray[np.bool_]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _isotonic_curve(
+    odds: Floats, truth: NDArray[np.bool_], weight: Floats | None
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
     if not len(odds):
         return (0.0,), (0.0,)
     from scipy.optimize import isotonic_regression
 
-    knots, knot_of, size = np.unique(odds, return_inverse=True, return_counts=True)
-    share = np.bincount(knot_of, weights=truth) / size
+    knots, knot_of = np.unique(odds, return_inverse=True)
+    size = np.bincount(knot_of, weight)
+    share = np.bincount(knot_of, weights=truth if weight is None else truth * weight) / size
     p = np.clip(isotonic_regression(share, weights=size).x, 0.0, 1.0)
     inner = np.ones(len(p), np.bool_)
     inner[1:-1] = (p[1:-1] != p[:-2]) | (p[1:-1] != p[2:])  # the middle of a constant part is redundant
     return tuple(knots[inner].tolist()), tuple(p[inner].tolist())
 
 
-def _exclusive_temperature(logits: Floats, Y: Any) -> float:
+def _exclusive_temperature(logits: Floats, Y: Any, weight: Floats | None) -> float:
     if not np.all(np.diff(Y.indptr) == 1):
         raise BadData("a document has other than one label; calibrate with exclusive=False")
     right = logits[np.arange(len(logits)), Y.indices]
     finite = np.isfinite(right)
     gaps = logits[finite] - right[finite, None]  # gap 0 is the right class
+    weights = None if weight is None else weight[finite]
     possible = np.isfinite(gaps)
     apart = np.abs(gaps[possible & (gaps != 0)])
     if not apart.size:
         return 1.0
     # the right class is 1 − ε, ε = 1/(n+1) is spread over the classes that have any evidence
-    spread = float((np.where(possible, gaps, 0.0).sum(axis=1) / possible.sum(axis=1)).sum()) / (len(gaps) + 1)
-    return 1 / least_loss_scale(gaps, spread, start=1 / float(np.median(apart)), largest_log=12.0)
+    means = np.where(possible, gaps, 0.0).sum(axis=1) / possible.sum(axis=1)
+    n, total = (len(gaps), means.sum()) if weights is None else (weights.sum(), means @ weights)
+    return 1 / least_loss_scale(
+        gaps, float(total) / (n + 1), start=1 / float(np.median(apart)), largest_log=12.0, weight=weights
+    )
 
 
-def least_loss_scale(scores: Floats, reached: float, *, start: float, largest_log: float) -> float:
+def least_loss_scale(
+    scores: Floats, reached: float, *, start: float, largest_log: float, weight: Floats | None = None
+) -> float:
     """The factor k of scores (n_docs, n_classes) with the least log-loss: one over the temperature.
 
     Newton's method on f(k) = Σ_d log Σ_c exp(k·s_dc) − k·reached, which is convex: f' = Σ E_p[s] − reached and
@@ -142,7 +158,7 @@ def least_loss_scale(scores: Floats, reached: float, *, start: float, largest_lo
     True
     """
     scale, low, high = start, start * np.exp(-largest_log), start * np.exp(largest_log)
-    blocks = _blocks_by_class(scores)
+    blocks = _blocks_by_class(scores, weight)
     for _ in range(MOST_STEPS):
         mean, curvature = _mean_and_variance(blocks, scale)
         slope = mean - reached
@@ -160,8 +176,8 @@ def least_loss_scale(scores: Floats, reached: float, *, start: float, largest_lo
     return scale
 
 
-def _blocks_by_class(scores: Floats) -> list[tuple[Floats, Floats]]:
-    """Blocks of documents (n_classes, n_docs), each with and without infinities, which become 0.
+def _blocks_by_class(scores: Floats, weight: Floats | None) -> list[tuple[Floats, Floats, Floats | None]]:
+    """Blocks of documents (n_classes, n_docs), each with and without infinities, which become 0, and their weights.
 
     Numpy sums over few classes are five times as fast in this layout.
     """
@@ -170,26 +186,31 @@ def _blocks_by_class(scores: Floats) -> list[tuple[Floats, Floats]]:
     for start in range(0, len(scores), step):
         values = np.ascontiguousarray(scores[start : start + step].T)
         finite = np.isfinite(values)
-        blocks.append((values, values if finite.all() else np.where(finite, values, 0.0)))
+        weights = None if weight is None else weight[start : start + step]
+        blocks.append((values, values if finite.all() else np.where(finite, values, 0.0), weights))
     return blocks
 
 
-def _mean_and_variance(blocks: list[tuple[Floats, Floats]], scale: float) -> tuple[float, float]:
+def _mean_and_variance(blocks: list[tuple[Floats, Floats, Floats | None]], scale: float) -> tuple[float, float]:
     """Σ E_p[s] and Σ Var_p[s] over documents, p the softmax of scale · scores, from `_blocks_by_class`."""
     mean = variance = 0.0
-    for values, finite in blocks:
+    for values, finite, weights in blocks:
         p = scale * values
         p -= p.max(axis=0)
         np.exp(p, out=p)
         p /= p.sum(axis=0)
         p *= finite
         means = p.sum(axis=0)
-        mean += float(means.sum())
-        variance += float(np.vdot(p, finite) - means @ means)
+        if weights is None:
+            mean += float(means.sum())
+            variance += float(np.vdot(p, finite) - means @ means)
+        else:
+            mean += float(means @ weights)
+            variance += float(((p * finite).sum(axis=0) - means * means) @ weights)
     return mean, variance
 
 
-def _logistic_line(logits: Floats, truth: NDArray[Any]) -> tuple[float, float]:
+def _logistic_line(logits: Floats, truth: NDArray[Any], weight: Floats | None) -> tuple[float, float]:
     """Slope > 0 and offset of the logistic regression of truth (0 to 1) on logits.
 
     Newton's method in two unknowns with step halving. The slope is kept above 1e-6; if it stays there, only the offset
@@ -197,22 +218,25 @@ def _logistic_line(logits: Floats, truth: NDArray[Any]) -> tuple[float, float]:
     """
     if not len(logits):
         return 1.0, 0.0
-    centre, spread = float(logits.mean()), float(logits.std()) or 1.0
+    centre = _mean(logits, weight)
+    spread = float(logits.std()) if weight is None else float(np.sqrt(_mean((logits - centre) ** 2, weight)))
+    spread = spread or 1.0
     unit = (logits - centre) / spread
     line = np.array([1.0, 0.0])
-    before = _logistic_loss(unit, truth, line)
+    before = _logistic_loss(unit, truth, line, weight)
     for _ in range(MOST_STEPS):
         p = 1 / (1 + np.exp(-np.clip(line[0] * unit + line[1], -500, 500)))
-        error, weight = p - truth, p * (1 - p)
-        gradient = np.array([(error * unit).mean(), error.mean()])
-        cross = float((weight * unit).mean())
-        curve = np.array([[(weight * unit * unit).mean(), cross], [cross, weight.mean()]]) + 1e-12 * np.eye(2)
+        error, slack = p - truth, p * (1 - p)
+        gradient = np.array([_mean(error * unit, weight), _mean(error, weight)])
+        cross = _mean(slack * unit, weight)
+        curve = np.array([[_mean(slack * unit * unit, weight), cross], [cross, _mean(slack, weight)]])
+        curve += 1e-12 * np.eye(2)
         at_end = line[0] <= LEAST_SLOPE and gradient[0] > 0
         step = np.array([0.0, gradient[1] / curve[1, 1]]) if at_end else _solve(curve, gradient)
         size = 1.0
         while size > 1e-6:
             tried = np.array([max(line[0] - size * step[0], LEAST_SLOPE), line[1] - size * step[1]])
-            after = _logistic_loss(unit, truth, tried)
+            after = _logistic_loss(unit, truth, tried, weight)
             if after < before:
                 break
             size /= 2
@@ -225,9 +249,14 @@ def _logistic_line(logits: Floats, truth: NDArray[Any]) -> tuple[float, float]:
     return slope, float(line[1]) - slope * centre
 
 
-def _logistic_loss(unit: Floats, truth: NDArray[Any], line: Floats) -> float:
+def _logistic_loss(unit: Floats, truth: NDArray[Any], line: Floats, weight: Floats | None) -> float:
     logits = line[0] * unit + line[1]
-    return float((np.logaddexp(0.0, logits) - truth * logits).mean())
+    return _mean(np.logaddexp(0.0, logits) - truth * logits, weight)
+
+
+def _mean(values: Floats, weight: Floats | None) -> float:
+    """The weighted mean over documents."""
+    return float(values.mean() if weight is None else values @ weight / weight.sum())
 
 
 def _solve(table: Floats, right: Floats) -> Floats:

@@ -80,10 +80,15 @@ class HeldOutScores(NamedTuple):
 
     rows    indices of the documents in X (n_rows,)
     scores  on the scale of the scorer (n_rows, n_classes)
+    weight  sample weight of each document, without that of its class (n_rows,); None if all are 1
+    likely  for texts with several weighted labels, whether the row has the likeliest of them (n_rows,); None if every
+            row is a document
     """
 
     rows: Ids
     scores: Floats
+    weight: Floats | None = None
+    likely: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, eq=False)

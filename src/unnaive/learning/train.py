@@ -21,7 +21,8 @@ from unnaive.data.named_counts import NamedCounts
 from unnaive.data.products import take_columns
 from unnaive.data.sample_weights import class_sample_weight, several_labels_refused
 from unnaive.data.shared_passages import find_copies, find_shared_passages
-from unnaive.data.targets import Targets
+from unnaive.data.soft_labels import likeliest_rows
+from unnaive.data.targets import Targets, single_labels
 from unnaive.data.training_data import DocumentRows, TrainingData, check_classes
 from unnaive.io.corpus import check_some_labels
 from unnaive.learning.class_limits import DataSize, check_class_limit
@@ -187,7 +188,7 @@ def _learn(
     scorer, active = make_scorer(inner, named, rows, progress=progress, exclusive=not data.multilabel, before=before)
     held_out: HeldOutScores | None = getattr(scorer, "held_out", None)
     if held_out is not None:
-        held_out = HeldOutScores(*held_out)
+        held_out = _with_weights(HeldOutScores(*held_out), rows)
         scorer = replace(scorer, held_out=None)  # type: ignore[type-var]  # only dataclasses have the field
     fitted = _make_fitted(data, spec, named, scorer, active, kept_fields)
     if rows is None:
@@ -227,7 +228,24 @@ def _hold_out(spec: TrainingSpec, rows: DocumentRows, progress: ProgressCallback
     n_docs, rows = rows.X.shape[0], _with_terms_in_order(rows)
     scores = out_of_fold_scores(spec, rows, progress=progress, n_folds=min(N_FOLDS, n_docs))
     labelled = np.arange(n_docs) if rows.targets.multilabel else np.flatnonzero(np.diff(rows.targets.Y.indptr))
-    return HeldOutScores(labelled, scores[labelled])
+    return _with_weights(HeldOutScores(labelled, scores[labelled]), rows)
+
+
+def _with_weights(held_out: HeldOutScores, rows: DocumentRows | None) -> HeldOutScores:
+    """The held-out scores with the weights of their documents."""
+    if rows is None or rows.sample_weight is None:
+        return held_out
+    likeliest = _likeliest_rows(rows)
+    likely = None if likeliest is None else (likeliest == np.arange(len(likeliest)))[held_out.rows]
+    return held_out._replace(weight=rows.sample_weight[held_out.rows], likely=likely)
+
+
+def _likeliest_rows(rows: DocumentRows) -> Ids | None:
+    """For texts with several weighted labels, the row of each text with its likeliest label; None if there are none."""
+    labels = single_labels(rows.targets.Y)
+    if rows.sample_weight is None or labels is None or rows.targets.multilabel:
+        return None
+    return likeliest_rows(rows.X, labels, rows.sample_weight)
 
 
 def _with_terms_in_order(rows: DocumentRows) -> DocumentRows:
@@ -312,7 +330,7 @@ def hold_out_parts(
             active = columns if active is None else active[columns]
         held_out.append(aside)
         scores.append(scorer.scores(rows.X[aside] if active is None else rows.X[aside][:, active]))
-    return HeldOutScores(np.concatenate(held_out), np.concatenate(scores)) if held_out else None
+    return _with_weights(HeldOutScores(np.concatenate(held_out), np.concatenate(scores)), rows) if held_out else None
 
 
 def _check_some_can_be_held_out(targets: Targets) -> None:
@@ -403,8 +421,15 @@ def _learn_without(
 def _fold_like_new(spec: TrainingSpec, rows: DocumentRows, n_folds: int) -> Ids:
     """The fold of each document (n_docs,), chosen so that a held-out document is like a new one.
 
-    Documents that quote or copy each other are in the same fold; rare classes are spread over the folds.
+    Documents that quote or copy each other are in the same fold; rare classes are spread over the folds. A text with
+    several weighted labels is one document with its likeliest label: all its rows are in the same fold.
     """
+    likeliest = _likeliest_rows(rows)
+    if likeliest is not None:
+        texts, row = np.unique(likeliest, return_inverse=True)
+        if len(texts) > 1:
+            once = replace(rows.take(texts), sample_weight=None)
+            return _fold_like_new(spec, once, min(n_folds, len(texts)))[row]
     strata, pooled = fold_strata(rows.targets.Y)
     X, vocabulary = rows.X, rows.vocabulary
     words = columns_of_words(X.shape[1], find_field_vectors(spec, vocabulary))

@@ -64,10 +64,14 @@ def tune_model(
     if held_out is not None and len(held_out.rows):
         scores, Y = held_out.scores, targets.Y[held_out.rows]
         if spec.calibration is not None:
-            calibration = FITS[spec.calibration](link, scores, Y, exclusive=not targets.multilabel)
+            calibration = FITS[spec.calibration](
+                link, scores, Y, exclusive=not targets.multilabel, weight=held_out.weight
+            )
             fitted = replace(fitted, calibration=calibration)
         if fitted.probabilistic:
-            log_p = _cross_fitted(fitted, scores, Y)
+            log_p = _cross_fitted(fitted, scores, Y, held_out.weight)
+            if held_out.likely is not None:  # each text once, with its likeliest label
+                log_p, scores, Y = log_p[held_out.likely], scores[held_out.likely], Y[held_out.likely]
             novelty = novelty_scores(fitted, scores)
             conformal = ConformalScores.of(log_p, Y, multilabel=targets.multilabel, novelty=novelty)
             fitted = replace(fitted, conformal=conformal)
@@ -102,7 +106,7 @@ def tune_choice(
     return replace(tune_model(with_temperature, held_out, targets, tuning), spec=spec)
 
 
-def _cross_fitted(fitted: FittedModel, scores: Floats, Y: Sparse) -> Floats:
+def _cross_fitted(fitted: FittedModel, scores: Floats, Y: Sparse, weight: Floats | None) -> Floats:
     """log p of held-out documents (n_docs, n_classes), each by a calibration fitted without it.
 
     A calibration overfits the documents it was fitted on, isotonic regression most of all: sets from such probabilities
@@ -113,7 +117,8 @@ def _cross_fitted(fitted: FittedModel, scores: Floats, Y: Sparse) -> Floats:
         return fitted.log_probabilities(scores)
 
     def score(train: Ids, aside: Ids) -> Floats:
-        calibration = FITS[kind](link, scores[train], Y[train], exclusive=not fitted.multilabel)
+        weights = None if weight is None else weight[train]
+        calibration = FITS[kind](link, scores[train], Y[train], exclusive=not fitted.multilabel, weight=weights)
         return calibration.log_probabilities(link, scores[aside])
 
     return out_of_fold(score, Y, n_folds=N_FOLDS, seed=fitted.spec.random_state)

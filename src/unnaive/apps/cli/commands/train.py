@@ -76,7 +76,7 @@ def train(
         list[str] | None,
         typer.Option(
             metavar="PATTERN",
-            help="Columns of probabilities instead of labels, one for each class, e.g. 'p_*'; may be repeated.",
+            help="Columns of probabilities instead of labels, e.g. 'p_*', or p_good: good, not good; may be repeated.",
             rich_help_panel=LEARNING,
         ),
     ] = None,
