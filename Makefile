@@ -75,7 +75,7 @@ docs: setup  ## the documentation site, in build/site; warnings are errors
 	$(BIN)/python tools/demo_page.py
 	@echo "open build/site/index.html; for its search: python3 -m http.server --directory build/site"
 
-reproductions: setup  ## docs/reproductions.md from the figures beside it (RUN="all" or papers measures them anew, for hours)
+reproductions: setup  ## docs/reproductions.md from the figures beside it (RUN="all" or papers measures them again, for hours)
 	$(BIN)/python tools/reproductions.py $(if $(RUN),--run $(RUN))
 
 statistics: setup  ## docs/statistics.md: every promise simulated (DRAWS=200: up to so many draws, HOURS=2: for so long)

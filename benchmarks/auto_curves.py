@@ -87,7 +87,7 @@ def page(figures):
 
 
 def drawing(figures):
-    """A panel for each collection."""
+    """A panel for each collection, two in a row: the letters are readable on a phone."""
     panels = {}
     for name, shares in figures.items():
         sizes = [row["documents"] for row in shares.values()]
@@ -97,7 +97,9 @@ def drawing(figures):
             )
             for title, key in (("auto", "auto"), (PEER, "peer"))
         ]
-    return panels_figure(panels, {}, x="training documents", y="accuracy")
+    figure = panels_figure(panels, {}, x="training documents", y="accuracy", columns=2)
+    figure.set_size_inches(6.2, 2.6 * -(-len(panels) // 2))
+    return figure
 
 
 def main():

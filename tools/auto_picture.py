@@ -9,39 +9,37 @@ from html import escape
 from pathlib import Path
 
 from unnaive.models.auto.candidates import USUAL
-from unnaive.models.auto.elimination import LEAST_GAIN, ROUNDS
+from unnaive.models.auto.elimination import ROUNDS
 from unnaive.models.auto.plan import JUDGED
 from unnaive.models.auto.search import NEXT
 
 _, FIRST = ROUNDS
 PLACE = Path(__file__).parents[1] / "docs" / "assets" / "auto-rounds.svg"
-WIDE, HIGH, ACROSS, DOWN, LEFT, TOP = 224, 92, 34, 26, 16, 44
+WIDE, HIGH, ACROSS, DOWN, LEFT, TOP = 172, 98, 22, 24, 10, 40
 INK, SOFT, LINE = "#1f2430", "#5b6475", "#9aa3b5"
 COLOURS = {"try": "#fdf0e3", "pool": "#e8f0fe", "fit": "#e7f6ec"}
 
 FAMILY_NAMES = {one.family for one in USUAL}
-HEADINGS = ("round 1", "round 2", "scales", "pools", "in the end")
+HEADINGS = ("round 1", "round 2", "scale", "pool", "in the end")
 # (column, row, kind, lines: the first is the title)
 BOXES = {
-    "words": (0, 0, "try", (f"words: {len(USUAL)} candidates", f"{len(FAMILY_NAMES)} families × settings",
-                            f"until {FIRST} held-out documents")),
-    "words-on": (1, 0, "try", (f"best {ROUNDS[FIRST]} of each family", "on the other splits,",
-                               f"until about {JUDGED:,}")),
-    "words-best": (2, 0, "try", ("temperature", "of each family's best,", "by log-loss")),
-    "words-pool": (3, 0, "pool", ("pool of words", "weights by log-loss,", "drawn toward equal ones")),
-    "pairs": (0, 1, "try", ("words and pairs", f"best {NEXT} of families that lower",
-                            f"words' log-loss by {100 * LEAST_GAIN:.0f} %")),
-    "pairs-on": (1, 1, "try", ("best of each family", "", "")),
-    "pairs-best": (2, 1, "try", ("temperature", "", "")),
-    "pairs-pool": (3, 1, "pool", ("pool of pairs", "", "")),
-    "characters": (0, 2, "try", ("characters", f"best {NEXT} of families that lower",
-                                 f"words' log-loss by {100 * LEAST_GAIN:.0f} %")),
-    "characters-on": (1, 2, "try", ("best of each family", "", "")),
-    "characters-best": (2, 2, "try", ("temperature", "", "")),
-    "characters-pool": (3, 2, "pool", ("pool of characters", "", "")),
-    "views": (4, 0, "pool", ("pool of the views", "calibrated; sets and", "novelty, cross-fitted")),
-    "fit": (4, 1, "fit", ("last fit", "members of the pool,", "on all documents")),
-    "model": (4, 2, "fit", ("one linear model", "a sum of weights", "for each view")),
+    "words": (0, 0, "try", ("words", f"{len(USUAL)} settings of", f"{len(FAMILY_NAMES)} families on",
+                            f"{FIRST} documents")),
+    "words-on": (1, 0, "try", (f"best {ROUNDS[FIRST]} of a family", "on the other", "held-out documents",
+                               f"(about {JUDGED:,})")),
+    "words-best": (2, 0, "try", ("best of a family", "scaled by a", "temperature")),
+    "words-pool": (3, 0, "pool", ("pool of words", "weights that", "minimise log-loss")),
+    "pairs": (0, 1, "try", ("words and pairs", f"best {NEXT} settings of", "families that help", "the pool of words")),
+    "pairs-on": (1, 1, "try", (f"best {ROUNDS[FIRST]} of a family", "in the same way")),
+    "pairs-best": (2, 1, "try", ("best of a family", "in the same way")),
+    "pairs-pool": (3, 1, "pool", ("pool of pairs", "in the same way")),
+    "characters": (0, 2, "try", ("characters", f"best {NEXT} settings of", "families that help", "the pool of words")),
+    "characters-on": (1, 2, "try", (f"best {ROUNDS[FIRST]} of a family", "in the same way")),
+    "characters-best": (2, 2, "try", ("best of a family", "in the same way")),
+    "characters-pool": (3, 2, "pool", ("pool of characters", "in the same way")),
+    "views": (4, 0, "pool", ("pool of views", "calibrated on", "held-out documents")),
+    "fit": (4, 1, "fit", ("last fit", "members of the pool", "on all documents")),
+    "model": (4, 2, "fit", ("linear models", "one for each view,", "scores are added")),
 }  # fmt: skip
 ARROWS = tuple(
     (f"{view}{one}", f"{view}{other}")
@@ -63,9 +61,8 @@ def draw_box(name: str) -> str:
     _, _, kind, lines = BOXES[name]
     middle = x + WIDE / 2
     texts = "".join(
-        f'<text x="{middle}" y="{y + 28 + 24 * number}" class="{"line" if number else "title"}">{escape(line)}</text>'
+        f'<text x="{middle}" y="{y + 25 + 20 * number}" class="{"line" if number else "title"}">{escape(line)}</text>'
         for number, line in enumerate(lines)
-        if line
     )
     rect = f'<rect x="{x}" y="{y}" width="{WIDE}" height="{HIGH}" rx="8" fill="{COLOURS[kind]}" stroke="{LINE}"/>'
     return rect + texts
@@ -99,13 +96,13 @@ def draw() -> str:
     """The picture."""
     width, height = 2 * LEFT + 5 * WIDE + 4 * ACROSS, TOP + 3 * HIGH + 2 * DOWN + 16
     headings = [
-        f'<text x="{LEFT + column * (WIDE + ACROSS) + WIDE / 2}" y="26" class="heading">{escape(heading)}</text>'
+        f'<text x="{LEFT + column * (WIDE + ACROSS) + WIDE / 2}" y="25" class="heading">{escape(heading)}</text>'
         for column, heading in enumerate(HEADINGS)
     ]
     style = (
         "text{font-family:system-ui,sans-serif;text-anchor:middle}"
-        f".title{{font-size:15px;font-weight:600;fill:{INK}}}.line{{font-size:13px;fill:{SOFT}}}"
-        f".heading{{font-size:14px;font-weight:600;fill:{SOFT}}}"
+        f".title{{font-size:15.5px;font-weight:600;fill:{INK}}}.line{{font-size:15px;fill:{SOFT}}}"
+        f".heading{{font-size:15px;font-weight:600;fill:{SOFT}}}"
     )
     head = (
         '<defs><marker id="head" markerWidth="8" markerHeight="8" refX="6" refY="4" orient="auto">'

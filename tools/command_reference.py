@@ -74,10 +74,12 @@ def option_rows(name: str, verb: Any) -> Iterator[Row]:
 def describe(name: str, verb: Any, rows: list[Row], shared: set[Row]) -> str:
     """One command: what it does, examples, a table of its options by group, and links to the shared groups."""
     examples = list(examples_of(verb.help or ""))
-    told = [part for part in (verb.help or "").split("\n\n") if part not in examples and not part.startswith("Example")]
-    lines = [f"## unnaive {name}\n", *(f"{part}\n" for part in told)]
-    if examples:
-        lines += ["```sh", *examples, "```\n"]
+    lines = [f"## unnaive {name}\n"]
+    for part in (verb.help or "").split("\n\n"):
+        if part.startswith("Example"):  # the heading over the examples
+            lines += ["```sh", *examples, "```\n"]
+        elif part not in examples:
+            lines.append(f"{part}\n")
     table: list[str] = []
     last = None
     for heading, line in (row for row in rows if row not in shared):
@@ -99,13 +101,16 @@ def describe(name: str, verb: Any, rows: list[Row], shared: set[Row]) -> str:
 
 def _names(one: Any) -> str:
     if one.param_type_name == "argument":
-        return f"`{(one.metavar or one.name.upper()).strip('{}')}`"
+        name = (one.metavar or one.name.upper()).strip("{}")
+        return f"<code>{name.replace('|', '&#124;')}</code>" if "|" in name else f"`{name}`"
     names = ", ".join(f"`{name}`" for name in (*one.opts, *one.secondary_opts))
-    return f"{names} {one.metavar}" if one.metavar and not one.is_flag else names
+    return f"{names} {_cell(one.metavar)}" if one.metavar and not one.is_flag else names
 
 
 def _default(one: Any) -> str:
     value = one.default
+    if isinstance(value, bool) and one.secondary_opts:
+        return f" Default: `{(one.opts if value else one.secondary_opts)[0]}`."
     empty = value is None or isinstance(value, bool) or value in ("", (), [])
     if one.param_type_name == "argument" or empty or callable(value):
         return ""

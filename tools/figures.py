@@ -38,6 +38,7 @@ PEER_NAMES = {  # what a peer of docs/models.json is called in a figure
     "ComplementNB, tf-idf of words": "ComplementNB, tf-idf",
     "fastText, words": "fastText",
 }
+CROWDED = 20  # points, from which on names of peers are short
 README_MODELS = ("auto", "auto-fast", "nbsvm", "svm", "maxent", "complement", "multinomial")
 README_PEERS = (
     "LinearSVC, tf-idf of words, pairs and characters", "LinearSVC, tf-idf of words",
@@ -146,9 +147,11 @@ def accuracy_and_time(content: dict[str, Any]) -> dict[str, tuple[float, float]]
     }
 
 
-def draw_accuracy_time(points: dict[str, tuple[float, float]], *, lowest: float, height: float, title: str) -> str:
-    """Models and peers; the best are high and on the left."""
-    x, y = Axis(0.05, 70, 58, WIDTH - 20, logarithmic=True), Axis(lowest, 92, height - 62, 96)
+def draw_accuracy_time(
+    points: dict[str, tuple[float, float]], *, lowest: float, longest: float, height: float, title: str
+) -> str:
+    """Models and peers; the best are high and on the left; `longest` leaves room for names on the right."""
+    x, y = Axis(0.05, longest, 58, WIDTH - 20, logarithmic=True), Axis(lowest, 92, height - 62, 96)
     ticks = [value for value in range(0, 100, 2 if 92 - lowest < 20 else 5) if lowest <= value <= 92]
     parts = [text(18, 28, title, bold=True), *legend(58, [("unnaive", OURS, False), ("other tools", THEIRS, True)])]
     parts += grid(
@@ -157,10 +160,12 @@ def draw_accuracy_time(points: dict[str, tuple[float, float]], *, lowest: float,
     )  # fmt: skip
     places = {name: (x.at(seconds), y.at(accuracy)) for name, (accuracy, seconds) in points.items()}
     taken = [(left - 8, top - 8, left + 8, top + 8) for left, top in places.values()]
-    for name in sorted(points, key=lambda name: -points[name][0]):
+    for name in sorted(points, key=lambda name: -points[name][1]):  # names on the right have the least room
         left, top = places[name]
         ours = name not in PEER_NAMES
         colour, words = (OURS, name) if ours else (THEIRS, PEER_NAMES[name])
+        if len(points) > CROWDED:
+            words = words.replace("LinearSVC", "SVC").replace("LogisticRegression", "LogReg").replace(" + ", ", ")
         parts += [dot(left, top, colour, not ours), *label(words, left, top, colour, taken, (x.start, x.end))]
     alt = "; ".join(f"{name}: {accuracy:.1f} % in {seconds:.2g} s" for name, (accuracy, seconds) in points.items())
     return drawing(height, f"{title}. {alt}", parts)
@@ -169,17 +174,27 @@ def draw_accuracy_time(points: dict[str, tuple[float, float]], *, lowest: float,
 Box = tuple[float, float, float, float]
 
 
+def crosses(start: tuple[float, float], end: tuple[float, float], taken: list[Box]) -> bool:
+    """Whether a line from a point crosses a name or another point; its own point does not count."""
+    others = [box for box in taken if not (box[0] < start[0] < box[2] and box[1] < start[1] < box[3])]
+    steps = [(start[0] + t / 8 * (end[0] - start[0]), start[1] + t / 8 * (end[1] - start[1])) for t in range(9)]
+    return any(box[0] < x < box[2] and box[1] < y < box[3] for x, y in steps for box in others)
+
+
 def label(words: str, x: float, y: float, colour: str, taken: list[Box], sides: tuple[float, float]) -> list[str]:
-    """The name beside a point, where it covers nothing; a name without a free place is left out."""
-    wide = 0.6 * SMALL * len(words)
-    for dy in (0, -13, 13, -18, 18, -23, 23, -28, 28, -33, 33, -40, 40):
-        for left in (x + 11, x - 11 - wide) if abs(dy) < 20 else (x - wide / 2, x + 4, x - wide - 4, x + 11 - wide):
+    """The name beside a point, where it covers nothing; its line crosses another name only if it must."""
+    wide = 0.57 * SMALL * len(words)
+    near, far = (x + 11, x - 11 - wide), (x + 18, x - wide / 2, x + 4, x - wide - 4, x + 11 - wide)
+    shifts = (0, -13, 13, -18, 18, -23, 23, -28, 28, -33, 33, -40, 40, -48, 48, -58, 58)
+    for strict, dy in [(strict, dy) for strict in (True, False) for dy in shifts]:
+        for left in near if abs(dy) < 20 else far:
             box = (left, y + dy - 8, left + wide, y + dy + 8)
             free = all(box[2] < b[0] or b[2] < box[0] or box[3] < b[1] or b[3] < box[1] for b in taken)
-            if free and left >= sides[0] - 4 and box[2] <= sides[1] + 16:
+            inside = left >= sides[0] - 4 and box[2] <= sides[1] + 16
+            end = min(max(x, left), box[2]), y + dy - (7 if dy > 0 else -7)
+            if free and inside and not (strict and crosses((x, y), end, taken)):
                 taken.append(box)
-                near = min(max(x, left), box[2])
-                leader = [line(x, y, near, y + dy - (7 if dy > 0 else -7), colour)] if abs(dy) > 13 else []
+                leader = [line(x, y, *end, colour)] if abs(dy) > 13 else []
                 if box[2] < x:  # on the left
                     return [*leader, text(box[2], y + dy + 5, words, size=SMALL, fill=colour, anchor="end")]
                 return [*leader, text(left, y + dy + 5, words, size=SMALL, fill=colour)]
@@ -310,10 +325,10 @@ def draw_all() -> dict[str, str]:
     n = len(models["collections"])
     return {
         "accuracy-time.svg": draw_accuracy_time(
-            chosen, lowest=80, height=560, title=f"Accuracy against training time, mean of {n} collections"
+            chosen, lowest=80, longest=70, height=560, title=f"Accuracy against training time, mean of {n} collections"
         ),
         "accuracy-time-all.svg": draw_accuracy_time(
-            points, lowest=58, height=1040, title=f"All models and other tools, mean of {n} collections"
+            points, lowest=58, longest=1500, height=1240, title=f"All models and other tools, mean of {n} collections"
         ),
         "accuracy-documents.svg": draw_documents(
             json.loads((DOCS / "learning-curves.json").read_text(encoding="utf-8"))

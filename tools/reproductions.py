@@ -142,7 +142,8 @@ def show_networks() -> str:
     lines += ["Learnt and drawn by `python tools/reproductions.py --draw`. Numbers are not printed in the thesis.", ""]
     for number, (title, _) in NETWORK_FIGURES.items():
         lines += [f"**Figure {number}.** {title}. {THEIR_NETWORKS[number]}", ""]
-        lines += [f"![Figure {number}: {title}]({DRAWN.format(number=number)})", ""]
+        picture = f"![Figure {number}: {title}]({DRAWN.format(number=number)})"
+        lines += ['<div class="diagram" markdown>', "", picture, "", "</div>", ""]
     return "\n".join(lines)
 
 

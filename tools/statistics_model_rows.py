@@ -291,7 +291,7 @@ RECALL = "filter --recall 0.9: the recall on new documents reaches 0.9 with a co
 UNKNOWN = "predict --unknown-rate 0.05: at most 5 % of new documents of known classes are labelled unknown"
 SETS = "predict --confidence 0.9: the set contains the label for 90 % of new documents"
 BY_CLASS = "predict --confidence 0.9 --by-class: sets contain the label for 90 % of the new documents of a class"
-SEVERAL = "predict --confidence 0.9, multilabel: the set has all labels of about 90 % of new documents with several"
+SEVERAL = "predict --confidence 0.9, multilabel: about 90 % of the new documents with several labels have all of them in the set"
 AUTO = "train, auto: the 95 % interval contains the accuracy on new documents of the same source"
 LEARNT = "evaluate: for documents of the same source, at most 5 % of evaluations report a difference"
 FOUND = "evaluate: how often a difference from the training documents is found"
@@ -323,7 +323,7 @@ MODEL_ROWS = (
         class_coverage(False), spread=COVERED),
     Row("sets-pooled", BY_CLASS, "nbsvm, documents of small classes, covered together", "at least", 0.9,
         class_coverage(True), spread=COVERED),
-    Row("sets-several", SEVERAL, "nbsvm; a quarter of the documents join two documents", "at least", 0.87,
+    Row("sets-several", SEVERAL, "nbsvm; a quarter of the documents are two documents joined", "at least", 0.87,
         several_covered, spread=COVERED),
     Row("auto-fast", AUTO, "600 documents, --budget fast", "at least", 0.95, auto_interval("fast"), most=30),
     Row("auto-copies", AUTO, "the same, 10 % copies", "at least", 0.95, auto_interval("fast", COPIES), most=30),

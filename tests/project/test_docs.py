@@ -77,6 +77,11 @@ def test_the_picture_of_the_steps_is_what_its_script_draws():
         assert (source / where).exists(), where
 
 
+def test_the_picture_of_auto_is_what_its_script_draws():
+    tool = load_tool("auto_picture")
+    assert tool.PLACE.read_text(encoding="utf-8") == tool.draw(), "run: python tools/auto_picture.py"
+
+
 def test_the_figures_are_drawn_from_what_was_measured():
     tool = load_tool("figures")
     for name, svg in tool.draw_all().items():
@@ -183,3 +188,22 @@ def test_the_python_reference_shows_the_defaults_of_parameters(name):
 def test_the_command_reference_is_what_the_program_says():
     tool = load_tool("command_reference")
     assert tool.PLACE.read_text(encoding="utf-8") == tool.reference(), "run: python tools/command_reference.py"
+
+
+def test_rows_of_the_command_reference_have_two_cells():
+    rows = [
+        line for line in load_tool("command_reference").PLACE.read_text(encoding="utf-8").splitlines() if "|" in line
+    ]
+    assert len(rows) > 300
+    for row in rows:
+        assert len(re.findall(r"(?<!\\)\|", row)) == 3, row
+
+
+def test_figures_name_every_model_and_tool():
+    tool = load_tool("figures")
+    for name in ("accuracy-time.svg", "accuracy-time-all.svg"):
+        svg = (DOCS / "assets" / name).read_text(encoding="utf-8")
+        for mark, colour in (("circle", tool.OURS), ("rect", tool.THEIRS)):
+            n_points = len(re.findall(f'<{mark} [^>]*"{colour}"', svg)) - 1  # without the legend
+            assert n_points > 4
+            assert len(re.findall(f'<text [^>]*"{colour}"', svg)) == n_points, (name, mark)

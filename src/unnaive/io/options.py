@@ -136,7 +136,7 @@ class ColumnOptions:
 
     format: str | None = option(
         "Format: csv, tsv, jsonl, parquet, excel, sqlite, fasttext, lines, files, folder, mbox, "
-        "maildir, dataset; else detected.",
+        "maildir, dataset; else guessed.",
         choices=(
             "csv", "tsv", "jsonl", "parquet", "excel", "sqlite", "fasttext", "lines", "files", "folder", "mbox",
             "maildir", "dataset",
@@ -144,7 +144,7 @@ class ColumnOptions:
         metavar="FORMAT",
     )  # fmt: skip
     text: tuple[str, ...] = option(
-        "Column of the text; by default guessed; repeat the option to join several columns.",
+        "Column of the text; may be repeated to join columns; by default guessed.",
         default=(),
         metavar="COLUMN",
     )

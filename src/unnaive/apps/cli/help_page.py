@@ -119,17 +119,17 @@ def command_group(name: str) -> str:
 
 
 def describe_command(function: Callable[..., Any]) -> str:
-    """The help of a command: its docstring, in which lines that start with `unnaive` are examples."""
-    paragraphs = (inspect.getdoc(function) or "").split("\n\n")
-    examples = [line for paragraph in paragraphs for line in example_lines(paragraph)]
-    paragraphs_shown = [" ".join(paragraph.split()) for paragraph in paragraphs if not example_lines(paragraph)]
-    if examples:
-        needs_tickets = any("tickets/" in line for line in examples) and SOURCE not in examples
-        paragraphs_shown += [
-            f"Example{'s' if len(examples) > 1 else ''}{f', with the files of {SOURCE}' if needs_tickets else ''}:"
-        ]
-        paragraphs_shown += examples
-    return "\n\n".join(paragraphs_shown)
+    """The help of a command: its docstring, with a heading over the lines that start with `unnaive`, the examples."""
+    shown: list[str] = []
+    for paragraph in (inspect.getdoc(function) or "").split("\n\n"):
+        examples = example_lines(paragraph)
+        if examples:
+            needs_tickets = any("tickets/" in line for line in examples) and SOURCE not in examples
+            source = f", with the files of {SOURCE}" if needs_tickets else ""
+            shown += [f"Example{'s' if len(examples) > 1 else ''}{source}:", *examples]
+        else:
+            shown.append(" ".join(paragraph.split()))
+    return "\n\n".join(shown)
 
 
 def example_lines(paragraph: str) -> list[str]:

@@ -143,9 +143,10 @@ def panels_figure(
     y: str,
     marked: str = "",
     ink: str = "black",
+    columns: int = 4,
 ) -> Figure:
-    """Curves in panels, four in a row, logarithmic along x; `marks` are points (x, y) of the curves, in their order."""
-    columns = min(4, len(panels))
+    """Curves in panels, `columns` in a row, logarithmic along x; `marks` are points (x, y) of the curves, in order."""
+    columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
     with style(ink) as library:
         drawing = library.Figure(figsize=(4.0 * columns, 3.6 * rows), layout="constrained")

@@ -72,7 +72,10 @@ def audit(
     similarity: Annotated[
         float,
         typer.Option(
-            min=0.5, max=1.0, help="Minimum share of terms that near duplicates have in common, from 0.5 to 1."
+            metavar="SHARE",
+            min=0.5,
+            max=1.0,
+            help="Minimum share of terms that near duplicates have in common, from 0.5 to 1.",
         ),
     ] = 0.8,
     most: Annotated[int, typer.Option(min=1, help="Maximum number of suspected label errors to list.")] = 1000,

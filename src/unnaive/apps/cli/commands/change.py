@@ -64,7 +64,9 @@ def update(
     read_like: Callable[[list[str]], DataFile],
     grow: Annotated[bool, typer.Option("--grow", help="Add classes that the model does not have yet.")] = False,
     follow: Annotated[bool, typer.Option("--follow", help="Learn lines of JSON as they arrive, until Ctrl-C.")] = False,
-    every: Annotated[float, typer.Option(help="Seconds between two writes of the model file, with --follow.")] = EVERY,
+    every: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Seconds between two writes of the model file, with --follow.")
+    ] = EVERY,
     batch: Annotated[
         str | None,
         typer.Option(

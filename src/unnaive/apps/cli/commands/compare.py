@@ -76,7 +76,9 @@ def compare(
         str | None,
         typer.Option(help="Measures, separated by commas; by default accuracy (multilabel: micro-f1) and macro-f1."),
     ] = None,
-    against: Annotated[str | None, typer.Option(help="Model to test the others against; by default the first.")] = None,
+    against: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Model to test the others against; by default the first.")
+    ] = None,
     vectors: Annotated[
         Path | None,
         READ,

@@ -34,9 +34,11 @@ def explain(
             show_default=False,
         ),
     ],
-    label: Annotated[str | None, typer.Option(help="Class to explain; by default the predicted one.")] = None,
+    label: Annotated[
+        str | None, typer.Option(metavar="CLASS", help="Class to explain; by default the predicted one.")
+    ] = None,
     against: Annotated[
-        str | None, typer.Option(help="Class to compare it with; by default the mean of the classes.")
+        str | None, typer.Option(metavar="CLASS", help="Class to compare it with; by default the mean of the classes.")
     ] = None,
     html: Html = None,
     as_json: AsJson = False,

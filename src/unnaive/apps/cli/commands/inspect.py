@@ -28,7 +28,9 @@ def register(app: typer.Typer) -> None:
 def inspect(
     model: ModelFile,
     terms: Annotated[int, typer.Option(help="Number of terms to show for each class.", min=0)] = 8,
-    label: Annotated[list[str] | None, typer.Option("--class", help="Show only this class; may be repeated.")] = None,
+    label: Annotated[
+        list[str] | None, typer.Option("--class", metavar="CLASS", help="Show only this class; may be repeated.")
+    ] = None,
     network: Annotated[
         str | None, typer.Option(metavar="CLASS", help="Show the Bayesian network of this class.")
     ] = None,

@@ -76,6 +76,7 @@ def label(
     random_share: Annotated[
         float,
         typer.Option(
+            metavar="SHARE",
             min=0,
             max=1,
             help="Share of texts selected at random; accuracy is measured on them.",
@@ -85,6 +86,7 @@ def label(
     double: Annotated[
         float,
         typer.Option(
+            metavar="SHARE",
             min=0,
             max=1,
             help="Share of texts that two annotators label, if there is more than one annotator.",
@@ -105,7 +107,7 @@ def label(
     port: Annotated[
         int | None,
         typer.Option(
-            help="Port to listen on; 0 for any free port; by default always the same for a file of labels.",
+            help="Port to listen on; 0 for any free port; by default the same port for the same file of labels.",
             min=0,
             max=65535,
             show_default=False,

@@ -62,7 +62,7 @@ def predict(
         str | None,
         typer.Option(
             metavar="LABEL",
-            help="Label for documents without a known term, and instead of unknown for rejected documents.",
+            help="Label to write instead of unknown for rejected documents, and for documents without a known term.",
         ),
     ] = None,
     reject_below: Annotated[

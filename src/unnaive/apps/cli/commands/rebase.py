@@ -43,7 +43,7 @@ def rebase(
     """Teach a retrained model the documents that a served model was taught.
 
     Documents that the retrained model has learnt already are skipped. Documents that cannot be applied are listed with
-    the reason. The record then also belongs to the new file. A running service does this when its model file is
+    the reason. The record can then be used with the new file. A running service does all this when its model file is
     replaced.
 
     unnaive train tickets/train.csv --label queue --model nbsvm -o retrained.model

@@ -78,7 +78,11 @@ def serve(
     ] = 256,
     max_client_requests: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Maximum number of requests at the same time from one address.", min=1),
+        typer.Option(
+            metavar="N",
+            help="Maximum requests at the same time from one address; by default three quarters of --max-requests.",
+            min=1,
+        ),
     ] = None,
     max_rate: Annotated[
         float, typer.Option(metavar="N", help="Maximum requests per second of one client; 0 means no limit.", min=0)

@@ -30,7 +30,7 @@ TRAINING = TrainingOptions.declared()
 SETTINGS_HELP = {
     "alpha": "Additive (Laplace) smoothing: added to every count.",
     "smoothing": "Smoothing of term probabilities: laplace, jelinek-mercer or absolute.",
-    "budget": "Search work of auto: fast, normal (default, a minute or two), thorough (ten times as long), or seconds.",
+    "budget": "Search work of auto: fast, normal (default, a minute or two), thorough (ten times that), or a number of seconds.",
 }
 
 
@@ -89,7 +89,10 @@ def train(
     ] = None,
     holdout: Annotated[
         float | None,
-        typer.Option(help="Share of the documents to evaluate on before training on all, e.g. 0.2; by default none."),
+        typer.Option(
+            metavar="SHARE",
+            help="Share of the documents to evaluate on before training on all, e.g. 0.2; by default none.",
+        ),
     ] = None,
     max_size: Annotated[
         str | None,
@@ -155,12 +158,14 @@ def train(
 ) -> None:
     """Train a model on labelled documents.
 
+    The default model, auto, selects and combines several models on held-out documents; --budget fast is quicker.
+
+    unnaive train tickets/train.csv --label queue -o tickets.model --test tickets/test.csv
+
     Values of --decision: argmax predicts the class with the best score. scut predicts every class whose score reaches
     its threshold, which is tuned on held-out documents. rcut predicts the same number of labels for every document.
     best uses the better of scut and rcut. pcut predicts each class for the same share of documents as in the
     training data. untuned predicts every class with a probability over 0.5.
-
-    unnaive train tickets/train.csv --label queue -o tickets.model --test tickets/test.csv
     """
     from unnaive.apps.cli.train_files import registering, train_file
     from unnaive.apps.cli.train_summary import show_summary

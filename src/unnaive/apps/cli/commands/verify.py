@@ -13,6 +13,7 @@ from unnaive.apps.cli.paths import READ
 from unnaive.apps.cli.screen import echo
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.visible_text import visible_json
+from unnaive.io.options import COLUMN_OPTIONS
 
 WORDS = {True: "yes", False: "NO", None: "not checked"}
 
@@ -49,8 +50,8 @@ def verify(
             show_default=False,
         ),
     ] = None,
-    text: Annotated[list[str] | None, typer.Option("--text", help="Column of text in the data.")] = None,
-    label: Annotated[str | None, typer.Option("--label", help="Column of labels in the data.")] = None,
+    text: Annotated[list[str] | None, typer.Option("--text", metavar="COLUMN", help=COLUMN_OPTIONS["text"].doc)] = None,
+    label: Annotated[str | None, typer.Option("--label", metavar="COLUMN", help=COLUMN_OPTIONS["label"].doc)] = None,
     signer: Annotated[
         Path | None,
         READ,
