@@ -1,5 +1,5 @@
 // An imported fastText model in one file, without dependencies: its words and hashes, weights and decision.
-// Sums are in 32 bits, in fastText's order. MODEL, below, is all that was learnt.
+// Sums are in 32 bits, in fastText's order. MODEL, below, has everything that was learnt.
 
 /*MODEL*/
 
@@ -27,7 +27,7 @@ if (kept) {
   for (let at = 0; at < pairs.length; at += 2) kept.set(pairs[at], pairs[at + 1]);
 }
 
-// sum[j] += row[j], in the kind of number that `sum` has.
+// sum[j] += row[j], in the number type of `sum`.
 function addRow(sum, row) {
   if (rows) {
     const from = row * width;
@@ -41,12 +41,12 @@ function addRow(sum, row) {
   }
 }
 
-// ---- a text to rows
+// ---- from a text to rows
 
 const END = "</s>", PREFIX = "__label__";
 const mix = (hash, byte) => Math.imul(hash ^ (byte < 128 ? byte : byte | 0xffffff00), 16777619);
 
-// UTF-8, of half a surrogate pair too.
+// The UTF-8 of a text; half a surrogate pair is encoded too.
 function utf8(text) {
   const found = [];
   for (const character of text) {
@@ -61,7 +61,7 @@ function utf8(text) {
 
 const hashOf = (token) => utf8(token).reduce(mix, 2166136261 | 0);
 
-// The row of a hashed n-gram, or -1 where it was pruned.
+// The row of a hashed n-gram; -1 if it was pruned.
 function gramRow(place) {
   if (!kept) return nWords + place;
   const row = kept.get(place);
@@ -92,7 +92,7 @@ function* tokensOf(text) {
   yield END;
 }
 
-// Of each feature its rows: those of a known word and its characters are one feature of folded models.
+// The rows of each feature. In folded models, a known word and its character n-grams are one feature.
 function featuresOf(text) {
   const found = [], hashes = [];
   let known = 0;
@@ -117,9 +117,9 @@ function featuresOf(text) {
   return { features: found, known };
 }
 
-// ---- rows to outputs
+// ---- from rows to outputs
 
-const BLOCK = 32; // rows that are added in 32 bits before their sum goes to 64
+const BLOCK = 32; // rows that are added in 32 bits before the sum is added in 64 bits
 
 function foldedOutputs(features) {
   const sums = new Float64Array(width), part = new Float32Array(width), whole = new Float64Array(width);
@@ -151,7 +151,7 @@ function factoredOutputs(features) {
   return raw;
 }
 
-// ---- outputs to scores: the one of fastText's decision is the highest
+// ---- from outputs to scores: the label that fastText predicts has the highest score
 
 // fastText reads the logistic function from a table of 512 steps over [-8, 8].
 const steps = Float32Array.from({ length: 513 }, (_, i) => 1 / (1 + round(Math.exp(8 - (i * 16) / 512))));
@@ -167,7 +167,7 @@ function leafScores(raw) {
   return scores.subarray(0, nLabels);
 }
 
-// The labels as fastText comes by them: in the order of its tree, from the left.
+// The labels in the order in which fastText visits them: in its tree from left to right.
 function labelOrder() {
   if (loss !== "hs") return Array.from({ length: nLabels }, (_, i) => i);
   const found = [], open = [2 * nLabels - 2];
@@ -180,7 +180,7 @@ function labelOrder() {
 }
 const order = labelOrder();
 
-// What fastText ranks labels by.
+// The values by which fastText ranks labels.
 function ranks(raw, leaves) {
   if (loss === "hs") return leaves;
   if (loss !== "softmax") return raw.map(tableSigmoid);
@@ -203,7 +203,7 @@ function scoresOf(features) {
   if (!features.length) return scores;
   const raw = folded ? foldedOutputs(features) : factoredOutputs(features), leaves = loss === "hs" ? leafScores(raw) : raw;
   const values = ranks(raw, leaves);
-  let winner = order[0], most = -Infinity; // of equal ones its heap leaves the last
+  let winner = order[0], most = -Infinity; // of equal labels, fastText returns the last
   for (const label of order) if (values[label] >= values[winner]) winner = label;
   for (let i = 0; i < nLabels; i++) {
     scores[MODEL.places[i]] = leaves[i];
@@ -222,17 +222,17 @@ function probabilitiesOf(scores) {
   return odds.map((one) => one / sum);
 }
 
-// ---- what others call
+// ---- public functions
 
 /** The labels, in the order of `scores` and `probabilities`. */
 export const classes = Object.freeze(MODEL.classes.slice());
 
-/** What the model is: its name, its loss, and whether it is multilabel. */
+/** The model: its name, its loss, and whether it is multilabel. */
 export const model = Object.freeze({ ...MODEL.about, confidences: [] });
 
 /** The labels of a text, with scores and probabilities; see model.d.ts for the options. */
 export function classify(text, options = {}) {
-  if (options.confidence !== undefined) throw new RangeError("an imported fastText model has no sets");
+  if (options.confidence !== undefined) throw new RangeError("an imported fastText model has no sets of labels; leave confidence out");
   const { features, known } = featuresOf(String(text));
   const scores = scoresOf(features), probabilities = probabilitiesOf(scores), ranked = byScore(scores);
   const chosen = MODEL.multilabel ? ranked.filter((c) => scores[c] >= MODEL.thresholds[c]) : ranked.slice(0, 1);

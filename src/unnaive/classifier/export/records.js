@@ -1,4 +1,4 @@
-// ---- records with fields: a section for each; `sections.py` and `fields.py` of the package are the specification
+// ---- records with fields; `sections.py` and `fields.py` of the package are the specification
 
 const SECTION = "\x1e", UNIT = "\x1f";
 const SHARED = 1, OWN = 2, BOTH = 3, FIXED = 4;
@@ -6,7 +6,7 @@ const modes = new Map(MODEL.fields.map(({ key, mode }) => [key, mode]));
 const NO_TERM = /^$|[\u0000-\u0020\ufffd\p{Cs}]/u;
 const points = (text) => Array.from(text, (one) => one.codePointAt(0));
 
-// The terms of a text; of a record, those of its sections. Offsets are in the text.
+// Call `take` for the terms of a text, or of all sections of an encoded record; offsets are in the whole text.
 function eachTermOf(text, take) {
   let at = 0;
   text.split(SECTION).forEach((part, place) => {
@@ -34,10 +34,10 @@ function eachSectionTerm(key, mode, held, take) {
   if (mode !== SHARED && rule.analyzer !== "char") eachWordTerm(codes, take, points(`${key}:`));
 }
 
-// A record as one text: a section for each field of the model.
+// Encode a record as one text with a section for each field of the model.
 function encodeRecord(record) {
   return MODEL.fields.map(({ name, key, kind }) => {
-    if (!(name in record)) throw new RangeError(`there is no field ${name} (${kind}) in the record`);
+    if (!(name in record)) throw new RangeError(`the record has no field ${name} (${kind}); add it, empty if it is not known`);
     const value = record[name], start = `${SECTION}${key}${UNIT}`;
     if (!(kind in UNITS)) return start + (typeof value !== "string" && isMissing(value) ? "" : plain(value).replace(/[\x1e\x1f]/g, " "));
     if (isMissing(value) && !(kind === "category" && typeof value === "string" && value.trim())) return `${start}${UNIT}(missing)`;
@@ -55,19 +55,19 @@ const plain = (value) => (value === true ? "True" : value === false ? "False" : 
 const UNITS = {
   category: (value, name) => {
     const found = [value].flat(Infinity).filter((one) => one !== null && one !== undefined && !Number.isNaN(one));
-    if (found.some((one) => typeof one === "object" && !(one instanceof Date))) throw new RangeError(`field ${name} is of kind category, but a value is an object`);
+    if (found.some((one) => typeof one === "object" && !(one instanceof Date))) throw new RangeError(`field ${name} is of kind category, but a value is an object; give a string, or a list of strings`);
     const terms = found.map((one) => plain(one).trim().replace(/^(-?\d+)\.0+$/, "$1").replace(BAD, "\u00a0")).filter(Boolean);
     return terms.length ? terms : ["(missing)"];
   },
   number: (value, name) => {
     const number = readNumber(value);
-    if (Number.isNaN(number)) throw new RangeError(`field ${name} is of kind number, but a value is ${String(value).slice(0, 40)}`);
+    if (Number.isNaN(number)) throw new RangeError(`field ${name} is of kind number, but a value is ${String(value).slice(0, 40)}; correct it or leave it empty`);
     if (number === 0) return ["0"];
     return Number.isFinite(number) ? [1, 2, 4].map((parts) => interval(number, parts)) : [number > 0 ? "inf" : "-inf"];
   },
   date: (value, name) => {
     const found = readDate(plain(value));
-    if (!found) throw new RangeError(`field ${name} is of kind date, but a value is ${String(value).slice(0, 40)}`);
+    if (!found) throw new RangeError(`field ${name} is of kind date, but a value is ${String(value).slice(0, 40)}; write it as 2024-03-05 14:30`);
     return found;
   },
 };
@@ -92,7 +92,7 @@ function interval(number, parts) {
   return number > 0 ? `[${low},${high})` : `(-${high},-${low}]`;
 }
 
-// A number with nine digits, as "%.9g" has it: ties go to the even digit.
+// A number with nine digits, as "%.9g" formats it: ties go to the even digit.
 function general(number) {
   if (!Number.isFinite(number)) return "inf";
   const [digits, power] = number.toExponential(60).split("e"), all = digits.replace(".", "");
@@ -120,7 +120,7 @@ const DATES = [
   "(?:[a-z]{3,9},? )?(?<name>[a-z]{3})[a-z]*\\.? (?<day>\\d{1,2}),? (?<year>\\d{4})",
 ].map((pattern) => new RegExp(`^${pattern}${CLOCK}$`, "i"));
 
-// The year, month, weekday and hour of a date; null for what is none.
+// The year, month, weekday and hour of a date; null if the text is not a date.
 function readDate(words) {
   const text = words.split(/\s+/).filter(Boolean).join(" ");
   for (const pattern of DATES) {
@@ -139,5 +139,5 @@ function readDate(words) {
   return null;
 }
 
-// What is to be read: a record, or a text that stands for one.
+// The text to read: an encoded record, or the text itself.
 const asText = (given) => (given !== null && typeof given === "object" ? encodeRecord(given) : String(given));

@@ -1,9 +1,9 @@
-// A text classifier in one file: token rule, weights, calibration and decision of a model of unnaive, without dependencies.
-// Offsets are in code points, as Python counts them. MODEL, below, is all that was learnt.
+// A text classifier of unnaive in one file without dependencies: token rule, weights, calibration and decision.
+// Offsets are in code points, as in Python. MODEL, below, has everything that was learnt.
 
 /*MODEL*/
 
-// ---- characters: the tables of the package, so that every engine reads texts alike
+// ---- characters: the tables of the package, so that every engine reads texts in the same way
 
 const LETTER = 1, NUMBER = 2, MARK = 4, UNSPACED = 8, PICTURE = 16, TEXT_PICTURE = 32, SPACE = 64, FOLDED = 128;
 const kinds = new Uint8Array(0x110000);
@@ -38,7 +38,7 @@ const minusInfinity = (list) => Float64Array.from(list, (one) => (one === null ?
 const SEED = 0x811c9dc5 | 0, GRAM = 0x23;
 const mix = (hash, code) => Math.imul(hash ^ code, 0x01000193);
 
-// Strings of code points → their numbers, by open addressing; a character n-gram is looked up without its mark "#".
+// Strings of code points → their numbers, by open addressing; a character n-gram is looked up without its prefix "#".
 class Terms {
   constructor(text) {
     let n = text === "" ? 0 : 1;
@@ -133,7 +133,7 @@ function decode(text) {
 const isSelector = (code) => code === 0xfe0e || code === 0xfe0f;
 const isLetter = (code) => code !== undefined && (kinds[code] & (LETTER | NUMBER)) !== 0;
 
-// Where the picture that begins here ends, or −1.
+// The end of the pictograph that begins here; −1 if there is none.
 function pictureEnd(codes, at) {
   const kind = at < codes.length ? kinds[codes[at]] : 0;
   if (!(kind & PICTURE) && !(kind & TEXT_PICTURE && codes[at + 1] === 0xfe0f)) return -1;
@@ -186,8 +186,8 @@ function signEnd(codes, at) {
   return rule.symbols && MAY_SIGN.has(code) ? symbolEnd(codes, at) : -1;
 }
 
-// take(hash, buffer, from, to, gram, start, end) gets every term: buffer[from…to) are its characters, and
-// text[start…end) is where it is.
+// Call take(hash, buffer, from, to, gram, start, end) for every term: buffer[from…to) has its characters, and
+// text[start…end) is its position.
 function eachTerm(codes, take) {
   if (rule.analyzer !== "char") eachWordTerm(codes, take);
   if (rule.analyzer !== "word") {
@@ -206,7 +206,7 @@ function eachChunk(codes, use) {
   }
 }
 
-// use(from, to, kind) gets words ("word"), emoji and symbols ("fixed") and with `grams` runs without spaces ("run").
+// Call use(from, to, kind) for words ("word"), emoji and symbols ("fixed") and, with `grams`, runs without spaces ("run").
 function eachPart(codes, grams, use) {
   let from = 0;
   const close = (to) => { if (to > from) eachRun(codes, from, to, grams, use); };
@@ -239,10 +239,10 @@ function eachRun(codes, from, to, grams, use) {
   if (to > start) use(start, to, "word");
 }
 
-// Words, and n-grams of them; with a `prefix` before each word.
+// Words and word n-grams, with `prefix` before each word.
 function eachWordTerm(codes, take, prefix = []) {
-  const buffer = new Int32Array(codes.length * (2 + prefix.length) + 2); // words in a row, a space between two
-  const words = []; // from, to in the buffer, start, end in the text
+  const buffer = new Int32Array(codes.length * (2 + prefix.length) + 2); // consecutive words, separated by spaces
+  const words = []; // for each word: from and to in the buffer, start and end in the text
   let size = 0;
   const close = () => {
     for (let first = 0; first < words.length; first += 4) {
@@ -280,7 +280,7 @@ function eachWordTerm(codes, take, prefix = []) {
   close();
 }
 
-// What takes a term with a prefix before it.
+// A function like `take` that puts the prefix before each term.
 function withPrefix(prefix, take) {
   return (hash, buffer, from, to, gram, start, end) => {
     const codes = Int32Array.from([...prefix, ...buffer.subarray(from, to)]);
@@ -356,7 +356,7 @@ function weigh(part, ids, counts) {
   return { rows, values, length: length > 0 ? length : 1 };
 }
 
-// use(class, weight) for the weights of one row, without offsets.
+// Call use(class, weight) for the weights of one row, without offsets.
 function eachWeight(part, row, use) {
   const first = part.ends ? part.ends[row] : row * nClasses, last = part.ends ? part.ends[row + 1] : first + nClasses;
   for (let at = first; at < last; at++) {
@@ -404,7 +404,7 @@ const logits = (scores) => (LOG_ODDS[MODEL.link] ? scores.map(LOG_ODDS[MODEL.lin
 
 function logSoftmax(odds) {
   const top = largest(odds);
-  if (!Number.isFinite(top)) return odds.map(() => -Math.log(odds.length)); // no class has any evidence: all alike
+  if (!Number.isFinite(top)) return odds.map(() => -Math.log(odds.length)); // no class has any evidence: all are equal
   const total = Math.log(odds.reduce((sum, one) => sum + Math.exp(one - top), 0));
   return odds.map((one) => one - top - total);
 }
@@ -481,12 +481,12 @@ function decide(scores, p) {
   return found.sort((one, two) => scores[two] - scores[one] || one - two);
 }
 
-// ---- what others call
+// ---- public functions
 
 /** The labels, in the order of `scores` and `probabilities`. */
 export const classes = Object.freeze(MODEL.classes.slice());
 
-/** What the model is: its name, how it reads texts, and for which confidences it gives sets. */
+/** The model: its name, how it reads texts, and the confidences for which it gives sets. */
 export const model = Object.freeze({ ...MODEL.about, confidences: Object.keys(MODEL.limits).map(Number) });
 
 /** The labels of a text, with scores and probabilities; see model.d.ts for the options. */
@@ -497,7 +497,7 @@ export function classify(text, options = {}) {
   let labels = chosen.map((c) => MODEL.classes[c]);
   let shown = chosen.length ? values[chosen[0]] : largest(values);
   const { unknown, rejectBelow } = options;
-  if (rejectBelow !== undefined && !probabilities) throw new RangeError("this model gives no probabilities to reject by");
+  if (rejectBelow !== undefined && !probabilities) throw new RangeError("this model gives no probabilities to reject by; leave rejectBelow out, or export a calibrated model");
   if (unknown !== undefined && known === 0) [labels, shown] = [[unknown], largest(values)];
   else if (rejectBelow !== undefined && !(chosen.length && largest(chosen.map((c) => values[c])) >= rejectBelow)) {
     [labels, shown] = [[unknown === undefined ? "unknown" : unknown], largest(values)];
@@ -509,7 +509,7 @@ export function classify(text, options = {}) {
 
 function setOf(scores, chosen, { confidence, byClass = false, atLeastOne = false }) {
   const limits = MODEL.limits[String(confidence)];
-  if (!limits) throw new RangeError(`no sets of confidence ${confidence} were exported; there are ${Object.keys(MODEL.limits).join(", ") || "none"}`);
+  if (!limits) throw new RangeError(`the export has no sets with confidence ${confidence}; there are ${Object.keys(MODEL.limits).join(", ") || "none"}`);
   const logP = logProbabilitiesOf(scores), first = chosen.length ? chosen[0] : best(scores);
   const limitOf = (c) => (byClass ? limits[1][c] : limits[0]) ?? Infinity;
   return byScore(logP).filter((c) => -logP[c] <= limitOf(c) || (atLeastOne && c === first)).map((c) => MODEL.classes[c]);
@@ -531,7 +531,7 @@ export function explain(text, options = {}) {
   const probabilities = MODEL.probabilistic ? probabilitiesOf(scores) : null;
   const chosen = options.label === undefined ? decide(scores, probabilities)[0] ?? best(scores) : classIndex(options.label);
   const rival = options.against === undefined ? null : classIndex(options.against);
-  if (rival === chosen) throw new RangeError(`${options.against} cannot be explained against itself`);
+  if (rival === chosen) throw new RangeError(`${options.against} cannot be explained against itself; name another class`);
   const { base, values } = contributions(counts, chosen, rival);
   const spans = tokens(text);
   return {
@@ -544,11 +544,11 @@ export function explain(text, options = {}) {
 
 function classIndex(label) {
   const found = MODEL.classes.indexOf(label);
-  if (found < 0) throw new RangeError(`there is no class ${label}`);
+  if (found < 0) throw new RangeError(`there is no class ${label}; there are ${classes.slice(0, 10).join(", ")}${classes.length > 10 ? ", …" : ""}`);
   return found;
 }
 
-// [[term, what it adds]] in ascending order of terms, and what the class has before any term.
+// The contribution of each term, [[term, value], …] with terms ascending, and the base: the part of the score without terms.
 function contributions(counts, chosen, rival) {
   const ids = Int32Array.from(counts.keys()).sort(), each = Array.from(ids, (term) => counts.get(term));
   const values = new Map(Array.from(ids, (term) => [term, 0]));
@@ -584,7 +584,7 @@ function evidenceOf(characters, spans, counts, values) {
   return found.sort((one, two) => Math.abs(two.value) - Math.abs(one.value) || (one.term < two.term ? -1 : 1));
 }
 
-// The evidence of character n-grams, added to that of the words in which they lie; the sum stays the same.
+// Add the evidence of character n-grams to the words that contain them; the sum stays the same.
 function sumOverWords(found, spans, characters) {
   const isPiece = (term) => term.startsWith("#"), key = ([start, end]) => `${start} ${end}`;
   const known = new Map(spans.filter(([, , term]) => !isPiece(term) && !term.includes(" ")).map((one) => [key(one), one]));
