@@ -95,15 +95,20 @@ PARTS = {
 }
 
 
+REMEDY = "name a file that unnaive forget --receipt wrote"
+
+
 def read_receipt(path: str | Path) -> dict[str, Any]:
     """A receipt from a file; an error for any other file or an invalid value."""
     try:
         content = json.loads(check_exists(path).read_text(encoding="utf-8"), object_pairs_hook=_read_table)
     except (ValueError, RecursionError) as problem:
-        raise BadData(f"{path} is not a receipt of unlearning ({str(problem).splitlines()[0][:80]})") from problem
+        raise BadData(
+            f"{path} is not a receipt of unlearning ({str(problem).splitlines()[0][:80]}); {REMEDY}"
+        ) from problem
     problem_found = find_problem(content)
     if problem_found is not None:
-        raise BadData(f"{path} is not a receipt of unlearning that this version can read: {problem_found}")
+        raise BadData(f"{path} is not a receipt of unlearning that this version can read: {problem_found}; {REMEDY}")
     receipt: dict[str, Any] = content
     return receipt
 

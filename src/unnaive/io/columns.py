@@ -275,7 +275,8 @@ class _ColumnChooser:
         matching = [name for name in self.names if any(fnmatchcase(name, pattern) for pattern in patterns)]
         if patterns and not matching:
             raise BadData(
-                f"no column of {self.source} matches {' or '.join(patterns)}; it has {join_names(self.names)}"
+                f"no column of {self.source} matches {' or '.join(patterns)}; it has {join_names(self.names)}: "
+                "name some of these, or give another pattern"
             )
         return tuple(name for name in matching if name not in self.request.text)
 

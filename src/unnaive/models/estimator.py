@@ -260,7 +260,7 @@ class CountsModel(Model):
         """The sums that the model learnt from."""
         named = self._attribute("counts_").counts
         if named is None:
-            raise AttributeError(f"this {type(self).__name__} was frozen and has no counts")
+            raise AttributeError(f"this {type(self).__name__} has no counts, because it was frozen; fit it again")
         return named.counts
 
     @property

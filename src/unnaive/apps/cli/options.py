@@ -312,5 +312,6 @@ def make_output_folders(paths: Iterable[Path | None]) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise UnnaiveError(
-                f"{path} cannot be written, because the folder {path.parent} cannot be created ({problem.strerror})"
+                f"{path} cannot be written, because the folder {path.parent} cannot be created "
+                f"({problem.strerror}); name another folder"
             ) from problem

@@ -45,7 +45,7 @@ def portable_fasttext(fitted: FittedModel) -> PortableFastText:
     """The imported fastText model as plain values; an error if it cannot be exported."""
     scorer, decision, vocabulary = fitted.scorer, fitted.decision, fitted.vocabulary
     if not isinstance(scorer, FastTextScorer) or vocabulary is None:
-        raise CannotExport(f"{fitted.spec.model.title} is not an imported fastText model")
+        raise CannotExport(f"{fitted.spec.model.title} is not an imported fastText model; use portable_model")
     fits = isinstance(decision, Argmax) or (
         isinstance(decision, Thresholds) and decision.on == "scores" and not decision.at_least_one
     )

@@ -263,7 +263,7 @@ def who_labels(name: str | None) -> str:
     """The name that decisions are recorded with."""
     if name is not None:
         if not name.strip() or len(name) > 100:
-            raise UnnaiveError("--who needs a name of 1 to 100 characters")
+            raise UnnaiveError(f"--who has {len(name.strip())} characters; give a name of 1 to 100 characters")
         return name.strip()
     import getpass
 
