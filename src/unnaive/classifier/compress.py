@@ -78,7 +78,7 @@ def compress_model(fitted: FittedModel, limit: int, *, texts: Any = None) -> Com
         small = _squeeze(fitted, limit - margin, texts)
         if not small.lossy or not _is_tuned(fitted):
             return small
-        tuned = _tuned_anew(fitted, small, texts)
+        tuned = _tune_again(fitted, small, texts)
         size = file_size(tuned, frozen=True)
         if size <= limit:
             return replace(small, fitted=tuned, bytes=size)
@@ -89,7 +89,7 @@ def _is_tuned(fitted: FittedModel) -> bool:
     return fitted.calibration is not None or fitted.conformal is not None or was_tuned(fitted.spec, fitted)
 
 
-def _tuned_anew(fitted: FittedModel, small: Compressed, texts: Any) -> FittedModel:
+def _tune_again(fitted: FittedModel, small: Compressed, texts: Any) -> FittedModel:
     """The smaller model with calibration, decision and held-out scores from models of the same size.
 
     Quantised weights and missing terms change the scores, so the earlier tuning does not fit. Without documents to hold

@@ -22,8 +22,8 @@ STATEMENTS = {
     "approximate": "The counted documents that the model after keeps are those before, without these; its weights were "
     "changed approximately; they, its vocabulary and its calibration may still depend on them.",
 }
-CHOICE = "choice of models"  # of a model that selects among candidates, where --keep-choice was given
-WEIGHTS = "weights, approximately"  # where --approximate was given
+CHOICE = "choice of models"  # kept by --keep-choice, for a model that selects among candidates
+WEIGHTS = "weights, approximately"  # changed by --approximate
 KEPT: tuple[list[str], ...] = ([], [CHOICE], [WEIGHTS], [CHOICE, WEIGHTS])
 SIGNATURES = {"ed25519": 64, "hmac-sha256": 32}  # bytes of the value
 CLOCKS = timedelta(days=1)  # a receipt from further in the future than clocks may differ is invalid
@@ -153,7 +153,7 @@ def _find_field_problem(values: dict[str, Any], rules: dict[str, FieldRule], pre
 
 
 def _find_contradiction(receipt: dict[str, Any]) -> str | None:
-    """What is inconsistent between the fields."""
+    """The first contradiction between fields, in words; None if there is none."""
     before, after, times = receipt["before"], receipt["after"], receipt["repeated"]
     if before["sha256"] == after["sha256"]:
         return "the file before and the file after are the same"
@@ -171,7 +171,7 @@ def _find_contradiction(receipt: dict[str, Any]) -> str | None:
 
 
 def _find_signature_problem(signature: dict[str, str] | None, key: str | None) -> str | None:
-    """What is inconsistent about the signature: hashes with a key must at least be signed with it."""
+    """A problem of the signature in words; None if there is none. Hashes with a key must at least be signed with it."""
     if signature is None:
         return None if key is None else "its hashes were made with a key, and it is not signed"
     if len(signature["value"]) != 2 * SIGNATURES[signature["by"]]:

@@ -23,7 +23,7 @@ SQLITE = "sqlite:"
 LABELS = "labels"  # the view of current labels in a record of `unnaive label`
 RECORD_TABLES = {"labelling", "decisions", LABELS}
 BUFFER = 1 << 20  # bytes of a Parquet column read at a time
-STEPS = 1 << 18  # of SQLite between two checks
+STEPS = 1 << 18  # steps of SQLite's virtual machine between two checks
 STEPS_FREELY = 1 << 28  # about ten seconds
 
 

@@ -43,7 +43,7 @@ class Columns:
     fields: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON of what the next file is likely to share; `from_dict` reads it."""
+        """The columns that the next file is likely to have too, as plain JSON; `from_dict` reads it."""
         return {
             "texts": list(self.texts), "label": self.label, "separator": self.separator,
             "label_columns": list(self.label_columns), "flag_labels": list(self.flag_labels), "header": self.header,

@@ -201,7 +201,7 @@ class DataFile(ColumnOptions):
         try:
             files = self.files()
             if STDIN in files or find_format(files[0]) in ("excel", "sqlite", "dataset"):
-                return []  # the last are slow to open, and never mail
+                return []  # stdin is read once; the other formats are slow to open, and never mail
             if len(files) == 1 and self.format in (None, "folder") and find_format(files[0]) == "folder":
                 return sample_folder(files[0], self.options, SAMPLE_TEXTS)
             with warnings.catch_warnings():

@@ -118,7 +118,7 @@ class Explanation:
         return "\n".join([*rows, *self._field_line()])
 
     def _field_line(self) -> list[str]:
-        """What each field adds, in a line, if there are fields."""
+        """The contribution of each field in a line, if there are fields."""
         sums = ", ".join(f"{name} {self._shown(value)}" for name, value in self.by_field.items())
         return [f"by field: {sums}"] if sums else []
 

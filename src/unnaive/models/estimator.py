@@ -74,8 +74,8 @@ class Model(Settings, PredictingEstimator):
     n_features_in_  the number of terms
     """
 
-    name: ClassVar[str]  # in the catalogue
-    title: ClassVar[str]  # in messages and reports
+    name: ClassVar[str]  # its name in the catalogue
+    title: ClassVar[str]  # its name in messages and reports
     statistic: ClassVar[Literal["counts", "documents"]]
     takes_sample_weight: ClassVar[bool] = True
     takes_unlabelled: ClassVar[bool] = False  # it also learns from documents without a label

@@ -240,7 +240,7 @@ def _measure(spark: Any, source: DataFile, fitted: FittedModel, *, classes: bool
 
 
 def show_spark_measures(results: dict[str, Any]) -> None:
-    """What `evaluate_on_spark` found, for people: the measures, then the classes, the largest first.
+    """Print the results of `evaluate_on_spark`: the measures, then the classes, the largest first.
 
     With very many classes, only the largest are shown, lowest F1 first.
     """

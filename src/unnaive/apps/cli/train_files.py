@@ -55,7 +55,7 @@ def train_file(
     from unnaive.models.catalogue import find_model
 
     limit = None if max_size is None else parse_size(max_size)
-    check_writable(output)  # before minutes of work
+    check_writable(output)  # first, because training may take minutes
     label, label_columns = source.label, source.label_columns
     if soft:  # only --test has labels
         source = replace(source, label=None, label_columns=())
@@ -65,7 +65,7 @@ def train_file(
         recognise_mail(classifier, source)
         if not soft:
             note_other_columns(source, vectors=vectors)
-    spec = classifier.spec()  # likewise: an error if a setting is wrong
+    spec = classifier.spec()  # also first, since it raises an error if a setting is wrong
     if soft:
         unused = {} if test else {"--label": label, "--label-columns": label_columns or None}
         check_soft_labels(spec, unused | {"--holdout": holdout, "--register": finish, "--max-size": max_size})

@@ -119,7 +119,7 @@ def _sections(model: PortableModel) -> Iterator[DataSection]:
 
 
 def _fields(fields: tuple[str, ...]) -> Iterator[DataSection]:
-    """Of records: kind, mode, key and name of each field; their strings; words for empty cells; all digits zero."""
+    """The sections for records: kind, mode, key and name of each field; names; markers of empty cells; digits zero."""
     if not fields:
         return
     modes, strings, rows = section_modes(fields), b"", []

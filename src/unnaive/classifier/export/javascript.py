@@ -28,7 +28,7 @@ from unnaive.text.sections import field_key, field_kinds, section_modes
 
 RUNTIME = files("unnaive.classifier.export")
 TEXTS_ONLY = """// The text to read, and its terms.
-const asText = String, eachTermOf = (text, take) => eachTerm(decode(text), take);"""  # of models without fields
+const asText = String, eachTermOf = (text, take) => eachTerm(decode(text), take);"""  # for models without fields
 
 
 def write_javascript(model: PortableModel) -> dict[str, bytes]:

@@ -331,7 +331,7 @@ class TextReader:
         start = self._sum_by(
             number, graph("Mul", graph("Sub", along, in_word), graph.cast(self._begins(in_word), INT64))
         )
-        position = graph("Sub", graph("Sub", along, in_word), start)  # of the character in its word, from 0
+        position = graph("Sub", graph("Sub", along, in_word), start)  # position of the character in its word, from 0
         foreign = graph.any_of(
             graph.all_of(graph.cast(in_word, BOOL), graph("Equal", digits, [0])),
             graph("GreaterOrEqual", position, [longest]),

@@ -25,7 +25,7 @@ MONTH_NAMES = (
     "january", "february", "march", "april", "june", "july", "august", "september", "october", "november", "december",
     "sept",
 )  # fmt: skip
-MARK = "~"  # before the number of a month that had a name
+MARK = "~"  # marks the number of a month that was written as a name
 
 TABLES = {
     "fields": "field INTEGER PRIMARY KEY, name TEXT, key TEXT, kind TEXT, shared INTEGER, own INTEGER",

@@ -13,7 +13,7 @@ from unnaive.models.auto.candidates import Candidate
 from unnaive.models.auto.pooling import PoolWeights, fit_pool
 
 ALL = 1_000  # candidates of a family, more than any has
-ROUNDS = {0: ALL, 200: 2}  # after so many held-out documents, so many candidates of each family go on
+ROUNDS = {0: ALL, 200: 2}  # number of held-out documents → number of candidates of each family that go on
 SHRINK = 20.0  # strength of the prior on the pool's weights, in documents
 LEAST_GAIN = 0.02  # share of the pool's log-loss by which a family must lower it to be tried on the other views
 N_ERRORS = 2.0  # standard errors of the gain that are added to it: of few documents, all families go on

@@ -47,7 +47,7 @@ class Size:
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """What a search will try.
+    """The plan of a search: views, candidates, folds and sample sizes.
 
     views       names of the views
     candidates  candidates to try on each view

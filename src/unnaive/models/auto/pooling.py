@@ -13,7 +13,7 @@ from unnaive.base.types import Floats, Ids
 from unnaive.learning.fit_calibration import least_loss_scale
 
 LOWEST = -15.0  # level of scores at which σ is practically an exponential
-MOST_STEPS = 50  # of Newton's method, which usually takes five to ten
+MOST_STEPS = 50  # steps of Newton's method, which usually takes five to ten
 SHORTEST = 1e-4  # smallest step length
 FLATTEST = 1e-9  # smallest curvature, relative to the largest
 LONGEST = np.array([1.0, 5.0])  # largest step in log slope and level of a saturation

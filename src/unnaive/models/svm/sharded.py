@@ -30,7 +30,7 @@ ROWS_AT_ONCE = 4096
 CLASSES_AT_ONCE = 16  # classes whose scores by the mean are features of one problem
 UNIT_DOCS, MOST_SCALE = 8192, 3.0  # documents in a shard for which the scale of these scores is 1; largest scale
 MOST_COST = 4.0  # largest factor of C, that of 16 shards: passes of the solver grow with C
-MOST_SHARE = 1 - 1e-9  # of a class's documents in one shard; above it, the other shards have no mean
+MOST_SHARE = 1 - 1e-9  # largest share of a class's documents in one shard; above it, the other shards have no mean
 
 
 class ShardedNBSVM(HingeModel):

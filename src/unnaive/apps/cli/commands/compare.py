@@ -279,7 +279,7 @@ def show_comparison(records: list[Record], rival: str, file: Path) -> None:
 
 
 def explain_tests(tests: list[PairwiseTest]) -> list[str]:
-    """What the columns of p mean, and what is missing for a verdict."""
+    """Explain the columns of p, and what is missing for a verdict."""
     from unnaive.evaluation.summaries import FEWEST_SPLITS
 
     sentences = []

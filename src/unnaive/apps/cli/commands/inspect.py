@@ -151,7 +151,7 @@ def _plain_number(value: Any) -> float | int:
 
 
 def show_description(description: dict[str, Any]) -> None:
-    """The same for people."""
+    """Print the description of a model."""
     from rich.markup import escape
 
     from unnaive.apps.cli.screen import console, format_size, plain_table
