@@ -58,11 +58,11 @@ class SparkEngine:
     ship: bool
 
     @classmethod
-    def asked(cls, engine: str, master: str | None, ship: bool) -> SparkEngine | None:
+    def from_options(cls, engine: str, master: str | None, ship: bool) -> SparkEngine | None:
         """The engine, or None for local work; an error if options contradict each other.
 
-        >>> SparkEngine.asked("local", None, False)
-        >>> SparkEngine.asked("local", "yarn", False)
+        >>> SparkEngine.from_options("local", None, False)
+        >>> SparkEngine.from_options("local", "yarn", False)
         Traceback (most recent call last):
         unnaive.base.errors.UnnaiveError: --master is for Spark; add --engine spark
         """

@@ -135,8 +135,8 @@ def describe_config(model: ServedModel, batch: int) -> Response:
         "name": model.name, "platform": "unnaive", "backend": "unnaive", "max_batch_size": 0,
         "version_policy": {"specific": {"versions": [model.version.number]}},
         "input": [
-            {"name": one["name"], "data_type": TRITON_TYPES[one["datatype"]], "dims": one["shape"]}
-            for one in describe_inputs(model)
+            {"name": tensor["name"], "data_type": TRITON_TYPES[tensor["datatype"]], "dims": tensor["shape"]}
+            for tensor in describe_inputs(model)
         ],
         "output": [
             {"name": "label", "data_type": "TYPE_STRING", "dims": [-1]},

@@ -96,10 +96,10 @@ class TextReader:
                 for term_id, term in enumerate(terms)
                 if (term.startswith(GRAM) and self.rule.analyzer != "word") == is_gram
             ]
-            known = [(spelling, term_id) for spelling, term_id in spelt if spelling is not None]
-            if known:
-                rows.append(self._find(write(), known))
-                columns += [term_id for _, term_id in known]
+            spellings = [(spelling, term_id) for spelling, term_id in spelt if spelling is not None]
+            if spellings:
+                rows.append(self._find(write(), spellings))
+                columns += [term_id for _, term_id in spellings]
         if not rows:  # a model without terms
             none = self.graph("Mul", self.graph("Slice", self.numbers, [0], [1], [1]), [0])
             return self.graph.cast(none, 1), np.zeros(0, np.int64)

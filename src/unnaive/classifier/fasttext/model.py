@@ -197,9 +197,9 @@ class FastTextModel:
             both = [self.get_line(line) for line in text]
             return [words for words, _ in both], [labels for _, labels in both]
         tokens = tokenize(self._line(text))
-        prefix, known = self._prefix or PREFIX, set() if self._fitted is None else set(self.labels)
+        prefix, known_labels = self._prefix or PREFIX, set() if self._fitted is None else set(self.labels)
         return [token for token in tokens if not token.startswith(prefix)] + [END], [
-            token for token in tokens if token in known
+            token for token in tokens if token in known_labels
         ]
 
     def get_dimension(self) -> int:

@@ -45,12 +45,12 @@ def count_going_on(n_held_out: int) -> int:
 def best_of_families(judged: dict[Candidate, Judged], candidates: Sequence[Candidate], most: int) -> list[Candidate]:
     """The `most` best candidates of each family by accuracy − log-loss / 10, in the order of `candidates`."""
     ranked = sorted(candidates, key=lambda candidate: -judged[candidate].merit)
-    kept = [
+    best = [
         candidate
         for candidate in ranked
         if sum(other.family == candidate.family for other in ranked[: ranked.index(candidate)]) < most
     ]
-    return [candidate for candidate in candidates if candidate in kept]
+    return [candidate for candidate in candidates if candidate in best]
 
 
 def find_helpful(scaled: Sequence[Floats], pool: PoolWeights, truth: Ids, soft_targets: Floats) -> list[int]:

@@ -120,7 +120,7 @@ def compare(
     from unnaive.text.tokens import TokenRule
 
     # errors of the command are found before the data is read
-    spark = SparkEngine.asked(engine, master, ship)
+    spark = SparkEngine.from_options(engine, master, ship)
     rule = TokenRule(**words)
     plan = ExperimentPlan(
         tuple(
@@ -190,8 +190,8 @@ def default_models(on_spark: bool = False) -> list[str]:
     """The models compared by default: `auto` and those that train in seconds; on Spark those with one pass."""
     from unnaive.models.catalogue import MODELS, find_model
 
-    known = [name for name in FAMILY if name in MODELS]
-    return [name for name in known if find_model(name).statistic == "counts"] if on_spark else known
+    available = [name for name in FAMILY if name in MODELS]
+    return [name for name in available if find_model(name).statistic == "counts"] if on_spark else available
 
 
 def run_plan(plan: ExperimentPlan, material: Material, file: Path, jobs: int) -> list[Record]:

@@ -159,12 +159,18 @@ def label(
     from unnaive.curation.labelling.hints import read_hints
     from unnaive.curation.labelling.session import Labelling
 
-    known = read_vectors(vectors)
+    word_vectors = read_vectors(vectors)
     if simulate is not None:
         from unnaive.apps.labelling.simulation import run_simulation
 
         run_simulation(
-            read_like([simulate]), labels=labels, seeds=seeds, seed=seed, html=html, as_json=as_json, vectors=known
+            read_like([simulate]),
+            labels=labels,
+            seeds=seeds,
+            seed=seed,
+            html=html,
+            as_json=as_json,
+            vectors=word_vectors,
         )
         return
     keywords = None if hints is None else read_hints(hints)
@@ -178,7 +184,7 @@ def label(
         hints=keywords,
         double=double,
         again=again,
-        vectors=known,
+        vectors=word_vectors,
     )
     if model is not None:
         start_from(labelling, model)
