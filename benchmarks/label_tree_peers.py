@@ -7,8 +7,8 @@ The collection is synthetic: labels come by Zipf's law, one to three for a docum
 of its topic, and words of all. With --reuters it is Reuters-21578 (ModLewis split) with all its labels: topics, places,
 people, organisations and exchanges, of documents that have any. All get the same tf-idf rows. Times are processor
 time; memory is the peak of the process above what it holds before training, which is mostly the collection.
-Our model and napkinXC's are asked for the five best labels of all tests at once; omikuji takes one document at a time,
-and ours is asked so too ("alone").
+Our model and napkinXC's predict the five best labels of all test documents at once; omikuji predicts one document at a
+time, and ours is measured in this way too ("alone").
 """
 
 import argparse

@@ -207,7 +207,7 @@ def unpack(
     those that were written.
     """
     check_description(about)
-    check_parts(find_model(about["model"]), about, arrays)  # type: ignore[arg-type]  # a class has what is asked for
+    check_parts(find_model(about["model"]), about, arrays)  # type: ignore[arg-type]  # a class has these attributes too
     vocabulary = _vocabulary(arrays, "vocabulary")
     classes = about["classes"]
     if list(sorted_classes(classes)) != classes or not classes:
