@@ -6,9 +6,9 @@
 // ---- numbers
 
 function bytes(text) {
-  const raw = atob(text), found = new Uint8Array(raw.length);
-  for (let at = 0; at < raw.length; at++) found[at] = raw.charCodeAt(at);
-  return found.buffer;
+  const raw = atob(text), bytes = new Uint8Array(raw.length);
+  for (let at = 0; at < raw.length; at++) bytes[at] = raw.charCodeAt(at);
+  return bytes.buffer;
 }
 const KINDS = { f64: Float64Array, f32: Float32Array, i8: Int8Array, u8: Uint8Array, i16: Int16Array, i32: Int32Array };
 const numbers = (stored) => (stored ? new KINDS[stored[0]](bytes(stored[1])) : null);
@@ -48,27 +48,27 @@ const mix = (hash, byte) => Math.imul(hash ^ (byte < 128 ? byte : byte | 0xfffff
 
 // The UTF-8 of a text; half a surrogate pair is encoded too.
 function utf8(text) {
-  const found = [];
+  const bytes = [];
   for (const character of text) {
     const code = character.codePointAt(0);
-    if (code < 0x80) found.push(code);
-    else if (code < 0x800) found.push(0xc0 | (code >> 6), 0x80 | (code & 63));
-    else if (code < 0x10000) found.push(0xe0 | (code >> 12), 0x80 | ((code >> 6) & 63), 0x80 | (code & 63));
-    else found.push(0xf0 | (code >> 18), 0x80 | ((code >> 12) & 63), 0x80 | ((code >> 6) & 63), 0x80 | (code & 63));
+    if (code < 0x80) bytes.push(code);
+    else if (code < 0x800) bytes.push(0xc0 | (code >> 6), 0x80 | (code & 63));
+    else if (code < 0x10000) bytes.push(0xe0 | (code >> 12), 0x80 | ((code >> 6) & 63), 0x80 | (code & 63));
+    else bytes.push(0xf0 | (code >> 18), 0x80 | ((code >> 12) & 63), 0x80 | ((code >> 6) & 63), 0x80 | (code & 63));
   }
-  return found;
+  return bytes;
 }
 
 const hashOf = (token) => utf8(token).reduce(mix, 2166136261 | 0);
 
 // The row of a hashed n-gram; -1 if it was pruned.
-function gramRow(place) {
-  if (!kept) return nWords + place;
-  const row = kept.get(place);
+function gramRow(bucketNumber) {
+  if (!kept) return nWords + bucketNumber;
+  const row = kept.get(bucketNumber);
   return row === undefined ? -1 : nWords + row;
 }
 
-function characterRows(token, found) {
+function characterRows(token, rowsOfToken) {
   const text = utf8(`<${token}>`), n = text.length, goesOn = (at) => at < n && (text[at] & 0xc0) === 0x80;
   for (let i = 0; i < n; i++) {
     if (goesOn(i)) continue;
@@ -78,7 +78,7 @@ function characterRows(token, found) {
       while (goesOn(j)) hash = mix(hash, text[j++]);
       if (size < minn || (size === 1 && (i === 0 || j === n))) continue;
       const row = gramRow((hash >>> 0) % bucket);
-      if (row >= 0) found.push(row);
+      if (row >= 0) rowsOfToken.push(row);
     }
   }
 }
@@ -94,16 +94,16 @@ function* tokensOf(text) {
 
 // The rows of each feature. In folded models, a known word and its character n-grams are one feature.
 function featuresOf(text) {
-  const found = [], hashes = [];
+  const features = [], hashes = [];
   let known = 0;
   for (const token of tokensOf(text)) {
     const row = words.get(token);
     if (row === undefined && (skipped.has(token) || token.startsWith(PREFIX))) continue;
-    const own = row === undefined ? [] : [row];
-    if (maxn > 0 && token !== END) characterRows(token, own);
-    if (token !== END) known += own.length;
-    if (folded && maxn > 0 && row !== undefined) found.push(own);
-    else for (const one of own) found.push([one]);
+    const tokenRows = row === undefined ? [] : [row];
+    if (maxn > 0 && token !== END) characterRows(token, tokenRows);
+    if (token !== END) known += tokenRows.length;
+    if (folded && maxn > 0 && row !== undefined) features.push(tokenRows);
+    else for (const tokenRow of tokenRows) features.push([tokenRow]);
     if (wordNgrams > 1) hashes.push(BigInt(hashOf(token)));
   }
   for (let i = 0; i < hashes.length; i++) {
@@ -111,10 +111,10 @@ function featuresOf(text) {
     for (let j = i + 1; j < hashes.length && j < i + wordNgrams; j++) {
       value = BigInt.asUintN(64, value * 116049371n + hashes[j]);
       const row = gramRow(Number(value % BigInt(bucket)));
-      if (row >= 0) found.push([row]);
+      if (row >= 0) features.push([row]);
     }
   }
-  return { features: found, known };
+  return { features, known };
 }
 
 // ---- from rows to outputs
@@ -126,11 +126,11 @@ function foldedOutputs(features) {
   let n = 0;
   for (let from = 0; from < features.length; from += BLOCK) {
     part.fill(0);
-    for (const own of features.slice(from, from + BLOCK)) {
-      n += own.length;
-      if (own.length === 1) { addRow(part, own[0]); continue; }
+    for (const featureRows of features.slice(from, from + BLOCK)) {
+      n += featureRows.length;
+      if (featureRows.length === 1) { addRow(part, featureRows[0]); continue; }
       whole.fill(0);
-      for (const row of own) addRow(whole, row);
+      for (const row of featureRows) addRow(whole, row);
       for (let j = 0; j < width; j++) part[j] += round(whole[j]);
     }
     for (let j = 0; j < width; j++) sums[j] += part[j];
@@ -170,13 +170,13 @@ function leafScores(raw) {
 // The labels in the order in which fastText visits them: in its tree from left to right.
 function labelOrder() {
   if (loss !== "hs") return Array.from({ length: nLabels }, (_, i) => i);
-  const found = [], open = [2 * nLabels - 2];
+  const visited = [], open = [2 * nLabels - 2];
   while (open.length) {
     const node = open.pop();
-    if (node < nLabels) found.push(node);
+    if (node < nLabels) visited.push(node);
     else open.push(children[2 * (node - nLabels) + 1], children[2 * (node - nLabels)]);
   }
-  return found;
+  return visited;
 }
 const order = labelOrder();
 
@@ -184,10 +184,10 @@ const order = labelOrder();
 function ranks(raw, leaves) {
   if (loss === "hs") return leaves;
   if (loss !== "softmax") return raw.map(tableSigmoid);
-  const most = raw.reduce((one, two) => Math.max(one, two), -Infinity);
-  const odds = raw.map((one) => Math.exp(round(one - most)));
-  const sum = odds.reduce((one, two) => round(one + two), 0);
-  return odds.map((one) => logOf(round(one / sum)));
+  const most = raw.reduce((a, b) => Math.max(a, b), -Infinity);
+  const odds = raw.map((value) => Math.exp(round(value - most)));
+  const sum = odds.reduce((a, b) => round(a + b), 0);
+  return odds.map((value) => logOf(round(value / sum)));
 }
 
 const number = new Float64Array(1), bits = new BigInt64Array(number.buffer);
@@ -213,13 +213,13 @@ function scoresOf(features) {
   return scores;
 }
 
-const largest = (values) => values.reduce((one, two) => Math.max(one, two), -Infinity);
-const byScore = (scores) => scores.map((_, c) => c).sort((one, two) => scores[two] - scores[one] || one - two);
+const largest = (values) => values.reduce((a, b) => Math.max(a, b), -Infinity);
+const byScore = (scores) => scores.map((_, c) => c).sort((a, b) => scores[b] - scores[a] || a - b);
 
 function probabilitiesOf(scores) {
-  if (MODEL.multilabel) return scores.map((one) => 1 / (1 + Math.exp(-one)));
-  const top = largest(scores), odds = scores.map((one) => Math.exp(one - top)), sum = odds.reduce((one, two) => one + two, 0);
-  return odds.map((one) => one / sum);
+  if (MODEL.multilabel) return scores.map((score) => 1 / (1 + Math.exp(-score)));
+  const top = largest(scores), odds = scores.map((score) => Math.exp(score - top)), sum = odds.reduce((a, b) => a + b, 0);
+  return odds.map((value) => value / sum);
 }
 
 // ---- public functions

@@ -4,24 +4,24 @@ const SECTION = "\x1e", UNIT = "\x1f";
 const SHARED = 1, OWN = 2, BOTH = 3, FIXED = 4;
 const modes = new Map(MODEL.fields.map(({ key, mode }) => [key, mode]));
 const NO_TERM = /^$|[\u0000-\u0020\ufffd\p{Cs}]/u;
-const points = (text) => Array.from(text, (one) => one.codePointAt(0));
+const points = (text) => Array.from(text, (character) => character.codePointAt(0));
 
 // Call `take` for the terms of a text, or of all sections of an encoded record; offsets are in the whole text.
 function eachTermOf(text, take) {
   let at = 0;
-  text.split(SECTION).forEach((part, place) => {
-    const border = part.indexOf(UNIT), key = place ? part.slice(0, Math.max(border, 0)) : "";
-    const mode = place === 0 ? SHARED : border < 0 ? 0 : modes.get(key) || 0;
-    const held = place ? part.slice(border + 1) : part, start = at + (place ? points(key).length + 1 : 0);
-    if (mode) eachSectionTerm(key, mode, held, (hash, buffer, from, to, gram, first, last) =>
+  text.split(SECTION).forEach((part, number) => {
+    const border = part.indexOf(UNIT), key = number ? part.slice(0, Math.max(border, 0)) : "";
+    const mode = number === 0 ? SHARED : border < 0 ? 0 : modes.get(key) || 0;
+    const content = number ? part.slice(border + 1) : part, start = at + (number ? points(key).length + 1 : 0);
+    if (mode) eachSectionTerm(key, mode, content, (hash, buffer, from, to, gram, first, last) =>
       take(hash, buffer, from, to, gram, start + first, start + last));
     at += points(part).length + 1;
   });
 }
 
-function eachSectionTerm(key, mode, held, take) {
+function eachSectionTerm(key, mode, content, take) {
   if (mode === FIXED) {
-    const [value, ...units] = held.split(UNIT), length = points(value).length;
+    const [value, ...units] = content.split(UNIT), length = points(value).length;
     for (const unit of units) {
       if (rule.analyzer === "char" || NO_TERM.test(unit)) continue;
       const codes = Int32Array.from(points(`${key}=${unit}`));
@@ -29,7 +29,7 @@ function eachSectionTerm(key, mode, held, take) {
     }
     return;
   }
-  const codes = decode(held);
+  const codes = decode(content);
   if (mode !== OWN) eachTerm(codes, take);
   if (mode !== SHARED && rule.analyzer !== "char") eachWordTerm(codes, take, points(`${key}:`));
 }
@@ -54,9 +54,9 @@ const plain = (value) => (value === true ? "True" : value === false ? "False" : 
 
 const UNITS = {
   category: (value, name) => {
-    const found = [value].flat(Infinity).filter((one) => one !== null && one !== undefined && !Number.isNaN(one));
-    if (found.some((one) => typeof one === "object" && !(one instanceof Date))) throw new RangeError(`field ${name} is of kind category, but a value is an object; give a string, or a list of strings`);
-    const terms = found.map((one) => plain(one).trim().replace(/^(-?\d+)\.0+$/, "$1").replace(BAD, "\u00a0")).filter(Boolean);
+    const values = [value].flat(Infinity).filter((item) => item !== null && item !== undefined && !Number.isNaN(item));
+    if (values.some((item) => typeof item === "object" && !(item instanceof Date))) throw new RangeError(`field ${name} is of kind category, but a value is an object; give a string, or a list of strings`);
+    const terms = values.map((item) => plain(item).trim().replace(/^(-?\d+)\.0+$/, "$1").replace(BAD, "\u00a0")).filter(Boolean);
     return terms.length ? terms : ["(missing)"];
   },
   number: (value, name) => {
@@ -66,9 +66,9 @@ const UNITS = {
     return Number.isFinite(number) ? [1, 2, 4].map((parts) => interval(number, parts)) : [number > 0 ? "inf" : "-inf"];
   },
   date: (value, name) => {
-    const found = readDate(plain(value));
-    if (!found) throw new RangeError(`field ${name} is of kind date, but a value is ${String(value).slice(0, 40)}; write it as 2024-03-05 14:30`);
-    return found;
+    const parts = readDate(plain(value));
+    if (!parts) throw new RangeError(`field ${name} is of kind date, but a value is ${String(value).slice(0, 40)}; write it as 2024-03-05 14:30`);
+    return parts;
   },
 };
 
@@ -87,8 +87,8 @@ function interval(number, parts) {
   let exponent = Math.floor(Math.log2(size));
   while (2 ** exponent > size) exponent--;
   while (2 ** (exponent + 1) <= size) exponent++;
-  const place = Math.floor((size / 2 ** exponent - 1) * parts);
-  const [low, high] = [place, place + 1].map((at) => general(2 ** exponent * (1 + at / parts)));
+  const index = Math.floor((size / 2 ** exponent - 1) * parts);
+  const [low, high] = [index, index + 1].map((at) => general(2 ** exponent * (1 + at / parts)));
   return number > 0 ? `[${low},${high})` : `(-${high},-${low}]`;
 }
 
@@ -124,12 +124,12 @@ const DATES = [
 function readDate(words) {
   const text = words.split(/\s+/).filter(Boolean).join(" ");
   for (const pattern of DATES) {
-    const found = pattern.exec(text)?.groups;
-    if (!found) continue;
-    let year = Number(found.year), month = Number(found.month || 0), day = Number(found.day);
-    const hour = Number(found.hour || 0), minute = Number(found.minute || 0);
+    const match = pattern.exec(text)?.groups;
+    if (!match) continue;
+    let year = Number(match.year), month = Number(match.month || 0), day = Number(match.day);
+    const hour = Number(match.hour || 0), minute = Number(match.minute || 0);
     if (year < 100) year += year > 68 ? 1900 : 2000;
-    if (found.name) month = MONTHS.indexOf(found.name[0].toUpperCase() + found.name.slice(1).toLowerCase()) + 1;
+    if (match.name) month = MONTHS.indexOf(match.name[0].toUpperCase() + match.name.slice(1).toLowerCase()) + 1;
     if (month > 12 && day <= 12) [month, day] = [day, month];
     const moment = new Date(0);
     moment.setUTCFullYear(year, month - 1, day);
@@ -140,4 +140,4 @@ function readDate(words) {
 }
 
 // The text to read: an encoded record, or the text itself.
-const asText = (given) => (given !== null && typeof given === "object" ? encodeRecord(given) : String(given));
+const asText = (input) => (input !== null && typeof input === "object" ? encodeRecord(input) : String(input));

@@ -17,7 +17,7 @@ for (const [name, kind] of [["letters", LETTER], ["numbers", NUMBER], ["marks", 
 }
 if (MODEL.rule.lowercase) {
   for (const pair of MODEL.characters.folds.split(" ").filter(Boolean)) {
-    const [code, lower] = pair.split(":").map((one) => parseInt(one, 16));
+    const [code, lower] = pair.split(":").map((digits) => parseInt(digits, 16));
     kinds[code] |= FOLDED;
     folds.set(code, lower);
   }
@@ -27,13 +27,13 @@ if (MODEL.rule.lowercase) {
 // ---- numbers and terms
 
 function bytes(text) {
-  const raw = atob(text), found = new Uint8Array(raw.length);
-  for (let at = 0; at < raw.length; at++) found[at] = raw.charCodeAt(at);
-  return found.buffer;
+  const raw = atob(text), bytes = new Uint8Array(raw.length);
+  for (let at = 0; at < raw.length; at++) bytes[at] = raw.charCodeAt(at);
+  return bytes.buffer;
 }
 const KINDS = { f64: Float64Array, f32: Float32Array, i8: Int8Array, i16: Int16Array, i32: Int32Array };
 const numbers = (stored) => (stored ? new KINDS[stored[0]](bytes(stored[1])) : null);
-const minusInfinity = (list) => Float64Array.from(list, (one) => (one === null ? -Infinity : one));
+const minusInfinity = (list) => Float64Array.from(list, (value) => (value === null ? -Infinity : value));
 
 const SEED = 0x811c9dc5 | 0, GRAM = 0x23;
 const mix = (hash, code) => Math.imul(hash ^ code, 0x01000193);
@@ -57,9 +57,9 @@ class Terms {
       this.slots[slot] = term - 1;
       hash = SEED;
     };
-    for (let place = 0; place < text.length; place++) {
-      const code = text.codePointAt(place);
-      if (code > 0xffff) place++;
+    for (let unit = 0; unit < text.length; unit++) {
+      const code = text.codePointAt(unit);
+      if (code > 0xffff) unit++;
       if (code === 10) { close(); continue; }
       this.codes[at++] = code;
       hash = mix(hash, code);
@@ -145,7 +145,7 @@ function pictureEnd(codes, at) {
 }
 
 function emojiEnd(codes, at) {
-  const code = codes[at], flag = (one) => one >= 0x1f1e6 && one <= 0x1f1ff;
+  const code = codes[at], flag = (point) => point >= 0x1f1e6 && point <= 0x1f1ff;
   if (flag(code) && flag(codes[at + 1])) return at + 2;
   if (code >= 0x30 && code <= 0x39) {
     const box = codes[at + 1] === 0xfe0f ? at + 2 : at + 1;
@@ -161,7 +161,7 @@ function emojiEnd(codes, at) {
 }
 
 const EYES = new Set([0x3a, 0x3b]), NOSES = new Set([0x2d, 0x27]), BRACKETS = new Set([0x28, 0x29]);
-const MOUTHS = new Set(Array.from("()dDpPoO/\\|*", (one) => one.charCodeAt(0)));
+const MOUTHS = new Set(Array.from("()dDpPoO/\\|*", (character) => character.charCodeAt(0)));
 
 function symbolEnd(codes, at) {
   const mouth = NOSES.has(codes[at + 1]) ? at + 2 : at + 1;
@@ -394,7 +394,7 @@ function scoreCounts(counts) {
 // ---- scores → probabilities
 
 const EXCLUSIVE = new Set(["softmax", "one-of-all"]);
-const largest = (values) => values.reduce((found, one) => (one > found ? one : found), -Infinity);
+const largest = (values) => values.reduce((most, value) => (value > most ? value : most), -Infinity);
 const logSigmoid = (x) => (x > 0 ? -Math.log1p(Math.exp(-x)) : x - Math.log1p(Math.exp(x)));
 const LOG_ODDS = {
   softmax: (s) => s, "log-odds": (s) => s, "one-of-all": logSigmoid,
@@ -405,8 +405,8 @@ const logits = (scores) => (LOG_ODDS[MODEL.link] ? scores.map(LOG_ODDS[MODEL.lin
 function logSoftmax(odds) {
   const top = largest(odds);
   if (!Number.isFinite(top)) return odds.map(() => -Math.log(odds.length)); // no class has any evidence: all are equal
-  const total = Math.log(odds.reduce((sum, one) => sum + Math.exp(one - top), 0));
-  return odds.map((one) => one - top - total);
+  const total = Math.log(odds.reduce((sum, value) => sum + Math.exp(value - top), 0));
+  return odds.map((value) => value - top - total);
 }
 
 // Log-odds of each class against the rest.
@@ -414,11 +414,11 @@ function classLogOdds(scores) {
   const odds = logits(scores);
   if (!EXCLUSIVE.has(MODEL.link) || odds.length < 2) return EXCLUSIVE.has(MODEL.link) ? scores : odds;
   const logP = logSoftmax(odds), best = odds.indexOf(largest(odds));
-  return logP.map((one, c) => {
-    if (c !== best) return one - Math.log1p(-Math.exp(one));
+  return logP.map((logOfClass, c) => {
+    if (c !== best) return logOfClass - Math.log1p(-Math.exp(logOfClass));
     const others = logP.filter((_, other) => other !== c), top = largest(others);
     const shift = Number.isFinite(top) ? top : 0;
-    return one - (shift + Math.log(others.reduce((sum, other) => sum + Math.exp(other - shift), 0)));
+    return logOfClass - (shift + Math.log(others.reduce((sum, other) => sum + Math.exp(other - shift), 0)));
   });
 }
 
@@ -432,8 +432,8 @@ function interpolate(x, [knots, values]) {
 }
 
 const ALONE = {
-  platt: (how, odds) => odds.map((one, c) => 1 / (1 + Math.exp(-(one * how.slopes[c] + how.offsets[c])))),
-  isotonic: (how, odds) => odds.map((one, c) => interpolate(one, how.curves[c])),
+  platt: (how, odds) => odds.map((value, c) => 1 / (1 + Math.exp(-(value * how.slopes[c] + how.offsets[c])))),
+  isotonic: (how, odds) => odds.map((value, c) => interpolate(value, how.curves[c])),
 };
 
 function probabilitiesOf(scores) {
@@ -441,44 +441,44 @@ function probabilitiesOf(scores) {
   if (how && how.kind in ALONE) {
     const p = ALONE[how.kind](how, classLogOdds(scores));
     if (!how.exclusive) return p;
-    const total = p.reduce((sum, one) => sum + one, 0);
-    return p.map((one) => (total > 0 ? one / total : 1 / p.length));
+    const total = p.reduce((sum, value) => sum + value, 0);
+    return p.map((value) => (total > 0 ? value / total : 1 / p.length));
   }
-  if (!how && MODEL.link === "noisy-or" && MODEL.multilabel) return scores.map((one) => -Math.expm1(-one));
+  if (!how && MODEL.link === "noisy-or" && MODEL.multilabel) return scores.map((score) => -Math.expm1(-score));
   return logProbabilitiesOf(scores).map(Math.exp);
 }
 
 function logProbabilitiesOf(scores) {
   const how = MODEL.calibration;
   if (how && how.kind in ALONE) return probabilitiesOf(scores).map(Math.log);
-  const odds = how ? logits(scores).map((one) => one / how.value) : logits(scores);
+  const odds = how ? logits(scores).map((value) => value / how.value) : logits(scores);
   const exclusive = how ? how.exclusive : !MODEL.multilabel || EXCLUSIVE.has(MODEL.link);
-  return exclusive ? logSoftmax(odds) : odds.map((one) => logSigmoid(one + (how ? how.offset : 0)));
+  return exclusive ? logSoftmax(odds) : odds.map((value) => logSigmoid(value + (how ? how.offset : 0)));
 }
 
 // ---- scores → labels
 
-const best = (values) => values.reduce((found, one, c) => (one > values[found] ? c : found), 0);
-const byScore = (values) => values.map((_, c) => c).sort((one, two) => values[two] - values[one] || one - two);
+const best = (values) => values.reduce((winner, value, c) => (value > values[winner] ? c : winner), 0);
+const byScore = (values) => values.map((_, c) => c).sort((a, b) => values[b] - values[a] || a - b);
 
 const DECISIONS = {
   argmax: (how, scores) => [best(scores)],
-  "weighted-argmax": (how, scores, p) => [best(p.map((one, c) => one * how.weights[c]))],
+  "weighted-argmax": (how, scores, p) => [best(p.map((value, c) => value * how.weights[c]))],
   "least-cost": (how, scores, p) =>
-    [best(how.costs[0].map((_, given) => -p.reduce((sum, one, truth) => sum + one * how.costs[truth][given], 0)))],
+    [best(how.costs[0].map((_, predicted) => -p.reduce((sum, value, truth) => sum + value * how.costs[truth][predicted], 0)))],
   "top-k": (how, scores) => byScore(scores).slice(0, how.k),
   thresholds: (how, scores, p) => {
     const top = largest(scores);
-    const values = how.on === "probabilities" ? p : how.on === "relative" ? scores.map((one) => one / (top > 0 ? top : 1)) : scores;
-    const above = values.map((one, c) => one - how.values[c]);
-    const found = above.map((one, c) => (one >= 0 ? c : -1)).filter((c) => c >= 0);
-    return how.at_least_one && !found.length ? [best(above)] : found;
+    const values = how.on === "probabilities" ? p : how.on === "relative" ? scores.map((score) => score / (top > 0 ? top : 1)) : scores;
+    const above = values.map((value, c) => value - how.values[c]);
+    const reached = above.map((value, c) => (value >= 0 ? c : -1)).filter((c) => c >= 0);
+    return how.at_least_one && !reached.length ? [best(above)] : reached;
   },
 };
 
 function decide(scores, p) {
-  const found = DECISIONS[MODEL.decision.kind](MODEL.decision, scores, p);
-  return found.sort((one, two) => scores[two] - scores[one] || one - two);
+  const decided = DECISIONS[MODEL.decision.kind](MODEL.decision, scores, p);
+  return decided.sort((a, b) => scores[b] - scores[a] || a - b);
 }
 
 // ---- public functions
@@ -517,11 +517,11 @@ function setOf(scores, chosen, { confidence, byClass = false, atLeastOne = false
 
 /** The terms of a text in order: start and end in code points, and the term. */
 export function tokens(text) {
-  const found = [];
+  const spans = [];
   eachTermOf(asText(text), (hash, buffer, from, to, gram, start, end) => {
-    found.push([start, end, (gram ? "#" : "") + String.fromCodePoint(...buffer.subarray(from, to)), hash]);
+    spans.push([start, end, (gram ? "#" : "") + String.fromCodePoint(...buffer.subarray(from, to)), hash]);
   });
-  return found.map(([start, end, term]) => [start, end, term]);
+  return spans.map(([start, end, term]) => [start, end, term]);
 }
 
 /** Evidence for and against a class by term, by default for the first label: base + Σ values = score. */
@@ -543,9 +543,9 @@ export function explain(text, options = {}) {
 }
 
 function classIndex(label) {
-  const found = MODEL.classes.indexOf(label);
-  if (found < 0) throw new RangeError(`there is no class ${label}; there are ${classes.slice(0, 10).join(", ")}${classes.length > 10 ? ", …" : ""}`);
-  return found;
+  const index = MODEL.classes.indexOf(label);
+  if (index < 0) throw new RangeError(`there is no class ${label}; there are ${classes.slice(0, 10).join(", ")}${classes.length > 10 ? ", …" : ""}`);
+  return index;
 }
 
 // The contribution of each term, [[term, value], …] with terms ascending, and the base: the part of the score without terms.
@@ -556,7 +556,7 @@ function contributions(counts, chosen, rival) {
     if (rival !== null) return row[chosen] - row[rival];
     if (!MODEL.referenceIsMean) return row[chosen];
     const among = possible ? row.filter((_, c) => possible[c]) : row;
-    return row[chosen] - among.reduce((sum, one) => sum + one, 0) / among.length;
+    return row[chosen] - among.reduce((sum, value) => sum + value, 0) / among.length;
   };
   let base = lead(Array.from(poolBias), null);
   for (const part of parts) {
@@ -576,44 +576,44 @@ function contributions(counts, chosen, rival) {
 function evidenceOf(characters, spans, counts, values) {
   const places = new Map();
   for (const [start, end, term] of spans) places.set(term, [...(places.get(term) || []), [start, end]]);
-  let found = values.map(([id, value]) => {
+  let evidence = values.map(([id, value]) => {
     const term = terms.name(id);
     return { term, count: counts.get(id), value, places: places.get(term) || [] };
   });
-  if (found.some((one) => one.term.startsWith("#") && one.places.length)) found = sumOverWords(found, spans, characters);
-  return found.sort((one, two) => Math.abs(two.value) - Math.abs(one.value) || (one.term < two.term ? -1 : 1));
+  if (evidence.some((item) => item.term.startsWith("#") && item.places.length)) evidence = sumOverWords(evidence, spans, characters);
+  return evidence.sort((a, b) => Math.abs(b.value) - Math.abs(a.value) || (a.term < b.term ? -1 : 1));
 }
 
 // Add the evidence of character n-grams to the words that contain them; the sum stays the same.
-function sumOverWords(found, spans, characters) {
+function sumOverWords(evidence, spans, characters) {
   const isPiece = (term) => term.startsWith("#"), key = ([start, end]) => `${start} ${end}`;
-  const known = new Map(spans.filter(([, , term]) => !isPiece(term) && !term.includes(" ")).map((one) => [key(one), one]));
+  const known = new Map(spans.filter(([, , term]) => !isPiece(term) && !term.includes(" ")).map((span) => [key(span), span]));
   const runs = covered(spans.filter(([, , term]) => isPiece(term)));
   const words = wordsInRuns(runs, [...known.values()], characters);
   const names = new Map(), places = new Map(), totals = new Map(), others = [];
   for (const word of words.flat()) {
-    const own = known.get(key(word));
-    names.set(key(word), own ? own[2] : characters.slice(word[0], word[1]).join("").toLowerCase());
+    const span = known.get(key(word));
+    names.set(key(word), span ? span[2] : characters.slice(word[0], word[1]).join("").toLowerCase());
   }
   for (const word of words.flat()) {
     const name = names.get(key(word));
     places.set(name, [...(places.get(name) || []), [word[0], word[1]]]);
   }
-  for (const one of found) {
-    if (!isPiece(one.term) || !one.places.length) { others.push(one); continue; }
-    for (const place of one.places) {
+  for (const item of evidence) {
+    if (!isPiece(item.term) || !item.places.length) { others.push(item); continue; }
+    for (const place of item.places) {
       let at = runs.findIndex(([start]) => start > place[0]);
       at = (at < 0 ? runs.length : at) - 1;
       for (const [word, share] of shares(place, words.at(at))) {
         const name = names.get(key(word));
-        totals.set(name, (totals.get(name) || 0) + (share * one.value) / one.places.length);
+        totals.set(name, (totals.get(name) || 0) + (share * item.value) / item.places.length);
       }
     }
   }
-  const summed = others.map((one) => {
-    const more = totals.get(one.term) || 0;
-    totals.delete(one.term);
-    return { ...one, value: one.value + more };
+  const summed = others.map((item) => {
+    const more = totals.get(item.term) || 0;
+    totals.delete(item.term);
+    return { ...item, value: item.value + more };
   });
   for (const [term, value] of totals) summed.push({ term, count: places.get(term).length, value, places: places.get(term) });
   return summed;
@@ -621,7 +621,7 @@ function sumOverWords(found, spans, characters) {
 
 function covered(spans) {
   const runs = [];
-  for (const [start, end] of spans.filter(([from, to]) => from < to).sort((one, two) => one[0] - two[0] || one[1] - two[1])) {
+  for (const [start, end] of spans.filter(([from, to]) => from < to).sort((a, b) => a[0] - b[0] || a[1] - b[1])) {
     const last = runs[runs.length - 1];
     if (last && start < last[1]) last[1] = Math.max(end, last[1]);
     else runs.push([start, end]);
@@ -631,39 +631,39 @@ function covered(spans) {
 
 function shortestSpans(spans) {
   const kept = [];
-  for (const [start, end] of [...spans].sort((one, two) => one[1] - two[1] || two[0] - one[0])) {
+  for (const [start, end] of [...spans].sort((a, b) => a[1] - b[1] || b[0] - a[0])) {
     if (start < end && (!kept.length || start > kept[kept.length - 1][0])) kept.push([start, end]);
   }
   return kept;
 }
 
 function wordsInRuns(runs, known, characters) {
-  const own = shortestSpans(known), codes = characters.map((one) => one.codePointAt(0));
+  const shortest = shortestSpans(known), codes = characters.map((character) => character.codePointAt(0));
   return runs.map(([from, to]) => {
-    const inside = own.filter(([start]) => start >= from && start < to), letters = [];
+    const inside = shortest.filter(([start]) => start >= from && start < to), letters = [];
     for (let at = from; at < to;) {
       if (!isLetter(codes[at])) { at++; continue; }
       const start = at;
       while (at < to && isLetter(codes[at])) at++;
       eachRun(codes, start, at, true, (first, last, kind) => {
         if (kind === "word") { letters.push([first, last]); return; }
-        for (let one = first; one < last;) {
-          if (kinds[codes[one]] & MARK) { one++; continue; }
-          const begin = one++;
-          while (one < last && kinds[codes[one]] & MARK) one++;
-          letters.push([begin, one]);
+        for (let next = first; next < last;) {
+          if (kinds[codes[next]] & MARK) { next++; continue; }
+          const begin = next++;
+          while (next < last && kinds[codes[next]] & MARK) next++;
+          letters.push([begin, next]);
         }
       });
     }
-    const free = letters.filter(([start, end]) => !inside.some(([one, two]) => start < two && one < end));
-    const all = [...inside, ...free].sort((one, two) => one[0] - two[0] || one[1] - two[1]);
+    const free = letters.filter(([start, end]) => !inside.some(([a, b]) => start < b && a < end));
+    const all = [...inside, ...free].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
     return all.length ? all : [[from, to]];
   });
 }
 
 function shares(gram, words) {
   const common = words.map(([start, end]) => Math.min(gram[1], end) - Math.max(gram[0], start));
-  const total = common.reduce((sum, one) => sum + Math.max(0, one), 0);
+  const total = common.reduce((sum, length) => sum + Math.max(0, length), 0);
   if (!total) return [[words[common.indexOf(largest(common))], 1]];
   return words.map((word, at) => [word, common[at] / total]).filter(([, share]) => share > 0);
 }
