@@ -222,7 +222,8 @@ def _text_column(names: list[str]) -> int:
         return names.index("text")
     if len(names) == 1:
         return 0
-    raise Refused(422, f"no column is called text; name the column of texts so; there are {', '.join(names) or 'none'}")
+    there = ", ".join(names) or "none"
+    raise Refused(422, f"no column is called text; there are {there}; rename the column of texts to text")
 
 
 def _strings(values: list[Any]) -> list[str]:
