@@ -1,10 +1,10 @@
-"""Labels that the default way of asking needs for random sampling's accuracy.
+"""Number of labels with which the default query strategy reaches the accuracy of random sampling.
 
     python benchmarks/active_learning.py [--seeds 10] [--labels 1000] [--ways random,mixed,uncertain] [NAME …]
 
-The goal is the mean accuracy that random sampling has at 1,000 labels, or at half of the pool where that is less. The
-bars: at most 85 % of the labels on three of five collections, 60 % on WebKB-4, and never more than 105 %. Both ways are
-measured by the model that suggests labels, on the test part.
+The goal is the mean accuracy that random sampling has at 1,000 labels, or at half of the pool where that is less.
+Targets: at most 85 % of the labels on three of five collections, 60 % on WebKB-4, and never more than 105 %. Both
+strategies are measured by the model that suggests labels, on the test part.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ COLLECTIONS = {
 }
 
 
-def compare_asking(name: str, corpus: Corpus, asked: argparse.Namespace) -> None:
+def compare_asking(name: str, corpus: Corpus, arguments: argparse.Namespace) -> None:
     pool, test = split_corpus(corpus, 0)
-    goal_at = min(asked.labels, len(pool) // 2)
+    goal_at = min(arguments.labels, len(pool) // 2)
     more = goal_at * 6 // 5  # a way that needs more than random sampling is followed further
-    curves = simulate(pool, test, labels=more, seeds=asked.seeds, ways=asked.ways.split(","))
+    curves = simulate(pool, test, labels=more, seeds=arguments.seeds, ways=arguments.ways.split(","))
     found = describe_curves(curves, goal_at)
     for one in found["ways"]:
         needed = "    –" if one["labels_needed"] is None else f"{one['labels_needed']:5.0f}"
@@ -46,9 +46,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--labels", type=int, default=1000)
     parser.add_argument("--ways", default="random,mixed,uncertain")
-    asked = parser.parse_args()
-    for name in asked.names:
-        compare_asking(name, COLLECTIONS[name](), asked)
+    arguments = parser.parse_args()
+    for name in arguments.names:
+        compare_asking(name, COLLECTIONS[name](), arguments)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""`auto` beside the strongest of the peers (auto_peers.py): accuracy, calibration and cost, collection by collection.
+"""`auto` beside the strongest of the peers (auto_peers.py): accuracy, calibration and cost, by collection.
 
 python benchmarks/auto_accuracy.py [COLLECTION …] [--budget normal]
 
-Wanted: accuracy above the strongest peer's on six of the seven collections and nowhere more than 0.3 points below; 20
+Target: accuracy above the strongest peer's on six of the seven collections and nowhere more than 0.3 points below; 20
 Newsgroups at least .875, Ohsumed .71, tickets .92. ECE in 15 bins, less what a perfectly calibrated model would show on
-as many test documents (simulated): at most .03; .045 on Ohsumed and 20 Newsgroups, whose test parts differ.
-Peers that are not in auto_peers.json yet are measured first by auto_peers.py; figures there are of the same machine.
-Seconds are of the processor, from raw text to a saved model, and from raw text to labels.
+as many test documents (simulated): at most .03; .045 on Ohsumed and 20 Newsgroups, whose test parts differ. Peers that
+are not in auto_peers.json yet are measured first by auto_peers.py; figures there are of the same machine. Seconds are
+processor time, from raw text to a saved model, and from raw text to labels.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def calibration_error(confidence, right):
 
 
 def excess_error(confidence, right):
-    """What the error has above that of a calibrated model: its documents are right with the stated probability."""
+    """The calibration error minus that of a calibrated model, whose documents are right with the stated probability."""
     random = np.random.default_rng(0)
     expected = [calibration_error(confidence, random.random(len(right)) < confidence) for _ in range(DRAWS)]
     return calibration_error(confidence, right) - float(np.mean(expected))
@@ -70,10 +70,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("collections", nargs="*", default=list(COLLECTIONS))
     parser.add_argument("--budget", default="normal")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     above, judged = 0, 0
-    for name in asked.collections:
-        accuracy, error, excess, fit, predict, megabytes, held_out = measure(name, asked.budget)
+    for name in arguments.collections:
+        accuracy, error, excess, fit, predict, megabytes, held_out = measure(name, arguments.budget)
         print(
             f"{name}: accuracy {accuracy:.4f} (out of fold {held_out:.4f}), ECE {error:.4f}, excess {excess:+.4f}, "
             f"train {fit:.1f} s, predict {predict:.2f} s, {megabytes:.1f} MB"

@@ -2,10 +2,10 @@
 
 python benchmarks/auto_cost.py [COLLECTION …] [--budget normal] [--whole] [--peer]
 
-Wanted: the cost never falls as documents are added, and grows with an exponent of at most 1.1. With --whole only all
-documents are trained on, and the last line has the sum over the collections, to compare two checkouts by. With --peer
-one fit of scikit-learn's TfidfVectorizer (words and pairs, and characters 2–5) + LinearSVC stands beside; wanted on
-Banking77 and 20 Newsgroups: at most its seconds.
+Target: the cost never falls as documents are added, and grows with an exponent of at most 1.1. With --whole only all
+documents are trained on, and the last line has the sum over the collections, for comparing two checkouts. With --peer
+one fit of scikit-learn's TfidfVectorizer (words and pairs, and characters 2–5) + LinearSVC is shown beside it; the
+target on Banking77 and 20 Newsgroups is at most the peer's seconds.
 """
 
 import argparse
@@ -42,24 +42,24 @@ def main():
     parser.add_argument("--budget", default="normal")
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--peer", action="store_true")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     total = 0.0
-    TextClassifier().fit(["good ball", "fair vote"] * 5, ["sport", "politics"] * 5)  # imports are not counted
-    for name in asked.collections:
+    TextClassifier().fit(["good ball", "fair vote"] * 5, ["sport", "politics"] * 5)  # imports modules, not measured
+    for name in arguments.collections:
         texts, labels, _, _ = splits(name)[0]
         order = np.random.default_rng(0).permutation(len(texts))
-        sizes = [len(texts) // part for part in (SHARES[-1:] if asked.whole else SHARES)]
-        costs = [train_seconds(name, texts[order[:n]], labels[order[:n]], asked.budget) for n in sizes]
+        sizes = [len(texts) // part for part in (SHARES[-1:] if arguments.whole else SHARES)]
+        costs = [train_seconds(name, texts[order[:n]], labels[order[:n]], arguments.budget) for n in sizes]
         total += costs[-1]
         print(f"{name}: " + ", ".join(f"{n:,} documents {cost:.1f} s" for n, cost in zip(sizes, costs, strict=True)))
-        if asked.peer:
+        if arguments.peer:
             peer = peer_seconds(texts, labels)
             ratio = costs[-1] / peer
             print(
                 f"  one fit of the peer {peer:.1f} s, ours {ratio:.2f}×, {verdict(ratio, 1.0, at_most=True)}",
                 flush=True,
             )
-        if not asked.whole:
+        if not arguments.whole:
             exponent = float(np.polyfit(np.log(sizes), np.log(costs), 1)[0])
             falls = "" if costs == sorted(costs) else "; it falls: NOT MET"
             print(f"  exponent {exponent:.2f}, {verdict(exponent, MOST_EXPONENT, at_most=True)}{falls}", flush=True)

@@ -2,10 +2,10 @@
 
 python benchmarks/auto_curves.py [COLLECTION …] [--draws N] [--keep-peer]
 
-Accuracy on the whole test part after 5, 10, 20, 50 and 100 % of the training documents, drawn by class, each class
-with at least two; the mean over the draws. The peer, LinearSVC on pairs and characters, chooses its strength on the
-same documents. Known figures stand in docs/learning-curves.json: collections can be measured one by one, and after a
-change of ours alone `--keep-peer` takes the peer's from there.
+Accuracy on the whole test part after 5, 10, 20, 50 and 100 % of the training documents, drawn by class, each class with
+at least two; the mean over the draws. The peer, LinearSVC on pairs and characters, chooses its strength on the same
+documents. Known figures are in docs/learning-curves.json: collections can be measured one by one, and after a change of
+ours alone `--keep-peer` takes the peer's from there.
 """
 
 import argparse
@@ -107,12 +107,12 @@ def main():
     parser.add_argument("collections", nargs="*", default=list(COLLECTIONS))
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--keep-peer", action="store_true", help="measure the peer only where it is not known")
-    asked = parser.parse_args()
-    for name in asked.collections:
+    arguments = parser.parse_args()
+    for name in arguments.collections:
         found = {}
-        known = known_figures().get(name, {}) if asked.keep_peer else {}
+        known = known_figures().get(name, {}) if arguments.keep_peer else {}
         for share in SHARES:
-            found[str(share)] = row = measure(name, share, asked.draws, known.get(str(share)))
+            found[str(share)] = row = measure(name, share, arguments.draws, known.get(str(share)))
             print(
                 f"{name:14} {share:3} %: auto {np.mean(row['auto']):.4f}, peer {np.mean(row['peer']):.4f}", flush=True
             )

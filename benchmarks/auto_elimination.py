@@ -1,15 +1,15 @@
-"""How early `auto` may eliminate candidates: settings of the elimination, compared on training parts alone.
+"""Settings of the elimination of candidates by `auto`, compared on training parts only.
 
     python benchmarks/auto_elimination.py [COLLECTION …] [--splits 3]
 
-The training part of each collection is split again at random, three quarters to train and a quarter to judge (once for
-20 Newsgroups, three times for the others); the test parts are not read. Each setting says how many candidates of a
-family go on after 200 held-out documents, how many are tried on pairs and characters, and by which share of the
+The training part of each collection is split again at random, three quarters for training and a quarter for testing
+(once for 20 Newsgroups, three times for the others); the test parts are not read. Each setting says how many candidates
+of a family go on after 200 held-out documents, how many are tried on pairs and characters, and by which share of the
 log-loss a family must improve the pool of words to be tried there at all.
 
 The rule, fixed before the first run: a setting is eligible if its accuracy, on the mean of the collections, is at most
 0.1 points below that of the search without elimination, and nowhere more than 0.4 points below by more than two
-standard errors of the paired difference. Seconds are of the processor, one thread.
+standard errors of the paired difference. Seconds are processor time, one thread.
 """
 
 import argparse

@@ -2,7 +2,7 @@
 
 python benchmarks/auto_fast.py [COLLECTION …]
 
-From raw text to a trained model, the least of nine runs each, in turn. Wanted: at most 0.3 points less accurate on each
+From raw text to a trained model, the least of nine runs each, in turn. Target: at most 0.3 points less accurate on each
 of the six collections of docs/models.md, and at most three times the seconds.
 """
 

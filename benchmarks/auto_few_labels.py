@@ -3,7 +3,7 @@
 python benchmarks/auto_few_labels.py [COLLECTION …] [--sizes 5 10 20 50] [--draws 10]
 
 Mean accuracy on the whole test part over the draws; the peers are tuned by cross-validation on the same few documents.
-Wanted: at or above the strongest peer's on at least four of the five collections, at each size.
+Target: at or above the strongest peer's on at least four of the five collections, at each size.
 """
 
 import argparse
@@ -33,15 +33,15 @@ def main():
     parser.add_argument("--sizes", nargs="+", type=int, default=[5, 10, 20, 50])
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--test", type=int, default=2_000, help="most test documents, drawn once")
-    asked = parser.parse_args()
-    met = dict.fromkeys(asked.sizes, 0)
-    for name in asked.collections:
+    arguments = parser.parse_args()
+    met = dict.fromkeys(arguments.sizes, 0)
+    for name in arguments.collections:
         texts, labels, test, truth = splits(name)[0]
-        kept = np.sort(np.random.default_rng(0).permutation(len(truth))[: asked.test])
+        kept = np.sort(np.random.default_rng(0).permutation(len(truth))[: arguments.test])
         test, truth = test[kept], truth[kept]
-        for size in asked.sizes:
+        for size in arguments.sizes:
             ours, theirs = [], {peer: [] for peer in FEW_PEERS}
-            for seed in range(asked.draws):
+            for seed in range(arguments.draws):
                 rows = draw(labels, size, seed)
                 model = TextClassifier().fit(list(texts[rows]), list(labels[rows]))
                 ours.append(float((model.predict(list(test)) == truth).mean()))
@@ -56,7 +56,7 @@ def main():
                 flush=True,
             )
     for size, number in met.items():
-        print(f"{size} a class: at or above the strongest peer on {number} of {len(asked.collections)}")
+        print(f"{size} a class: at or above the strongest peer on {number} of {len(arguments.collections)}")
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 python benchmarks/auto_multilabel.py
 
-Wanted on the test part: micro F1 at least .88, macro F1 at least .60 (mean over all 90 topics, rare ones too). Seconds
-are of the processor, from raw text to a model.
+Targets on the test part: micro F1 at least .88, macro F1 at least .60 (mean over all 90 topics, rare ones too). Seconds
+are processor time, from raw text to a model.
 """
 
 from timing import timed

@@ -2,9 +2,9 @@
 
 python benchmarks/auto_peers.py [COLLECTION …] [--peer NAME …] [--again]
 
-Each is a vectoriser with sublinear counts and a linear model, whose strength is chosen as most people would: by
-cross-validation in three folds, or one held-out part of a sample from 4,500 documents on. The figures stand in
-auto_peers.json, so that a change of ours does not have to wait for them.
+Each is a vectoriser with sublinear counts and a linear model, whose C is chosen in the usual way: by cross-validation
+in three folds, or one held-out part of a sample from 4,500 documents on. The figures are in auto_peers.json, so that a
+change of ours does not have to wait for them.
 """
 
 import argparse
@@ -143,14 +143,14 @@ def main():
     parser.add_argument("collections", nargs="*", default=list(COLLECTIONS))
     parser.add_argument("--peer", action="append", help="only these")
     parser.add_argument("--again", action="store_true", help="measure what is known too")
-    asked = parser.parse_args()
-    for name in asked.collections:
+    arguments = parser.parse_args()
+    for name in arguments.collections:
         parts = splits(name)
-        for peer in asked.peer or PEERS:
-            if not asked.again and peer in known_figures().get(name, {}):
+        for peer in arguments.peer or PEERS:
+            if not arguments.again and peer in known_figures().get(name, {}):
                 continue
             figures = measure_peer(peer, parts)
-            known = known_figures()  # read anew: another run may have added to it
+            known = known_figures()  # read again: another run may have added to it
             known.setdefault(name, {})[peer] = figures
             CACHE.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
             print(f"{name:14} {peer:34} {figures['accuracy']:.4f}  fit {figures['fit cpu seconds']:.2f} s", flush=True)

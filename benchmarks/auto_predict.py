@@ -3,8 +3,8 @@
 python benchmarks/auto_predict.py [--documents N] [--training N] [--repeats N] [--model FILE]
 
 20 Newsgroups by date. Both read the same test texts; ours with one thread, as the peer does. The peer learns all
-training texts, but with few passes: how well it predicts is not the question here, and how fast does not depend on it.
-A model file of ours that was trained before saves the minute of training.
+training texts, but with few passes: its accuracy does not matter here, and its speed does not depend on it. A model
+file of ours that was trained before saves the minute of training.
 """
 
 import argparse

@@ -1,9 +1,9 @@
-"""What `auto` would gain on short phrases and few documents from smaller C, another prior of its pool, or all folds.
+"""Possible gains of `auto` on short phrases and few documents: smaller C, another prior of its pool, or all folds.
 
     python benchmarks/auto_short.py
 
 Three collections of training parts: subject lines of 20 Newsgroups (comp or rec, 3,000 of them), twelve intents of
-Banking77, and the tickets. Three splits each, a quarter to judge by; accuracy, log-loss and processor seconds on the
+Banking77, and the tickets. Three splits each, a quarter for testing; accuracy, log-loss and processor seconds on the
 mean. The test parts are not touched. Nothing gained more than chance, so `auto` stayed as it is (docs/auto.md).
 """
 

@@ -6,9 +6,9 @@ The files are made of 20 Newsgroups by a seed: a document is a few runs of words
 one word of 25 is new or one of the new words before, so that the vocabulary grows as that of real text does. One label
 of twenty is another's. 1.2 million rows are about 300 MB and 720,000 words. 2,000 further documents are for testing.
 
-Each training is a process of its own; seconds are by the clock and of the processor. Memory is the peak of all but
-pages of files, which the system can take back, and in brackets with these. Wanted, idle, on two cores: 10 s, 60 s and
-300 s at `normal`, 5 GB, 2 GB with --memory 2G, and at most 70 s with --budget 60.
+Each training is a process of its own; seconds are wall-clock and processor time. Memory is the peak of all memory
+without pages of files, which the system can reclaim, and in brackets with them. Targets on two idle cores: 10 s, 60 s
+and 300 s at `normal`, 5 GB, 2 GB with --memory 2G, and at most 70 s with --budget 60.
 """
 
 from __future__ import annotations
@@ -113,32 +113,43 @@ def main() -> None:
     parser.add_argument("--memory")
     parser.add_argument("--model", default="auto")
     parser.add_argument("--folder", type=Path, help="Where the files are, and stay.")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        folder = asked.folder or Path(temporary)
+        folder = arguments.folder or Path(temporary)
         folder.mkdir(exist_ok=True)
         test = folder / "test.csv"
         source = None
-        for n_docs in asked.documents:
+        for n_docs in arguments.documents:
             data = folder / f"{n_docs}.csv"
             if not data.exists() or not test.exists():
                 source = source or Source()
                 write(test, source, range(10_000, 10_001), N_TEST)
                 write(data, source, range(-(-n_docs // BLOCK)), n_docs)
-            train(data, test, n_docs, asked)
+            train(data, test, n_docs, arguments)
 
 
-def train(data: Path, test: Path, n_docs: int, asked: argparse.Namespace) -> None:
+def train(data: Path, test: Path, n_docs: int, arguments: argparse.Namespace) -> None:
     """Train on a file, and print what it took and gave."""
     model = data.with_suffix(".model")
-    command = [sys.executable, "-m", "unnaive", "train", str(data), "-o", str(model), "--json", "--model", asked.model]
-    command += ["--budget", asked.budget] if asked.model == "auto" else []
-    command += ["--memory", asked.memory] if asked.memory else []
+    command = [
+        sys.executable,
+        "-m",
+        "unnaive",
+        "train",
+        str(data),
+        "-o",
+        str(model),
+        "--json",
+        "--model",
+        arguments.model,
+    ]
+    command += ["--budget", arguments.budget] if arguments.model == "auto" else []
+    command += ["--memory", arguments.memory] if arguments.memory else []
     run = watched(command)
     summary = json.loads(run.stdout)
     corpus = DataFile(str(test)).corpus()
     accuracy = TextClassifier.load(model).score(corpus.texts, [names[0] for names in corpus.labels])
-    seconds = float(asked.budget) * 70 / 60 if asked.budget[0].isdigit() else WANTED.get(n_docs, float("nan"))
+    seconds = float(arguments.budget) * 70 / 60 if arguments.budget[0].isdigit() else WANTED.get(n_docs, float("nan"))
     print(
         f"{n_docs:,} documents, {data.stat().st_size / 1e6:.0f} MB, {summary['terms']:,} terms: {run.wall:.1f} s "
         f"({run.processor:.1f} s of the processor), {run.anonymous / 1e9:.2f} GB ({run.resident / 1e9:.2f} GB), "

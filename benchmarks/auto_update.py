@@ -1,16 +1,16 @@
-"""What changing an `auto` model costs: processor seconds of `unnaive update` and `forget`, exact and approximate.
+"""The cost of changing an `auto` model: processor seconds of `unnaive update` and `forget`, exact and approximate.
 
     python benchmarks/auto_update.py [banking77] [20newsgroups] [--documents 10] [--threads 1] [--accuracy]
 
 The model is trained on the training part by `unnaive train`, and changed by some documents of the test part: exactly,
-with --keep-choice, and with --approximate. Seconds are of the processor and of whole commands: starting, reading and
+with --keep-choice, and with --approximate. Seconds are processor time and of whole commands: starting, reading and
 writing the file included; modules are compiled before, as in an installed package. After an exact update and an exact
 `forget` the file is what it was, byte for byte; after an approximate update, `update --rechoose` writes the file of an
-exact one. Wanted: an exact change within half of 5 s on Banking77 and of 15 s on 20 Newsgroups, which is what it took
+exact one. Target: an exact change within half of 5 s on Banking77 and of 15 s on 20 Newsgroups, which is what it took
 before; an approximate one within 1 s on Banking77.
 
 With --accuracy: a model of 2,800 documents of the training part learns 400 more, exactly and approximately, and is
-judged by 800 others.
+tested on 800 others.
 """
 
 import argparse
@@ -102,12 +102,12 @@ def main():
     parser.add_argument("--documents", type=int, default=10)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--accuracy", action="store_true")
-    asked = parser.parse_args()
-    for name in asked.collections:
-        if asked.accuracy:
+    arguments = parser.parse_args()
+    for name in arguments.collections:
+        if arguments.accuracy:
             compare_accuracy(name)
             continue
-        measure(name, asked.documents, asked.threads)
+        measure(name, arguments.documents, arguments.threads)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""How well probabilities and sets of labels keep their word: calibration error, coverage, and what rejecting gains.
+"""Quality of probabilities and prediction sets: calibration error, coverage, and the gain from rejecting.
 
     python benchmarks/calibration.py [--model multinomial] [--model nbsvm] [--collections tickets,webkb4]
     python benchmarks/calibration.py --model auto --calibrations none          # auto is calibrated by itself
 
 For each collection, model and calibration: accuracy; calibration error (15 bins) and its excess over chance; coverage
 and mean size of 90 % sets, overall and with `by_class`. Trained on the training part, measured on the test part.
-Wanted of auto: coverage of 88 to 92 %, with twice the standard error that as many held-out and test documents have by
+Targets for auto: coverage of 88 to 92 %, with twice the standard error that as many held-out and test documents have by
 chance beside it; an excess of at most .03, and .045 on Ohsumed and 20 Newsgroups, whose test parts differ.
 """
 
@@ -43,7 +43,7 @@ def rows(collection: str, model: str, calibrations: tuple[str, ...]) -> None:
 
 
 def standard_error(classifier: TextClassifier, n_test: int) -> float:
-    """Of the coverage, by chance: thresholds are quantiles of held-out documents, coverage is a share of test ones."""
+    """The standard error of the coverage: of quantiles of held-out documents, and of a share of test documents."""
     held_out = classifier.fitted_.conformal.overall.n
     return (CONFIDENCE * (1 - CONFIDENCE) * (1 / held_out + 1 / n_test)) ** 0.5
 

@@ -1,4 +1,4 @@
-"""Whether probabilities and sets keep their word after every change, and what exact forgetting costs.
+"""Calibration and coverage of sets after every exact change, and the cost of exact forgetting.
 
     python benchmarks/exact_changes.py [--collections tickets,webkb4,r8] [--models multinomial,auto]
 

@@ -2,11 +2,11 @@
 
 python benchmarks/export_speed.py [--texts N] [--rounds N] [--target TARGET]... [--model MODEL]...
 
-All take turns, round by round, in processor time; a ratio is the median over rounds of a target's time of a text over
-that of the classifier, and of the kernel alone, called from Python with one text for its scores: this is what "the
-kernel's rate on one text" means. The exports give probabilities and decide too; `predict` gives labels alone, from
-sums in single precision where their lead is sure. Models of the built-in tickets, and of 20 Newsgroups where it is
-found, whose messages are longer.
+All targets alternate, round by round, in processor time; a ratio is the median over rounds of a target's time of a text
+over that of the classifier, and of the kernel alone, called from Python with one text for its scores: this is what "the
+kernel's rate on one text" means. The exports give probabilities and decide too; `predict` gives labels alone, from sums
+in single precision if the lead is certain. Models are trained on the built-in tickets and, if it is found, on
+20 Newsgroups, whose messages are longer.
 """
 
 from __future__ import annotations
@@ -102,17 +102,18 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--target", action="append", choices=PREPARE, help="one of them; all if none is named")
     parser.add_argument("--model", action="append", help="one of them; all if none is named")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     print("| texts, model | target | bytes | gzipped | µs a text | of the classifier's | of the kernel's |")
     print("|---|---|---|---|---|---|---|")
     for name, corpus, models in collections():
         train, test = corpus.part("train"), list(corpus.part("test").texts)
-        texts = [text.replace("\0", " ") for text in test[:: max(1, len(test) // asked.texts)]][: asked.texts]
-        for model in [model for model in models if not asked.model or model in asked.model]:
+        texts = [text.replace("\0", " ") for text in test[:: max(1, len(test) // arguments.texts)]][: arguments.texts]
+        for model in [model for model in models if not arguments.model or model in arguments.model]:
             classifier = TextClassifier(model, n_jobs=1).fit(list(train.texts), [one[0] for one in train.labels])
             with tempfile.TemporaryDirectory() as folder:
-                targets = asked.target or list(PREPARE)
-                show(f"{name}, {model}", Path(folder), *measure(classifier, texts, Path(folder), asked.rounds, targets))
+                targets = arguments.target or list(PREPARE)
+                measured = measure(classifier, texts, Path(folder), arguments.rounds, targets)
+                show(f"{name}, {model}", Path(folder), *measured)
 
 
 def collections() -> list[tuple[str, Corpus, tuple[str, ...]]]:

@@ -125,7 +125,7 @@ def models(folder, only):
 
 
 def made(path, make, *arguments):
-    """The file at `path`, which `make` writes unless it is there; what is there is whole."""
+    """The file at `path`, which `make` writes unless it exists; an existing file is complete."""
     if not path.exists():
         part = path.with_name(f"part {path.name}")
         make(part, *arguments)

@@ -3,7 +3,7 @@
     python benchmarks/fasttext_predict.py [--model lid.176.ftz …] [--only tree]
 
 Models are trained by fastText on 20 Newsgroups unless files are named: 20 classes by words, pairs, character n-grams,
-200 and 1,000 classes (documents dealt out, since only time is asked for), hierarchical softmax and one-vs-all. Two ways
+200 and 1,000 classes (documents dealt out, since only time is measured), hierarchical softmax and one-vs-all. Two ways
 of ours: `import` (an ordinary model; folded where there are no more classes than dimensions), and `load_model` of
 `unnaive.fasttext`, whose probabilities are fastText's to the last bit.
 """

@@ -7,11 +7,10 @@ The peers have, for each text, tf-idf of words and pairs with sublinear counts; 
 month, weekday and hour; the logarithm of each number standardised, and the number in ten bins; and LinearSVC or
 LogisticRegression, whose C is chosen among six on a held-out fifth of the training part: their time includes the
 choice, as the time of auto includes its search. On 20 Newsgroups they have three values of C, and the terms that two
-records have. Tables:
-20 Newsgroups (subject, body, organisation, number of lines), R8 (title, body, date), Ohsumed (title, abstract), and of
-the npm package vega-datasets, whose folder `data` is --vega or UNNAIVE_VEGA, movies (→ genre) and birdstrikes (→ size
-of the animal). The difference has a paired interval of 95 %: of the documents that only one of two models gets right.
-Times are of the processor, reading aside, in one process and one run.
+records have. Tables: 20 Newsgroups (subject, body, organisation, number of lines), R8 (title, body, date), Ohsumed
+(title, abstract), and of the npm package vega-datasets, whose folder `data` is --vega or UNNAIVE_VEGA, movies (→ genre)
+and birdstrikes (→ size of the animal). The difference has a paired interval of 95 %: of the documents that only one of
+two models gets right. Times are processor time, reading aside, in one process and one run.
 """
 
 import argparse
@@ -180,7 +179,7 @@ def date_part(moment, part):
 
 
 def column_transformer(kinds, min_df):
-    """What most people would build by hand."""
+    """The usual pipeline of scikit-learn for such tables."""
     from sklearn.compose import ColumnTransformer
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.impute import SimpleImputer
@@ -232,7 +231,7 @@ def compare(name, models, peers, folder, kept=None):
 
 
 def measure(predict, model, data, truth, kept=None):
-    """(which test records are right, seconds of the processor); from the file `kept` where it is there."""
+    """(which test records are right, seconds of the processor); from the file `kept` if it exists."""
     if kept is not None and kept.exists():
         found = np.load(kept)
         return found["right"], float(found["seconds"])
@@ -253,23 +252,25 @@ def main():
     parser.add_argument("--vega", default=os.environ.get("UNNAIVE_VEGA"))
     parser.add_argument("--json")
     parser.add_argument("--keep", type=Path, help="folder for the results of each model, by which a run goes on")
-    asked = parser.parse_args()
-    if asked.keep is not None:
-        asked.keep.mkdir(parents=True, exist_ok=True)
+    arguments = parser.parse_args()
+    if arguments.keep is not None:
+        arguments.keep.mkdir(parents=True, exist_ok=True)
     found = []
-    for name in asked.tables or TABLES:
-        if name in ("movies", "birdstrikes") and asked.vega is None:
+    for name in arguments.tables or TABLES:
+        if name in ("movies", "birdstrikes") and arguments.vega is None:
             print(f"{name}: left out; name the folder data of the npm package vega-datasets with --vega")
             continue
-        for row in compare(name, asked.models, asked.peers, asked.vega and Path(asked.vega), asked.keep):
+        for row in compare(
+            name, arguments.models, arguments.peers, arguments.vega and Path(arguments.vega), arguments.keep
+        ):
             found.append(row)
             more = "; ".join(
                 f"{peer} {one['difference']:+.4f} ± {one['half']:.4f} at {one['share of time']:.2f} of its time"
                 for peer, one in row.get("against", {}).items()
             )
             print(f"{name:14}{row['model']:12}{row['accuracy']:.4f} {row['seconds']:8.1f} s  {more}", flush=True)
-    if asked.json:
-        Path(asked.json).write_text(json.dumps(found, indent=1), encoding="utf-8")
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps(found, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Rate of reading records with two text fields beside that of the two texts joined: 20 Newsgroups, in turns.
+"""Rate of reading records with two text fields beside that of the two texts joined: 20 Newsgroups, in alternating runs.
 
 python benchmarks/fields_speed.py [--repeats 7] [--threads 1]
 
@@ -25,7 +25,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--threads", type=int, default=1)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     texts = load("20newsgroups").texts
     subjects = [(re.search(r"^Subject:(.*)$", text, re.MULTILINE) or ("", ""))[1].strip() for text in texts]
     bodies = [text.partition("\n\n")[2] for text in texts]
@@ -34,7 +34,8 @@ def main():
     for ngrams in ((1, 1), (1, 2)):
         plain, fields = TokenRule(ngrams=ngrams), TokenRule(ngrams=ngrams, fields=FIELDS)
         times = [
-            (count(joined, plain, asked.threads), count(records, fields, asked.threads)) for _ in range(asked.repeats)
+            (count(joined, plain, arguments.threads), count(records, fields, arguments.threads))
+            for _ in range(arguments.repeats)
         ]
         ratio = float(np.median([before / after for before, after in times]))
         before, after = (len(joined.blob) / 1e6 / np.median(column) for column in zip(*times, strict=True))

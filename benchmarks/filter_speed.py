@@ -3,10 +3,10 @@
 python benchmarks/filter_speed.py [--copies N] [--repeats N] [--without-peer]
 
 20 Newsgroups, N copies as uncompressed JSON lines; science and computers are kept. One thread, models loaded before.
-Processor time, which hardly minds a busy machine: the lowest of the repeats. The physical limit is the same loop
-without scoring: blocks are read, lines found, texts taken out of their JSON, and half of the lines written. datatrove
-reads and writes by its own JsonlReader and JsonlWriter, one copy of the corpus, with fastText's model of words and
-pairs; both filters are asked for p ≥ 0.5.
+Processor time, which other programs hardly affect: the lowest of the repeats. The lower bound is the same loop without
+scoring: blocks are read, lines found, texts taken out of their JSON, and half of the lines written. datatrove reads and
+writes by its own JsonlReader and JsonlWriter, one copy of the corpus, with fastText's model of words and pairs; both
+filters are asked for p ≥ 0.5.
 """
 
 import argparse
@@ -102,7 +102,7 @@ def datatrove_run(source, model, folder):
 
 
 def main():
-    """Print every figure with what is wanted."""
+    """Print every figure with its target."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--copies", type=int, default=10)
     parser.add_argument("--repeats", type=int, default=3)

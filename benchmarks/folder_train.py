@@ -2,7 +2,7 @@
 
 python benchmarks/folder_train.py [--repeats N]
 
-Beside it, in turns: a Python process that does the same with scikit-learn's load_files, CountVectorizer and
+Beside it, in alternating runs: a Python process that does the same with scikit-learn's load_files, CountVectorizer and
 MultinomialNB, and stores the pipeline with joblib. Rainbow, in C, takes 2.2 s to index these files.
 """
 

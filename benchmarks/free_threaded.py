@@ -3,9 +3,9 @@
 python3.13t benchmarks/free_threaded.py [--repeats N]
 
 It prints the ratio for the interpreter that it is run with; the package must be installed there. 20 Newsgroups, the
-first 400 characters of each message; the model itself has one thread (n_jobs=1). With a GIL, threads take turns
-wherever Python works, which for one text at a time is most of the way; without one they do not. Each thread stays on a
-core of its own, so that the ratio is not one of where the system puts them.
+first 400 characters of each message; the model itself has one thread (n_jobs=1). With a GIL, threads alternate wherever
+Python works, which for one text at a time is most of the way; without one they do not. Each thread stays on a core of
+its own, so that the ratio is not one of where the system puts them.
 """
 
 import argparse

@@ -36,7 +36,7 @@ def pipeline_and_scorers(texts, labels):
 
 
 def fasttext_model(texts, labels):
-    """A fastText classifier; how well it does is not the question here, how fast it predicts is."""
+    """A fastText classifier; only its speed matters here."""
     import fasttext
 
     with tempfile.TemporaryDirectory() as folder:

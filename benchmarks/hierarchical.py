@@ -2,8 +2,8 @@
 
 python benchmarks/hierarchical.py [--peer-class trade] [--average 1]
 
-Wanted: at most 3 s a class for AVG and OR and 1 s for DEP on one core; at least 200 times faster than pgmpy; all ten
-classes with two threads under 15 s. Seconds of one core are CPU time, those of two threads are by the clock.
+Target: at most 3 s a class for AVG and OR and 1 s for DEP on one core; at least 200 times faster than pgmpy; all ten
+classes with two threads under 15 s. Seconds of one core are CPU time, those of two threads are wall-clock time.
 
 pgmpy would take hours: it enumerates the joint states of all hidden variables for every distinct row. So it runs single
 iterations of one start over a few of the rows, in turn with ours, and its time is scaled to all rows and to as many

@@ -2,10 +2,10 @@
 
 python benchmarks/higher_order.py
 
-Wanted: smoothing at 2,000 terms at least 40 times as fast as Algorithm 1 of the paper in numpy, at the full vocabulary
+Target: smoothing at 2,000 terms at least 40 times as fast as Algorithm 1 of the paper in numpy, at the full vocabulary
 within 3 times of its own time at 2,000 terms, and 10 times the documents in at most 11 times the time; naive Bayes at
-2,000 terms at least 10 times as fast as with dense matrices, and at the full vocabulary under 2 GB; the 90
-classes of Reuters, which overlap, within 2 s of processor time. One thread.
+2,000 terms at least 10 times as fast as with dense matrices, and at the full vocabulary under 2 GB; the 90 classes of
+Reuters, which overlap, within 2 s of processor time. One thread.
 """
 
 import os

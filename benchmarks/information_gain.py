@@ -23,7 +23,7 @@ from unnaive.text.tokens import TokenRule
 
 
 def problem(n_terms):
-    """The most frequent terms of the collection (n_docs, n_terms), and a label each."""
+    """The most frequent terms of the collection (n_docs, n_terms), and the label of each document."""
     corpus = load("20newsgroups")
     X = TextCounter(TokenRule(message="whole")).count(corpus.texts, grow=True)
     often = np.sort(np.argsort(-np.bincount(X.indices, minlength=X.shape[1]), kind="stable")[:n_terms])

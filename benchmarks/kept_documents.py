@@ -1,4 +1,4 @@
-"""What keeping the counted documents costs: bytes in the file, and CPU seconds to order, pack and unpack them.
+"""The cost of keeping the counted documents: bytes in the file, and CPU seconds to order, pack and unpack them.
 
 python benchmarks/kept_documents.py [COLLECTION]
 

@@ -1,11 +1,12 @@
-"""How soon the next text is there, with 100,000 texts in the pool: from the answer to the next text with its evidence.
+"""Time until the next text is shown, with 100,000 texts in the pool: from the answer to the next text with its
+evidence.
 
     python benchmarks/label_pool.py [--texts 100000] [--classes 20] [--labels 1000]
 
-The texts are made up, lengths and word frequencies like those of newsgroup posts (Zipf), a fifth of the words of their
-class: no collection is needed. The bar is 50 ms. Every answer is on the disk before the next text is there; processor
-time and the clock are told apart, since the clock also counts what else the machine does. Once in ten answers the
-linear model is fitted anew.
+The texts are synthetic, lengths and word frequencies like those of newsgroup posts (Zipf), a fifth of the words of
+their class: no collection is needed. The target is 50 ms. Every answer is on disk before the next text is shown.
+Processor time and wall-clock time are printed separately, since the latter includes other programs. The linear model is
+fitted again after every ten answers.
 """
 
 from __future__ import annotations
@@ -45,20 +46,22 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=100_000)
     parser.add_argument("--classes", type=int, default=20)
     parser.add_argument("--labels", type=int, default=1000)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     used, clock = [], []
     with tempfile.TemporaryDirectory() as folder:
-        classes = [f"class {number}" for number in range(asked.classes)]
-        texts = make_texts(asked.texts, asked.classes)
+        classes = [f"class {number}" for number in range(arguments.classes)]
+        texts = make_texts(arguments.texts, arguments.classes)
         record = LabelRecord.create(Path(folder) / "labels.db", texts, classes=classes)
         start = time.process_time()
         labelling = Labelling(record)
-        print(f"{asked.texts:,} texts, {labelling.pool.X.nnz:,} terms; opened in {time.process_time() - start:.1f} s")
+        print(
+            f"{arguments.texts:,} texts, {labelling.pool.X.nnz:,} terms; opened in {time.process_time() - start:.1f} s"
+        )
         shown = labelling.show("me")
-        for _ in range(asked.labels):
+        for _ in range(arguments.labels):
             assert shown is not None
             before, at = time.process_time(), time.perf_counter()
-            labelling.answer("me", shown.text, "label", [classes[shown.text % asked.classes]], shown)
+            labelling.answer("me", shown.text, "label", [classes[shown.text % arguments.classes]], shown)
             shown = labelling.show("me")
             assert shown is not None
             labelling.explain(shown)

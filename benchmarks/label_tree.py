@@ -2,14 +2,14 @@
 
     python benchmarks/label_tree.py [--labels 20000] [--share 0.1] [--data FOLDER]
 
-Reuters-90 is multilabel with 90 labels; the made-up collection has as many labels as are asked for, each with words of
-its own, words of its topic and words of all. Both ways have the same features, solver, C and tolerance, on one thread,
-and time is that of the processor. One-vs-rest is trained in blocks of labels, since its dual variables of all labels at
-once would not fit in memory.
+Reuters-90 is multilabel with 90 labels; the synthetic collection has the requested number of labels, each with words
+of its own, words of its topic and words of all. Both ways have the same features, solver, C and tolerance, on one
+thread, and times are processor time. One-vs-rest is trained in blocks of labels, since its dual variables of all
+labels at once would not fit in memory.
 
-With --share, one-vs-rest learns only that share of the made-up labels, against all documents, and both ways are tested
-on documents of these labels. Its classifiers do not know each other, so its time is that divided by the share; it ranks
-fewer labels than the tree does, so its precision is an upper bound, and so is what the tree loses.
+With --share, one-vs-rest learns only that share of the synthetic labels, against all documents, and both ways are
+tested on documents of these labels. Its classifiers do not know each other, so its time is that divided by the share;
+it ranks fewer labels than the tree does, so its precision is an upper bound, and so is what the tree loses.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""A tree of labels beside omikuji and napkinXC: the same features, one thread, a process each.
+"""A tree of labels beside omikuji and napkinXC: the same features, one thread, a separate process for each.
 
     python benchmarks/label_tree_peers.py [--labels 30000] [--documents 60000] [--tests 5000]
     python benchmarks/label_tree_peers.py --reuters [--data FOLDER]
 
-The collection is made up: labels come by Zipf's law, one to three for a document, each with words of its own, words of
-its topic, and words of all. With --reuters it is Reuters-21578 (ModLewis split) with all its labels: topics, places,
-people, organisations and exchanges, of documents that have any. Everybody gets the same tf-idf rows. Times are those
-of the processor; memory is the peak of the process above what it holds before training, which is mostly the collection.
-Our model and napkinXC's are asked for the five best labels of all tests at once; omikuji takes one document at a time,
-and ours is asked so too ("alone").
+The collection is synthetic: labels come by Zipf's law, one to three for a document, each with words of its own, words
+of its topic, and words of all. With --reuters it is Reuters-21578 (ModLewis split) with all its labels: topics, places,
+people, organisations and exchanges, of documents that have any. All get the same tf-idf rows. Times are processor
+time; memory is the peak of the process above what it holds before training, which is mostly the collection.
+Our model and napkinXC's predict the five best labels of all test documents at once; omikuji predicts one document at a
+time, and ours is measured in this way too ("alone").
 """
 
 import argparse

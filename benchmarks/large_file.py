@@ -2,7 +2,7 @@
 
 python benchmarks/large_file.py [--copies N] [--repeats N] [--folder FOLDER]
 
-The file is so many copies of 20 Newsgroups as JSON lines, CSV and Parquet: ten are 377 MB of JSON lines. Wanted:
+The file has --copies copies of 20 Newsgroups as JSON lines, CSV and Parquet: ten are 377 MB of JSON lines. Target:
 training from JSON lines in 1.6 s, and of each format the documents in memory at half of the rate, or more, at which
 pyarrow merely reads the same file with the same number of threads, in one run. Files that are in FOLDER already, where
 a run before wrote them, are used again.
@@ -55,7 +55,7 @@ def write_files(folder, texts, labels, copies):
 
 
 def prepare(folder, copies):
-    """The files and a model of one copy, unless they are there."""
+    """The files and a model of one copy, unless they exist."""
     if (folder / "news.model").exists():
         return
     corpus = load("20newsgroups")
@@ -86,7 +86,7 @@ def measure(folder, repeats):
 
 
 def show_runs(name, repeats, *arguments):
-    """The median of some runs of a command, by the clock and by the processor."""
+    """The median of some runs of a command, in wall-clock and processor time."""
     runs = [timed(lambda: run(*arguments)) for _ in range(repeats)]
     show_figure(name, median(wall for wall, _ in runs), 1.6)
     print(f"    processor time, both cores: {median(cpu for _, cpu in runs):.2f} s")

@@ -45,7 +45,7 @@ def testing(size):
 
 
 def growth(name, make, sizes, expected):
-    """Times at each size, taking turns, and the exponent of each step."""
+    """Times at each size, in alternating runs, and the exponent of each step."""
     runs = [make(size) for size in sizes]
     times = [[] for _ in runs]
     for _ in range(7):

@@ -1,8 +1,8 @@
-"""What checking checksums adds to loading a model: with the check and without it, in turns. Processor time.
+"""Processor time that checksums add to loading a model: with and without the check, in alternating runs.
 
 python benchmarks/load_checksums.py [--models multinomial,nbsvm] [--file MODEL]… [--repeats N]
 
-Trains the named models on 20 Newsgroups; `--file` measures model files that are there already.
+Trains the named models on 20 Newsgroups; `--file` measures model files that exist already.
 """
 
 import argparse

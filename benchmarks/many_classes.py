@@ -2,8 +2,9 @@
 
 python benchmarks/many_classes.py [--documents N]
 
-Made up with a seed: words are drawn from Zipf's law over all terms, one in four from the words of the class. The child
-process reads the texts, trains, predicts 20,000 documents, saves, loads and predicts again; its peak is what counts.
+The collection is synthetic, with a fixed seed: words are drawn from Zipf's law over all terms, one in four from the
+words of the class. The child process reads the texts, trains, predicts 20,000 documents, saves, loads and predicts
+again; its peak memory is measured.
 """
 
 import argparse

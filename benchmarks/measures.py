@@ -37,7 +37,7 @@ def seconds(function, repeats=3):
 
 
 def alternated(ours, theirs, repeats=5):
-    """Median wall times of two functions, run in turn so that a busy machine slows both."""
+    """Median wall times of two functions, run in turn so that other programs slow both."""
     pairs = [(seconds(ours, 1), seconds(theirs, 1)) for _ in range(repeats)]
     return tuple(median(times) for times in zip(*pairs, strict=True))
 

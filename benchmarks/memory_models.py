@@ -2,9 +2,9 @@
 
 python benchmarks/memory_models.py [MODEL …] [--size 100] [--memory 256M] [--seconds 300]
 
-Made-up JSON lines of 100 MB with 7 million terms: 60 words of each document are in no other. Memory is that of the
-program but for pages of files, which the system can take back; seconds are of the processor. Wanted: at most --memory
-and a sentence about the terms that were left out, or one sentence why the model cannot and what to use.
+Synthetic JSON lines of 100 MB with 7 million terms: 60 words of each document are in no other. Memory is that of the
+program without pages of files, which the system can reclaim; seconds are processor time. Target: at most --memory and a
+sentence about the terms that were left out, or one sentence why the model cannot and what to use.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def measure(path, model, memory, seconds, folder):
 
 
 def anonymous_bytes(pid):
-    """Memory of a process but for pages of files; 0 if it has ended."""
+    """Memory of a process without pages of files; 0 if it has ended."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
     except (FileNotFoundError, ProcessLookupError):
@@ -60,14 +60,14 @@ def main():
     parser.add_argument("--size", type=float, default=100, help="megabytes of text")
     parser.add_argument("--memory", default="256M")
     parser.add_argument("--seconds", type=int, default=300, help="of the processor, after which a model is given up")
-    asked = parser.parse_args()
-    limit = parse_size(asked.memory)
+    arguments = parser.parse_args()
+    limit = parse_size(arguments.memory)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path = folder / "growing.jsonl"
-        write(path, asked.size * 1e6, drawn=DRAWN, lone=LONE)
-        for model in asked.models or MODELS:
-            code, peak, seconds, said = measure(path, model, asked.memory, asked.seconds, folder)
+        write(path, arguments.size * 1e6, drawn=DRAWN, lone=LONE)
+        for model in arguments.models or MODELS:
+            code, peak, seconds, said = measure(path, model, arguments.memory, arguments.seconds, folder)
             pruned = re.search("[0-9,]+ terms of fewer than .*? left out", said)
             terms = (pruned[0] if pruned else "all terms kept") if code == 0 else said[-400:]
             ended = {0: "trained", 2: "refused"}.get(code, f"ended with {code}")

@@ -1,4 +1,4 @@
-"""Texts of no class: which score tells them from texts of the classes, with classes left out of training.
+"""Novelty scores: how well each separates texts of classes left out of training from texts of the other classes.
 
     python benchmarks/novelty.py [--collections banking77,20newsgroups,tickets] [--draws 20]
     python benchmarks/novelty.py --collections tickets --per-class 25 --test 250      # small samples, in a minute
@@ -11,8 +11,8 @@ of the others are in scope, theirs are out of scope. Of every score: AUROC, the 
 found where 5 % of the in-scope ones are rejected, and the share of in-scope texts that are rejected where 95 % of the
 out-of-scope ones are found. The peer is the largest probability of scikit-learn's LogisticRegression on tf-idf of words
 and pairs, its C chosen by accuracy on held-out training documents. The last column is the mean difference of the share
-found to the peer's, over the same draws, with a 95 % interval. Wanted of the score in the model: 5 points on the mean
-of the collections. All training documents are used, but 100 of each class on 20 Newsgroups and Ohsumed.
+found to the peer's, over the same draws, with a 95 % interval. Target for the model's score: 5 points on the mean of
+the collections. All training documents are used, but 100 of each class on 20 Newsgroups and Ohsumed.
 
 With --training-part a quarter of the training documents takes the place of the test part, on seven collections; the
 last column is then the difference to the score in the model. Which score the model uses is decided by this table.

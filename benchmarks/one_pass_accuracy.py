@@ -2,10 +2,11 @@
 
 python benchmarks/one_pass_accuracy.py [COLLECTION …] [--shards 2 4 8] [--draws 3] [--pairs]
 
-Wanted: accuracy within 1 point of nbsvm in memory on six collections, with four shards, however dealt. With its
-default of 8,192 documents a shard most of them are a single shard, and the model is that of nbsvm: so shards are made
-smaller here. How shards are put together was chosen on the test documents of the first six collections; tickets had no
-part in it. Multinomial naive Bayes, the other model of few passes, stands beside them. Seconds are of one processor.
+Target: accuracy within 1 point of nbsvm in memory on six collections, with four shards, however documents are assigned.
+With its default of 8,192 documents a shard most of them are a single shard, and the model is that of nbsvm: so shards
+are made smaller here. The way of combining shards was chosen on the test documents of the first six collections;
+tickets was not used for it. Multinomial naive Bayes, the other model of few passes, is shown beside them. Seconds are
+processor time on one core.
 """
 
 import argparse
@@ -52,15 +53,15 @@ def main():
         "--draws", type=int, default=3, help="ways to deal documents to shards, the first by their hash"
     )
     parser.add_argument("--pairs", action="store_true", help="words and pairs of words")
-    asked = parser.parse_args()
-    for name in asked.collections or (*SIX, "tickets"):
-        accuracy, seconds = measure(name, "nbsvm", pairs=asked.pairs)
-        naive, fast = measure(name, "multinomial", pairs=asked.pairs)
+    arguments = parser.parse_args()
+    for name in arguments.collections or (*SIX, "tickets"):
+        accuracy, seconds = measure(name, "nbsvm", pairs=arguments.pairs)
+        naive, fast = measure(name, "multinomial", pairs=arguments.pairs)
         print(f"{name}: nbsvm {accuracy:.2f} ({seconds:.1f} s), multinomial {naive:.2f} ({fast:.1f} s)", flush=True)
-        for n_shards in asked.shards:
+        for n_shards in arguments.shards:
             ways = [
-                measure(name, "sharded-nbsvm", pairs=asked.pairs, n_shards=n_shards, draw=draw)
-                for draw in range(asked.draws)
+                measure(name, "sharded-nbsvm", pairs=arguments.pairs, n_shards=n_shards, draw=draw)
+                for draw in range(arguments.draws)
             ]
             gains = [found - accuracy for found, _ in ways]
             told = " ".join(f"{gain:+.2f}" for gain in gains)

@@ -2,10 +2,10 @@
 
 python benchmarks/one_pass_memory.py [--sizes 0.1 0.5 1] [--memory 256M] [--models multinomial …] [--folder FOLDER]
 
-Made-up JSON lines of 1,300 bytes: phrases, some by class, and ten words in each document that no other has, so that
-3 GB have 23 million terms. Peak memory is the high-water mark of the whole program (VmHWM); seconds are of the
-processor, all threads. Wanted: never more than --memory, and memory of the largest at most 1.1 times that of the
-smallest, for each model. Files that a run before wrote to FOLDER are used again.
+Synthetic JSON lines of 1,300 bytes: phrases, some by class, and ten words in each document that no other has, so that 3
+GB have 23 million terms. Peak memory is the high-water mark of the whole program (VmHWM); seconds are processor time of
+all threads. Target: never more than --memory, and memory of the largest at most 1.1 times that of the smallest, for
+each model. Files that a run before wrote to FOLDER are used again.
 """
 
 import argparse
@@ -71,22 +71,22 @@ def main():
     parser.add_argument("--memory", default="256M")
     parser.add_argument("--models", nargs="+", default=["multinomial", "sharded-nbsvm"])
     parser.add_argument("--folder", type=Path)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        folder = asked.folder or Path(name)
-        for size in asked.sizes:
+        folder = arguments.folder or Path(name)
+        for size in arguments.sizes:
             if not (folder / f"{size}.jsonl").exists():
                 write(folder / f"{size}.jsonl", size * 1e9)
-        for model in asked.models:
+        for model in arguments.models:
             peaks = []
-            for size in asked.sizes:
+            for size in arguments.sizes:
                 path = folder / f"{size}.jsonl"
-                peak, cpu, wall, said = measure(path, model, asked.memory, Path(name))
+                peak, cpu, wall, said = measure(path, model, arguments.memory, Path(name))
                 peaks.append(peak)
                 rate = path.stat().st_size / 1e6 / cpu
                 times = f"{cpu:.0f} s of the processor, {wall:.0f} s by the clock"
                 print(f"{model}, {size} GB: {peak / 1e6:.0f} MB, {rate:.1f} MB/s a core, {times}; {said}", flush=True)
-            show_figure(f"{model}, peak memory over --memory", max(peaks) / parse_size(asked.memory), 1)
+            show_figure(f"{model}, peak memory over --memory", max(peaks) / parse_size(arguments.memory), 1)
             show_figure(f"{model}, peak memory of the largest over the smallest", peaks[-1] / peaks[0], 1.1)
 
 

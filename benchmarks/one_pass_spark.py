@@ -2,12 +2,12 @@
 
 python benchmarks/one_pass_spark.py [--copies 1] [--repeats 3] [--shards 4] [--penalties .001 .01 .1 1]
 
-20 Newsgroups, so many times over, in Parquet; both sides read the same files and take turns. The peer is
-RegexTokenizer, CountVectorizer of terms in two documents or more, IDF and LogisticRegression with its defaults but for
+20 Newsgroups, repeated --copies times, in Parquet; both sides read the same files, in alternating runs. The peer is
+RegexTokenizer, CountVectorizer of terms in two documents or more, IDF and LogisticRegression with its defaults except
 the penalty: the one of --penalties with the highest accuracy on a fifth of the training documents, held out; only fits
 with it on all of them are timed. Ours has its defaults. More copies repeat documents, which ours merges, so the ratio
-is judged with one. Wanted: at least 5 times as fast by the clock, at no lower accuracy, and within .2 points of the
-same model trained here.
+is judged with one. Target: at least 5 times as fast in wall-clock time, at no lower accuracy, and within .2 points of
+the same model trained here.
 """
 
 import argparse

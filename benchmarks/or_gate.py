@@ -2,8 +2,8 @@
 
 python benchmarks/or_gate.py [--documents N] [--classes C] [--terms V]
 
-Wanted: training from Counts at most 2 times, scoring at most 1.2 times the time of multinomial naive Bayes.
-The paper's own naive Bayes is the one-vs-rest one, shown as well; the verdict is about the plain one.
+Target: training from Counts at most 2 times, scoring at most 1.2 times the time of multinomial naive Bayes. The paper's
+own naive Bayes is the one-vs-rest one, shown as well; the target is for the plain one.
 """
 
 import argparse
@@ -29,7 +29,7 @@ def problem(n_docs, n_classes, n_terms, length=80, seed=0):
 
 
 def alternated(functions, repeats=15):
-    """Median seconds of each function; they take turns, so that a busy machine slows all alike."""
+    """Median seconds of each function; they alternate, so that other programs slow all equally."""
     times = {name: [] for name in functions}
     for _ in range(repeats):
         for name, function in functions.items():

@@ -2,9 +2,9 @@
 
     python benchmarks/out_of_core.py [--copies 40] [--data FOLDER]
 
-20 Newsgroups as JSON lines, many times over: `stream_documents`, which counts batches as they are read, against
+20 Newsgroups as JSON lines, repeated many times: `stream_documents`, which counts batches as they are read, against
 reading all documents and `TextClassifier.fit`; both from the file to a saved model, which has the same bytes. Peak
-memory is that of a process each.
+memory is measured in a separate process for each.
 
 Models that learn from documents pass over a matrix on disk. What they derive from it lies in files too, whose pages the
 system can write out and take back, so of these processes the peak of all other memory is looked at. A few iterations

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 NOT_BENCHMARKS = {"fasttext_peer.py", "run.py", "timing.py"}
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # of BLAS, for ours and the peers alike
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # threads of BLAS, for us and for the peers
 
 
 def main() -> int:

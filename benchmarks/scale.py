@@ -2,7 +2,7 @@
 
     python benchmarks/scale.py [--write docs/scale.md]
 
-Made-up text by Zipf's law, so that nothing needs to be fetched. Seconds are those of the processor.
+The text is synthetic, by Zipf's law, so that nothing needs to be fetched. Seconds are processor time.
 """
 
 from __future__ import annotations
@@ -309,7 +309,7 @@ computed from its rate above, without the transfers of a cluster.
 
 
 def page(rate, fixed, checked, predicted, off, sizes, formula, merge_rate, growing):
-    """docs/scale.md."""
+    """The text of docs/scale.md."""
     document = checked["bytes"] / checked["documents"]
     run = run_bytes(VOCABULARY, 9 * VOCABULARY, 3 * VOCABULARY)
     slow, shards = growing["multinomial"], growing["sharded-nbsvm"]

@@ -1,9 +1,8 @@
 """Requests per second of `unnaive serve` beside the same model as a scikit-learn pipeline behind an equal FastAPI app.
 
 Both servers run on this machine, on loopback, one at a time, with one process each; the client is wrk (Debian's package
-of that name), which shares the cores. Runs are alternated; medians are printed. Where others use the machine too, rates
-say little; the processor time that a server spends on a request says more, and is printed as well, the least of the
-runs.
+of that name), which shares the cores. Runs are alternated; medians are printed. If other programs run, rates are
+unreliable; the processor time of the server for a request, the minimum over the runs, is printed as well.
 
     python benchmarks/service.py [--seconds 5] [--runs 3] [--overload 60]
 """
@@ -69,7 +68,7 @@ done = function() for status, n in pairs(me:get("counts")) do print("status " ..
 
 
 def main() -> None:
-    """Train both, then ask both."""
+    """Train both models, then send requests to both servers."""
     asked = argparse.ArgumentParser()
     asked.add_argument("--seconds", type=int, default=5)
     asked.add_argument("--runs", type=int, default=3, help="0 for the overload alone")
@@ -151,7 +150,7 @@ class Server:
 
 
 class Load(NamedTuple):
-    """What a server did under load."""
+    """The figures of a server under load."""
 
     rate: float  # requests per second
     p99: float  # ms
@@ -159,7 +158,7 @@ class Load(NamedTuple):
 
 
 def load(pid: int, bodies: Path, port: int, seconds: int, connections: int) -> Load:
-    """Ask a server for some seconds."""
+    """Send requests to a server for some seconds."""
     before = processor_seconds(pid)
     shown = run_wrk(bodies, port, seconds, connections)
     spent = processor_seconds(pid) - before
@@ -188,7 +187,7 @@ def report(kind: str, found: dict[str, list[Load]]) -> None:
 
 
 def run_wrk(bodies: Path, port: int, seconds: int, connections: int) -> str:
-    """What wrk prints."""
+    """The output of wrk."""
     command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "--timeout", "20s", "-s"]
     command += [str(bodies.with_suffix(".lua")), f"http://127.0.0.1:{port}/v1/classify"]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -1,14 +1,14 @@
 """Latency of eight honest clients of `unnaive serve`, without and with a thousand hostile connections beside them.
 
-Hostile are, in equal parts: connections that say nothing, that send half a header, that send a header without end, and
-streams that are opened and then left alone. Whoever is closed comes again after a second. All of it is on loopback, for
-some seconds, from one process of low priority. Honest clients ask one request after another and come again when they
-are dropped. Printed are medians and 99th percentiles in ms, requests that failed, and the ratio of the percentiles with
-and without hostile company; rounds alternate, so that a machine that others use too does both alike.
+The hostile connections are, in equal parts: silent connections, connections that send half a header or an endless
+header, and streams that are opened and then not used. A closed connection is opened again after a second. All of it is
+on loopback, for some seconds, from one process of low priority. Honest clients ask one request after another and
+reconnect when they are dropped. Printed are medians and 99th percentiles in ms, requests that failed, and the ratio of
+the percentiles with and without hostile connections; rounds alternate, so that other programs affect both equally.
 
     python benchmarks/service_hostile.py [--hostile 1000] [--seconds 10] [--rounds 3] [--files 300]
 
-`--files` is the limit of open files of the service (ulimit -n), for which it must then make do with fewer connections.
+`--files` is the limit of open files of the service (ulimit -n), with which it accepts fewer connections.
 """
 
 import argparse
@@ -37,7 +37,7 @@ HEALTH = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n
 
 
 def main() -> None:
-    """Start the service, ask it in quiet and in company, compare."""
+    """Start the service, send requests without and with hostile connections, and compare."""
     asked = argparse.ArgumentParser()
     asked.add_argument("--hostile", type=int, default=1000)
     asked.add_argument("--seconds", type=float, default=10.0)
@@ -96,7 +96,7 @@ def serve(model: Path, files: int):
 
 
 def compare(pid: int, port: int, bodies: list[bytes], given: argparse.Namespace) -> None:
-    """Rounds in quiet and in company; prints both and their ratio."""
+    """Run rounds without and with hostile connections; print both and their ratio."""
     asyncio.run(ask_all(port, bodies, 2.0))  # warm
     quiet, hostile, failed, health = [], [], Counter(), []
     for _ in range(given.rounds):

@@ -2,10 +2,11 @@
 
 python benchmarks/solvers.py [--repeats N] [--C 1.0] [--n-jobs 1]
 
-Squared hinge against LinearSVC (LIBLINEAR) at the same tolerance: wanted 4 times faster at an objective equal to 1e-4.
-Softmax against LogisticRegression(solver="lbfgs") on the same problem (a feature that is 1 in the place of the free
-intercept): wanted 3 times faster at an objective that is the same or lower to 1e-4. Ours takes float32, the peer
-float64. The time of a path along C, each solution the start of the next, is put beside the same path from nothing.
+Squared hinge against LinearSVC (LIBLINEAR) at the same tolerance: the target is 4 times faster at an objective equal to
+1e-4. Softmax against LogisticRegression(solver="lbfgs") on the same problem (a feature that is 1 in the place of the
+free intercept): the target is 3 times faster at an objective that is the same or lower to 1e-4. Our solver uses
+float32, the peer float64. The time of a path along C, each solution starting the next, is compared with the same path
+without starts.
 """
 
 import argparse
@@ -25,7 +26,7 @@ PATH = (0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 def newsgroups():
-    """tf-idf of the training part (n_docs, n_terms), and a class each."""
+    """tf-idf of the training part (n_docs, n_terms), and the class of each document."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     corpus = load("20newsgroups").part("train")

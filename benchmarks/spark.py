@@ -2,8 +2,8 @@
 
 python benchmarks/spark.py [--copies 20] [--repeats 3] [--master local[2]]
 
-20 Newsgroups, so many times over, in Parquet; one session, warm; both sides read the same files and take turns. Besides
-the clock, the processor time of all processes of Spark, which hardly minds a busy machine.
+20 Newsgroups, repeated --copies times, in Parquet; one session, warm; both sides read the same files, in alternating
+runs. Besides wall-clock time, the processor time of all processes of Spark, which other programs hardly affect.
 
 Both sides have naive Bayes of one pass with add-one smoothing. Ours has the complement rule, taken after our
 multinomial one, the default of `fit`, was 5 of 7,532 messages behind on this test set; Spark ML's has its default,
@@ -39,7 +39,7 @@ def write(folder, texts, labels, classes, copies):
 
 
 def write_newsgroups(folder, **copies):
-    """The parts of 20 Newsgroups, each so many times over, as Parquet files: (texts, labels) by part."""
+    """The parts of 20 Newsgroups, each repeated `copies` times, as Parquet files: (texts, labels) by part."""
     corpus = load("20newsgroups")
     classes, parts = sorted({names[0] for names in corpus.labels}), {}
     for side, times in copies.items():
@@ -79,7 +79,7 @@ def right_by_peer(df, model):
 
 
 def tree_seconds():
-    """Processor time of this process and all that it started, the living and the dead."""
+    """Processor time of this process and all that it started, running or ended."""
     children, used = {}, {}
     for entry in os.scandir("/proc"):
         if entry.name.isdecimal():

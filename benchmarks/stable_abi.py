@@ -1,10 +1,10 @@
-"""Why wheels are built for each Python: what counting would cost if it read str through the stable ABI.
+"""The reason why wheels are built for each Python: the cost of reading str through the stable ABI.
 
 python benchmarks/stable_abi.py [--repeats N]
 
-The kernel reads the characters of a str where they lie. The stable ABI has no such access; what it has,
-PyUnicode_AsUTF8AndSize, gives ASCII texts at once, and writes every other text out as UTF-8 first. Its cost is
-that of str.encode here, which does the same work; the copy would besides stay as long as the str does.
+The kernel reads the characters of a str in place. The stable ABI has no such access; what it has,
+PyUnicode_AsUTF8AndSize, gives ASCII texts at once, and writes every other text out as UTF-8 first. Its cost is that of
+str.encode here, which does the same work; and the copy would live as long as the str.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from unnaive.text.tokens import TokenRule
 
 
 def best_seconds(function, repeats):
-    """The least processor time of some calls: a busy machine only adds to it."""
+    """The least processor time of some calls: other programs only add to it."""
     times = []
     for _ in range(repeats):
         start = processor_seconds()

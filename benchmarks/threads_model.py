@@ -1,4 +1,4 @@
-"""What counting would take on more cores than this machine has, from the processor times of its parts.
+"""Estimated time of counting on more cores than this machine has, from the processor times of its phases.
 
 python benchmarks/threads_model.py [--repeats N]
 

@@ -1,4 +1,5 @@
-"""Side by side: ours and the peer take turns in one process, medians, ratios, and peak memory of a process each."""
+"""Side by side: ours and the peer alternate in one process, medians, ratios, and peak memory of a separate process for
+each."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ class Comparison:
 
     @property
     def ratio(self) -> float:
-        """How many times faster ours is by the clock: median of the ratios of neighbouring runs."""
+        """How many times faster ours is in wall-clock time: median of the ratios of neighbouring runs."""
         return ratio_of(self.ours, self.peer)
 
 
@@ -40,7 +41,7 @@ def ratio_of(ours: list[float], peer: list[float]) -> float:
 
 
 def timed(function: Callable[[], Any]) -> tuple[float, float]:
-    """Wall-clock and processor seconds of one call; the second hardly minds a busy machine."""
+    """Wall-clock and processor seconds of one call; other programs hardly affect the second."""
     wall, cpu = time.perf_counter(), processor_seconds()
     function()
     return time.perf_counter() - wall, processor_seconds() - cpu
@@ -58,7 +59,7 @@ def seconds(function: Callable[[], Any]) -> float:
 
 
 def alternated(ours: Callable[[], Any], peer: Callable[[], Any], repeats: int = 5) -> Comparison:
-    """Both sides in turn, so that a busy machine slows them alike; one call each beforehand to warm up."""
+    """Both sides in turn, so that other programs slow both equally; one call each beforehand to warm up."""
     ours(), peer()
     runs = [(*timed(ours), *timed(peer)) for _ in range(repeats)]
     our_wall, our_cpu, peer_wall, peer_cpu = (list(column) for column in zip(*runs, strict=True))
@@ -72,7 +73,7 @@ def peak_memory(code: str) -> int:
 
 
 def peak_anonymous(code: str) -> int:
-    """Peak bytes of a new Python process that runs `code`, but for pages of files, which the system can take back.
+    """Peak bytes of a new Python process that runs `code`, without pages of files, which the system can reclaim.
 
     Linux keeps no high-water mark of them, so they are looked at every 5 ms.
     """
@@ -87,13 +88,13 @@ def peak_anonymous(code: str) -> int:
 
 
 def verdict(value: float, wanted: float, at_most: bool = False) -> str:
-    """Whether the figure meets what is wanted."""
+    """Whether the figure meets the target."""
     met = value <= wanted if at_most else value >= wanted
     return f"wanted {'≤' if at_most else '≥'} {wanted:g}: {'met' if met else 'NOT MET'}"
 
 
 def show(name: str, comparison: Comparison, wanted: float) -> None:
-    """One line: both medians, the ratio, and what was wanted."""
+    """One line: both medians, the ratio, and the target."""
     ours, peer = median(comparison.ours), median(comparison.peer)
     cpu = "" if comparison.cpu_ratio is None else f" (processor time {comparison.cpu_ratio:.1f})"
     print(
@@ -110,7 +111,8 @@ def show_figure(name: str, value: float, wanted: float, at_most: bool = True) ->
 
 @dataclass(frozen=True)
 class ProcessRun:
-    """What a process took: seconds by the clock and of the processor, peak bytes without and with pages of files."""
+    """What a process took: seconds in wall-clock time and of the processor, peak bytes without and with pages of
+    files."""
 
     wall: float
     processor: float

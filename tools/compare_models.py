@@ -4,7 +4,7 @@ python tools/compare_models.py BEFORE AFTER [--only PATTERN] [--expected PATTERN
 
 BEFORE and AFTER are checkouts with a .venv, or their interpreters. model_ways.py has the ways: the command line in
 memory, streaming and through a matrix on disk, TextClassifier, the estimators, updates, compressed files and so on, on
-200 built-in tickets and a made-up multilabel file. Where a way refuses a model, the messages must be the same. Exits
+200 built-in tickets and a synthetic multilabel file. Where a way refuses a model, the messages must be the same. Exits
 with 1 if anything differs that is not matched by an --expected pattern of WAY/NAME, such as 'compress-*/rocchio'.
 """
 
@@ -71,7 +71,7 @@ def make_data(python: str, folder: Path) -> None:
 
 
 def make_tagged(chance: random.Random) -> Iterator[Row]:
-    """120 texts of made-up words with one to three of four tags."""
+    """120 texts of synthetic words with one to three of four tags."""
     tags = ("north", "east", "south", "west")
     words = {tag: [f"{tag}{number}" for number in range(12)] for tag in tags}
     common = [f"common{number}" for number in range(12)]

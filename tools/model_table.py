@@ -2,7 +2,7 @@
 
     python tools/model_table.py                      write the table again from the figures there are
     python tools/model_table.py --run                measure what has no figures yet, then write both
-    python tools/model_table.py --run auto svm       measure these models or peers anew, on all collections
+    python tools/model_table.py --run auto svm       measure these models or peers again, on all collections
     python tools/model_table.py --run -c webkb4      the same on some collections
 
 Models are measured by `unnaive compare`, one command for each model and collection; its records are in
@@ -331,7 +331,7 @@ def _updatable(name: str) -> str:
 
 
 def render_page(page: str, content: dict[str, Any]) -> str:
-    """The page with its table written anew."""
+    """The page with its table replaced."""
     before, _, rest = page.partition(START)
     _, _, after = rest.partition(END)
     return f"{before}{START}\n{render_table(content)}\n{END}{after}"
@@ -340,7 +340,7 @@ def render_page(page: str, content: dict[str, Any]) -> str:
 def main() -> None:
     """Measure what was asked for, then write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--run", nargs="*", metavar="NAME", help="measure what is missing, or these anew")
+    parser.add_argument("--run", nargs="*", metavar="NAME", help="measure what is missing, or these again")
     parser.add_argument("-c", "--collection", action="append", choices=list(COLLECTIONS), help="only these")
     parser.add_argument("--limit", type=float, default=600, metavar="SECONDS", help="of one model on one collection")
     given = parser.parse_args()
@@ -351,7 +351,7 @@ def main() -> None:
                 if not given.run and name in read_figures()["collections"].get(collection, {}):
                     continue
                 model = name in CONTENDERS
-                if given.run:  # by name, so anew
+                if given.run:  # named, so measured again
                     records_file(collection, name).unlink(missing_ok=True)
                 figure = measure_model(collection, name, given.limit) if model else measure_peer(collection, name)
                 keep_figure(collection, name, figure)

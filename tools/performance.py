@@ -95,7 +95,7 @@ def render_tables(text: str) -> str:
 
 
 def render_page(page: str, text: str) -> str:
-    """The page with its tables written anew."""
+    """The page with its tables replaced."""
     before, _, rest = page.partition(START)
     _, _, after = rest.partition(END)
     return f"{before}{START}\n{render_tables(text)}\n{END}{after}"

@@ -1,10 +1,10 @@
 """docs/reproductions.md: every table of the papers, ours beside theirs, from the figures in docs/reproductions.json.
 
     python tools/reproductions.py                          write the page again from the figures there are
-    python tools/reproductions.py --run or-gate            measure a paper anew (its full run), then write both
-    python tools/reproductions.py --run hierarchical:4.10  measure one table anew
+    python tools/reproductions.py --run or-gate            measure a paper again (its full run), then write both
+    python tools/reproductions.py --run hierarchical:4.10  measure one table again
     python tools/reproductions.py --run all --missing      measure only what has no figures yet
-    python tools/reproductions.py --draw                   draw the networks of the hierarchical thesis anew
+    python tools/reproductions.py --draw                   draw the networks of the hierarchical thesis again
 
 A table is written as soon as it is done. Bands, tolerances and reasons come from the TOML files of the papers. Their
 hash is kept with the figures: when they are changed afterwards, the marks are void until the next run. --records FOLDER

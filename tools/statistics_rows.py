@@ -293,7 +293,7 @@ def equal_methods_differ(splits: int, n_folds: int = 0) -> Callable[[Collection,
 
 
 def chance_methods_differ(data: Collection, seed: int, splits: int = 10) -> float:
-    """The same of one method twice, with half of the terms left out at random anew in each split."""
+    """The same of one method twice, with another random half of the terms left out in each split."""
     rng = np.random.default_rng([seed, 5])
     X, codes = _sample(data, rng)
     rng.random(len(codes))  # the splits of split_results

@@ -86,7 +86,7 @@ def _homes() -> dict[str, str]:
     """The module of every public name; those of the models are in the catalogue."""
     from unnaive.models.catalogue import MODELS
 
-    return _HOMES | {name: module for module, name in (place.split(":") for place in MODELS.values())}
+    return _HOMES | {name: module for module, name in (path.split(":") for path in MODELS.values())}
 
 
 if not TYPE_CHECKING:  # else a type checker would take any name for one of ours

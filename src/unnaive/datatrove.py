@@ -1,4 +1,4 @@
-"""A step for datatrove's pipelines: `UnnaiveFilter`, to be put where its FastTextClassifierFilter stands."""
+"""A step for datatrove's pipelines: `UnnaiveFilter`, which replaces its FastTextClassifierFilter."""
 
 from __future__ import annotations
 

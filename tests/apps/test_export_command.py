@@ -19,8 +19,8 @@ def model(tmp_path):
     [
         ([], "to export, give MODEL"),
         (["small.model", "--to", "java", "-o", "out"], "no export target called 'java'"),
-        (["small.model", "--to", "c", "--page", "-o", "out"], "--page is for --to js"),
-        (["small.model", "--check", "out"], "--check takes the folder"),
+        (["small.model", "--to", "c", "--page", "-o", "out"], "--page is only for --to js, not for c; leave it out"),
+        (["small.model", "--check", "out"], "--check takes only the folder of an export; leave"),
         (["--check", "nowhere"], "nowhere is not an export"),
         (["small.model", "--to", "js", "-o", "none/out"], "there is no folder none"),
     ],

@@ -267,9 +267,9 @@ def test_a_note_names_the_columns_that_would_help(run, files):
     code, out, err = run(*train, "m.model")
     assert (code, "text from body, labels" in out) == (0, True)
     assert err == (
-        "note: tickets.csv: of the columns only body is read; --fields auto also learns from subject (text), age "
-        "(number), team (category), which predictions then need; team predicts 98 % of the labels by itself: do not "
-        "use it if it is only known after the label; --fields none hides this note\n"
+        "note: tickets.csv: the model learns only from the text (body); --fields auto also learns from subject (text), "
+        "age (number), team (category), which predictions then need; team predicts 98 % of the labels by itself: do "
+        "not use it if it is only known after the label; --fields none hides this note\n"
     )
     for more in (["--fields", "none"], ["--text", "body"]):
         assert run(*train, "n.model", *more)[2] == ""
@@ -294,7 +294,8 @@ def test_plain_texts_are_read_as_the_main_text(run, files, monkeypatch):
     code, out, err = run("predict", "m.model", "lines.txt")
     expected = TextClassifier.load(files / "m.model").predict(["my card was charged", "it stops"])
     assert (code, [line.split(",")[1] for line in out.splitlines()[1:3]]) == (0, list(expected))
-    assert "lines.txt has only texts, read as body; nothing is known of subject, product, age, opened\n" in err
+    others = "subject, product, age, opened"
+    assert f"lines.txt has only texts, which are read as body; the other fields ({others}) are unknown\n" in err
     assert "by field: text" in done(run("explain", "m.model", "my card was charged"))
     with (files / "lines.txt").open() as arriving:
         monkeypatch.setattr("sys.stdin", arriving)

@@ -164,7 +164,9 @@ def test_hashes_depend_on_text_labels_and_key_and_not_on_the_order_of_labels():
 def test_what_is_no_receipt(tmp_path, content):
     path = tmp_path / "r.json"
     path.write_text(content)
-    with pytest.raises(BadData, match="is not a receipt of unlearning"):
+    with pytest.raises(
+        BadData, match=r"is not a receipt of unlearning .*; name a file that unnaive forget --receipt wrote"
+    ):
         read_receipt(path)
 
 

@@ -542,7 +542,7 @@ class TestBadFiles:
             raise MemoryError
 
         monkeypatch.setattr(store, "unpack", fail)
-        with pytest.raises(BadModel, match="there is not enough memory to load the model in it"):
+        with pytest.raises(BadModel, match="there is not enough memory to load this model; load a compressed one"):
             TextClassifier.load(saved)
 
     def test_a_vocabulary_with_a_term_twice(self, path):

@@ -113,7 +113,7 @@ def test_balanced_class_weights_by_hand():
 
 def test_codes_name_the_label_that_is_unknown():
     assert class_codes(["b", "a"], ("a", "b")).tolist() == [1, 0]
-    with pytest.raises(BadData, match="label 'c' is not among the 2 classes a, b"):
+    with pytest.raises(BadData, match="label 'c' is not among the 2 classes a, b; give one of them"):
         class_codes(["c"], ("a", "b"))
 
 

@@ -71,7 +71,7 @@ def test_folds_cover_everything_once():
 
 def test_a_fixed_split_needs_both_parts():
     assert [rows.tolist() for rows in fixed_split(np.array(["test", "train", "other"]))] == [[1], [0]]
-    with pytest.raises(BadData, match="the parts dev, train; a fixed split needs"):
+    with pytest.raises(BadData, match="the parts dev, train, not train and test; rename them"):
         fixed_split(np.array(["dev", "train"]))
     with pytest.raises(BadData, match=r"a share of 1\.0"):
         stratified_split(one_label([4]), 1.0, seed=0)

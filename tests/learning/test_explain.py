@@ -163,7 +163,7 @@ def test_words_that_look_like_markup_are_shown_as_they_are():
 
 
 def test_mistakes(model):
-    with pytest.raises(BadData, match="label 'art' is not among the 3 classes food, politics, sport"):
+    with pytest.raises(BadData, match="label 'art' is not among the 3 classes food, politics, sport; give one of them"):
         model.explain(TEXT, "art")
     with pytest.raises(BadData, match="'food' cannot be explained against itself"):
         model.explain(TEXT, "food", against="food")

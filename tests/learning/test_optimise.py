@@ -160,7 +160,7 @@ def test_a_file_of_costs_is_read(tmp_path):
     [
         ("", "has no table of costs"),
         ("true,ham,spam\n", "has no table of costs"),
-        ("true,ham,spam\nham,0,9\nspam,1\n", "line 3 .* has 2 cells and the first has 3"),
+        ("true,ham,spam\nham,0,9\nspam,1\n", "line 3 .* has 2 cells, but the first has 3; give a cost for each class"),
         ("true,ham,spam\nham,0,much\nspam,1,0\n", "is 'much' in line 2 .*give a number"),
         ("true,ham,spam\nham,0,nan\nspam,1,0\n", "give a finite number"),
         ("true,ham,ham\nham,0,1\nspam,1,0\n", "two columns for the predicted class 'ham'"),

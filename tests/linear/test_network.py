@@ -117,9 +117,15 @@ def test_estimators_give_the_network_of_a_class():
 @pytest.mark.parametrize(
     ("network", "sentence"),
     [
-        (lambda: Network(("a", "b"), ((1,), (0,)), (np.array([HALF, HALF]), np.array([HALF, HALF]))), "form a cycle"),
+        (
+            lambda: Network(("a", "b"), ((1,), (0,)), (np.array([HALF, HALF]), np.array([HALF, HALF]))),
+            "the arcs into 'a' form a cycle; remove one of them",
+        ),
         (lambda: Network(("a",), ((),), (np.array([0.5, 0.6]),)), "sums to 1"),
-        (lambda: Network(("a",), ((),), (np.ones((1, 2)) / 2,)), "must have shape"),
+        (
+            lambda: Network(("a",), ((),), (np.ones((1, 2)) / 2,)),
+            "the table of 'a' is not one of probabilities; give shape",
+        ),
         (lambda: Network(("a", "a"), ((), ()), (HALF, HALF)), "one name"),
     ],
 )

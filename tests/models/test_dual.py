@@ -472,8 +472,8 @@ def test_ctrl_c_ends_the_run(run):
         ({"weight": [1.0, np.nan, 1.0]}, "finite numbers of at least 0"),
         ({"weight": [1.0, -1.0, 1.0]}, "finite numbers of at least 0"),
         ({"start": np.ones((3, 3))}, "start has shape"),
-        ({"start": -np.ones((3, 2))}, "or below 0"),
-        ({"start": np.full((3, 2), np.nan)}, "not finite"),
+        ({"start": -np.ones((3, 2))}, "start has values that are not finite or below 0; give finite numbers from 0"),
+        ({"start": np.full((3, 2), np.nan)}, "start has values that are not finite or below 0; give"),
     ],
 )
 def test_what_both_refuse(change, message):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
-FILES = (".py", ".md", ".js", ".html", ".toml")
+FILES = (".py", ".md", ".js", ".ts", ".html", ".toml", ".h", ".cpp", ".in")
 PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "RELEASING.md", "benchmarks/README.md")
 
 # the phrase, and what to write instead
@@ -105,6 +105,13 @@ PHRASES = {
     "what was there is untouched": "nothing was changed",
     "is no receipt": "is not a receipt",
     "is no export": "is not an export",
+    "what others call": "public functions",
+    "nobody foretells": "cannot be predicted",
+    "is written over it": "overwrites it",
+    "left alone where": "not written if",
+    "keep their word": "are calibrated",
+    "hardly minds": "other programs hardly affect",
+    "so many times over": "repeated … times",
     "is no regular file": "is not a regular file",
     "no model, or a damaged one": "is not a model, or it is damaged",
     "says otherwise than": "differs from",
@@ -165,7 +172,7 @@ AMERICAN = ("behavior", "recognize", "organized", "summarize", "neighbor ", "fav
 @cache
 def pages() -> dict[str, str]:
     """The text of every source file and page by name, on one line in lower case."""
-    places = ["src", "docs", "examples", *PAGES]
+    places = ["src", "docs", "examples", "benchmarks", "tools", *PAGES]
     if (ROOT / ".git").exists():
         listed = subprocess.run(["git", "ls-files", *places], cwd=ROOT, capture_output=True, text=True, check=True)
         names = listed.stdout.splitlines()

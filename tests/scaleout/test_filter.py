@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.filter_texts import BAD, GOOD, train_filter
 
 from unnaive import BadData, TextClassifier, UnnaiveError
 from unnaive.apps.cli.main import exit_code
@@ -32,14 +33,12 @@ from unnaive.scaleout.filter.tally import FilterTally, tally_block
 
 pytestmark = pytest.mark.slow  # `make quick` stays under a minute
 
-GOOD = ["clear and useful prose about rivers", "a useful guide to rivers and lakes", "clear notes on lakes"]
-BAD = ["buy cheap pills now", "cheap cheap watches buy", "now buy the watches"]
 TEXTS = [*GOOD, *BAD, "useful pills", "", "a clear lake, cheap", "nothing known ççç"]
 
 
 @pytest.fixture(scope="module")
 def fitted():
-    return TextClassifier("multinomial").fit(GOOD + BAD, ["good"] * 3 + ["bad"] * 3).fitted_
+    return train_filter()
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support.filter_texts import BAD, GOOD, train_filter
 
 from unnaive import TextClassifier, UnnaiveWarning
 from unnaive.apps.cli.main import exit_code
@@ -21,13 +22,10 @@ from unnaive.scaleout.filter.filter_record import RECORD_NAME
 from unnaive.scaleout.filter.http_content import decode_body, join_chunks
 from unnaive.scaleout.filter.keep_rule import choose_keep_rule
 
-GOOD = ["clear and useful prose about rivers", "a useful guide to rivers and lakes", "clear notes on lakes"]
-BAD = ["buy cheap pills now", "cheap cheap watches buy", "now buy the watches"]
-
 
 @pytest.fixture(scope="module")
 def fitted():
-    return TextClassifier("multinomial").fit(GOOD + BAD, ["good"] * 3 + ["bad"] * 3).fitted_
+    return train_filter()
 
 
 @pytest.fixture

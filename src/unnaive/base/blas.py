@@ -25,7 +25,7 @@ class _Limit:
     def __init__(self) -> None:
         self._lock = fork_safe_lock()
         self._inside = 0
-        self._limiters: dict[bool, Any] = {}  # by whether scipy's library was loaded
+        self._limiters: dict[bool, Any] = {}  # keys say whether scipy's library was loaded
 
     def enter(self) -> None:
         with self._lock:

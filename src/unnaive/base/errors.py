@@ -41,7 +41,7 @@ def refuse_damaged(part: str) -> Iterator[None]:
     """
     try:
         yield
-    except BadModel:  # of a part inside this one
+    except BadModel:  # raised by a part inside this one, with its own message
         raise
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as problem:
         raise BadModel(f"{part} damaged ({problem}); train it again") from problem

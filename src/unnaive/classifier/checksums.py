@@ -32,9 +32,9 @@ except ImportError:  # built without a compiler
 
 LANES = 1024  # words of 8 bytes side by side
 FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplying by it loses nothing
-DIGITS = 16  # of a checksum in hexadecimal
-UNKNOWN = "0" * DIGITS  # instead of the checksum while that of the header is computed
-ENTRY = '"checksum": "{}"'  # of the header, as it stands there
+DIGITS = 16  # length of a checksum in hexadecimal
+UNKNOWN = "0" * DIGITS  # placeholder in the header while its checksum is computed
+ENTRY = '"checksum": "{}"'  # the checksum of the header, as written in it
 REMEDY = "restore it from a copy, or train it again"
 HEXADECIMAL = re.compile(f"[0-9a-f]{{{DIGITS}}}")
 

@@ -78,7 +78,7 @@ def compress_model(fitted: FittedModel, limit: int, *, texts: Any = None) -> Com
         small = _squeeze(fitted, limit - margin, texts)
         if not small.lossy or not _is_tuned(fitted):
             return small
-        tuned = _tuned_anew(fitted, small, texts)
+        tuned = _tune_again(fitted, small, texts)
         size = file_size(tuned, frozen=True)
         if size <= limit:
             return replace(small, fitted=tuned, bytes=size)
@@ -89,7 +89,7 @@ def _is_tuned(fitted: FittedModel) -> bool:
     return fitted.calibration is not None or fitted.conformal is not None or was_tuned(fitted.spec, fitted)
 
 
-def _tuned_anew(fitted: FittedModel, small: Compressed, texts: Any) -> FittedModel:
+def _tune_again(fitted: FittedModel, small: Compressed, texts: Any) -> FittedModel:
     """The smaller model with calibration, decision and held-out scores from models of the same size.
 
     Quantised weights and missing terms change the scores, so the earlier tuning does not fit. Without documents to hold
@@ -255,7 +255,7 @@ def _parts(scorer: Any) -> Iterator[tuple[Ids, Any]]:
         yield np.arange(scorer.n_terms), scorer
 
 
-def take_terms(scorer: Any, kept: Ids) -> Any:
+def take_terms(scorer: Any, columns: Ids) -> Any:
     """The scorer over some of its terms, in ascending order.
 
     >>> take_terms(Linear(np.array([[1.0, 2.0, 3.0]]), np.zeros(1)), np.array([0, 2])).weights()
@@ -265,17 +265,17 @@ def take_terms(scorer: Any, kept: Ids) -> Any:
         idf, offset = scorer.weighting.idf, scorer.term_offset
         return replace(
             scorer,
-            sparse_weights=scorer.sparse_weights[:, kept],
-            term_offset=None if offset is None else offset[kept],
-            weighting=replace(scorer.weighting, idf=None if idf is None else idf[kept]),
+            sparse_weights=scorer.sparse_weights[:, columns],
+            term_offset=None if offset is None else offset[columns],
+            weighting=replace(scorer.weighting, idf=None if idf is None else idf[columns]),
         )
     new_ids = np.full(scorer.n_terms, -1)
-    new_ids[kept] = np.arange(len(kept))
+    new_ids[columns] = np.arange(len(columns))
     parts = []
-    for columns, part in scorer.parts:
-        inside = np.flatnonzero(new_ids[columns] >= 0)
-        parts.append((new_ids[columns[inside]], take_terms(part, inside)))
-    return replace(scorer, parts=tuple(parts), n_terms=len(kept))
+    for part_columns, part in scorer.parts:
+        inside = np.flatnonzero(new_ids[part_columns] >= 0)
+        parts.append((new_ids[part_columns[inside]], take_terms(part, inside)))
+    return replace(scorer, parts=tuple(parts), n_terms=len(columns))
 
 
 def quantised(scorer: Any, bits: int) -> Any:

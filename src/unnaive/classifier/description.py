@@ -55,7 +55,7 @@ def _is_select(value: Any) -> bool:
 
 
 def _is_optimise(value: Any) -> bool:
-    """Never a path: a model file must not decide which other files are read."""
+    """Whether it is null, a name or a table of costs; never a path, since a model file must not name files to read."""
     if isinstance(value, dict):
         rows = list(value.values())
         return bool(rows) and all(_is_table(row) and _is_list_of_numbers(list(row.values())) for row in rows)

@@ -1,4 +1,4 @@
-"""save_pretrained, from_pretrained and push_to_hub of a classifier; calls import the library of the Hub."""
+"""save_pretrained, from_pretrained and push_to_hub of a classifier; they import the library of the Hub."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def load_model(path: str | Path, *, mapped: bool = False) -> FittedModel:
     except BadModel as problem:
         raise BadModel(f"{path}: {' '.join(str(problem).splitlines())}") from problem
     except MemoryError as problem:
-        raise BadModel(f"{path}: there is not enough memory to load the model in it") from problem
+        raise BadModel(f"{path}: there is not enough memory to load this model; load a compressed one") from problem
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as problem:
         raise BadModel(f"{path}: the model in it is damaged ({_first_line(problem)}); train it again") from problem
 
@@ -182,7 +182,7 @@ def check_writable(path: str | Path) -> Path:
     except FileNotFoundError:
         return target
     except OSError as problem:
-        raise UnnaiveError(f"{path} cannot be written ({_reason(problem)})") from problem
+        raise UnnaiveError(f"{path} cannot be written ({_reason(problem)}); name another file") from problem
     if not stat.S_ISREG(kind):
         raise UnnaiveError(f"{path} is {'a folder' if stat.S_ISDIR(kind) else 'not a regular file'}; name a file")
     if not kind & 0o222 and Path(path).is_symlink():
@@ -224,9 +224,11 @@ def _map(path: Path) -> MappedArrays:
             raise BadModel(
                 "this is data, not a model; the model comes first, as in: unnaive predict MODEL DATA"
             ) from None
-        raise BadModel(f"this is not a model, or it is damaged ({_first_line(problem)})") from problem
+        raise BadModel(
+            f"this is not a model, or it is damaged ({_first_line(problem)}); name a model file"
+        ) from problem
     except OSError as problem:
-        raise BadModel(f"it cannot be read ({_reason(problem)})") from problem
+        raise BadModel(f"it cannot be read ({_reason(problem)}); check its permissions") from problem
 
 
 def _first_line(problem: Exception) -> str:
@@ -236,7 +238,7 @@ def _first_line(problem: Exception) -> str:
 def _description(mapped_arrays: MappedArrays) -> dict[str, Any]:
     """The JSON of a model file, if its format is supported and its header undamaged."""
     if KEY not in mapped_arrays.metadata:
-        raise BadModel("this is a safetensors file, but not a model of unnaive")
+        raise BadModel("this is a safetensors file, but not a model of unnaive; name a model file")
     try:
         about = json.loads(mapped_arrays.metadata[KEY])
     except (ValueError, RecursionError) as problem:

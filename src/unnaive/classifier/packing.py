@@ -207,7 +207,7 @@ def unpack(
     those that were written.
     """
     check_description(about)
-    check_parts(find_model(about["model"]), about, arrays)  # type: ignore[arg-type]  # a class has what is asked for
+    check_parts(find_model(about["model"]), about, arrays)  # type: ignore[arg-type]  # a class has these attributes too
     vocabulary = _vocabulary(arrays, "vocabulary")
     classes = about["classes"]
     if list(sorted_classes(classes)) != classes or not classes:
@@ -335,12 +335,14 @@ def _documents(
     return PackedDocuments.from_file(tables, about, classes, in_use, exclusive=exclusive, verify=verify)
 
 
-def _register(arrays: Arrays, about: dict[str, Any], kept: NamedCounts | PackedDocuments | None) -> Register | None:
+def _register(
+    arrays: Arrays, about: dict[str, Any], statistic: NamedCounts | PackedDocuments | None
+) -> Register | None:
     if "register" not in about:
         return None
-    if kept is None:
+    if statistic is None:
         raise BadModel("it has a register and neither counts nor documents; train it again")
-    return Register.from_file(arrays["register"], about["register"], kept.n_docs)
+    return Register.from_file(arrays["register"], about["register"], statistic.n_docs)
 
 
 def _numbers(arrays: Arrays, name: str, size: int) -> NDArray[Any]:

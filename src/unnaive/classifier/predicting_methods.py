@@ -34,8 +34,8 @@ class PredictingMethods(FieldMethods, ModelParameters):
     def novelty(self, texts: Any) -> Floats:
         """Novelty of each text (n_texts,): the share of held-out texts that are more like one of the classes.
 
-        Of texts like those of training, 5 % are above 0.95; out-of-scope texts are mostly near 1. Needs three classes,
-        and held-out scores, which `calibrate` or the model itself computes.
+        For texts like those of training, 5 % of the values are above 0.95; out-of-scope texts are mostly near 1. This
+        needs three classes, and held-out scores, which `calibrate` or the model itself computes.
         """
         return self._fitted().novelty(self._documents(texts))
 
@@ -54,7 +54,7 @@ class PredictingMethods(FieldMethods, ModelParameters):
     ) -> list[tuple[Label, ...]]:
         """For each text, a set of labels that contains the right one with this confidence, the most probable first.
 
-        Needs held-out scores, which `calibrate` or the model itself computes. See `FittedModel.predict_set`.
+        This needs held-out scores, which `calibrate` or the model itself computes. See `FittedModel.predict_set`.
         """
         return self._fitted().predict_set(
             self._documents(texts), confidence, by_class=by_class, at_least_one=at_least_one

@@ -22,8 +22,8 @@ STATEMENTS = {
     "approximate": "The counted documents that the model after keeps are those before, without these; its weights were "
     "changed approximately; they, its vocabulary and its calibration may still depend on them.",
 }
-CHOICE = "choice of models"  # of a model that selects among candidates, where --keep-choice was given
-WEIGHTS = "weights, approximately"  # where --approximate was given
+CHOICE = "choice of models"  # kept by --keep-choice, for a model that selects among candidates
+WEIGHTS = "weights, approximately"  # changed by --approximate
 KEPT: tuple[list[str], ...] = ([], [CHOICE], [WEIGHTS], [CHOICE, WEIGHTS])
 SIGNATURES = {"ed25519": 64, "hmac-sha256": 32}  # bytes of the value
 CLOCKS = timedelta(days=1)  # a receipt from further in the future than clocks may differ is invalid
@@ -95,15 +95,20 @@ PARTS = {
 }
 
 
+REMEDY = "name a file that unnaive forget --receipt wrote"
+
+
 def read_receipt(path: str | Path) -> dict[str, Any]:
     """A receipt from a file; an error for any other file or an invalid value."""
     try:
         content = json.loads(check_exists(path).read_text(encoding="utf-8"), object_pairs_hook=_read_table)
     except (ValueError, RecursionError) as problem:
-        raise BadData(f"{path} is not a receipt of unlearning ({str(problem).splitlines()[0][:80]})") from problem
+        raise BadData(
+            f"{path} is not a receipt of unlearning ({str(problem).splitlines()[0][:80]}); {REMEDY}"
+        ) from problem
     problem_found = find_problem(content)
     if problem_found is not None:
-        raise BadData(f"{path} is not a receipt of unlearning that this version can read: {problem_found}")
+        raise BadData(f"{path} is not a receipt of unlearning that this version can read: {problem_found}; {REMEDY}")
     receipt: dict[str, Any] = content
     return receipt
 
@@ -148,7 +153,7 @@ def _find_field_problem(values: dict[str, Any], rules: dict[str, FieldRule], pre
 
 
 def _find_contradiction(receipt: dict[str, Any]) -> str | None:
-    """What is inconsistent between the fields."""
+    """The first contradiction between fields, in words; None if there is none."""
     before, after, times = receipt["before"], receipt["after"], receipt["repeated"]
     if before["sha256"] == after["sha256"]:
         return "the file before and the file after are the same"
@@ -166,7 +171,7 @@ def _find_contradiction(receipt: dict[str, Any]) -> str | None:
 
 
 def _find_signature_problem(signature: dict[str, str] | None, key: str | None) -> str | None:
-    """What is inconsistent about the signature: hashes with a key must at least be signed with it."""
+    """A problem of the signature in words; None if there is none. Hashes with a key must at least be signed with it."""
     if signature is None:
         return None if key is None else "its hashes were made with a key, and it is not signed"
     if len(signature["value"]) != 2 * SIGNATURES[signature["by"]]:

@@ -101,5 +101,5 @@ def n_documents(fitted: FittedModel) -> int:
 
 
 def statistic_name(fitted: FittedModel) -> str:
-    """What the model keeps of its documents: "counts" or "documents"."""
+    """Whether the model keeps "counts" or "documents"."""
     return "counts" if isinstance(fitted.statistic, NamedCounts) else "documents"

@@ -16,7 +16,7 @@ INSTALL = "Ed25519 signatures need the library cryptography; install it with: pi
 
 
 def signed_bytes(receipt: dict[str, Any]) -> bytes:
-    """What is signed: the receipt without its signature, as JSON without spaces, keys in order.
+    """The bytes that are signed: the receipt without its signature, as JSON without spaces, keys in order.
 
     >>> signed_bytes({"b": 1, "a": "x", "signature": {}})
     b'{"a":"x","b":1}'

@@ -24,7 +24,7 @@ from unnaive.io.collections import cache_folder
 from unnaive.io.sources import check_exists
 from unnaive.io.vector_formats import read_named_vectors
 
-VERSION = 1  # of the cache: raised when the same file gives other vectors
+VERSION = 1  # version of the cache, raised when the same file would give other vectors
 REMEMBERED = 4  # files whose vectors are kept in memory
 
 

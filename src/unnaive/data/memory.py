@@ -16,7 +16,7 @@ def parse_memory(text: str) -> int:
     """The value of --memory in bytes; an error if it is too small to run at all."""
     size = parse_size(text)
     if size < LEAST:
-        raise UnnaiveError(f"--memory is {text}; training needs at least {LEAST >> 20}M")
+        raise UnnaiveError(f"--memory is {text}, too little for training; give at least {LEAST >> 20}M")
     return size
 
 

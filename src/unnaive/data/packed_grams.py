@@ -36,7 +36,7 @@ def without_grams(documents: KeptDocuments, kind: GramKind) -> KeptDocuments:
     """Subtract the n-grams predicted from the words; return the documents unchanged if over half of the cells would
     remain.
 
-    That happens if words are not terms as they stand, for instance if they are stemmed.
+    That happens if terms are not the words of the text, for instance if they are stemmed.
     """
     if documents.words is None:
         return documents

@@ -59,7 +59,7 @@ class RunningSums:
             if self._dense.add(X, Y):
                 return
             self._parts.append(self._dense.take())
-            self._dense = None  # for good, since classes, terms and sums only grow
+            self._dense = None  # not tried again, since classes, terms and sums only grow
         self._waiting.append((X.tocsr(), Y.tocsr()))
         self._entries += X.nnz
         if self._entries >= HELD:

@@ -26,8 +26,8 @@ RARE_DF = 5, 20  # a rare term is in at most 1/50 of the documents; this limit i
 PAIRS_IN_COMMON = 10, 0.6  # if pairs of words are compared
 TERMS_IN_COMMON = 5, 0.5  # if single terms are compared because there are no pairs
 COPY_TERMS = 5  # minimum number of distinct words of a copy: many people write "thanks, that works"
-MOST_CELLS = 20_000_000  # of the documents × documents table; common terms are dropped until it has no more
-BLOCK_CELLS = 1_000_000  # of this table at once: 16 MB
+MOST_CELLS = 20_000_000  # maximum of the documents × documents table; common terms are dropped until it is reached
+BLOCK_CELLS = 1_000_000  # cells of this table in memory at once: 16 MB
 
 
 @dataclass(frozen=True, eq=False)

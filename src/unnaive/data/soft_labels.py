@@ -21,7 +21,7 @@ from unnaive.data.sample_weights import SMALLEST
 from unnaive.text.buffer import TextBuffer, as_texts
 
 UNITS = 1 << 24  # probabilities are rounded to multiples of 1/UNITS, the precision of float32
-TOLERANCE = 0.011  # of the sum over the labels: probabilities may have been rounded to two digits
+TOLERANCE = 0.011  # allowed error of the sum over the labels: probabilities may have been rounded to two digits
 REST = "not {}"  # the opposite of a single label, with the remaining probability
 
 

@@ -88,8 +88,8 @@ def _numbers(table: NDArray[Any]) -> NDArray[Any]:
         return table.astype(np.float64)
     except (TypeError, ValueError):
         raise BadData(
-            f"labels came as an array of shape {table.shape} that are not numbers; give a label or a collection "
-            "of labels for each document, or a 0/1 matrix"
+            f"labels came as an array of shape {table.shape} whose values are not numbers; give a label or a "
+            "collection of labels for each document, or a 0/1 matrix"
         ) from None
 
 
@@ -229,7 +229,8 @@ def class_codes(values: Sequence[Any], classes: Sequence[Label]) -> NDArray[np.i
         return np.fromiter(map(codes.__getitem__, values), np.int32, len(values))
     except KeyError as unknown:
         raise BadData(
-            f"label {unknown.args[0]!r} is not among the {len(codes)} classes {shorten_classes(classes)}"
+            f"label {unknown.args[0]!r} is not among the {len(codes)} classes {shorten_classes(classes)}; "
+            "give one of them"
         ) from None
 
 

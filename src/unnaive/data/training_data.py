@@ -206,8 +206,8 @@ class TrainingData:
         if self.kept is not None:
             return self.kept
         if self.rows is None:
-            raise UnnaiveError("these documents were counted while streaming; a model that learns from documents "
-                               "needs them in memory or on disk")  # fmt: skip
+            raise UnnaiveError("only sums over these documents were kept, and the model learns from documents; read "
+                               "them into memory, or into a matrix on disk")  # fmt: skip
         rows = self.rows
         return KeptDocuments.of(rows.X, rows.targets, rows.vocabulary, rows.weight, rows.units)
 

@@ -17,7 +17,7 @@ from unnaive.evaluation.significance import holm
 from unnaive.evaluation.two_sample import TwoSampleTest
 from unnaive.text.vocabulary import Vocabulary
 
-FEWEST_TEXTS = 20  # on each side
+FEWEST_TEXTS = 20  # minimum number of texts on each side
 ALPHA = 0.05
 
 

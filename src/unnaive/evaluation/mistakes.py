@@ -46,8 +46,8 @@ def find_mistakes(evaluation: Evaluation, limit: int) -> list[Mistake]:
     mistakes = []
     for at in ranked:
         row, wrong_class = int(rows[at]), evaluation.classes[columns[at]]
-        given, true = (tuple(evaluation.classes[c] for c in table[[row]].indices) for table in (predicted, truth))
-        mistakes.append(Mistake(row, given, true, wrong_class, wrong_class in true, float(confidence[at])))
+        assigned, true = (tuple(evaluation.classes[c] for c in table[[row]].indices) for table in (predicted, truth))
+        mistakes.append(Mistake(row, assigned, true, wrong_class, wrong_class in true, float(confidence[at])))
     return mistakes
 
 

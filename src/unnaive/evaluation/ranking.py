@@ -24,7 +24,7 @@ def check_scores(Y: Any, scores: Any) -> tuple[Sparse, Floats]:
     truth, values = check_same_shape(indicator_matrix(Y), np.asarray(scores, dtype=np.float64))
     if np.isnan(values).any():
         row = int(np.flatnonzero(np.isnan(values).any(axis=1))[0])
-        raise BadData(f"the scores of document {row} contain NaN; every class needs a score that can be ranked")
+        raise BadData(f"the scores of document {row} contain NaN; give a number for every class")
     return truth, values
 
 
@@ -101,7 +101,9 @@ def top_classes(order: Ids, k: int, n_classes: int) -> Sparse:
     """
     n_docs, width = order.shape[0], min(k, n_classes)
     if order.shape[1] < width:
-        raise BadData(f"the {order.shape[1]} best classes of each document are known; ask for no more, not for {k}")
+        raise BadData(
+            f"only the {order.shape[1]} best classes of each document are known; ask for at most as many, not {k}"
+        )
     ones = np.ones(n_docs * width, dtype=np.int64)
     return csr_array((ones, order[:, :width].ravel(), np.arange(n_docs + 1) * width), shape=(n_docs, n_classes))
 

@@ -131,7 +131,7 @@ def paired_differences(first: Sequence[float], second: Sequence[float]) -> Float
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if a.shape != b.shape or a.ndim != 1 or len(a) < 2:
         raise BadData(
-            f"values of shape {a.shape} and {b.shape}; a paired test needs two lists of equal length, at least 2"
+            f"values of shape {a.shape} and {b.shape} came; give two lists of equal length, with at least 2 values each"
         )
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         raise BadData("the values to compare contain infinity or NaN; remove the splits that failed")

@@ -86,5 +86,7 @@ def fixed_split(parts: NDArray[Any]) -> tuple[Ids, Ids]:
     train, test = np.flatnonzero(parts == "train"), np.flatnonzero(parts == "test")
     if not len(train) or not len(test):
         there = ", ".join(sorted({str(part) for part in parts})) or "nothing"
-        raise BadData(f"the data has the parts {there}; a fixed split needs the parts train and test")
+        raise BadData(
+            f"the data has the parts {there}, not train and test; rename them, or choose another kind of split"
+        )
     return train, test

@@ -89,38 +89,40 @@ def find_training_drift(fitted: FittedModel, documents: Any, Y: Sparse, *, seed:
 
 
 def _against_documents(
-    fitted: FittedModel, kept: KeptDocuments | PackedDocuments, documents: Any, Y: Sparse, seed: int
+    fitted: FittedModel, training: KeptDocuments | PackedDocuments, documents: Any, Y: Sparse, seed: int
 ) -> TrainingDrift:
     """Use a permutation test of the distance of the means; copies and shared passages are kept together."""
     rng = np.random.default_rng(seed)
-    rows, new_rows = (_sample(n, rng) for n in (kept.n_docs, Y.shape[0]))
-    vocabulary, table, old_Y = _take_words(kept, rows)
+    rows, new_rows = (_sample(n, rng) for n in (training.n_docs, Y.shape[0]))
+    vocabulary, table, old_Y = _take_words(training, rows)
     old, new = _count_words(fitted, vocabulary, table, documents, new_rows)
     X = csr_array(_stack(old, new))
     X = take_columns(X, np.flatnonzero(document_frequency(X)))
     is_new = np.repeat([0, 1], [old.shape[0], new.shape[0]])
     p = permutation_p(tf_idf(X).apply(X), is_new, find_related(X), seed=seed)
     once, new_once = first_of_copies(old), new_rows[first_of_copies(new)]
-    return TrainingDrift(p, _class_p(old_Y[once], len(once), Y[new_once], kept.classes))
+    return TrainingDrift(p, _class_p(old_Y[once], len(once), Y[new_once], training.classes))
 
 
-def _take_words(kept: KeptDocuments | PackedDocuments, rows: Ids) -> tuple[Vocabulary | None, Sparse, Sparse]:
+def _take_words(training: KeptDocuments | PackedDocuments, rows: Ids) -> tuple[Vocabulary | None, Sparse, Sparse]:
     """Vocabulary, counts and labels of a sample of the kept documents; only the sample is unpacked."""
-    if isinstance(kept, PackedDocuments) and len(rows) < kept.n_docs:
-        kept, rows = kept.take_words(rows), np.arange(len(rows))
-    elif isinstance(kept, PackedDocuments):
-        kept = kept.documents
-    return kept.words, csr_array(kept.table[rows]), csr_array(kept.Y[rows])
+    if isinstance(training, PackedDocuments) and len(rows) < training.n_docs:
+        training, rows = training.take_words(rows), np.arange(len(rows))
+    elif isinstance(training, PackedDocuments):
+        training = training.documents
+    return training.words, csr_array(training.table[rows]), csr_array(training.Y[rows])
 
 
-def _against_sums(fitted: FittedModel, kept: NamedCounts, documents: Any, Y: Sparse, seed: int) -> TrainingDrift | None:
+def _against_sums(
+    fitted: FittedModel, training: NamedCounts, documents: Any, Y: Sparse, seed: int
+) -> TrainingDrift | None:
     """Use Fisher's exact test for every word, corrected for their number (Holm)."""
-    counts = kept.counts
+    counts = training.counts
     if not np.issubdtype(np.asarray(counts.df).dtype, np.integer):
         return None  # documents have weights, so their number is unknown
     n_old, df = int(counts.n_docs), csr_array(np.asarray(counts.df)[None, :])
     rows = _sample(Y.shape[0], np.random.default_rng(seed))
-    before, new = _count_words(fitted, kept.vocabulary, df, documents, rows)
+    before, new = _count_words(fitted, training.vocabulary, df, documents, rows)
     first = first_of_copies(new)
     after, once = document_frequency(new[first]), rows[first]
     had = np.asarray(before.toarray(), np.int64).ravel()

@@ -96,7 +96,7 @@ def train_scorer(name: str, X: Sparse, Y: Sparse, *, seed: int = 0, **settings: 
 
 @dataclass(frozen=True)
 class ExperimentPlan:
-    """What to compare: contenders × splits × training sizes (shares in %) × vocabulary sizes, and the measures.
+    """Plan of a comparison: contenders × splits × training sizes (shares in %) × vocabulary sizes, and the measures.
 
     With `folds` the splits are those of k-fold cross-validation, without `train_sizes` that of the collection.
     `vocabularies` are numbers of terms, selected by information gain on the training documents; None is all of them.

@@ -23,7 +23,7 @@ SQLITE = "sqlite:"
 LABELS = "labels"  # the view of current labels in a record of `unnaive label`
 RECORD_TABLES = {"labelling", "decisions", LABELS}
 BUFFER = 1 << 20  # bytes of a Parquet column read at a time
-STEPS = 1 << 18  # of SQLite between two checks
+STEPS = 1 << 18  # steps of SQLite's virtual machine between two checks
 STEPS_FREELY = 1 << 28  # about ten seconds
 
 
@@ -233,15 +233,15 @@ class SqliteTable(Table):
 
         try:
             yield
-        except sqlite3.OperationalError as problem:
+        except sqlite3.Error as problem:
             if self._steps > STEPS_FREELY and "interrupted" in str(problem):
                 raise BadData(
                     f"a query of {self.path} was stopped after {self._steps:,} steps, which is too many for a file of "
                     "its size (is it an endless view?); save the rows of the view as a table first"
                 ) from problem
-            raise BadData(f"{self.path} cannot be read as a SQLite database ({problem})") from problem
-        except sqlite3.Error as problem:
-            raise BadData(f"{self.path} cannot be read as a SQLite database ({problem})") from problem
+            raise BadData(
+                f"{self.path} cannot be read as a SQLite database ({problem}); name another file or table"
+            ) from problem
 
     def sample(self) -> TableSample:
         """The first values of every column."""

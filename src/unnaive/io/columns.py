@@ -43,7 +43,7 @@ class Columns:
     fields: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON of what the next file is likely to share; `from_dict` reads it."""
+        """The columns that the next file is likely to have too, as plain JSON; `from_dict` reads it."""
         return {
             "texts": list(self.texts), "label": self.label, "separator": self.separator,
             "label_columns": list(self.label_columns), "flag_labels": list(self.flag_labels), "header": self.header,
@@ -279,7 +279,8 @@ class _ColumnChooser:
         matching = [name for name in self.names if any(fnmatchcase(name, pattern) for pattern in patterns)]
         if patterns and not matching:
             raise BadData(
-                f"no column of {self.source} matches {' or '.join(patterns)}; it has {join_names(self.names)}"
+                f"no column of {self.source} matches {' or '.join(patterns)}; it has {join_names(self.names)}: "
+                "name some of these, or give another pattern"
             )
         return tuple(name for name in matching if name not in self.request.text)
 

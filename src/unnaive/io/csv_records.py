@@ -55,7 +55,7 @@ class RecordReader:
         self._source = iter(lines)
         self._again: deque[tuple[int, str]] = deque()  # lines that a stray quote had swallowed
         self._taken: list[tuple[int, str]] = []  # lines of the current record
-        self._held = 0  # and their characters
+        self._held = 0  # number of characters in these lines
         self._restart()
 
     def _restart(self) -> None:

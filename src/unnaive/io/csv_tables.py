@@ -44,7 +44,7 @@ class CsvTable(Table):
 
     def _read_first(self) -> list[str]:
         first = next(self.reader.records(), CsvRecord([], 0, 0))
-        if first.problem:  # of the header, which cannot be skipped
+        if first.problem:  # a bad header cannot be skipped like a bad row
             raise BadData(f"line {first.first} of {self.path} {first.problem}; repair it")
         return first.fields
 

@@ -201,7 +201,7 @@ class DataFile(ColumnOptions):
         try:
             files = self.files()
             if STDIN in files or find_format(files[0]) in ("excel", "sqlite", "dataset"):
-                return []  # the last are slow to open, and never mail
+                return []  # stdin is read once; the other formats are slow to open, and never mail
             if len(files) == 1 and self.format in (None, "folder") and find_format(files[0]) == "folder":
                 return sample_folder(files[0], self.options, SAMPLE_TEXTS)
             with warnings.catch_warnings():
@@ -224,7 +224,7 @@ class DataFile(ColumnOptions):
             missing = () if columns is None or table.roles else set(columns.names) - set(table.names)
             if missing:
                 raise BadData(f"{source} has no column {min(missing)!r}, which the first file has; it has "
-                              f"{join_names(table.names)}")  # fmt: skip
+                              f"{join_names(table.names)}; give files with the same columns")  # fmt: skip
             request = ColumnRequest(
                 self.text,
                 self.label,
@@ -300,8 +300,8 @@ class DataFile(ColumnOptions):
 def _warn_about_only_texts(source: str, trained: Columns) -> None:
     """Say that plain texts are read by a model with fields."""
     others = [name for name in trained.inputs if name != trained.texts[-1]]
-    warnings.warn(f"{source} has only texts, read as {trained.texts[-1]}; nothing is known of {join_names(others, 5)}",
-                  UnnaiveWarning, stacklevel=2)  # fmt: skip
+    warnings.warn(f"{source} has only texts, which are read as {trained.texts[-1]}; the other fields "
+                  f"({join_names(others, 5)}) are unknown", UnnaiveWarning, stacklevel=2)  # fmt: skip
 
 
 def _describe_skipped(skipped: Sequence[tuple[int, int]]) -> str:

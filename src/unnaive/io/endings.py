@@ -62,7 +62,7 @@ ENDINGS = {
 READ = tuple(ending.suffix for ending in ENDINGS.values() if ending.read)
 TABLES = tuple(ending.suffix for ending in ENDINGS.values() if ending.written)
 SPARK = tuple(ending.suffix for ending in ENDINGS.values() if ending.spark)
-# for records of experiments
+# the endings of files with records of experiments
 RECORDS = tuple(ending.suffix for ending in ENDINGS.values() if ending.written and ending.format == "jsonl")
 FIGURES = (".png", ".svg", ".pdf")
 REPORTS = (".html", ".md", ".json", ".txt")

@@ -87,6 +87,6 @@ def suggest_fields(columns: Columns, values: Mapping[str, Sequence[Any]], *, vec
     suspects = {name: share for name, share in choice.suspects.items() if name in others}
     remark = choice._replace(suspects=suspects).describe_suspects()
     return (
-        f"of the columns only {' and '.join(columns.texts)} is read; --fields auto also learns from "
+        f"the model learns only from the text ({' and '.join(columns.texts)}); --fields auto also learns from "
         f"{choice.list_kinds(others)}, which predictions then need{remark}; --fields none hides this note"
     )

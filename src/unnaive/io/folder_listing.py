@@ -41,8 +41,8 @@ def list_class_files(folder: str | Path, *, follow_links: bool = False) -> tuple
         raise BadData(f"{folder} has no subfolders with files; expected a subfolder for each class")
     if outside:
         files = f"{outside} files lie" if outside > 1 else "a file lies"
-        kept = "are" if outside > 1 else "is"
-        warnings.warn(f"{folder}: {files} outside the class folders and {kept} left out", UnnaiveWarning, stacklevel=2)
+        verb = "are" if outside > 1 else "is"
+        warnings.warn(f"{folder}: {files} outside the class folders and {verb} left out", UnnaiveWarning, stacklevel=2)
     return paths, labels
 
 

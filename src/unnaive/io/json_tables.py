@@ -78,7 +78,7 @@ class JsonTable(Table):
             raise BadData(f"{self.path} is not a JSON array ({reason}); expected one object per line") from problem
         for number, record in enumerate(records, start=1):
             if isinstance(record, list) and len(record) == 2 and isinstance(record[1], dict):
-                record = {"text": record[0], **record[1]}  # as spaCy's training data
+                record = {"text": record[0], **record[1]}  # spaCy's training data has pairs of a text and a dict
             if not isinstance(record, dict):
                 raise BadData(f'item {number} of {self.path} is not a JSON object such as {{"text": …}}')
             yield from self._convert(number, record)

@@ -58,7 +58,7 @@ def read_number(value: Any) -> float | None:
 
 def find_interval(number: float, parts: int) -> str:
     """The interval of a number if each octave (from 2^k to 2^(k+1)) has `parts` equal ones; borders are exact."""
-    fraction, exponent = math.frexp(abs(number))  # from ½ to 1, and the power of 2
+    fraction, exponent = math.frexp(abs(number))  # the fraction is from ½ to below 1; the exponent is a power of 2
     step = int((fraction * 2 - 1) * parts)
     low, high = (math.ldexp(1 + at / parts, exponent - 1) if exponent < 1024 or at < parts else math.inf
                  for at in (step, step + 1))  # fmt: skip

@@ -1,4 +1,4 @@
-"""How to read a file, and what was found while reading it; every table takes the first and fills in the second.
+"""How to read a file (ReadOptions), and what was found while reading it (ReadLog), which every table fills in.
 
 The one declaration of every reading option: type, default and help. The options of the command line and the reference
 pages are made from it, so this module imports nothing heavy.
@@ -27,7 +27,7 @@ MAX_RATIO = 250
 
 @dataclass
 class ReadLog:
-    """What was found while files were read; `describe` sums it up in one line."""
+    """The columns, bad rows and labels that were found while files were read; `describe` gives a summary line."""
 
     source: str = ""
     format: str = ""

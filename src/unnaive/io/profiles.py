@@ -43,7 +43,7 @@ class Profile:
 
     kind: str
     examples: tuple[str, ...]
-    n_words: float = 0.0  # of a value, on average
+    n_words: float = 0.0  # mean number of words of a value
 
     @property
     def is_label(self) -> bool:

@@ -36,7 +36,7 @@ class SoftColumns:
             if not names:
                 raise BadData(
                     f"no column of {source} matches {' or '.join(self._patterns)}; it has "
-                    f"{join_names(list(batch.kept))}"
+                    f"{join_names(list(batch.kept))}: name some of these, or give another pattern"
                 )
             self._labels = dict(zip(names, name_flags(names, [*self._patterns, PREFIX]), strict=True))
         return {label: batch.kept[name] for name, label in self._labels.items()}

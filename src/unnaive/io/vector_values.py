@@ -85,13 +85,13 @@ def vector_units(
         try:
             vector = None if is_missing(value) else read_vector(value)
         except BadValue as problem:
-            found = f"field {name!r} is of kind vector, but a value is {problem.found}"
-            raise BadRecord(found, problem.advice, row, place) from None
+            message = f"field {name!r} is of kind vector, but a value is {problem.found}"
+            raise BadRecord(message, problem.advice, row, place) from None
         if vector is not None:
             length = length or len(vector)
             if len(vector) != length:
-                found = f"the vectors of field {name!r} have {length} numbers, but one has {len(vector)}"
-                raise BadRecord(found, "embed all with one model", row, place)
+                message = f"the vectors of field {name!r} have {length} numbers, but one has {len(vector)}"
+                raise BadRecord(message, "embed all with one model", row, place)
         rows.append(vector)
     filled = [row for row in rows if row is not None]
     units = iter(write_vectors(np.array(filled))) if filled else iter(())

@@ -223,7 +223,7 @@ class Proportional(_Stored):
             raise BadData(f"a rate is {min(self.rates)}; rates are shares of documents and cannot be negative")
 
     def decide(self, scores: Floats) -> Sparse:
-        """As many labels in total as the rates ask for."""
+        """For each class, as many documents as its rate says."""
         _check_width(scores, self.rates, "rates")
         sizes = np.minimum(np.rint(np.asarray(self.rates) * len(scores)), len(scores)).astype(np.int64)
         columns = [np.argsort(-scores[:, c], kind="stable")[:size] for c, size in enumerate(sizes)]

@@ -1,4 +1,4 @@
-"""What each term of a document adds to the score of a class: one explanation for every model (explanation.py).
+"""The contribution of each term of a document to the score of a class: one explanation for every model.
 
 The score of a linear model is a sum over the terms of the document, so the explanation is that sum, term by term.
 """
@@ -30,7 +30,7 @@ Names = Sequence[str] | Mapping[int, str]  # names of the columns of a row
 def explain_document(
     fitted: FittedModel, document: Any, label: Label | None = None, *, against: Label | None = None
 ) -> Explanation:
-    """What each term of a document adds to the score of `label`, by default the first label that `predict` returns.
+    """The contribution of each term of a document to the score of `label`, by default the first predicted label.
 
     The reference is the class `against`, else the mean over exclusive classes, else zero: log-odds, cosines and margins
     have a meaning by themselves. For a text of more than 50,000 characters, the evidence is that of the whole text, but

@@ -120,7 +120,7 @@ class Explanation:
         return "\n".join([*rows, *self._field_lines()])
 
     def _field_lines(self) -> list[str]:
-        """What each field adds, and the fields without known terms, each in a line if there are any."""
+        """The contribution of each field, and the fields without known terms; each in one line, if there are any."""
         sums = ", ".join(f"{name} {self._shown(value)}" for name, value in self.by_field.items())
         unknown = ", ".join(self.unknown_fields)
         return [f"by field: {sums}"] * bool(sums) + [f"no evidence, because unknown: {unknown}"] * bool(unknown)

@@ -21,7 +21,7 @@ from unnaive.text.sections import (
 from unnaive.text.tokens import Span
 
 SUMMED = ("number", "date", "characters", VECTOR)  # kinds of fields whose terms are one piece of evidence
-TEXT_BEFORE = "text"  # what stands before all sections
+TEXT_BEFORE = "text"  # the name of the text before the first section
 
 
 def name_evidence(record: str, evidence: Sequence[Evidence], fields: tuple[str, ...]) -> tuple[Evidence, ...]:

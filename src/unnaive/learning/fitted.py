@@ -211,7 +211,7 @@ class FittedModel(ScoreMethods):
     def novelty(self, documents: Any) -> Floats:
         """Novelty of each document (n_docs,): the share of held-out documents that are more like one of the classes.
 
-        Of documents like those of training, 5 % are above 0.95; out-of-scope texts are mostly near 1.
+        For documents like those of training, 5 % of the values are above 0.95; out-of-scope texts are mostly near 1.
         """
         chunks = [self.novelty_shares(scores) for scores in self.reader.score_chunks(documents)]
         return np.concatenate([np.zeros(0), *chunks])

@@ -103,7 +103,7 @@ class TrainingSpec:
                   temperature if `optimise` needs probabilities, else none
     class_weight  None, "balanced", or a dict from class to weight
     random_state  seed of the folds for tuning
-    optimise      "accuracy" or None, "macro-f1", or costs: a dict from true class to a dict from given class to cost
+    optimise      "accuracy" or None, "macro-f1", or costs: a dict by true class of dicts by predicted class
     documents_limit  maximum bytes of counted documents in the model file, for models that keep them; 0 for none
     vectors       word vectors, for models that use them; None for none
     vector_keys   the vector fields of the documents and their lengths, during training

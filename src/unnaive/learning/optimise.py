@@ -75,7 +75,10 @@ def read_costs(path: Path) -> Costs:
     for number, row in enumerate(rows[1:], 2):
         true = row[0].strip()
         if len(row) != len(rows[0]):
-            raise BadData(f"line {number} of {path} has {len(row)} cells and the first has {len(rows[0])}")
+            raise BadData(
+                f"line {number} of {path} has {len(row)} cells, but the first has {len(rows[0])}; give a cost for each "
+                "class in the first line"
+            )
         if true in costs:
             raise BadData(f"{path} has two lines for the true class {true!r}; leave one out")
         costs[true] = _cost_row(true, zip(columns, row[1:], strict=True), f" in line {number} of {path}")

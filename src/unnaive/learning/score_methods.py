@@ -1,4 +1,4 @@
-"""What FittedModel does with its scores: probabilities, labels, prediction sets and novelty."""
+"""Methods of FittedModel that turn its scores into probabilities, labels, prediction sets and novelty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is tuned on held-out scores: calibration, decision and conformal sets.
+"""Tuning on held-out scores: calibration, decision and conformal sets.
 
 `tune_model` computes them from the scores of documents that the model was not trained on, at first and after updates.
 A model that keeps only sums has no documents to hold out: any change drops what was tuned, and `warn_about_loss` says

@@ -70,8 +70,8 @@ def joint_log_probabilities(link: str, scores: Floats) -> Floats:
 def log_probabilities(link: str, scores: Floats, *, exclusive: bool) -> Floats:
     """log p of each class for each document (n_docs, n_classes).
 
-    `exclusive`: exactly one class is right; then p is a softmax of the log-odds. Otherwise each class stands alone:
-    p = odds / (1 + odds).
+    `exclusive`: exactly one class is right; then p is a softmax of the log-odds. Otherwise each class is
+    independent of the others: p = odds / (1 + odds).
 
     >>> np.exp(log_probabilities("log-odds", np.array([[0.0, 0.0]]), exclusive=False))
     array([[0.5, 0.5]])

@@ -51,9 +51,7 @@ class Network:
         while waiting:
             ready = [node for node in waiting if set(self.parents[node]) <= set(placed)]
             if not ready:
-                raise BadData(
-                    f"the arcs into {self.nodes[waiting[0]]!r} form a cycle; a Bayesian network must be acyclic"
-                )
+                raise BadData(f"the arcs into {self.nodes[waiting[0]]!r} form a cycle; remove one of them")
             placed += ready
             waiting = [node for node in waiting if node not in set(ready)]
         return placed
@@ -247,5 +245,6 @@ def _check(network: Network) -> None:
         sound = table.shape == shape and bool(np.all(table >= 0)) and np.allclose(table.sum(axis=-1), 1.0, atol=1e-9)
         if not sound:
             raise BadData(
-                f"the table of {name!r} must have shape {shape}, no negatives, and a last axis that sums to 1"
+                f"the table of {name!r} is not one of probabilities; give shape {shape}, numbers from 0, and a last "
+                "axis that sums to 1"
             )

@@ -22,7 +22,7 @@ MOST_CELLS = 1 << 22  # scores of an explanation in memory at a time: 32 MB
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """What the terms of one document add to the score of a class, or to its lead over another.
+    """The contributions of the terms of one document to the score of a class, or to its lead over another.
 
     base    the part of the score without any term
     values  one for each stored cell of the document, in its order (n_terms_of_document,)
@@ -86,7 +86,7 @@ class Scorer(ABC):
         return self.meaning.log_odds is not None
 
     def contributions(self, document: Sparse, chosen: int, rival: int | None) -> Contributions:
-        """What each term of a document (1, n_terms) adds for class `chosen`, or to its lead over class `rival`.
+        """The contributions of the terms of a document (1, n_terms) to the score of `chosen`, or its lead over `rival`.
 
         The default, for scores that are not sums over terms, is the loss of the lead without each term.
         """

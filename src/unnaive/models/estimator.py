@@ -74,8 +74,8 @@ class Model(Settings, PredictingEstimator):
     n_features_in_  the number of terms
     """
 
-    name: ClassVar[str]  # in the catalogue
-    title: ClassVar[str]  # in messages and reports
+    name: ClassVar[str]  # its name in the catalogue
+    title: ClassVar[str]  # its name in messages and reports
     statistic: ClassVar[Literal["counts", "documents"]]
     takes_sample_weight: ClassVar[bool] = True
     takes_unlabelled: ClassVar[bool] = False  # it also learns from documents without a label
@@ -260,7 +260,7 @@ class CountsModel(Model):
         """The sums that the model learnt from."""
         named = self._attribute("counts_").counts
         if named is None:
-            raise AttributeError(f"this {type(self).__name__} was frozen and has no counts")
+            raise AttributeError(f"this {type(self).__name__} has no counts, because it was frozen; fit it again")
         return named.counts
 
     @property

@@ -370,6 +370,6 @@ def informative_arcs(statistic: Counts, per_class: int) -> Sparse:
 def _arcs(table: Sparse, class_totals: NDArray[Any], overall: NDArray[Any]) -> _Arcs:
     inside = table.data if table.data.dtype == np.int64 else np.asarray(table.data, np.float64)
     if inside.size and inside.min() < 0:
-        raise BadData("some counts are negative; the OR gate needs non-negative counts")
+        raise BadData("some counts are negative; give the OR gate counts from 0")
     whole, sizes = np.asarray(overall, np.float64), np.asarray(class_totals, np.float64)
     return _Arcs(inside, table.indices, whole, sizes, table.indptr)

@@ -20,7 +20,7 @@ from unnaive.linear.selection import information_gain, top_k
 from unnaive.models.estimator import CountsModel, class_weight_setting, scheme_setting
 from unnaive.models.naive_bayes import LINK_OF_SCHEME, log_prior, log_prior_odds
 
-DECIMALS = 13  # of a loss, in nats per word of the corpus: smaller differences are rounding noise
+DECIMALS = 13  # decimals of a loss, in nats per word of the corpus: smaller differences are rounding noise
 
 
 class WordClusterNB(CountsModel):

@@ -91,7 +91,7 @@ class Checkpoint:
             strange = sorted(path.name for path in self.folder.iterdir() if not _is_ours(path.name))
         except OSError as problem:
             raise UnnaiveError(
-                f"--checkpoint {self.folder} cannot be used as a folder ({problem.strerror})"
+                f"--checkpoint {self.folder} cannot be used as a folder ({problem.strerror}); name another"
             ) from problem
         if strange:
             raise UnnaiveError(

@@ -97,7 +97,7 @@ def documents_on_disk(
         if matrix is None:
             counting = _Counting(rule, n_jobs, resources.memory, folder / "matrix", of, each_once or source)
             matrix = _count_source(source, counting, hashes)
-            return_small_blocks()  # of the batches, which the learner's arrays would otherwise come on top of
+            return_small_blocks()  # the memory of the batches, before the learner allocates its arrays
         else:
             report["notes"] = [f"the counted documents of the same data are taken from {keep}"]
             log = source.options.log
@@ -299,7 +299,7 @@ class DiskMatrix:
         classes = sorted_classes(self.labels)
         position_of = {label: position for position, label in enumerate(classes)}
         places = np.array([position_of[label] for label in self.labels], np.int64)
-        ones, ends = (part.astype(np.int64) for part in (self.Y.data, self.Y.indptr))  # as `read_targets` has them
+        ones, ends = (part.astype(np.int64) for part in (self.Y.data, self.Y.indptr))  # like `read_targets`
         Y = csr_array((ones, places[self.Y.indices], ends), shape=(self.Y.shape[0], len(classes)))
         Y.sort_indices()
         return Targets(classes, Y, "sets" if self.multilabel else "single")

@@ -203,7 +203,7 @@ _NO_TEXT_CHARSET = re.compile(rf"charset\*?[^;\n]*({'|'.join(NO_TEXT)})", re.IGN
 
 
 def _find_excess(text: str) -> str | None:
-    """A description of what makes a message too expensive to decode; None for normal messages."""
+    """Why a message is too expensive to decode, in words; None for normal messages."""
     open_parts: list[str] = []
     at = 0
     for field in _CONTENT_FIELD.finditer(text):

@@ -32,6 +32,14 @@ def tickets() -> tuple[list[str], list[str]]:
     return list(corpus.texts), [labels[0] for labels in corpus.labels]
 
 
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """The file of a model of six documents, sport and politics."""
+    path = tmp_path / "small.model"
+    TextClassifier("multinomial").fit(["good ball", "fair vote"] * 3, ["sport", "politics"] * 3).save(path)
+    return path
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Chromium, for the tests of a module."""

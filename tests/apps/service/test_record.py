@@ -26,13 +26,6 @@ from unnaive.io.sources import hash_file
 KILLS = 200
 
 
-@pytest.fixture
-def small(tmp_path: Path) -> Path:
-    path = tmp_path / "small.model"
-    TextClassifier("multinomial").fit(["good ball", "fair vote"] * 3, ["sport", "politics"] * 3).save(path)
-    return path
-
-
 def test_net_change(small: Path) -> None:
     record = TeachingRecord(small)
     one, two = Document("a", ("x",)), Document("b", ("y",))

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from unnaive import TextClassifier
 from unnaive.apps.service.changes import Change, Document
 from unnaive.apps.service.record import TeachingRecord
 from unnaive.apps.service.refused import Refused
@@ -21,13 +20,6 @@ from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 pytestmark = pytest.mark.slow  # `make quick` stays under a minute
 
 TAUGHT = 15
-
-
-@pytest.fixture
-def small(tmp_path: Path) -> Path:
-    path = tmp_path / "small.model"
-    TextClassifier("multinomial").fit(["good ball", "fair vote"] * 3, ["sport", "politics"] * 3).save(path)
-    return path
 
 
 def teach(served: ServedModel, number: int) -> None:

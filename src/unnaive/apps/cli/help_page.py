@@ -102,7 +102,7 @@ def lay_out_options(name: str, parameters: list[Any]) -> list[Any]:
     places = dict.fromkeys(GENERAL_OPTIONS, (len(flags) + 1, GENERAL))
     places |= {flag: (number, heading) for number, (flag, heading) in enumerate(flags)}
     numbers: dict[int, int] = {}
-    begins: dict[str | None, tuple[int, int]] = {}  # by heading, where its group begins
+    begins: dict[str | None, tuple[int, int]] = {}  # heading → the position of its group
     for position, option in enumerate(options):
         declared = (len(flags), option.rich_help_panel or MORE)
         number, heading = next((places[flag] for flag in option.opts if flag in places), declared)

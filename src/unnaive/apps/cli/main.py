@@ -80,7 +80,7 @@ def build_app(modules: tuple[str, ...] = VERBS) -> typer.Typer:
                 verb = with_threads(command.callback) if function in PARALLEL else command.callback
                 command.callback = guarded(name_values(with_quiet(verb)))
         callback = verbs.registered_callback
-        if verbs is not app and callback is not None and callback.callback:  # a verb with subcommands
+        if verbs is not app and callback is not None and callback.callback:  # a command with subcommands
             verbs.info.cls = callback.cls = Group
             verbs.info.help = callback.help = describe_command(callback.callback)
             callback.callback = name_values(with_quiet(callback.callback))

@@ -233,7 +233,7 @@ def tree_view(fitted: FittedModel, class_index: int, k: int, members: str) -> Tr
     return TreeView(every[0], every, f"the {count} members of {name}; {mean}")
 
 
-# by the kind of the scorer
+# kind of scorer → the function that makes its view
 VIEWS: dict[str, Callable[[FittedModel, int, int, str], NetworkView]] = {
     "noisy-or": gate_view,
     "hidden-networks": tree_view,

@@ -132,10 +132,10 @@ def reading(
             return verb(source=data_file(paths, **shared, ahead=begun) if paths else None, **arguments)
 
         argument = inspect.Parameter("data", inspect.Parameter.KEYWORD_ONLY, default=default, annotation=data)
-        own = [
+        own_arguments = [
             argument if name == "source" else parameter for name, parameter in declared.items() if name != "read_like"
         ]
-        show_parameters(wrapper, [*own, *options.values()])
+        show_parameters(wrapper, [*own_arguments, *options.values()])
         return wrapper
 
     return decorate
@@ -190,17 +190,17 @@ def shared_defaults() -> dict[str, Any]:
     return {name: parameter.default for name, parameter in _SHARED.items()}
 
 
-def data_file(paths: list[str], *, ahead: FolderAhead | None = None, **given: Any) -> DataFile:
-    """The data file for these options: `given` has a value for each of them."""
+def data_file(paths: list[str], *, ahead: FolderAhead | None = None, **values: Any) -> DataFile:
+    """The data file for these options: `values` has a value for each of them."""
     from unnaive.io.datafiles import DataFile
     from unnaive.io.options import ReadOptions
 
-    reading = {name: given[name] for name in _READING} | {"max_line": given["max_line"] << 20, "ahead": ahead}
+    reading = {name: values[name] for name in _READING} | {"max_line": values["max_line"] << 20, "ahead": ahead}
     if reading["delimiter"] is not None:
         reading["delimiter"] = delimiter = reading["delimiter"].replace("\\t", "\t")
         if len(delimiter) != 1:
             raise UnnaiveError(f"the delimiter is {delimiter!r}; give one character, such as ';' or '\\t'")
-    columns = {name: given[name] for name in _COLUMNS}
+    columns = {name: values[name] for name in _COLUMNS}
     columns |= {name: tuple(columns[name] or ()) for name in _REPEATED}
     columns |= {name: columns[name] or None for name in ("separator", "label_prefix")}
     return DataFile(tuple(paths), options=ReadOptions(**reading), **columns)
@@ -312,5 +312,6 @@ def make_output_folders(paths: Iterable[Path | None]) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise UnnaiveError(
-                f"{path} cannot be written, because the folder {path.parent} cannot be created ({problem.strerror})"
+                f"{path} cannot be written, because the folder {path.parent} cannot be created "
+                f"({problem.strerror}); name another folder"
             ) from problem

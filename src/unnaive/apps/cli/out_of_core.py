@@ -42,8 +42,8 @@ class LargeDataOptions:
     scratch: Path | None = None
 
     @property
-    def asked(self) -> bool:
-        """Whether any of them was given."""
+    def is_set(self) -> bool:
+        """Whether any of these options was given."""
         return self.memory is not None or self.checkpoint is not None or self.cache is not None
 
 
@@ -57,7 +57,7 @@ def open_large_data(
     `needs_corpus` names an option that needs all documents in memory, if one was given.
     """
     if needs_corpus is not None:
-        if limits.asked:
+        if limits.is_set:
             raise UnnaiveError(
                 f"{needs_corpus} needs all documents in memory; it cannot be combined with --memory, "
                 "--checkpoint or --cache"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 NUMBERS = (int, float, bool)
-MOST_DIGITS = 15  # of a plain whole number
+MOST_DIGITS = 15  # maximum number of digits of a plain whole number
 
 
 class PlainValues:

@@ -69,8 +69,8 @@ class Layout:
         """The columns of the input, or the id."""
         if not self.kept:
             return {"id": record["id"]}
-        kept: dict[str, Any] = record["kept"]
-        return kept if tuple(kept) == self.kept else {name: kept.get(name) for name in self.kept}
+        cells: dict[str, Any] = record["kept"]
+        return cells if tuple(cells) == self.kept else {name: cells.get(name) for name in self.kept}
 
     def flat(self, record: RowValues) -> dict[str, Any]:
         """The new columns of a record for a table: label, value, known_terms, then other requested ones."""

@@ -138,8 +138,8 @@ class Predictor:
         top = self._top_labels(texts)
         if top is not None:
             return self._records_of_top(top, ids, texts)
-        scores, values, known = self._score(texts)
-        self.count_seen(known.tolist())
+        scores, values, known_terms = self._score(texts)
+        self.count_seen(known_terms.tolist())
         label_sets = self.fitted.label_sets_of(scores)
         shown = min(self.top, len(self.fitted.classes))
         order = self.fitted.best_classes(scores, scores, shown) if self.top > 1 else None
@@ -152,7 +152,7 @@ class Predictor:
                 scores, self.confidence, by_class=self.by_class, at_least_one=self.at_least_one
             )  # fmt: skip
         records = []
-        for row, (name, n_known) in enumerate(zip(ids, known.tolist(), strict=True)):
+        for row, (name, n_known) in enumerate(zip(ids, known_terms.tolist(), strict=True)):
             record = self._record(scores[row], values[row], list(label_sets[row]), n_known, novel[row])
             record["id"] = name
             if self.show_text:

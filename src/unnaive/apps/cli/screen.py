@@ -202,8 +202,8 @@ class Progress:
         return f"{self._step}/{self._steps} {title}"
 
     def _put(self, title: str, total: float | None, done: float, pending: float | None = None) -> None:
-        now, known = time.monotonic(), (total, done, pending or 0.0)
-        if known != (self._total, self._done, self._pending):  # otherwise the pending work continues
+        now, progress = time.monotonic(), (total, done, pending or 0.0)
+        if progress != (self._total, self._done, self._pending):  # otherwise the pending work continues
             self._at = now
         self._pending, self._unit = pending or 0.0, None if pending is None else UNIT
         if self._total is None:
@@ -257,8 +257,8 @@ def seconds_left(
         return None
     trust = 0.0 if unit is None else TRUST * total
     expected = trust * (unit or 0.0)
-    known = done - before + trust
-    pace = max((seconds - since + expected) / known, (seconds + expected) / (known + pending))
+    work = done - before + trust
+    pace = max((seconds - since + expected) / work, (seconds + expected) / (work + pending))
     rest = max(pending * pace - since, OVERRUN * since) if pending else 0.0
     return max(total - done - pending, 0.0) * pace + rest
 

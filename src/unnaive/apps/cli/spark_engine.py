@@ -58,11 +58,11 @@ class SparkEngine:
     ship: bool
 
     @classmethod
-    def asked(cls, engine: str, master: str | None, ship: bool) -> SparkEngine | None:
+    def from_options(cls, engine: str, master: str | None, ship: bool) -> SparkEngine | None:
         """The engine, or None for local work; an error if options contradict each other.
 
-        >>> SparkEngine.asked("local", None, False)
-        >>> SparkEngine.asked("local", "yarn", False)
+        >>> SparkEngine.from_options("local", None, False)
+        >>> SparkEngine.from_options("local", "yarn", False)
         Traceback (most recent call last):
         unnaive.base.errors.UnnaiveError: --master is for Spark; add --engine spark
         """
@@ -240,7 +240,7 @@ def _measure(spark: Any, source: DataFile, fitted: FittedModel, *, classes: bool
 
 
 def show_spark_measures(results: dict[str, Any]) -> None:
-    """What `evaluate_on_spark` found, for people: the measures, then the classes, the largest first.
+    """Print the results of `evaluate_on_spark`: the measures, then the classes, the largest first.
 
     With very many classes, only the largest are shown, lowest F1 first.
     """

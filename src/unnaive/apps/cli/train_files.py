@@ -55,7 +55,7 @@ def train_file(
     from unnaive.models.catalogue import find_model
 
     limit = None if max_size is None else parse_size(max_size)
-    check_writable(output)  # before minutes of work
+    check_writable(output)  # first, because training may take minutes
     label, label_columns = source.label, source.label_columns
     if soft:  # only --test has labels
         source = replace(source, label=None, label_columns=())
@@ -65,7 +65,7 @@ def train_file(
         recognise_mail(classifier, source)
         if not soft:
             note_other_columns(source, vectors=vectors)
-    spec = classifier.spec()  # likewise: an error if a setting is wrong
+    spec = classifier.spec()  # also first, since it raises an error if a setting is wrong
     if soft:
         unused = {} if test else {"--label": label, "--label-columns": label_columns or None}
         check_soft_labels(spec, unused | {"--holdout": holdout, "--register": finish, "--max-size": max_size})
@@ -215,11 +215,11 @@ def _make_smaller(
     return small, size
 
 
-def registering(asked: bool, key: Path | None, frozen: bool) -> Finish | None:
+def registering(register: bool, key: Path | None, frozen: bool) -> Finish | None:
     """A function that adds a register of its documents to a model, if requested."""
-    if key is not None and not asked:
+    if key is not None and not register:
         raise UnnaiveError("--key is for the register; add --register")
-    if not asked:
+    if not register:
         return None
     if frozen:
         raise UnnaiveError("a frozen model cannot forget, so it has no register; leave one of the two out")
@@ -227,9 +227,9 @@ def registering(asked: bool, key: Path | None, frozen: bool) -> Finish | None:
 
     secret = read_key(key)
 
-    def register(fitted: FittedModel, corpus: Corpus) -> FittedModel:
+    def add_register(fitted: FittedModel, corpus: Corpus) -> FittedModel:
         if secret is not None:  # hashes without a key beside those with one would reveal what the key hides
             fitted = replace(fitted, text_hashes=None)
         return register_documents(fitted, corpus.texts, corpus.labels, secret)
 
-    return register
+    return add_register

@@ -103,7 +103,7 @@ def is_same_origin(headers: Headers) -> bool:
 
 
 def read_headers(fields: list[tuple[bytes, bytes]]) -> Headers:
-    """The headers by name; refused if one that decides about access occurs twice."""
+    """The headers by name; refused if a header that decides about access occurs twice."""
     headers = dict(fields)
     if len(headers) != len(fields):
         counts = Counter(name for name, _ in fields)

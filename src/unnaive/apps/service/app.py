@@ -155,9 +155,11 @@ def read_evaluation(path: str) -> dict[str, Any]:
     try:
         values = json.loads(check_exists(path).read_text(encoding="utf-8"))
     except ValueError as problem:
-        raise UnnaiveError(f"{path} is not output of unnaive evaluate --json ({problem})") from problem
+        raise UnnaiveError(
+            f"{path} is not JSON ({problem}); give a file that unnaive evaluate --json wrote"
+        ) from problem
     if not isinstance(values, dict):
-        raise UnnaiveError(f"{path} is not output of unnaive evaluate --json: expected a JSON object")
+        raise UnnaiveError(f"{path} is not a JSON object; give a file that unnaive evaluate --json wrote")
     return values
 
 

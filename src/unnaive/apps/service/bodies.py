@@ -302,10 +302,10 @@ def parse(kind: type[AnyBody], body: bytes) -> AnyBody:
         return kind.model_validate_json(body)
     except ValidationError as problem:
         errors = problem.errors(include_url=False, include_input=False)
-        place = errors[0]["loc"]
+        path = errors[0]["loc"]
         # pydantic adds the type that it tried in a union, such as str or dict[str,any], to the path of the value
-        location = ".".join(str(part) for part in place if not _TRIED_TYPE.fullmatch(str(part)))
+        location = ".".join(str(part) for part in path if not _TRIED_TYPE.fullmatch(str(part)))
         wrong = f"field {location}" if location else "the body"
-        tried = {str(error["loc"][-1]) for error in errors if error["loc"] and error["loc"][:-1] == place[:-1]}
+        tried = {str(error["loc"][-1]) for error in errors if error["loc"] and error["loc"][:-1] == path[:-1]}
         expected = "Input should be a string or an object" if tried >= {"str", "dict[str,any]"} else errors[0]["msg"]
         raise Refused(422, f"{wrong} of the request: {expected}") from problem

@@ -104,12 +104,12 @@ def read_given(fitted: FittedModel, inputs: list[str | dict[str, Any]]) -> list[
             for number, document in enumerate(inputs)]  # fmt: skip
 
 
-def _encode_input(document: str | dict[str, Any], fields: tuple[str, ...] | None, place: str) -> str:
+def _encode_input(document: str | dict[str, Any], fields: tuple[str, ...] | None, position: str) -> str:
     """A record as a text; an error says which of the inputs it is, counted from 0."""
     try:
         return str(one_document(document, fields))
     except BadRecord as problem:
-        raise problem.at(place) from None
+        raise problem.at(position) from None
 
 
 def reads_records(fitted: FittedModel) -> bool:

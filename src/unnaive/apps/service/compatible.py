@@ -207,11 +207,13 @@ def table_rows(body: bytes, kind: str) -> list[list[str]]:
     try:
         rows = [row for row in csv.reader(io.StringIO(words, newline=""), strict=True) if row]
     except csv.Error as problem:
-        raise Refused(422, f"the table is not CSV: {problem}") from problem
+        raise Refused(422, f"the table is not CSV ({problem}); send rows with commas between the cells") from problem
     if not rows:
         raise Refused(422, "the table is empty; its first row must name the columns")
     if any(len(row) != len(rows[0]) for row in rows):
-        raise Refused(422, f"a row of the table does not have {len(rows[0])} columns like the first")
+        raise Refused(
+            422, f"a row of the table does not have {len(rows[0])} cells like the first; give each row as many"
+        )
     return rows
 
 
@@ -220,10 +222,11 @@ def _text_column(names: list[str]) -> int:
         return names.index("text")
     if len(names) == 1:
         return 0
-    raise Refused(422, f"cannot tell which column has the texts; name it text; there are {', '.join(names) or 'none'}")
+    there = ", ".join(names) or "none"
+    raise Refused(422, f"no column is called text; there are {there}; rename the column of texts to text")
 
 
 def _strings(values: list[Any]) -> list[str]:
     if not all(isinstance(value, str) for value in values):
-        raise Refused(422, "every text must be a string")
+        raise Refused(422, "a text is not a string; give only strings")
     return values

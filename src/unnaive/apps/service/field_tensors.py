@@ -56,5 +56,9 @@ def _read_rows(tensor: Tensor, is_vector: bool) -> list[Any]:
         return [row[0] if isinstance(row, list) and len(row) == 1 and not is_vector else row for row in tensor.data]
     width = tensor.shape[-1] if len(tensor.shape) == 2 else len(tensor.data)
     if width < 1 or len(tensor.data) % width:
-        raise Refused(422, f"the input {tensor.name!r} has {len(tensor.data)} values, but the shape {tensor.shape}")
+        raise Refused(
+            422,
+            f"the input {tensor.name!r} has {len(tensor.data)} values, but the shape {tensor.shape}; give as "
+            "many as the shape says",
+        )
     return [tensor.data[at : at + width] for at in range(0, len(tensor.data), width)]

@@ -60,6 +60,6 @@ class InflatedBody:
         try:
             piece = self._inflater.decompress(self._rest, PIECE)
         except zlib.error as problem:
-            raise Refused(400, "the body is not gzip data although its Content-Encoding says so") from problem
+            raise Refused(400, "the body is not gzip data; compress it, or leave Content-Encoding out") from problem
         self._rest = self._inflater.unused_data if self._inflater.eof else self._inflater.unconsumed_tail
         return piece

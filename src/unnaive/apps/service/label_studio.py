@@ -85,14 +85,16 @@ def read_config(config: str | None) -> tuple[str, str, str]:
     if not config:
         return NAMES
     if "<!DOCTYPE" in config or "<!ENTITY" in config:
-        raise Refused(422, "the labelling configuration has a DOCTYPE or entities, which are not allowed")
+        raise Refused(422, "the labelling configuration has a DOCTYPE or entities; remove them")
     try:
-        root = ElementTree.fromstring(config)  # noqa: S314  # noqa: S314  # there are no entities, as checked above
+        root = ElementTree.fromstring(config)  # noqa: S314  # there are no entities, as checked above
     except ElementTree.ParseError as problem:
-        raise Refused(422, f"the labelling configuration is not XML: {problem}") from problem
+        raise Refused(
+            422, f"the labelling configuration is not XML ({problem}); correct it in Label Studio"
+        ) from problem
     choices = root.find(".//Choices")
     if choices is None:
-        raise Refused(422, "the labelling configuration has no Choices control; unnaive classifies whole texts")
+        raise Refused(422, "the labelling configuration has no Choices control for the label of a text; add one")
     target = choices.get("toName", NAMES[1])
     labelled = next((element for element in root.iter() if element.get("name") == target), None)
     value = NAMES[2] if labelled is None else labelled.get("value", "$" + NAMES[2])
@@ -134,7 +136,9 @@ def task_text(task: dict[str, Any], field: str) -> str:
         strings = [value for value in data.values() if isinstance(value, str)]
         text = strings[0] if len(strings) == 1 else None
     if not isinstance(text, str):
-        raise Refused(422, f"a task has no text in its field {field!r}")
+        raise Refused(
+            422, f"a task has no text in its field {field!r}; correct the task or the labelling configuration"
+        )
     return text
 
 

@@ -53,12 +53,10 @@ class Models:
     def check_texts(self, texts: list[str]) -> list[str]:
         """Return the texts; refused if there are too many or one is too long."""
         if len(texts) > self.limits.batch:
-            raise Refused(
-                413, f"{count_noun(len(texts), 'text')} in one request; at most {self.limits.batch:,} are allowed"
-            )
+            raise Refused(413, f"{count_noun(len(texts), 'text')} in one request; send at most {self.limits.batch:,}")
         for text in texts:
             if len(text) > self.limits.text:
-                raise Refused(413, f"a text has {len(text):,} characters; at most {self.limits.text:,} are allowed")
+                raise Refused(413, f"a text has {len(text):,} characters; send at most {self.limits.text:,}")
         return texts
 
     async def score(self, model: ServedModel, texts: list[str], limit: int | None = None) -> Scored:

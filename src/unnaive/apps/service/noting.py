@@ -8,7 +8,7 @@ from pathlib import Path
 
 from unnaive.io.sources import hash_file
 
-SUFFIX = ".record"  # of a record, appended to the model's file name
+SUFFIX = ".record"  # appended to the model's file name, it names the record
 
 
 @contextmanager

@@ -135,8 +135,8 @@ def describe_config(model: ServedModel, batch: int) -> Response:
         "name": model.name, "platform": "unnaive", "backend": "unnaive", "max_batch_size": 0,
         "version_policy": {"specific": {"versions": [model.version.number]}},
         "input": [
-            {"name": one["name"], "data_type": TRITON_TYPES[one["datatype"]], "dims": one["shape"]}
-            for one in describe_inputs(model)
+            {"name": tensor["name"], "data_type": TRITON_TYPES[tensor["datatype"]], "dims": tensor["shape"]}
+            for tensor in describe_inputs(model)
         ],
         "output": [
             {"name": "label", "data_type": "TYPE_STRING", "dims": [-1]},
@@ -193,7 +193,7 @@ def read_tensors(
             return query, records
     tensor = next((tensor for tensor in query.inputs if tensor.name == INPUT), query.inputs[0])
     if tensor.datatype != "BYTES":
-        raise Refused(422, f"the input {tensor.name!r} has datatype {tensor.datatype}; texts are BYTES")
+        raise Refused(422, f"the input {tensor.name!r} has datatype {tensor.datatype}; send texts as BYTES")
     if tensor.data is None:
         return query, _binary_texts(body[length:])
     values = tensor.data if isinstance(tensor.data, list) else [tensor.data]
@@ -204,7 +204,7 @@ def read_tensors(
             )
         values = [value for row in values for value in row]
     if not all(isinstance(value, str) for value in values):
-        raise Refused(400, f"the input {tensor.name!r} must hold strings")
+        raise Refused(400, f"the input {tensor.name!r} has a value that is not a string; give only strings")
     return query, values
 
 
@@ -222,7 +222,7 @@ def _binary_texts(data: bytes) -> list[str]:
     while at < len(data):
         size = int.from_bytes(data[at : at + 4], "little")
         if at + 4 + size > len(data):
-            raise Refused(422, "the binary tensor ends in the middle of a text")
+            raise Refused(422, "the binary tensor ends in the middle of a text; send all of it")
         texts.append(data[at + 4 : at + 4 + size].decode("utf-8", "replace"))
         at += 4 + size
     return texts

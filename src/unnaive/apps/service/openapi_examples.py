@@ -33,4 +33,4 @@ EXAMPLES: dict[str, Any] = {
         "task": {"id": 3, "data": {"text": TEXT}},
     },
 }
-LINES = '{"text": "my invoice was charged twice"}\n{"text": "it does not start"}\n'  # of a stream
+LINES = '{"text": "my invoice was charged twice"}\n{"text": "it does not start"}\n'  # the body of a stream

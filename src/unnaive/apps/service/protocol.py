@@ -31,7 +31,7 @@ class EdgeProtocol(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:  # fmt: skip
         super().__init__(config, server_state, app_state, _loop)
-        self.edge: Edge = self.app.edge  # from the guard
+        self.edge: Edge = self.app.edge  # of the guard
         self.trusted = False  # whether the token was sent on this connection
         self._address: Address | None = None
         self._answered = False  # whether a request of this connection was answered

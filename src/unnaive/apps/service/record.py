@@ -248,7 +248,7 @@ class TeachingRecord:
         return None if row is None else str(row[0])
 
     def versions(self) -> VersionMap:
-        """What a rollback needs to know about all events."""
+        """The bases and losses of all events, for rollbacks."""
         return read_version_map(self._data)
 
     @property

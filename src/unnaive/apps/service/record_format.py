@@ -93,4 +93,6 @@ def _migrate_1(data: sqlite3.Connection) -> None:
     seal_all(data)
 
 
-MIGRATIONS: dict[int, Callable[[sqlite3.Connection], Any]] = {1: _migrate_1}  # from a format to the next
+MIGRATIONS: dict[int, Callable[[sqlite3.Connection], Any]] = {
+    1: _migrate_1
+}  # format → the function that migrates it to the next

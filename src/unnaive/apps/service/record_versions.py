@@ -34,7 +34,7 @@ def read_previous(words: str | None) -> PreviousFile | None:
 
 @dataclass(frozen=True)
 class VersionMap:
-    """What a rollback needs to know about all events: where bases begin, and which events lost something."""
+    """The events as rollbacks need them: where bases begin, and which events lost something."""
 
     last: int
     bases: tuple[tuple[int, int], ...]  # (event, base) in the order of events

@@ -1,1 +1,1 @@
-"""Models for other languages: js, c and sql, each with a conformance file against which it can be run."""
+"""Models for other languages: JavaScript, ONNX, C and SQL; each export has a conformance file to check it."""

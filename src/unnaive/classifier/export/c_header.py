@@ -69,7 +69,8 @@ def model_data(model: PortableModel) -> bytes:
     """The data file: a directory of sections, each aligned to eight bytes, all numbers little-endian."""
     if len(model.parts) > MOST_PARTS:
         raise CannotExport(
-            f"the model is a sum of {len(model.parts)} parts; the C export supports at most {MOST_PARTS}"
+            f"the model is a sum of {len(model.parts)} parts, but the C export supports at most {MOST_PARTS}; "
+            "export it to js"
         )
     return pack_sections(_sections(model), MAGIC, VERSION)
 
@@ -118,7 +119,7 @@ def _sections(model: PortableModel) -> Iterator[DataSection]:
 
 
 def _fields(fields: tuple[str, ...]) -> Iterator[DataSection]:
-    """Of records: kind, mode, key and name of each field; their strings; words for empty cells; all digits zero."""
+    """The sections for records: kind, mode, key and name of each field; names; markers of empty cells; digits zero."""
     if not fields:
         return
     modes, strings, rows = section_modes(fields), b"", []
@@ -192,8 +193,8 @@ def _terms(terms: Sequence[str], number: int, cells: NDArray[np.int64] | None = 
     long = [term for term in encoded if len(term) > SHORT]
     if len(long) >= 1 << 24:
         raise CannotExport(
-            f"the model has {len(long):,} terms of more than {SHORT} bytes; the C export supports at most "
-            f"{(1 << 24) - 1:,}"
+            f"the model has {len(long):,} terms of more than {SHORT} bytes, but the C export supports at most "
+            f"{(1 << 24) - 1:,}; make it smaller first (`unnaive compress`)"
         )
     yield "S", number, term_slots(encoded, cells)
     yield "E", number, np.cumsum([0, *map(len, long)]).astype("<u4")

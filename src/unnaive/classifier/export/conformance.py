@@ -186,9 +186,9 @@ def compare_answers(
     engine: str, tolerance: float, lines: Iterable[str], answers: Iterable[dict[str, Any]]
 ) -> EngineAgreement:
     """The agreement of answers with the lines of a conformance file."""
-    agreement, asked, received = EngineAgreement(engine, tolerance), list(lines), list(answers)
-    if len(received) != len(asked):
-        raise UnnaiveError(f"{engine} gave {len(received)} answers for {len(asked)} texts; export the model again")
-    for line, answer in zip(asked, received, strict=True):
+    agreement, expected, received = EngineAgreement(engine, tolerance), list(lines), list(answers)
+    if len(received) != len(expected):
+        raise UnnaiveError(f"{engine} gave {len(received)} answers for {len(expected)} texts; export the model again")
+    for line, answer in zip(expected, received, strict=True):
         agreement.add(json.loads(line), answer)
     return agreement

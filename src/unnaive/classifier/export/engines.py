@@ -19,7 +19,7 @@ def find_program(*names: str, what: str) -> str:
         path = shutil.which(name)
         if path:
             return path
-    raise MissingExtra(f"checking this export needs {what}, which is not installed")
+    raise MissingExtra(f"checking this export needs {what}, which was not found; install it first")
 
 
 def c_compilers() -> dict[str, str]:

@@ -10,16 +10,16 @@ export interface Options {
 }
 
 export interface Answer {
-  /** The first of `labels`; null where a multilabel model gives none. */
+  /** The first of `labels`; null if a multilabel model predicts none. */
   label: Label | null;
   /** The labels, the one with the highest score first. */
   labels: Label[];
   /** The probability of the label with the highest score. */
   probability: number;
-  /** One for each of `classes`. */
+  /** One number for each of `classes`. */
   scores: number[];
   probabilities: number[];
-  /** How many words and character n-grams that the model knows the text has; with 0 the label is a guess. */
+  /** The number of known words and character n-grams in the text; if it is 0, the label is a guess. */
   known: number;
 }
 

@@ -1,14 +1,14 @@
 // An imported fastText model in one file, without dependencies: its words and hashes, weights and decision.
-// Sums are in 32 bits, in fastText's order. MODEL, below, is all that was learnt.
+// Sums are in 32 bits, in fastText's order. MODEL, below, has everything that was learnt.
 
 /*MODEL*/
 
 // ---- numbers
 
 function bytes(text) {
-  const raw = atob(text), found = new Uint8Array(raw.length);
-  for (let at = 0; at < raw.length; at++) found[at] = raw.charCodeAt(at);
-  return found.buffer;
+  const raw = atob(text), bytes = new Uint8Array(raw.length);
+  for (let at = 0; at < raw.length; at++) bytes[at] = raw.charCodeAt(at);
+  return bytes.buffer;
 }
 const KINDS = { f64: Float64Array, f32: Float32Array, i8: Int8Array, u8: Uint8Array, i16: Int16Array, i32: Int32Array };
 const numbers = (stored) => (stored ? new KINDS[stored[0]](bytes(stored[1])) : null);
@@ -27,7 +27,7 @@ if (kept) {
   for (let at = 0; at < pairs.length; at += 2) kept.set(pairs[at], pairs[at + 1]);
 }
 
-// sum[j] += row[j], in the kind of number that `sum` has.
+// sum[j] += row[j], in the number type of `sum`.
 function addRow(sum, row) {
   if (rows) {
     const from = row * width;
@@ -41,34 +41,34 @@ function addRow(sum, row) {
   }
 }
 
-// ---- a text to rows
+// ---- from a text to rows
 
 const END = "</s>", PREFIX = "__label__";
 const mix = (hash, byte) => Math.imul(hash ^ (byte < 128 ? byte : byte | 0xffffff00), 16777619);
 
-// UTF-8, of half a surrogate pair too.
+// The UTF-8 of a text; half a surrogate pair is encoded too.
 function utf8(text) {
-  const found = [];
+  const bytes = [];
   for (const character of text) {
     const code = character.codePointAt(0);
-    if (code < 0x80) found.push(code);
-    else if (code < 0x800) found.push(0xc0 | (code >> 6), 0x80 | (code & 63));
-    else if (code < 0x10000) found.push(0xe0 | (code >> 12), 0x80 | ((code >> 6) & 63), 0x80 | (code & 63));
-    else found.push(0xf0 | (code >> 18), 0x80 | ((code >> 12) & 63), 0x80 | ((code >> 6) & 63), 0x80 | (code & 63));
+    if (code < 0x80) bytes.push(code);
+    else if (code < 0x800) bytes.push(0xc0 | (code >> 6), 0x80 | (code & 63));
+    else if (code < 0x10000) bytes.push(0xe0 | (code >> 12), 0x80 | ((code >> 6) & 63), 0x80 | (code & 63));
+    else bytes.push(0xf0 | (code >> 18), 0x80 | ((code >> 12) & 63), 0x80 | ((code >> 6) & 63), 0x80 | (code & 63));
   }
-  return found;
+  return bytes;
 }
 
 const hashOf = (token) => utf8(token).reduce(mix, 2166136261 | 0);
 
-// The row of a hashed n-gram, or -1 where it was pruned.
-function gramRow(place) {
-  if (!kept) return nWords + place;
-  const row = kept.get(place);
+// The row of a hashed n-gram; -1 if it was pruned.
+function gramRow(bucketNumber) {
+  if (!kept) return nWords + bucketNumber;
+  const row = kept.get(bucketNumber);
   return row === undefined ? -1 : nWords + row;
 }
 
-function characterRows(token, found) {
+function characterRows(token, rowsOfToken) {
   const text = utf8(`<${token}>`), n = text.length, goesOn = (at) => at < n && (text[at] & 0xc0) === 0x80;
   for (let i = 0; i < n; i++) {
     if (goesOn(i)) continue;
@@ -78,7 +78,7 @@ function characterRows(token, found) {
       while (goesOn(j)) hash = mix(hash, text[j++]);
       if (size < minn || (size === 1 && (i === 0 || j === n))) continue;
       const row = gramRow((hash >>> 0) % bucket);
-      if (row >= 0) found.push(row);
+      if (row >= 0) rowsOfToken.push(row);
     }
   }
 }
@@ -92,18 +92,18 @@ function* tokensOf(text) {
   yield END;
 }
 
-// Of each feature its rows: those of a known word and its characters are one feature of folded models.
+// The rows of each feature. In folded models, a known word and its character n-grams are one feature.
 function featuresOf(text) {
-  const found = [], hashes = [];
+  const features = [], hashes = [];
   let known = 0;
   for (const token of tokensOf(text)) {
     const row = words.get(token);
     if (row === undefined && (skipped.has(token) || token.startsWith(PREFIX))) continue;
-    const own = row === undefined ? [] : [row];
-    if (maxn > 0 && token !== END) characterRows(token, own);
-    if (token !== END) known += own.length;
-    if (folded && maxn > 0 && row !== undefined) found.push(own);
-    else for (const one of own) found.push([one]);
+    const tokenRows = row === undefined ? [] : [row];
+    if (maxn > 0 && token !== END) characterRows(token, tokenRows);
+    if (token !== END) known += tokenRows.length;
+    if (folded && maxn > 0 && row !== undefined) features.push(tokenRows);
+    else for (const tokenRow of tokenRows) features.push([tokenRow]);
     if (wordNgrams > 1) hashes.push(BigInt(hashOf(token)));
   }
   for (let i = 0; i < hashes.length; i++) {
@@ -111,26 +111,26 @@ function featuresOf(text) {
     for (let j = i + 1; j < hashes.length && j < i + wordNgrams; j++) {
       value = BigInt.asUintN(64, value * 116049371n + hashes[j]);
       const row = gramRow(Number(value % BigInt(bucket)));
-      if (row >= 0) found.push([row]);
+      if (row >= 0) features.push([row]);
     }
   }
-  return { features: found, known };
+  return { features, known };
 }
 
-// ---- rows to outputs
+// ---- from rows to outputs
 
-const BLOCK = 32; // rows that are added in 32 bits before their sum goes to 64
+const BLOCK = 32; // rows that are added in 32 bits before the sum is added in 64 bits
 
 function foldedOutputs(features) {
   const sums = new Float64Array(width), part = new Float32Array(width), whole = new Float64Array(width);
   let n = 0;
   for (let from = 0; from < features.length; from += BLOCK) {
     part.fill(0);
-    for (const own of features.slice(from, from + BLOCK)) {
-      n += own.length;
-      if (own.length === 1) { addRow(part, own[0]); continue; }
+    for (const featureRows of features.slice(from, from + BLOCK)) {
+      n += featureRows.length;
+      if (featureRows.length === 1) { addRow(part, featureRows[0]); continue; }
       whole.fill(0);
-      for (const row of own) addRow(whole, row);
+      for (const row of featureRows) addRow(whole, row);
       for (let j = 0; j < width; j++) part[j] += round(whole[j]);
     }
     for (let j = 0; j < width; j++) sums[j] += part[j];
@@ -151,7 +151,7 @@ function factoredOutputs(features) {
   return raw;
 }
 
-// ---- outputs to scores: the one of fastText's decision is the highest
+// ---- from outputs to scores: the label that fastText predicts has the highest score
 
 // fastText reads the logistic function from a table of 512 steps over [-8, 8].
 const steps = Float32Array.from({ length: 513 }, (_, i) => 1 / (1 + round(Math.exp(8 - (i * 16) / 512))));
@@ -167,27 +167,27 @@ function leafScores(raw) {
   return scores.subarray(0, nLabels);
 }
 
-// The labels as fastText comes by them: in the order of its tree, from the left.
+// The labels in the order in which fastText visits them: in its tree from left to right.
 function labelOrder() {
   if (loss !== "hs") return Array.from({ length: nLabels }, (_, i) => i);
-  const found = [], open = [2 * nLabels - 2];
+  const visited = [], open = [2 * nLabels - 2];
   while (open.length) {
     const node = open.pop();
-    if (node < nLabels) found.push(node);
+    if (node < nLabels) visited.push(node);
     else open.push(children[2 * (node - nLabels) + 1], children[2 * (node - nLabels)]);
   }
-  return found;
+  return visited;
 }
 const order = labelOrder();
 
-// What fastText ranks labels by.
+// The values by which fastText ranks labels.
 function ranks(raw, leaves) {
   if (loss === "hs") return leaves;
   if (loss !== "softmax") return raw.map(tableSigmoid);
-  const most = raw.reduce((one, two) => Math.max(one, two), -Infinity);
-  const odds = raw.map((one) => Math.exp(round(one - most)));
-  const sum = odds.reduce((one, two) => round(one + two), 0);
-  return odds.map((one) => logOf(round(one / sum)));
+  const most = raw.reduce((a, b) => Math.max(a, b), -Infinity);
+  const odds = raw.map((value) => Math.exp(round(value - most)));
+  const sum = odds.reduce((a, b) => round(a + b), 0);
+  return odds.map((value) => logOf(round(value / sum)));
 }
 
 const number = new Float64Array(1), bits = new BigInt64Array(number.buffer);
@@ -203,7 +203,7 @@ function scoresOf(features) {
   if (!features.length) return scores;
   const raw = folded ? foldedOutputs(features) : factoredOutputs(features), leaves = loss === "hs" ? leafScores(raw) : raw;
   const values = ranks(raw, leaves);
-  let winner = order[0], most = -Infinity; // of equal ones its heap leaves the last
+  let winner = order[0], most = -Infinity; // of equal labels, fastText returns the last
   for (const label of order) if (values[label] >= values[winner]) winner = label;
   for (let i = 0; i < nLabels; i++) {
     scores[MODEL.places[i]] = leaves[i];
@@ -213,26 +213,26 @@ function scoresOf(features) {
   return scores;
 }
 
-const largest = (values) => values.reduce((one, two) => Math.max(one, two), -Infinity);
-const byScore = (scores) => scores.map((_, c) => c).sort((one, two) => scores[two] - scores[one] || one - two);
+const largest = (values) => values.reduce((a, b) => Math.max(a, b), -Infinity);
+const byScore = (scores) => scores.map((_, c) => c).sort((a, b) => scores[b] - scores[a] || a - b);
 
 function probabilitiesOf(scores) {
-  if (MODEL.multilabel) return scores.map((one) => 1 / (1 + Math.exp(-one)));
-  const top = largest(scores), odds = scores.map((one) => Math.exp(one - top)), sum = odds.reduce((one, two) => one + two, 0);
-  return odds.map((one) => one / sum);
+  if (MODEL.multilabel) return scores.map((score) => 1 / (1 + Math.exp(-score)));
+  const top = largest(scores), odds = scores.map((score) => Math.exp(score - top)), sum = odds.reduce((a, b) => a + b, 0);
+  return odds.map((value) => value / sum);
 }
 
-// ---- what others call
+// ---- public functions
 
 /** The labels, in the order of `scores` and `probabilities`. */
 export const classes = Object.freeze(MODEL.classes.slice());
 
-/** What the model is: its name, its loss, and whether it is multilabel. */
+/** The model: its name, its loss, and whether it is multilabel. */
 export const model = Object.freeze({ ...MODEL.about, confidences: [] });
 
 /** The labels of a text, with scores and probabilities; see model.d.ts for the options. */
 export function classify(text, options = {}) {
-  if (options.confidence !== undefined) throw new RangeError("an imported fastText model has no sets");
+  if (options.confidence !== undefined) throw new RangeError("an imported fastText model has no sets of labels; leave confidence out");
   const { features, known } = featuresOf(String(text));
   const scores = scoresOf(features), probabilities = probabilitiesOf(scores), ranked = byScore(scores);
   const chosen = MODEL.multilabel ? ranked.filter((c) => scores[c] >= MODEL.thresholds[c]) : ranked.slice(0, 1);

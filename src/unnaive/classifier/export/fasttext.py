@@ -25,9 +25,9 @@ RUNTIME = files("unnaive.classifier.export")
 
 @dataclass(frozen=True, eq=False)
 class PortableFastText:
-    """An imported fastText model with all that follows its scores.
+    """An imported fastText model, with its decision.
 
-    words       of its dictionary by row; "" for one that no text can have
+    words       the words of its dictionary, by row; "" for a word that no text can have
     skipped     labels without the usual prefix, which are left out of texts
     thresholds  of a multilabel model the least score of each class; else None
     """
@@ -45,7 +45,7 @@ def portable_fasttext(fitted: FittedModel) -> PortableFastText:
     """The imported fastText model as plain values; an error if it cannot be exported."""
     scorer, decision, vocabulary = fitted.scorer, fitted.decision, fitted.vocabulary
     if not isinstance(scorer, FastTextScorer) or vocabulary is None:
-        raise CannotExport(f"{fitted.spec.model.title} is not an imported fastText model")
+        raise CannotExport(f"{fitted.spec.model.title} is not an imported fastText model; use portable_model")
     fits = isinstance(decision, Argmax) or (
         isinstance(decision, Thresholds) and decision.on == "scores" and not decision.at_least_one
     )
@@ -90,7 +90,7 @@ def _values(model: PortableFastText) -> dict[str, Any]:
 
 
 def stored_arrays(scorer: FastTextScorer) -> dict[str, tuple[str, NDArray[Any] | None]]:
-    """The arrays of a model by name, as they are stored, each with its kind of number; None for one that is not there.
+    """The arrays of a model by name, each with its number type; None for an array that this model does not have.
 
     rows are of float32 or whole multiples of step, or there are the codes of a product quantiser.
     """

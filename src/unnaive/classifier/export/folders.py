@@ -53,7 +53,7 @@ TARGETS = {
     "c": Target(write_c, check_c, fields=True),
     "sql": Target(write_sql, check_sql, fields=True),
 }
-FASTTEXT_TARGETS = {  # of imported models
+FASTTEXT_TARGETS = {  # the targets of imported fastText models
     "js": Target(write_fasttext_javascript, check_fasttext_javascript),
     "c": Target(write_fasttext_c, check_fasttext_c),
 }
@@ -64,7 +64,7 @@ def export_model(
 ) -> list[Path]:
     """Export a model to a folder for another language, with its conformance file; returns the written paths.
 
-    more  other files that go along, by name
+    more  further files to write to the folder, by name
     """
     chosen = TARGETS[choose(list(TARGETS), target, "export target")]
     target_folder = check_folder_writable(folder)

@@ -44,7 +44,7 @@ def hard_records(
     {'body': 'good ball', 'age': None}
     """
     random, kinds = Random(seed), field_kinds(fields)  # noqa: S311
-    known = {name: _known_values(name, kind, terms) for name, kind in kinds.items() if kind not in TEXT_KINDS}
+    known_values = {name: _known_values(name, kind, terms) for name, kind in kinds.items() if kind not in TEXT_KINDS}
     for row, text in enumerate(texts):
         record: dict[str, str | None] = {}
         for index, (name, kind) in enumerate(kinds.items()):
@@ -53,7 +53,7 @@ def hard_records(
             elif row < len(VALUES[kind]):
                 record[name] = VALUES[kind][row]
             else:
-                record[name] = random.choice(known[name] or VALUES[kind])
+                record[name] = random.choice(known_values[name] or VALUES[kind])
         yield record
 
 

@@ -85,8 +85,8 @@ def _folded() -> str:
 
 def _without_pairs(text: str) -> str:
     """Two lone surrogates in a row would be one character in UTF-16: the second is left out."""
-    kept: list[str] = []
+    characters: list[str] = []
     for character in text:
-        if not (kept and "\ud800" <= kept[-1] <= "\udbff" and "\udc00" <= character <= "\udfff"):
-            kept.append(character)
-    return "".join(kept)
+        if not (characters and "\ud800" <= characters[-1] <= "\udbff" and "\udc00" <= character <= "\udfff"):
+            characters.append(character)
+    return "".join(characters)

@@ -28,8 +28,8 @@ from unnaive.io.label_checks import MISSING
 from unnaive.text.sections import field_key, field_kinds, section_modes
 
 RUNTIME = files("unnaive.classifier.export")
-TEXTS_ONLY = """// What is to be read, and its terms.
-const asText = String, eachTermOf = (text, take) => eachTerm(decode(text), take);"""  # of models without fields
+TEXTS_ONLY = """// The text to read, and its terms.
+const asText = String, eachTermOf = (text, take) => eachTerm(decode(text), take);"""  # for models without fields
 
 
 def write_javascript(model: PortableModel) -> dict[str, bytes]:

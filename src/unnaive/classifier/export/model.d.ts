@@ -7,27 +7,27 @@ export interface Options {
   unknown?: string;
   /** Texts whose best label has a smaller probability are labelled "unknown", or as `unknown` says. */
   rejectBelow?: number;
-  /** Also give the set of labels that holds the right one with this confidence; one of `model.confidences`. */
+  /** Also return a set of labels that contains the right one with this confidence; one of `model.confidences`. */
   confidence?: number;
-  /** Make `confidence` hold for every class by itself. */
+  /** Guarantee `confidence` for every class. */
   byClass?: boolean;
-  /** Never give an empty set. */
+  /** Never return an empty set; coverage may then exceed `confidence`. */
   atLeastOne?: boolean;
 }
 
 export interface Answer {
-  /** The first of `labels`; null where a multilabel model gives none. */
+  /** The first of `labels`; null if a multilabel model predicts none. */
   label: Label | null;
   /** The labels, the one with the highest score first. */
   labels: Label[];
-  /** The probability of `label`; null where the model has none. */
+  /** The probability of `label`; null if the model has no probabilities. */
   probability: number | null;
-  /** One for each of `classes`. */
+  /** One number for each of `classes`. */
   scores: number[];
   probabilities: number[] | null;
-  /** How many mentions of terms that the model knows the text has; with 0 the label is a guess. */
+  /** The number of known terms in the text, with repetitions; if it is 0, the label is a guess. */
   known: number;
-  /** With `confidence`: the most probable first. */
+  /** The set of labels if `confidence` was given, the most probable first. */
   set?: Label[];
 }
 
@@ -50,12 +50,12 @@ export interface Explanation {
   evidence: Evidence[];
 }
 
-/** A record of a model with fields, each by its name; an empty string, null or NaN is an empty cell. */
+/** A record for a model with fields: the values by field name. An empty string, null or NaN is an empty cell. */
 export type Fields = { [name: string]: string | number | boolean | Date | null | undefined | (string | number)[] };
 
 export const classes: readonly Label[];
 export const model: Readonly<{ name: string; title: string; version: string; multilabel: boolean; link: string; confidences: number[] }>;
 export function classify(text: string | Fields, options?: Options): Answer;
-/** Of a record, places are those in the text that stands for it. */
+/** For a record, places are positions in the text that encodes it. */
 export function explain(text: string | Fields, options?: { label?: Label; against?: Label }): Explanation;
 export function tokens(text: string | Fields): [start: number, end: number, term: string][];

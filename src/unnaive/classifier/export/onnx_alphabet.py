@@ -57,7 +57,7 @@ def make_alphabet(model: PortableModel) -> Alphabet:
     lower[0xD800:0xE000] = 0xFFFD  # a text in UTF-8 has no surrogates
     used = {ord(character) for term in (*model.terms.terms, *model.stop_words) for character in term} | SPECIAL
     needed = _kinds_in_use(model)
-    shown = (kinds & needed)[lower].astype(np.int64)  # by how it is read
+    shown = (kinds & needed)[lower].astype(np.int64)  # the kinds that matter, after case folding
     in_use = np.zeros(len(kinds), bool)
     in_use[sorted(used)] = True
     shown[in_use[lower]] = 256 + lower[in_use[lower]]

@@ -96,10 +96,10 @@ class TextReader:
                 for term_id, term in enumerate(terms)
                 if (term.startswith(GRAM) and self.rule.analyzer != "word") == is_gram
             ]
-            known = [(spelling, term_id) for spelling, term_id in spelt if spelling is not None]
-            if known:
-                rows.append(self._find(write(), known))
-                columns += [term_id for _, term_id in known]
+            spellings = [(spelling, term_id) for spelling, term_id in spelt if spelling is not None]
+            if spellings:
+                rows.append(self._find(write(), spellings))
+                columns += [term_id for _, term_id in spellings]
         if not rows:  # a model without terms
             none = self.graph("Mul", self.graph("Slice", self.numbers, [0], [1], [1]), [0])
             return self.graph.cast(none, 1), np.zeros(0, np.int64)
@@ -331,7 +331,7 @@ class TextReader:
         start = self._sum_by(
             number, graph("Mul", graph("Sub", along, in_word), graph.cast(self._begins(in_word), INT64))
         )
-        position = graph("Sub", graph("Sub", along, in_word), start)  # of the character in its word, from 0
+        position = graph("Sub", graph("Sub", along, in_word), start)  # position of the character in its word, from 0
         foreign = graph.any_of(
             graph.all_of(graph.cast(in_word, BOOL), graph("Equal", digits, [0])),
             graph("GreaterOrEqual", position, [longest]),

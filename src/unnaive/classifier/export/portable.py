@@ -130,10 +130,11 @@ def portable_model(fitted: FittedModel, *, counts: bool = False, records: bool =
         raise CannotExport(f"{title} is not linear in the terms of a text, so it cannot be exported; auto, nbsvm, svm, "
                            "maxent and the naive Bayes models can")  # fmt: skip
     if (rule is None or vocabulary is None) and not counts:
-        raise CannotExport(f"this {title} was trained on rows of counts, not on texts, so it cannot be exported")
+        raise CannotExport(f"this {title} was trained on rows of counts, so it cannot be exported; train it on texts")
     rule, vocabulary = rule or TokenRule(), Vocabulary() if vocabulary is None else vocabulary
     if isinstance(fitted.decision, Proportional):
-        raise CannotExport("the decision 'proportional' decides about all documents together, so it cannot be exported")
+        raise CannotExport("the decision 'proportional' decides about all documents together, so it cannot be "
+                           "exported; train with another decision")  # fmt: skip
     _check_rule(rule, records)
     is_gram = which_are_grams(vocabulary)
     return PortableModel(
@@ -187,7 +188,7 @@ def _parts(scorer: Linear | Pool) -> list[PortablePart]:
 def _part(columns: Ids | None, linear: Linear) -> PortablePart:
     weights, weighting = linear.sparse_weights, linear.weighting
     if weighting.norm is not None and weighting.norm not in NORMS:
-        raise CannotExport(f"the document norm {weighting.norm!r} cannot be exported")
+        raise CannotExport(f"the document norm is {weighting.norm!r}; only l1, l2 and none can be exported")
     by_term: Any = csr_array(weights.T) if issparse(weights) else np.ascontiguousarray(np.asarray(weights).T)
     if issparse(by_term) and 3 * by_term.nnz > by_term.shape[0] * by_term.shape[1]:
         by_term = by_term.toarray()  # an index for each weight would take as much space as the zeros

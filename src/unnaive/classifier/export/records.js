@@ -1,27 +1,27 @@
-// ---- records with fields: a section for each; `sections.py` and `fields.py` of the package are the specification
+// ---- records with fields; `sections.py` and `fields.py` of the package are the specification
 
 const SECTION = "\x1e", UNIT = "\x1f";
 const SHARED = 1, OWN = 2, BOTH = 3, FIXED = 4;
 const modes = new Map(MODEL.fields.map(({ key, mode }) => [key, mode]));
 const NO_TERM = /^$|[\u0000-\u0020\ufffd\p{Cs}]/u;
-const points = (text) => Array.from(text, (one) => one.codePointAt(0));
+const points = (text) => Array.from(text, (character) => character.codePointAt(0));
 
-// The terms of a text; of a record, those of its sections. Offsets are in the text.
+// Call `take` for the terms of a text, or of all sections of an encoded record; offsets are in the whole text.
 function eachTermOf(text, take) {
   let at = 0;
-  text.split(SECTION).forEach((part, place) => {
-    const border = part.indexOf(UNIT), key = place ? part.slice(0, Math.max(border, 0)) : "";
-    const mode = place === 0 ? SHARED : border < 0 ? 0 : modes.get(key) || 0;
-    const held = place ? part.slice(border + 1) : part, start = at + (place ? points(key).length + 1 : 0);
-    if (mode) eachSectionTerm(key, mode, held, (hash, buffer, from, to, gram, first, last) =>
+  text.split(SECTION).forEach((part, number) => {
+    const border = part.indexOf(UNIT), key = number ? part.slice(0, Math.max(border, 0)) : "";
+    const mode = number === 0 ? SHARED : border < 0 ? 0 : modes.get(key) || 0;
+    const content = number ? part.slice(border + 1) : part, start = at + (number ? points(key).length + 1 : 0);
+    if (mode) eachSectionTerm(key, mode, content, (hash, buffer, from, to, gram, first, last) =>
       take(hash, buffer, from, to, gram, start + first, start + last));
     at += points(part).length + 1;
   });
 }
 
-function eachSectionTerm(key, mode, held, take) {
+function eachSectionTerm(key, mode, content, take) {
   if (mode === FIXED) {
-    const [value, ...units] = held.split(UNIT), length = points(value).length;
+    const [value, ...units] = content.split(UNIT), length = points(value).length;
     for (const unit of units) {
       if (rule.analyzer === "char" || NO_TERM.test(unit)) continue;
       const codes = Int32Array.from(points(`${key}=${unit}`));
@@ -29,7 +29,7 @@ function eachSectionTerm(key, mode, held, take) {
     }
     return;
   }
-  const codes = decode(held);
+  const codes = decode(content);
   if (mode !== OWN) eachTerm(codes, take);
   if (mode !== SHARED && rule.analyzer !== "char") eachWordTerm(codes, take, points(`${key}:`));
 }
@@ -37,7 +37,7 @@ function eachSectionTerm(key, mode, held, take) {
 // Texts as Python takes them: its spaces, and digits of any script as ASCII.
 const BLANK = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
 const digits = new Map(MODEL.zeros.flatMap((zero) => [...Array(10).keys()].map((k) => [String.fromCodePoint(zero + k), String(k)])));
-const plainDigits = (text) => text.replace(/[^\x00-\x7f]/gu, (one) => digits.get(one) ?? one);
+const plainDigits = (text) => text.replace(/[^\x00-\x7f]/gu, (char) => digits.get(char) ?? char);
 
 function strip(text, ends = BLANK) {
   let from = 0, to = text.length;
@@ -50,11 +50,11 @@ function strip(text, ends = BLANK) {
 function valueOf(record, name, kind, rest = name) {
   if (Object.prototype.hasOwnProperty.call(record, rest)) return record[rest];
   const dot = rest.indexOf("."), inner = dot < 0 ? null : record[rest.slice(0, dot)];
-  if (inner === null || typeof inner !== "object") throw new RangeError(`there is no field ${name} (${kind}) in the record`);
+  if (inner === null || typeof inner !== "object") throw new RangeError(`the record has no field ${name} (${kind}); add it, empty if it is not known`);
   return valueOf(inner, name, kind, rest.slice(dot + 1));
 }
 
-// A record as one text: a section for each field of the model.
+// Encode a record as one text with a section for each field of the model.
 function encodeRecord(record) {
   return MODEL.fields.map(({ name, key, kind }) => {
     const value = valueOf(record, name, kind), start = `${SECTION}${key}${UNIT}`;
@@ -90,21 +90,21 @@ function plain(value) {
 
 const UNITS = {
   category: (value, name) => {
-    const found = [value].flat(Infinity).filter((one) => one !== null && one !== undefined && !Number.isNaN(one));
-    if (found.some((one) => typeof one === "object" && !(one instanceof Date))) throw new RangeError(`field ${name} is of kind category, but a value is an object`);
-    const terms = found.map((one) => strip(plain(one)).replace(/^(-?\p{Nd}+)\.0+$/u, "$1").replace(BAD, "\u00a0")).filter(Boolean);
+    const values = [value].flat(Infinity).filter((item) => item !== null && item !== undefined && !Number.isNaN(item));
+    if (values.some((item) => typeof item === "object" && !(item instanceof Date))) throw new RangeError(`field ${name} is of kind category, but a value is an object; give a string, or a list of strings`);
+    const terms = values.map((item) => strip(plain(item)).replace(/^(-?\p{Nd}+)\.0+$/u, "$1").replace(BAD, "\u00a0")).filter(Boolean);
     return terms.length ? terms : ["(missing)"];
   },
   number: (value, name) => {
     const number = readNumber(value);
-    if (Number.isNaN(number)) throw new RangeError(`field ${name} is of kind number, but a value is ${String(value).slice(0, 40)}`);
+    if (Number.isNaN(number)) throw new RangeError(`field ${name} is of kind number, but a value is ${String(value).slice(0, 40)}; correct it or leave it empty`);
     if (number === 0) return ["0"];
     return Number.isFinite(number) ? [1, 2, 4].map((parts) => interval(number, parts)) : [number > 0 ? "inf" : "-inf"];
   },
   date: (value, name) => {
-    const found = readDate(plain(value));
-    if (!found) throw new RangeError(`field ${name} is of kind date, but a value is ${String(value).slice(0, 40)}`);
-    return found;
+    const parts = readDate(plain(value));
+    if (!parts) throw new RangeError(`field ${name} is of kind date, but a value is ${String(value).slice(0, 40)}; write it as 2024-03-05 14:30`);
+    return parts;
   },
 };
 
@@ -135,12 +135,12 @@ function interval(number, parts) {
   let exponent = Math.floor(Math.log2(size));
   while (2 ** exponent > size) exponent--;
   while (2 ** (exponent + 1) <= size) exponent++;
-  const place = Math.floor((size / 2 ** exponent - 1) * parts);
-  const [low, high] = [place, place + 1].map((at) => general(2 ** exponent * (1 + at / parts)));
+  const index = Math.floor((size / 2 ** exponent - 1) * parts);
+  const [low, high] = [index, index + 1].map((at) => general(2 ** exponent * (1 + at / parts)));
   return number > 0 ? `[${low},${high})` : `(-${high},-${low}]`;
 }
 
-// A number with nine digits, as "%.9g" has it: ties go to the even digit.
+// A number with nine digits, as "%.9g" formats it: ties go to the even digit.
 function general(number) {
   if (!Number.isFinite(number)) return "inf";
   const [digits, power] = number.toExponential(60).split("e"), all = digits.replace(".", "");
@@ -169,19 +169,19 @@ const DATES = [
 ].map((pattern) => new RegExp(`^${pattern}${CLOCK}$`));
 const SPECIAL = { "\u017f": "s", "\u212a": "k", "\u0130": "i", "\u0131": "i" }; // letters of a to z where Python ignores case
 
-// The year, month, weekday and hour of a date; null for what is none.
+// The year, month, weekday and hour of a date; null if the text is not a date.
 function readDate(words) {
   const text = plainDigits(words).split(BLANK).filter(Boolean).join(" ")
-    .replace(/[A-Z]/g, (one) => one.toLowerCase()).replace(/[\u017f\u212a\u0130\u0131]/g, (one) => SPECIAL[one]);
+    .replace(/[A-Z]/g, (letter) => letter.toLowerCase()).replace(/[\u017f\u212a\u0130\u0131]/g, (letter) => SPECIAL[letter]);
   for (const pattern of DATES) {
-    const found = pattern.exec(text)?.groups;
-    if (!found) continue;
-    let year = Number(found.year), month = Number(found.month || 0), day = Number(found.day);
-    let hour = Number(found.hour || 0);
-    const minute = Number(found.minute || 0);
-    if (found.half && hour >= 1 && hour <= 12) hour = (hour % 12) + (found.half === "p" ? 12 : 0);
+    const match = pattern.exec(text)?.groups;
+    if (!match) continue;
+    let year = Number(match.year), month = Number(match.month || 0), day = Number(match.day);
+    let hour = Number(match.hour || 0);
+    const minute = Number(match.minute || 0);
+    if (match.half && hour >= 1 && hour <= 12) hour = (hour % 12) + (match.half === "p" ? 12 : 0);
     if (year < 100) year += year > 68 ? 1900 : 2000;
-    if (found.name) month = MONTHS.indexOf(found.name[0].toUpperCase() + found.name.slice(1)) + 1;
+    if (match.name) month = MONTHS.indexOf(match.name[0].toUpperCase() + match.name.slice(1)) + 1;
     if (month > 12 && day <= 12) [month, day] = [day, month];
     const moment = new Date(0);
     moment.setUTCFullYear(year, month - 1, day);
@@ -191,5 +191,5 @@ function readDate(words) {
   return null;
 }
 
-// What is to be read: a record, or a text that stands for one.
-const asText = (given) => (given !== null && typeof given === "object" ? encodeRecord(given) : String(given));
+// The text to read: an encoded record, or the text itself.
+const asText = (input) => (input !== null && typeof input === "object" ? encodeRecord(input) : String(input));

@@ -1,9 +1,9 @@
-// A text classifier in one file: token rule, weights, calibration and decision of a model of unnaive, without dependencies.
-// Offsets are in code points, as Python counts them. MODEL, below, is all that was learnt.
+// A text classifier of unnaive in one file without dependencies: token rule, weights, calibration and decision.
+// Offsets are in code points, as in Python. MODEL, below, has everything that was learnt.
 
 /*MODEL*/
 
-// ---- characters: the tables of the package, so that every engine reads texts alike
+// ---- characters: the tables of the package, so that every engine reads texts in the same way
 
 const LETTER = 1, NUMBER = 2, MARK = 4, UNSPACED = 8, PICTURE = 16, TEXT_PICTURE = 32, SPACE = 64, FOLDED = 128;
 const kinds = new Uint8Array(0x110000);
@@ -17,7 +17,7 @@ for (const [name, kind] of [["letters", LETTER], ["numbers", NUMBER], ["marks", 
 }
 if (MODEL.rule.lowercase) {
   for (const pair of MODEL.characters.folds.split(" ").filter(Boolean)) {
-    const [code, lower] = pair.split(":").map((one) => parseInt(one, 16));
+    const [code, lower] = pair.split(":").map((digits) => parseInt(digits, 16));
     kinds[code] |= FOLDED;
     folds.set(code, lower);
   }
@@ -27,18 +27,18 @@ if (MODEL.rule.lowercase) {
 // ---- numbers and terms
 
 function bytes(text) {
-  const raw = atob(text), found = new Uint8Array(raw.length);
-  for (let at = 0; at < raw.length; at++) found[at] = raw.charCodeAt(at);
-  return found.buffer;
+  const raw = atob(text), bytes = new Uint8Array(raw.length);
+  for (let at = 0; at < raw.length; at++) bytes[at] = raw.charCodeAt(at);
+  return bytes.buffer;
 }
 const KINDS = { f64: Float64Array, f32: Float32Array, i8: Int8Array, i16: Int16Array, i32: Int32Array };
 const numbers = (stored) => (stored ? new KINDS[stored[0]](bytes(stored[1])) : null);
-const minusInfinity = (list) => Float64Array.from(list, (one) => (one === null ? -Infinity : one));
+const minusInfinity = (list) => Float64Array.from(list, (value) => (value === null ? -Infinity : value));
 
 const SEED = 0x811c9dc5 | 0, GRAM = 0x23;
 const mix = (hash, code) => Math.imul(hash ^ code, 0x01000193);
 
-// Strings of code points → their numbers, by open addressing; a character n-gram is looked up without its mark "#".
+// Strings of code points → their numbers, by open addressing; a character n-gram is looked up without its prefix "#".
 class Terms {
   constructor(text) {
     let n = text === "" ? 0 : 1;
@@ -57,9 +57,9 @@ class Terms {
       this.slots[slot] = term - 1;
       hash = SEED;
     };
-    for (let place = 0; place < text.length; place++) {
-      const code = text.codePointAt(place);
-      if (code > 0xffff) place++;
+    for (let unit = 0; unit < text.length; unit++) {
+      const code = text.codePointAt(unit);
+      if (code > 0xffff) unit++;
       if (code === 10) { close(); continue; }
       this.codes[at++] = code;
       hash = mix(hash, code);
@@ -133,7 +133,7 @@ function decode(text) {
 const isSelector = (code) => code === 0xfe0e || code === 0xfe0f;
 const isLetter = (code) => code !== undefined && (kinds[code] & (LETTER | NUMBER)) !== 0;
 
-// Where the picture that begins here ends, or −1.
+// The end of the pictograph that begins here; −1 if there is none.
 function pictureEnd(codes, at) {
   const kind = at < codes.length ? kinds[codes[at]] : 0;
   if (!(kind & PICTURE) && !(kind & TEXT_PICTURE && codes[at + 1] === 0xfe0f)) return -1;
@@ -145,7 +145,7 @@ function pictureEnd(codes, at) {
 }
 
 function emojiEnd(codes, at) {
-  const code = codes[at], flag = (one) => one >= 0x1f1e6 && one <= 0x1f1ff;
+  const code = codes[at], flag = (point) => point >= 0x1f1e6 && point <= 0x1f1ff;
   if (flag(code) && flag(codes[at + 1])) return at + 2;
   if (code >= 0x30 && code <= 0x39) {
     const box = codes[at + 1] === 0xfe0f ? at + 2 : at + 1;
@@ -161,7 +161,7 @@ function emojiEnd(codes, at) {
 }
 
 const EYES = new Set([0x3a, 0x3b]), NOSES = new Set([0x2d, 0x27]), BRACKETS = new Set([0x28, 0x29]);
-const MOUTHS = new Set(Array.from("()dDpPoO/\\|*", (one) => one.charCodeAt(0)));
+const MOUTHS = new Set(Array.from("()dDpPoO/\\|*", (character) => character.charCodeAt(0)));
 
 function symbolEnd(codes, at) {
   const mouth = NOSES.has(codes[at + 1]) ? at + 2 : at + 1;
@@ -186,8 +186,8 @@ function signEnd(codes, at) {
   return rule.symbols && MAY_SIGN.has(code) ? symbolEnd(codes, at) : -1;
 }
 
-// take(hash, buffer, from, to, gram, start, end) gets every term: buffer[from…to) are its characters, and
-// text[start…end) is where it is.
+// Call take(hash, buffer, from, to, gram, start, end) for every term: buffer[from…to) has its characters, and
+// text[start…end) is its position.
 function eachTerm(codes, take) {
   if (rule.analyzer !== "char") eachWordTerm(codes, take);
   if (rule.analyzer !== "word") {
@@ -206,7 +206,7 @@ function eachChunk(codes, use) {
   }
 }
 
-// use(from, to, kind) gets words ("word"), emoji and symbols ("fixed") and with `grams` runs without spaces ("run").
+// Call use(from, to, kind) for words ("word"), emoji and symbols ("fixed") and, with `grams`, runs without spaces ("run").
 function eachPart(codes, grams, use) {
   let from = 0;
   const close = (to) => { if (to > from) eachRun(codes, from, to, grams, use); };
@@ -239,10 +239,10 @@ function eachRun(codes, from, to, grams, use) {
   if (to > start) use(start, to, "word");
 }
 
-// Words, and n-grams of them; with a `prefix` before each word.
+// Words and word n-grams, with `prefix` before each word.
 function eachWordTerm(codes, take, prefix = []) {
-  const buffer = new Int32Array(codes.length * (2 + prefix.length) + 2); // words in a row, a space between two
-  const words = []; // from, to in the buffer, start, end in the text
+  const buffer = new Int32Array(codes.length * (2 + prefix.length) + 2); // consecutive words, separated by spaces
+  const words = []; // for each word: from and to in the buffer, start and end in the text
   let size = 0;
   const close = () => {
     for (let first = 0; first < words.length; first += 4) {
@@ -280,7 +280,7 @@ function eachWordTerm(codes, take, prefix = []) {
   close();
 }
 
-// What takes a term with a prefix before it.
+// A function like `take` that puts the prefix before each term.
 function withPrefix(prefix, take) {
   return (hash, buffer, from, to, gram, start, end) => {
     const codes = Int32Array.from([...prefix, ...buffer.subarray(from, to)]);
@@ -356,7 +356,7 @@ function weigh(part, ids, counts) {
   return { rows, values, length: length > 0 ? length : 1 };
 }
 
-// use(class, weight) for the weights of one row, without offsets.
+// Call use(class, weight) for the weights of one row, without offsets.
 function eachWeight(part, row, use) {
   const first = part.ends ? part.ends[row] : row * nClasses, last = part.ends ? part.ends[row + 1] : first + nClasses;
   for (let at = first; at < last; at++) {
@@ -394,7 +394,7 @@ function scoreCounts(counts) {
 // ---- scores → probabilities
 
 const EXCLUSIVE = new Set(["softmax", "one-of-all"]);
-const largest = (values) => values.reduce((found, one) => (one > found ? one : found), -Infinity);
+const largest = (values) => values.reduce((most, value) => (value > most ? value : most), -Infinity);
 const logSigmoid = (x) => (x > 0 ? -Math.log1p(Math.exp(-x)) : x - Math.log1p(Math.exp(x)));
 const LOG_ODDS = {
   softmax: (s) => s, "log-odds": (s) => s, "one-of-all": logSigmoid,
@@ -404,9 +404,9 @@ const logits = (scores) => (LOG_ODDS[MODEL.link] ? scores.map(LOG_ODDS[MODEL.lin
 
 function logSoftmax(odds) {
   const top = largest(odds);
-  if (!Number.isFinite(top)) return odds.map(() => -Math.log(odds.length)); // no class has any evidence: all alike
-  const total = Math.log(odds.reduce((sum, one) => sum + Math.exp(one - top), 0));
-  return odds.map((one) => one - top - total);
+  if (!Number.isFinite(top)) return odds.map(() => -Math.log(odds.length)); // no class has any evidence: all are equal
+  const total = Math.log(odds.reduce((sum, value) => sum + Math.exp(value - top), 0));
+  return odds.map((value) => value - top - total);
 }
 
 // Log-odds of each class against the rest.
@@ -414,11 +414,11 @@ function classLogOdds(scores) {
   const odds = logits(scores);
   if (!EXCLUSIVE.has(MODEL.link) || odds.length < 2) return EXCLUSIVE.has(MODEL.link) ? scores : odds;
   const logP = logSoftmax(odds), best = odds.indexOf(largest(odds));
-  return logP.map((one, c) => {
-    if (c !== best) return one - Math.log1p(-Math.exp(one));
+  return logP.map((logOfClass, c) => {
+    if (c !== best) return logOfClass - Math.log1p(-Math.exp(logOfClass));
     const others = logP.filter((_, other) => other !== c), top = largest(others);
     const shift = Number.isFinite(top) ? top : 0;
-    return one - (shift + Math.log(others.reduce((sum, other) => sum + Math.exp(other - shift), 0)));
+    return logOfClass - (shift + Math.log(others.reduce((sum, other) => sum + Math.exp(other - shift), 0)));
   });
 }
 
@@ -432,8 +432,8 @@ function interpolate(x, [knots, values]) {
 }
 
 const ALONE = {
-  platt: (how, odds) => odds.map((one, c) => 1 / (1 + Math.exp(-(one * how.slopes[c] + how.offsets[c])))),
-  isotonic: (how, odds) => odds.map((one, c) => interpolate(one, how.curves[c])),
+  platt: (how, odds) => odds.map((value, c) => 1 / (1 + Math.exp(-(value * how.slopes[c] + how.offsets[c])))),
+  isotonic: (how, odds) => odds.map((value, c) => interpolate(value, how.curves[c])),
 };
 
 function probabilitiesOf(scores) {
@@ -441,52 +441,52 @@ function probabilitiesOf(scores) {
   if (how && how.kind in ALONE) {
     const p = ALONE[how.kind](how, classLogOdds(scores));
     if (!how.exclusive) return p;
-    const total = p.reduce((sum, one) => sum + one, 0);
-    return p.map((one) => (total > 0 ? one / total : 1 / p.length));
+    const total = p.reduce((sum, value) => sum + value, 0);
+    return p.map((value) => (total > 0 ? value / total : 1 / p.length));
   }
-  if (!how && MODEL.link === "noisy-or" && MODEL.multilabel) return scores.map((one) => -Math.expm1(-one));
+  if (!how && MODEL.link === "noisy-or" && MODEL.multilabel) return scores.map((score) => -Math.expm1(-score));
   return logProbabilitiesOf(scores).map(Math.exp);
 }
 
 function logProbabilitiesOf(scores) {
   const how = MODEL.calibration;
   if (how && how.kind in ALONE) return probabilitiesOf(scores).map(Math.log);
-  const odds = how ? logits(scores).map((one) => one / how.value) : logits(scores);
+  const odds = how ? logits(scores).map((value) => value / how.value) : logits(scores);
   const exclusive = how ? how.exclusive : !MODEL.multilabel || EXCLUSIVE.has(MODEL.link);
-  return exclusive ? logSoftmax(odds) : odds.map((one) => logSigmoid(one + (how ? how.offset : 0)));
+  return exclusive ? logSoftmax(odds) : odds.map((value) => logSigmoid(value + (how ? how.offset : 0)));
 }
 
 // ---- scores → labels
 
-const best = (values) => values.reduce((found, one, c) => (one > values[found] ? c : found), 0);
-const byScore = (values) => values.map((_, c) => c).sort((one, two) => values[two] - values[one] || one - two);
+const best = (values) => values.reduce((winner, value, c) => (value > values[winner] ? c : winner), 0);
+const byScore = (values) => values.map((_, c) => c).sort((a, b) => values[b] - values[a] || a - b);
 
 const DECISIONS = {
   argmax: (how, scores) => [best(scores)],
-  "weighted-argmax": (how, scores, p) => [best(p.map((one, c) => one * how.weights[c]))],
+  "weighted-argmax": (how, scores, p) => [best(p.map((value, c) => value * how.weights[c]))],
   "least-cost": (how, scores, p) =>
-    [best(how.costs[0].map((_, given) => -p.reduce((sum, one, truth) => sum + one * how.costs[truth][given], 0)))],
+    [best(how.costs[0].map((_, predicted) => -p.reduce((sum, value, truth) => sum + value * how.costs[truth][predicted], 0)))],
   "top-k": (how, scores) => byScore(scores).slice(0, how.k),
   thresholds: (how, scores, p) => {
     const top = largest(scores);
-    const values = how.on === "probabilities" ? p : how.on === "relative" ? scores.map((one) => one / (top > 0 ? top : 1)) : scores;
-    const above = values.map((one, c) => one - how.values[c]);
-    const found = above.map((one, c) => (one >= 0 ? c : -1)).filter((c) => c >= 0);
-    return how.at_least_one && !found.length ? [best(above)] : found;
+    const values = how.on === "probabilities" ? p : how.on === "relative" ? scores.map((score) => score / (top > 0 ? top : 1)) : scores;
+    const above = values.map((value, c) => value - how.values[c]);
+    const reached = above.map((value, c) => (value >= 0 ? c : -1)).filter((c) => c >= 0);
+    return how.at_least_one && !reached.length ? [best(above)] : reached;
   },
 };
 
 function decide(scores, p) {
-  const found = DECISIONS[MODEL.decision.kind](MODEL.decision, scores, p);
-  return found.sort((one, two) => scores[two] - scores[one] || one - two);
+  const decided = DECISIONS[MODEL.decision.kind](MODEL.decision, scores, p);
+  return decided.sort((a, b) => scores[b] - scores[a] || a - b);
 }
 
-// ---- what others call
+// ---- public functions
 
 /** The labels, in the order of `scores` and `probabilities`. */
 export const classes = Object.freeze(MODEL.classes.slice());
 
-/** What the model is: its name, how it reads texts, and for which confidences it gives sets. */
+/** The model: its name, how it reads texts, and the confidences for which it gives sets. */
 export const model = Object.freeze({ ...MODEL.about, confidences: Object.keys(MODEL.limits).map(Number) });
 
 /** The labels of a text, with scores and probabilities; see model.d.ts for the options. */
@@ -497,7 +497,7 @@ export function classify(text, options = {}) {
   let labels = chosen.map((c) => MODEL.classes[c]);
   let shown = chosen.length ? values[chosen[0]] : largest(values);
   const { unknown, rejectBelow } = options;
-  if (rejectBelow !== undefined && !probabilities) throw new RangeError("this model gives no probabilities to reject by");
+  if (rejectBelow !== undefined && !probabilities) throw new RangeError("this model gives no probabilities to reject by; leave rejectBelow out, or export a calibrated model");
   if (unknown !== undefined && known === 0) [labels, shown] = [[unknown], largest(values)];
   else if (rejectBelow !== undefined && !(chosen.length && largest(chosen.map((c) => values[c])) >= rejectBelow)) {
     [labels, shown] = [[unknown === undefined ? "unknown" : unknown], largest(values)];
@@ -509,7 +509,7 @@ export function classify(text, options = {}) {
 
 function setOf(scores, chosen, { confidence, byClass = false, atLeastOne = false }) {
   const limits = MODEL.limits[String(confidence)];
-  if (!limits) throw new RangeError(`no sets of confidence ${confidence} were exported; there are ${Object.keys(MODEL.limits).join(", ") || "none"}`);
+  if (!limits) throw new RangeError(`the export has no sets with confidence ${confidence}; there are ${Object.keys(MODEL.limits).join(", ") || "none"}`);
   const logP = logProbabilitiesOf(scores), first = chosen.length ? chosen[0] : best(scores);
   const limitOf = (c) => (byClass ? limits[1][c] : limits[0]) ?? Infinity;
   return byScore(logP).filter((c) => -logP[c] <= limitOf(c) || (atLeastOne && c === first)).map((c) => MODEL.classes[c]);
@@ -517,11 +517,11 @@ function setOf(scores, chosen, { confidence, byClass = false, atLeastOne = false
 
 /** The terms of a text in order: start and end in code points, and the term. */
 export function tokens(text) {
-  const found = [];
+  const spans = [];
   eachTermOf(asText(text), (hash, buffer, from, to, gram, start, end) => {
-    found.push([start, end, (gram ? "#" : "") + String.fromCodePoint(...buffer.subarray(from, to)), hash]);
+    spans.push([start, end, (gram ? "#" : "") + String.fromCodePoint(...buffer.subarray(from, to)), hash]);
   });
-  return found.map(([start, end, term]) => [start, end, term]);
+  return spans.map(([start, end, term]) => [start, end, term]);
 }
 
 /** Evidence for and against a class by term, by default for the first label: base + Σ values = score. */
@@ -531,7 +531,7 @@ export function explain(text, options = {}) {
   const probabilities = MODEL.probabilistic ? probabilitiesOf(scores) : null;
   const chosen = options.label === undefined ? decide(scores, probabilities)[0] ?? best(scores) : classIndex(options.label);
   const rival = options.against === undefined ? null : classIndex(options.against);
-  if (rival === chosen) throw new RangeError(`${options.against} cannot be explained against itself`);
+  if (rival === chosen) throw new RangeError(`${options.against} cannot be explained against itself; name another class`);
   const { base, values } = contributions(counts, chosen, rival);
   const spans = tokens(text);
   return {
@@ -543,12 +543,12 @@ export function explain(text, options = {}) {
 }
 
 function classIndex(label) {
-  const found = MODEL.classes.indexOf(label);
-  if (found < 0) throw new RangeError(`there is no class ${label}`);
-  return found;
+  const index = MODEL.classes.indexOf(label);
+  if (index < 0) throw new RangeError(`there is no class ${label}; there are ${classes.slice(0, 10).join(", ")}${classes.length > 10 ? ", …" : ""}`);
+  return index;
 }
 
-// [[term, what it adds]] in ascending order of terms, and what the class has before any term.
+// The contribution of each term, [[term, value], …] with terms ascending, and the base: the part of the score without terms.
 function contributions(counts, chosen, rival) {
   const ids = Int32Array.from(counts.keys()).sort(), each = Array.from(ids, (term) => counts.get(term));
   const values = new Map(Array.from(ids, (term) => [term, 0]));
@@ -556,7 +556,7 @@ function contributions(counts, chosen, rival) {
     if (rival !== null) return row[chosen] - row[rival];
     if (!MODEL.referenceIsMean) return row[chosen];
     const among = possible ? row.filter((_, c) => possible[c]) : row;
-    return row[chosen] - among.reduce((sum, one) => sum + one, 0) / among.length;
+    return row[chosen] - among.reduce((sum, value) => sum + value, 0) / among.length;
   };
   let base = lead(Array.from(poolBias), null);
   for (const part of parts) {
@@ -576,44 +576,44 @@ function contributions(counts, chosen, rival) {
 function evidenceOf(characters, spans, counts, values) {
   const places = new Map();
   for (const [start, end, term] of spans) places.set(term, [...(places.get(term) || []), [start, end]]);
-  let found = values.map(([id, value]) => {
+  let evidence = values.map(([id, value]) => {
     const term = terms.name(id);
     return { term, count: counts.get(id), value, places: places.get(term) || [] };
   });
-  if (found.some((one) => one.term.startsWith("#") && one.places.length)) found = sumOverWords(found, spans, characters);
-  return found.sort((one, two) => Math.abs(two.value) - Math.abs(one.value) || (one.term < two.term ? -1 : 1));
+  if (evidence.some((item) => item.term.startsWith("#") && item.places.length)) evidence = sumOverWords(evidence, spans, characters);
+  return evidence.sort((a, b) => Math.abs(b.value) - Math.abs(a.value) || (a.term < b.term ? -1 : 1));
 }
 
-// The evidence of character n-grams, added to that of the words in which they lie; the sum stays the same.
-function sumOverWords(found, spans, characters) {
+// Add the evidence of character n-grams to the words that contain them; the sum stays the same.
+function sumOverWords(evidence, spans, characters) {
   const isPiece = (term) => term.startsWith("#"), key = ([start, end]) => `${start} ${end}`;
-  const known = new Map(spans.filter(([, , term]) => !isPiece(term) && !term.includes(" ")).map((one) => [key(one), one]));
+  const known = new Map(spans.filter(([, , term]) => !isPiece(term) && !term.includes(" ")).map((span) => [key(span), span]));
   const runs = covered(spans.filter(([, , term]) => isPiece(term)));
   const words = wordsInRuns(runs, [...known.values()], characters);
   const names = new Map(), places = new Map(), totals = new Map(), others = [];
   for (const word of words.flat()) {
-    const own = known.get(key(word));
-    names.set(key(word), own ? own[2] : characters.slice(word[0], word[1]).join("").toLowerCase());
+    const span = known.get(key(word));
+    names.set(key(word), span ? span[2] : characters.slice(word[0], word[1]).join("").toLowerCase());
   }
   for (const word of words.flat()) {
     const name = names.get(key(word));
     places.set(name, [...(places.get(name) || []), [word[0], word[1]]]);
   }
-  for (const one of found) {
-    if (!isPiece(one.term) || !one.places.length) { others.push(one); continue; }
-    for (const place of one.places) {
+  for (const item of evidence) {
+    if (!isPiece(item.term) || !item.places.length) { others.push(item); continue; }
+    for (const place of item.places) {
       let at = runs.findIndex(([start]) => start > place[0]);
       at = (at < 0 ? runs.length : at) - 1;
       for (const [word, share] of shares(place, words.at(at))) {
         const name = names.get(key(word));
-        totals.set(name, (totals.get(name) || 0) + (share * one.value) / one.places.length);
+        totals.set(name, (totals.get(name) || 0) + (share * item.value) / item.places.length);
       }
     }
   }
-  const summed = others.map((one) => {
-    const more = totals.get(one.term) || 0;
-    totals.delete(one.term);
-    return { ...one, value: one.value + more };
+  const summed = others.map((item) => {
+    const more = totals.get(item.term) || 0;
+    totals.delete(item.term);
+    return { ...item, value: item.value + more };
   });
   for (const [term, value] of totals) summed.push({ term, count: places.get(term).length, value, places: places.get(term) });
   return summed;
@@ -621,7 +621,7 @@ function sumOverWords(found, spans, characters) {
 
 function covered(spans) {
   const runs = [];
-  for (const [start, end] of spans.filter(([from, to]) => from < to).sort((one, two) => one[0] - two[0] || one[1] - two[1])) {
+  for (const [start, end] of spans.filter(([from, to]) => from < to).sort((a, b) => a[0] - b[0] || a[1] - b[1])) {
     const last = runs[runs.length - 1];
     if (last && start < last[1]) last[1] = Math.max(end, last[1]);
     else runs.push([start, end]);
@@ -631,39 +631,39 @@ function covered(spans) {
 
 function shortestSpans(spans) {
   const kept = [];
-  for (const [start, end] of [...spans].sort((one, two) => one[1] - two[1] || two[0] - one[0])) {
+  for (const [start, end] of [...spans].sort((a, b) => a[1] - b[1] || b[0] - a[0])) {
     if (start < end && (!kept.length || start > kept[kept.length - 1][0])) kept.push([start, end]);
   }
   return kept;
 }
 
 function wordsInRuns(runs, known, characters) {
-  const own = shortestSpans(known), codes = characters.map((one) => one.codePointAt(0));
+  const shortest = shortestSpans(known), codes = characters.map((character) => character.codePointAt(0));
   return runs.map(([from, to]) => {
-    const inside = own.filter(([start]) => start >= from && start < to), letters = [];
+    const inside = shortest.filter(([start]) => start >= from && start < to), letters = [];
     for (let at = from; at < to;) {
       if (!isLetter(codes[at])) { at++; continue; }
       const start = at;
       while (at < to && isLetter(codes[at])) at++;
       eachRun(codes, start, at, true, (first, last, kind) => {
         if (kind === "word") { letters.push([first, last]); return; }
-        for (let one = first; one < last;) {
-          if (kinds[codes[one]] & MARK) { one++; continue; }
-          const begin = one++;
-          while (one < last && kinds[codes[one]] & MARK) one++;
-          letters.push([begin, one]);
+        for (let next = first; next < last;) {
+          if (kinds[codes[next]] & MARK) { next++; continue; }
+          const begin = next++;
+          while (next < last && kinds[codes[next]] & MARK) next++;
+          letters.push([begin, next]);
         }
       });
     }
-    const free = letters.filter(([start, end]) => !inside.some(([one, two]) => start < two && one < end));
-    const all = [...inside, ...free].sort((one, two) => one[0] - two[0] || one[1] - two[1]);
+    const free = letters.filter(([start, end]) => !inside.some(([a, b]) => start < b && a < end));
+    const all = [...inside, ...free].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
     return all.length ? all : [[from, to]];
   });
 }
 
 function shares(gram, words) {
   const common = words.map(([start, end]) => Math.min(gram[1], end) - Math.max(gram[0], start));
-  const total = common.reduce((sum, one) => sum + Math.max(0, one), 0);
+  const total = common.reduce((sum, length) => sum + Math.max(0, length), 0);
   if (!total) return [[words[common.indexOf(largest(common))], 1]];
   return words.map((word, at) => [word, common[at] / total]).filter(([, share]) => share > 0);
 }

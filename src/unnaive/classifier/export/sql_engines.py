@@ -93,7 +93,7 @@ def _answers(rows: Iterable[Row], n_texts: int, n_classes: int) -> list[dict[str
     ]
     for row, label, c, score, probability, decided, known, *_ in rows:
         answer = answers[int(row)]
-        if score not in (None, ""):  # as of a record that cannot be read
+        if score not in (None, ""):  # empty if the record cannot be read
             answer["scores"][int(c)] = None if float(score) == float("-inf") else float(score)
         answer["probabilities"][int(c)] = None if probability in (None, "") else float(probability)
         answer["known"] = int(known)

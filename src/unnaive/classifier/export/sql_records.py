@@ -25,7 +25,7 @@ MONTH_NAMES = (
     "january", "february", "march", "april", "june", "july", "august", "september", "october", "november", "december",
     "sept",
 )  # fmt: skip
-MARK = "~"  # before the number of a month that had a name
+MARK = "~"  # marks the number of a month that was written as a name
 
 TABLES = {
     "fields": "field INTEGER PRIMARY KEY, name TEXT, key TEXT, kind TEXT, shared INTEGER, own INTEGER",
@@ -153,19 +153,19 @@ ORDER BY r.id, class;
 
 def record_terms(dialect: Dialect) -> str:
     """The steps after words were found: the terms of records from words and values, and the unreadable values."""
-    one, two, no_break = (f"{dialect.char}({code})" for code in (1, 2, 0xA0))
-    bad = [(f"{dialect.char}({code})", one) for code in (*range(2, 33), 127, 0xFFFD)]
+    first_mark, second_mark, no_break = (f"{dialect.char}({code})" for code in (1, 2, 0xA0))
+    bad = [(f"{dialect.char}({code})", first_mark) for code in (*range(2, 33), 127, 0xFFFD)]
     spaces = [(f"{dialect.char}({ord(space)})", "' '") for space in characters(str.isspace) if space != " "]
     names = [(f"'{name}'", f"'{name[:3]}'") for name in (*MONTH_NAMES, *WEEKDAYS)]
     months = [(f"'{name.lower()}'", f"'{MARK}{number:02}'") for number, name in enumerate(MONTHS, 1)]
     return (files("unnaive.classifier.export") / "records.sql.in").read_text(encoding="utf-8").format(
         ascii=dialect.ascii, find=dialect.find, cast=dialect.cast, real=dialect.real,
         clean_categories=replacing_steps("category", "id, key", bad),
-        single_marks=single("value", one, two, no_break),
+        single_marks=single("value", first_mark, second_mark, no_break),
         value_zeros=zeros("value"), words_zeros=zeros("words"), day_zeros=zeros("day"),
-        single_zeros=replaced(single("form", "'0'", one, "'0'"), 4 * [("'0_0'", "'0'")]),
-        clean_dates=replacing_steps("date_texts", "id, field", [(one, "'?'"), (f"'{MARK}'", "'?'"), *spaces]),
-        single_spaces=single("value", "' '", one, "' '"),
+        single_zeros=replaced(single("form", "'0'", first_mark, "'0'"), 4 * [("'0_0'", "'0'")]),
+        clean_dates=replacing_steps("date_texts", "id, field", [(first_mark, "'?'"), (f"'{MARK}'", "'?'"), *spaces]),
+        single_spaces=single("value", "' '", first_mark, "' '"),
         short_names=replacing_steps("date_words", "id, field", names),
         weekdays=", ".join(f"'{name[:3]}'" for name in WEEKDAYS),
         month_numbers=replacing_steps("date_months", "id, field, skipped", months),
@@ -173,13 +173,13 @@ def record_terms(dialect: Dialect) -> str:
     )  # fmt: skip
 
 
-def replacing_steps(step: str, kept: str, pairs: Sequence[tuple[str, str]]) -> str:
+def replacing_steps(step: str, columns: str, pairs: Sequence[tuple[str, str]]) -> str:
     """Steps that replace texts, given as expressions, in the values of a step; the last is called {step}_clean."""
     lines, source = [], step
     for start in range(0, len(pairs), DEEP):
         target = f"{step}_clean" if start + DEEP >= len(pairs) else f"{step}_{start // DEEP + 1}"
         value = replaced("value", pairs[start : start + DEEP])
-        lines.append(f"{target} AS MATERIALIZED (SELECT {kept}, {value} AS value FROM {source}),\n")
+        lines.append(f"{target} AS MATERIALIZED (SELECT {columns}, {value} AS value FROM {source}),\n")
         source = target
     return "".join(lines)
 

@@ -45,7 +45,7 @@ def load_model(path: str | Path) -> FastTextModel:
 
 
 class FastTextModel:
-    """What `load_model` and `train_supervised` return. `fitted` is the model itself, an ordinary FittedModel."""
+    """The result of `load_model` and `train_supervised`. `fitted` is the model itself, an ordinary FittedModel."""
 
     def __init__(self, fitted: FittedModel | None, file: FastTextFile | None = None, label: str = PREFIX) -> None:
         self._fitted, self._file = fitted, file
@@ -171,7 +171,7 @@ class FastTextModel:
         return self.get_words()  # type: ignore[no-any-return]
 
     def get_labels(self, include_freq: bool = False, on_unicode_error: str = "strict") -> Any:
-        """The labels; with `include_freq` also how often training saw each. Of word vectors, the words."""
+        """The labels; with `include_freq` also how often training saw each. For a file of word vectors, the words."""
         if self._fitted is None:
             return self.get_words(include_freq, on_unicode_error)
         fitted, scorer = self._fitted, self._fitted.scorer
@@ -197,9 +197,9 @@ class FastTextModel:
             both = [self.get_line(line) for line in text]
             return [words for words, _ in both], [labels for _, labels in both]
         tokens = tokenize(self._line(text))
-        prefix, known = self._prefix or PREFIX, set() if self._fitted is None else set(self.labels)
+        prefix, known_labels = self._prefix or PREFIX, set() if self._fitted is None else set(self.labels)
         return [token for token in tokens if not token.startswith(prefix)] + [END], [
-            token for token in tokens if token in known
+            token for token in tokens if token in known_labels
         ]
 
     def get_dimension(self) -> int:

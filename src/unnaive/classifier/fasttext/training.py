@@ -98,10 +98,10 @@ def _read(path: str | Path, prefix: str, least: int) -> tuple[list[str], list[tu
     counts = Counter(label for line in lines for label in dict.fromkeys(line.labels))
     texts, labels = [], []
     for line in lines:
-        kept = tuple(dict.fromkeys(label.removeprefix(prefix) for label in line.labels if counts[label] >= least))
-        if kept:
+        names = tuple(dict.fromkeys(label.removeprefix(prefix) for label in line.labels if counts[label] >= least))
+        if names:
             texts.append(line.text)
-            labels.append(kept)
+            labels.append(names)
     if not texts:
         raise BadData(f"{path} has no line with a label; labels begin with {prefix!r}")
     return texts, labels, any(len(names) > 1 for names in labels)

@@ -39,7 +39,7 @@ def _explain_prediction(
     classifier: TextClassifier, doc: str, vec: Any = None, top: Any = None, targets: Sequence[Label] | None = None,
     top_targets: int | None = None, **_: Any,
 ) -> Any:  # fmt: skip
-    """What each term of a text adds to the score of each class; <BIAS> is the part of the score that no term adds."""
+    """The contribution of each term of a text to the score of each class; <BIAS> is the rest of the score."""
     from eli5.base import Explanation, TargetExplanation
 
     parts = [classifier.explain(doc, label) for label in _labels(classifier, targets)]

@@ -20,7 +20,7 @@ SHOWN_CLASSES = 30
 
 
 class HubModel(ModelHubMixin):  # type: ignore[misc]
-    """A classifier with the methods of the Hub's mixin; `classifier` is the one that it holds."""
+    """A classifier with the methods of the Hub's mixin; `classifier` is the TextClassifier itself."""
 
     def __init__(self, classifier: TextClassifier) -> None:
         self.classifier = classifier
@@ -46,7 +46,7 @@ class HubModel(ModelHubMixin):  # type: ignore[misc]
         return cls(TextClassifier.load(file if file.is_file() else hf_hub_download(model_id, FILE, **options)))
 
     def generate_model_card(self, *args: Any, **kwargs: Any) -> ModelCard:
-        """What the model is, its classes, and how it is used; `kwargs` go into the metadata."""
+        """The model card: model, classes and an example; `kwargs` go into the metadata."""
         about = {"library_name": "unnaive", "pipeline_tag": "text-classification", "tags": ["text-classification"]}
         language = self.classifier.language
         data = ModelCardData(**about | ({"language": language} if language else {}) | kwargs)

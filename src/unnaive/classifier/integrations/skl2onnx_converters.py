@@ -61,8 +61,8 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     classes = np.array([label if kind is np.int64 else str(label) for label in model.classes_], kind)
     graph.rename(graph("Gather", classes, nodes.first), operator.outputs[0].full_name)
     graph.rename(graph.cast(values, FLOAT), operator.outputs[1].full_name)
-    made = onnx.load_from_string(onnx_bytes(graph, "", {}))
-    container.nodes.extend(made.graph.node)
-    container.initializers.extend(made.graph.initializer)
-    for opset in made.opset_import:
+    converted = onnx.load_from_string(onnx_bytes(graph, "", {}))
+    container.nodes.extend(converted.graph.node)
+    container.initializers.extend(converted.graph.initializer)
+    for opset in converted.opset_import:
         container.node_domain_version_pair_sets.add((opset.domain, opset.version))

@@ -104,7 +104,9 @@ class TextPool:
         """Remove a class without texts."""
         index = self.classes.index(label)
         if self._rows[index]:
-            raise BadData(f"the class {label!r} cannot be removed: {len(self._rows[index])} texts have it")
+            raise BadData(
+                f"the class {label!r} cannot be removed: {len(self._rows[index])} texts have it; relabel them first"
+            )
         for values in (self.classes, self._rows, self._evidence):
             del values[index]
         self._stale = {other - (other > index) for other in self._stale if other != index}

@@ -344,7 +344,10 @@ def _check_seals(data: sqlite3.Connection) -> None:
 def _check_format(path: Path, data: sqlite3.Connection) -> None:
     row = data.execute("SELECT value FROM labelling WHERE name = 'format'").fetchone()
     if row is None or not str(row[0]).isdecimal() or int(row[0]) > FORMAT:
-        raise BadData(f"{path} was written by a newer version; this one knows format {FORMAT}")
+        raise BadData(
+            f"{path} was written by a newer version of unnaive (this one reads up to format {FORMAT}); update with: "
+            "pip install --upgrade unnaive"
+        )
 
 
 def _decision(row: Sequence[Any]) -> RecordedAnswer:

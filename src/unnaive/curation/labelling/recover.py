@@ -44,7 +44,7 @@ class Recovered:
 def recover_record(damaged: Path, target: Path) -> Recovered:
     """Copy the readable rows of a damaged record to a new record; decisions on unreadable texts are dropped."""
     if not damaged.is_file():
-        raise BadData(f"no file called {damaged}")
+        raise BadData(f"no file called {damaged}; name the damaged record")
     data = sqlite3.connect(f"{damaged.resolve().as_uri()}?mode=ro", uri=True)
     data.text_factory = lambda content: content.decode("utf-8", "replace")
     try:
@@ -139,7 +139,7 @@ def _classes(stored: str) -> list[str]:
 def main(arguments: list[str]) -> int:
     """Recover a record; return the exit code."""
     if len(arguments) != 2:
-        sys.stderr.write("give the damaged record and the name of a new one\n")
+        sys.stderr.write(f"{len(arguments)} arguments came; give the damaged record and the name of a new one\n")
         return 2
     try:
         sys.stdout.write(recover_record(Path(arguments[0]), Path(arguments[1])).describe() + "\n")

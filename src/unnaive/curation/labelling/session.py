@@ -31,7 +31,7 @@ RETEMPER = 10  # labels between two fits of the temperature
 
 @dataclass(frozen=True)
 class Shown:
-    """What an annotator sees: a text, the prediction for it, and why it was selected.
+    """A text as shown to an annotator, with the prediction for it and why it was selected.
 
     probabilities  by class, the highest first; empty without a model
     suggested      the best class that was not rejected; None if there is none
@@ -86,7 +86,7 @@ class Labelling:
         self._standing: dict[int, RecordedAnswer] = {}
         self._votes: dict[str, dict[int, RecordedAnswer]] = {}  # annotator → text → last answer that was not undone
         self._open: dict[str, Question] = {}
-        self._temperature: tuple[int, float] = (-RETEMPER, 1.0)  # of naive Bayes
+        self._temperature: tuple[int, float] = (-RETEMPER, 1.0)  # labels at the last fit, of naive Bayes
         self._queues: dict[str, list[int]] = {}
         self.wish: dict[str, str] = {}  # annotator → the class whose texts are shown
         self.among: dict[str, np.ndarray] = {}  # annotator → search results; only these are shown

@@ -65,7 +65,7 @@ def simulate(
 ) -> list[LabellingCurve]:  # fmt: skip
     """The learning curve of each query strategy; every seed draws other random questions."""
     if any(len(names) != 1 for names in (*pool_corpus.labels, *test_corpus.labels)):
-        raise BadData("a simulation needs exactly one label for each text")
+        raise BadData("some texts have no label, or several; give data with exactly one label for each text")
     labels = min(labels, len(pool_corpus))
     if labels < STEP:
         raise BadData(f"{len(pool_corpus)} texts are too few for a simulation; give at least {STEP}")

@@ -169,7 +169,7 @@ def _wide_counts(n_classes: int) -> Counts:
 
 
 def _long_documents(X: Sparse, n: int) -> Sparse:
-    """As many documents, each the concatenation of n documents: n times as many cells."""
+    """The same number of documents, each the concatenation of n documents, which gives n times as many cells."""
     together = [X[np.roll(np.arange(X.shape[0]), shift)] for shift in range(n)]
     indptr = sum(part.indptr.astype(np.int64) for part in together)
     rows = np.concatenate([np.repeat(np.arange(X.shape[0]), np.diff(part.indptr)) for part in together])

@@ -77,10 +77,10 @@ def fetch(
             part.replace(target)
             return target
         reasons.append(f"{address}: {reason}")
-    kept = f"{part.name} was kept, and the same command resumes it" if part.exists() else "nothing was kept"
+    outcome = f"{part.name} was kept, and the same command resumes it" if part.exists() else "nothing was kept"
     raise BadData(
-        f"{name!r} could not be fetched ({'; '.join(reasons)}); {kept}; if you have {collection.file} from elsewhere,"
-        " pass --data DIR with its folder to the other commands"
+        f"{name!r} could not be fetched ({'; '.join(reasons)}); {outcome}; if you have {collection.file} from "
+        "elsewhere, pass --data DIR with its folder to the other commands"
     )
 
 

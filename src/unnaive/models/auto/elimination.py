@@ -13,7 +13,7 @@ from unnaive.models.auto.candidates import Candidate
 from unnaive.models.auto.pooling import PoolWeights, fit_pool
 
 ALL = 1_000  # candidates of a family, more than any has
-ROUNDS = {0: ALL, 200: 2}  # after so many held-out documents, so many candidates of each family go on
+ROUNDS = {0: ALL, 200: 2}  # number of held-out documents → number of candidates of each family that go on
 SHRINK = 20.0  # strength of the prior on the pool's weights, in documents
 LEAST_GAIN = 0.02  # share of the pool's log-loss by which a family must lower it to be tried on the other views
 N_ERRORS = 2.0  # standard errors of the gain that are added to it: of few documents, all families go on
@@ -45,12 +45,12 @@ def count_going_on(n_held_out: int) -> int:
 def best_of_families(judged: dict[Candidate, Judged], candidates: Sequence[Candidate], most: int) -> list[Candidate]:
     """The `most` best candidates of each family by accuracy − log-loss / 10, in the order of `candidates`."""
     ranked = sorted(candidates, key=lambda candidate: -judged[candidate].merit)
-    kept = [
+    best = [
         candidate
         for candidate in ranked
         if sum(other.family == candidate.family for other in ranked[: ranked.index(candidate)]) < most
     ]
-    return [candidate for candidate in candidates if candidate in kept]
+    return [candidate for candidate in candidates if candidate in best]
 
 
 def find_helpful(scaled: Sequence[Floats], pool: PoolWeights, truth: Ids, soft_targets: Floats) -> list[int]:

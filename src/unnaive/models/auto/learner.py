@@ -328,6 +328,6 @@ class Auto(DocumentsModel):
 
 def _without_others(X: Sparse, columns: Ids) -> Sparse:
     """X with zeros in all columns but `columns`; the shape stays."""
-    kept = np.isin(X.indices, columns)
-    ends = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
-    return csr_array((X.data[kept], X.indices[kept], ends), shape=X.shape)
+    inside = np.isin(X.indices, columns)
+    ends = np.concatenate([[0], np.cumsum(inside)])[X.indptr]
+    return csr_array((X.data[inside], X.indices[inside], ends), shape=X.shape)

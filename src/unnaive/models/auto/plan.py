@@ -47,7 +47,7 @@ class Size:
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """What a search will try.
+    """The plan of a search: views, candidates, folds and sample sizes.
 
     views       names of the views
     candidates  candidates to try on each view
@@ -198,8 +198,8 @@ def _plans(size: Size, budget: str | float) -> Iterator[SearchPlan]:
         yield plan
     if CHARACTERS in plan.views and len(plan.views) > 1:
         yield _without(plan, "nbsvm")
-        kept = tuple(view for view in plan.views if view != CHARACTERS)
-        larger = [_leave(larger_plan, "characters", views=kept) for larger_plan in larger]
+        remaining = tuple(view for view in plan.views if view != CHARACTERS)
+        larger = [_leave(larger_plan, "characters", views=remaining) for larger_plan in larger]
         plan = larger[-1]
         yield from larger
     yield from _samples(plan, n)
@@ -266,8 +266,8 @@ def plan_multilabel(size: Size, budget: str | float) -> MultilabelPlan:
         plans.append(replace(leanest, documents=part, left_out=(*leanest.left_out, sampled)))
         part //= 2
     for family in ("svm", "nbsvm"):
-        kept = tuple(candidate for candidate in plans[-1].members if candidate.family != family)
-        plans.append(replace(plans[-1], members=kept, left_out=(*plans[-1].left_out, FAMILIES[family].title)))
+        remaining = tuple(candidate for candidate in plans[-1].members if candidate.family != family)
+        plans.append(replace(plans[-1], members=remaining, left_out=(*plans[-1].left_out, FAMILIES[family].title)))
     return next((plan for plan in plans if multilabel_work(plan, size) <= most), plans[-1])
 
 
@@ -276,8 +276,8 @@ def _leave(plan: SearchPlan, what: str, **changes: object) -> SearchPlan:
 
 
 def _without(plan: SearchPlan, family: str) -> SearchPlan:
-    kept = tuple(candidate for candidate in plan.candidates if candidate.family != family)
-    return _leave(plan, FAMILIES[family].title, candidates=kept)
+    remaining = tuple(candidate for candidate in plan.candidates if candidate.family != family)
+    return _leave(plan, FAMILIES[family].title, candidates=remaining)
 
 
 def default_members(views: Sequence[str]) -> list[dict[str, Any]]:

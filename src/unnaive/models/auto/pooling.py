@@ -13,7 +13,7 @@ from unnaive.base.types import Floats, Ids
 from unnaive.learning.fit_calibration import least_loss_scale
 
 LOWEST = -15.0  # level of scores at which σ is practically an exponential
-MOST_STEPS = 50  # of Newton's method, which usually takes five to ten
+MOST_STEPS = 50  # steps of Newton's method, which usually takes five to ten
 SHORTEST = 1e-4  # smallest step length
 FLATTEST = 1e-9  # smallest curvature, relative to the largest
 LONGEST = np.array([1.0, 5.0])  # largest step in log slope and level of a saturation
@@ -80,20 +80,20 @@ def fit_pool(
     total weight, are dropped. `start` is a pool to start from.
     """
     expected = np.ones(len(scores)) if prior is None else np.array(prior, np.float64)
-    kept = np.ones(len(scores), np.bool_) if start is None else start.weights > 0
+    in_use = np.ones(len(scores), np.bool_) if start is None else start.weights > 0
     bias = np.zeros(scores[0].shape[1]) if start is None else start.bias
-    weights = expected / expected[kept].sum() if start is None else start.weights
+    weights = expected / expected[in_use].sum() if start is None else start.weights
     while True:
-        drawn = expected[kept] / expected[kept].sum()
-        members = [member_scores for member_scores, is_kept in zip(scores, kept, strict=True) if is_kept]
-        kept_weights, bias = _least_log_loss(members, soft_targets, shrink, drawn, weights[kept], bias)
+        drawn = expected[in_use] / expected[in_use].sum()
+        members = [member_scores for member_scores, is_kept in zip(scores, in_use, strict=True) if is_kept]
+        kept_weights, bias = _least_log_loss(members, soft_targets, shrink, drawn, weights[in_use], bias)
         weights = np.zeros(len(scores))
-        weights[kept] = kept_weights
-        worst = kept & (weights < 0) & (weights == weights.min())  # one at a time: others may turn positive
-        small = worst if worst.any() else kept & (weights < DROPPED * weights.sum())
-        if not small.any() or small.sum() == kept.sum():
+        weights[in_use] = kept_weights
+        worst = in_use & (weights < 0) & (weights == weights.min())  # one at a time: others may turn positive
+        small = worst if worst.any() else in_use & (weights < DROPPED * weights.sum())
+        if not small.any() or small.sum() == in_use.sum():
             return PoolWeights(np.maximum(weights, 0.0), bias)
-        kept &= ~small
+        in_use &= ~small
 
 
 def _least_log_loss(

@@ -16,5 +16,5 @@ def sample_rows(rows: Ids, targets: Ids, most: int, random: np.random.Generator)
     sizes = np.bincount(targets[rows])
     rank = np.arange(len(rows)) - np.repeat(np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
     share = (rank + 0.5) / np.repeat(sizes[sizes > 0], sizes[sizes > 0])
-    kept = np.argsort(np.where(rank == 0, -1.0, share), kind="stable")[: max(most, int((sizes > 0).sum()))]
-    return np.sort(order[kept])
+    chosen = np.argsort(np.where(rank == 0, -1.0, share), kind="stable")[: max(most, int((sizes > 0).sum()))]
+    return np.sort(order[chosen])

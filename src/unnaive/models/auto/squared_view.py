@@ -94,6 +94,6 @@ class SquaredView:
         table: Any = np.empty((len(weights), len(self.units)), np.float32)
         for number, row in enumerate(weights):
             M = np.zeros((n, n), np.float32)
-            M[first, second] = row * scale  # as an upper triangle: both halves of ⟨M_c, Q_d⟩ in one
+            M[first, second] = row * scale  # an upper triangle, which has both halves of ⟨M_c, Q_d⟩
             table[number] = np.einsum("wd,wd->w", self.units @ M, self.units)
         return table, bias

@@ -43,7 +43,7 @@ def with_squares(vectors: Sequence[Vectors]) -> list[AnyVectors]:
 
 
 def vectors_to_search(vectors: Sequence[AnyVectors], n_docs: int) -> list[AnyVectors]:
-    """The vectors whose views are tried for so many documents with one class each."""
+    """The vectors whose views are tried with this number of documents."""
     return list(vectors) if n_docs <= MOST_DOCUMENTS else list(without_squares(vectors))
 
 

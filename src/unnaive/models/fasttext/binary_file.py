@@ -96,9 +96,9 @@ def read_fasttext_file(path: str | Path) -> FastTextFile:
     except BadModel as problem:
         raise BadModel(f"{path}: {problem}") from None
     except OSError as problem:
-        raise BadModel(f"{path}: it cannot be read ({problem.strerror or problem})") from problem
+        raise BadModel(f"{path}: it cannot be read ({problem.strerror or problem}); check its permissions") from problem
     except MemoryError as problem:
-        raise BadModel(f"{path}: there is not enough memory to read it") from problem
+        raise BadModel(f"{path}: there is not enough memory to read it; quantise it with fastText first") from problem
 
 
 class _Reader:
@@ -114,7 +114,7 @@ class _Reader:
             raise BadModel("this is not a fastText model; give a .bin or .ftz file that fastText saved")
         version = self._numbers("<i")[0]
         if version not in VERSIONS:
-            raise BadModel(f"it has version {version} of fastText's format; only versions 11 and 12 can be read")
+            raise BadModel(f"it has version {version} of fastText's format, not 11 or 12; save it with fastText 0.9")
         settings = self._settings(version)
         words, word_counts, labels, label_counts, n_tokens, n_kept = self._dictionary()
         kept = None if n_kept < 0 else self._array("<i4", (n_kept, 2), "list of kept n-grams")

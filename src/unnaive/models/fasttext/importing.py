@@ -51,13 +51,17 @@ def import_fasttext(path: str | Path, *, multilabel: bool = False, fold: bool | 
         words = str(problem)
         raise BadModel(words if words.startswith(str(path)) else f"{path}: {words}") from None
     except MemoryError as problem:
-        raise BadModel(f"{path}: there is not enough memory for its weights") from problem
+        raise BadModel(
+            f"{path}: there is not enough memory for its weights; quantise it with fastText first"
+        ) from problem
 
 
 def fasttext_model(file: FastTextFile, *, multilabel: bool = False, fold: bool | None = None) -> FittedModel:
     """The model of a file that was read; see `import_fasttext`."""
     if not file.supervised:
-        raise BadModel("it has word vectors but no classifier; only supervised models can be imported")
+        raise BadModel(
+            "it has word vectors but no classifier; give a supervised model, or use the vectors with --vectors"
+        )
     if multilabel and file.loss not in TABLE_LOSSES:
         raise BadModel(f"its loss is {file.loss}, whose labels exclude each other; leave multilabel out")
     names, prefix = _class_names(file.labels)

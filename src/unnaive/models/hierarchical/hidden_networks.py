@@ -26,7 +26,7 @@ from unnaive.models.hierarchical.tree_shape import Node, Tree
 
 AnyNetwork = HiddenTree | HiddenNaiveBayes
 
-DECIMALS = 9  # of a score: smaller differences are rounding noise, and such ties are real
+DECIMALS = 9  # decimals of a score: smaller differences are rounding noise, and such scores are tied
 
 
 @dataclass(frozen=True, eq=False)

@@ -105,7 +105,7 @@ def mix_paths(first_pass: FirstPass, paths: Floats, mixture: Mixture, weighting:
         return exclusive_scorer(probability, first_pass.class_docs, events)
     first, second = first_pass.first[:, :-1], paths[:, :-1]
     rest = first_pass.first[:, -1:] - first, np.maximum(paths[:, -1:] - second, 0.0)
-    total = paths[:, -1].sum()  # of a class and its complement together, the same for every class
+    total = paths[:, -1].sum()  # the paths of a class and of its complement; the sum is the same for every class
     inside, outside = mixture.probabilities(first, second, total), mixture.probabilities(*rest, total)
     everything = np.full(len(first_pass.class_docs) - 1, float(first_pass.n_docs))
     return one_vs_rest_scorer(inside, outside, first_pass.class_docs[:-1], everything, events)

@@ -311,7 +311,7 @@ class InSpan(_LogLinear):
 
     def _by_weights(self, point: Floats, residual: Floats) -> tuple[Floats, Floats]:
         residual += self.l2 * self._parts(point)[0]
-        if self.room is None:  # for intermediate results that are not kept
+        if self.room is None:  # allocate the buffer of intermediate results once
             self.room = np.empty((self.X.shape[1], self.n_classes))
         return residual, self.X.transposed_product(residual, self.room)
 

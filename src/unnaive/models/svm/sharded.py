@@ -30,7 +30,7 @@ ROWS_AT_ONCE = 4096
 CLASSES_AT_ONCE = 16  # classes whose scores by the mean are features of one problem
 UNIT_DOCS, MOST_SCALE = 8192, 3.0  # documents in a shard for which the scale of these scores is 1; largest scale
 MOST_COST = 4.0  # largest factor of C, that of 16 shards: passes of the solver grow with C
-MOST_SHARE = 1 - 1e-9  # of a class's documents in one shard; above it, the other shards have no mean
+MOST_SHARE = 1 - 1e-9  # largest share of a class's documents in one shard; above it, the other shards have no mean
 
 
 class ShardedNBSVM(HingeModel):
@@ -74,12 +74,12 @@ class ShardedNBSVM(HingeModel):
 
 def learn_in_rounds(
     task: ShardTask, shards: Sequence[int], read: Callable[[int], ShardDocuments],
-    kept: MutableMapping[int, ShardSolution], n_jobs: int, report: Callable[[int], None],
+    solutions: MutableMapping[int, ShardSolution], n_jobs: int, report: Callable[[int], None],
 ) -> Linear:  # fmt: skip
     """The scorer of all shards; `read` returns a shard by its number, `report` gets the number of solved shards.
 
-    shards  numbers of the shards with documents, ascending; some shards may be empty
-    kept    gets the solutions of the first round that are not larger than their documents; others are computed again
+    shards     numbers of the shards with documents, ascending; some shards may be empty
+    solutions  filled with those of the first round that are not larger than their documents; others are computed again
     """
     mean = HyperplaneMean(task)
     for number in range(task.n_rounds):
@@ -87,9 +87,9 @@ def learn_in_rounds(
         for n_solved, shard in enumerate(shards, start=1):
             documents = [read(shard)]  # a list, so that `solve` gets the only reference
             n_cells = documents[0].X.nnz
-            solution = task.solve(documents.pop(), mean.before, kept.get(shard), n_jobs)
+            solution = task.solve(documents.pop(), mean.before, solutions.get(shard), n_jobs)
             if number + 1 < task.n_rounds and solution.weights.size <= n_cells:
-                kept[shard] = solution
+                solutions[shard] = solution
             mean.add(solution)
             report(number * len(shards) + n_solved)
     return mean.linear()

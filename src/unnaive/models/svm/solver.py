@@ -294,7 +294,8 @@ def _checked_table(table: Any, shape: tuple[int, ...], name: str, *, least: floa
     if values.shape != shape:
         raise UnnaiveError(f"{name} has shape {values.shape}; give {shape}")
     if not (np.isfinite(values).all() and values.min(initial=0.0) >= least):
-        raise UnnaiveError(f"{name} holds values that are not finite" + (", or below 0" if least == 0 else ""))
+        below, allowed = (" or below 0", "finite numbers from 0") if least == 0 else ("", "finite numbers")
+        raise UnnaiveError(f"{name} has values that are not finite{below}; give {allowed}")
     return values
 
 

@@ -133,11 +133,12 @@ def choose_keep_rule(
     """
     classes = (keep,) if isinstance(keep, (str, int, float, bool, np.generic)) else tuple(dict.fromkeys(keep))
     if (above is None) == (recall is None):
-        raise UnnaiveError("give either above=0.5, or recall=0.9 with held_out=(texts, labels)")
+        problem = "no threshold was given" if above is None else "above and recall were both given"
+        raise UnnaiveError(f"{problem}; give either above=0.5, or recall=0.9 with held_out=(texts, labels)")
     if above is not None:
         return KeepRule.above(fitted, classes, above), None
     if recall is None or held_out is None:
-        raise UnnaiveError("recall needs labelled texts that the model has not learnt: held_out=(texts, labels)")
+        raise UnnaiveError("recall needs labelled texts that the model has not learnt; give held_out=(texts, labels)")
     texts, labels = as_texts(held_out[0]), held_out[1]
     wanted = set(classes)
     good = np.array(

@@ -35,7 +35,8 @@ class ParquetShard:
         self.columns = reading.columns or Columns(("text",))
         missing = [name for name in self.columns.inputs if name not in self.table.names]
         if missing:
-            raise BadData(f"{path} has no column {missing[0]!r}; it has {join_names(self.table.names)}")
+            raise BadData(f"{path} has no column {missing[0]!r}; it has {join_names(self.table.names)}: name the "
+                          "column of texts with --text")  # fmt: skip
 
     def blocks(self) -> Iterator[RowBlock]:
         """Batches of rows."""

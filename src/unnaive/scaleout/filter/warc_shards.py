@@ -111,7 +111,7 @@ def _read_head(stream: IO[bytes], name: str) -> bytes:
         lines.append(line)
         size += len(line)
         if len(lines) == 1 and not line.startswith(b"WARC/"):
-            raise BadData(f"{name} does not begin with WARC/1.0; is it a web archive?")
+            raise BadData(f"{name} does not begin with WARC/, so it is not a web archive; give a .warc or .wet file")
         if line == b"\r\n":
             return b"".join(lines)
         if size > LONGEST_HEADER:

@@ -77,7 +77,8 @@ def _read(spark: Any, source: DataFile) -> Any:
             return reader.json(paths)
         return getattr(reader, kind)(paths) if kind == "json" else reader.format(kind).load(paths)
     except Exception as problem:
-        raise BadData(f"Spark cannot read {source.name} ({str(problem).strip().splitlines()[0][:160]})") from problem
+        reason = str(problem).strip().splitlines()[0][:160]
+        raise BadData(f"Spark cannot read {source.name} ({reason}); check the path and the format") from problem
 
 
 def text_column(df: Any, columns: Columns) -> Any:

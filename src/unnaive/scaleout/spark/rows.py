@@ -33,7 +33,8 @@ def record_column(df: Any, fields: Sequence[str]) -> Any:
     names = list(field_kinds(fields))
     lacking = next((name for name in names if name not in df.columns), None)
     if lacking is not None:
-        raise BadData(f"the DataFrame has no column {lacking!r}, which is a field; it has {join_names(df.columns)}")
+        raise BadData(f"the DataFrame has no column {lacking!r}, which is a field; it has {join_names(df.columns)}: "
+                      "add the column, empty where it is not known")  # fmt: skip
 
     def encode(*values: Any) -> str:
         return encode_records({name: [value] for name, value in zip(names, values, strict=True)}, fields)[0]

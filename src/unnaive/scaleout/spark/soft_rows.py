@@ -69,7 +69,10 @@ def soft_rows(df: Any, texts: Any, patterns: str | Sequence[str]) -> tuple[Any, 
     patterns = [patterns] if isinstance(patterns, str) else list(patterns)
     names = [name for name in df.columns if any(fnmatchcase(name, pattern) for pattern in patterns)]
     if not names:
-        raise BadData(f"no column of the DataFrame matches {' or '.join(patterns)}; it has {join_names(df.columns)}")
+        raise BadData(
+            f"no column of the DataFrame matches {' or '.join(patterns)}; it has {join_names(df.columns)}: name "
+            "some of these, or give another pattern"
+        )
     for name in names:
         kind = df.schema[name].dataType
         if kind.typeName() not in NUMBERS:

@@ -145,15 +145,15 @@ def audit(
         new = None if against is None else read_audit_texts(source, against)
         tested = None if test is None else read_audit_texts(source, test)
         options = AuditOptions(fast, similarity, most, seed)
-        kept = unfinished_work(findings or page)
+        unfinished = unfinished_work(findings or page)
         try:
-            result = look(data, rule, options, test=tested, new=new, tell=teller(bar), kept=kept)
+            result = look(data, rule, options, test=tested, new=new, tell=teller(bar), kept=unfinished)
         except KeyboardInterrupt:
-            if kept is None or not kept.number:
+            if unfinished is None or not unfinished.number:
                 raise
             raise Interrupted(
-                f"stopped; {kept.folder} keeps {count_noun(kept.number, 'fold')} of the search for label errors; "
-                "run the same command to continue"
+                f"stopped; {unfinished.folder} keeps {count_noun(unfinished.number, 'fold')} of the search for label "
+                "errors; run the same command to continue"
             ) from None
     if as_json:
         echo(visible_json(audit_to_dict(result)))
@@ -165,8 +165,8 @@ def audit(
     if findings is not None:
         rows = [finding.to_dict() for finding in result.findings]
         write_whole_table(findings, rows, COLUMNS, excel_safe=True)  # people open it in spreadsheets
-    if kept is not None:
-        kept.remove()
+    if unfinished is not None:
+        unfinished.remove()
 
 
 def unfinished_work(beside: Path | None) -> Unfinished | None:

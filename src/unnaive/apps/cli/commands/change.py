@@ -234,7 +234,7 @@ def forget(
     secret = read_key(key)
     check_private_key(sign)
     draft: dict[str, Any] = {}
-    made: list[FittedModel] = []
+    results: list[FittedModel] = []
 
     def unlearn(fitted: FittedModel) -> FittedModel:
         texts, labels = read_labelled(source, fitted)
@@ -243,12 +243,12 @@ def forget(
             draft.update(make_receipt(fitted, texts, labels, **about))
         classifier = TextClassifier.from_fitted(unlock_register(fitted, secret))
         with training_progress("unlearning", fitted, keep_choice, approximate) as options:
-            made.append(classifier.forget(texts, labels, **options).fitted_)
-        return made[0]
+            results.append(classifier.forget(texts, labels, **options).fitted_)
+        return results[0]
 
     def write_receipt() -> None:
         if receipt is not None:
-            write_text(receipt, complete_receipt(draft, made[0], output or model, signer=sign, key=secret))
+            write_text(receipt, complete_receipt(draft, results[0], output or model, signer=sign, key=secret))
 
     show_change(
         "forgot", change_file(model, output, unlearn, done=write_receipt) | {"read": source.describe()}, as_json
@@ -437,8 +437,8 @@ def describe_kept_choice(chosen_on: int | None, n_docs: int, file: str) -> str:
     """
     from unnaive.base.errors import count_noun
 
-    made = "other documents" if chosen_on is None else count_noun(chosen_on, "document")
-    kept = f"the selected models, chosen on {made}, were kept"
+    basis = "other documents" if chosen_on is None else count_noun(chosen_on, "document")
+    sentence = f"the selected models, chosen on {basis}, were kept"
     if not chosen_on or chosen_on / WORTH < n_docs < chosen_on * WORTH:
-        return kept
-    return f"{kept}; with {n_docs:,} now, searching again is worthwhile: unnaive update {file} --rechoose"
+        return sentence
+    return f"{sentence}; with {n_docs:,} now, searching again is worthwhile: unnaive update {file} --rechoose"

@@ -170,7 +170,7 @@ def write_rows(output: Path, format: str, rows: Iterator[RowValues | None], type
     n_read = n_written = 0
     with open_table_writer(output, format, types=types) as write:
         while batch := list(islice(rows, BATCH_ROWS)):
-            kept = [row for row in batch if row is not None]
-            write(kept)
-            n_read, n_written = n_read + len(batch), n_written + len(kept)
+            remaining = [row for row in batch if row is not None]
+            write(remaining)
+            n_read, n_written = n_read + len(batch), n_written + len(remaining)
     return n_read, n_written

@@ -122,7 +122,7 @@ def compare(
     from unnaive.text.tokens import TokenRule
 
     # errors of the command are found before the data is read
-    spark = SparkEngine.asked(engine, master, ship)
+    spark = SparkEngine.from_options(engine, master, ship)
     rule = TokenRule(**words)
     plan = ExperimentPlan(
         tuple(
@@ -192,8 +192,8 @@ def default_models(on_spark: bool = False) -> list[str]:
     """The models compared by default: `auto` and those that train in seconds; on Spark those with one pass."""
     from unnaive.models.catalogue import MODELS, find_model
 
-    known = [name for name in FAMILY if name in MODELS]
-    return [name for name in known if find_model(name).statistic == "counts"] if on_spark else known
+    available = [name for name in FAMILY if name in MODELS]
+    return [name for name in available if find_model(name).statistic == "counts"] if on_spark else available
 
 
 def run_plan(plan: ExperimentPlan, material: Material, file: Path, jobs: int) -> list[Record]:
@@ -281,7 +281,7 @@ def show_comparison(records: list[Record], rival: str, file: Path) -> None:
 
 
 def explain_tests(tests: list[PairwiseTest]) -> list[str]:
-    """What the columns of p mean, and what is missing for a verdict."""
+    """Explain the columns of p, and what is missing for a verdict."""
     from unnaive.evaluation.summaries import FEWEST_SPLITS
 
     sentences = []

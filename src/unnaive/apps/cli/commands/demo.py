@@ -154,7 +154,7 @@ def pick_cases(evaluation: Evaluation, test: Corpus) -> list[tuple[str, int, str
 
     right = predicted == truth
     cases = [
-        ("Right and sure:", pick(right, -sure), None),
+        ("Right and certain:", pick(right, -sure), None),
         ("Right, but it hesitated:", pick(right & (sure > 0.5), sure), None),
         ("Wrong: why this queue, and not the true one?", pick(~right & (sure < 0.95), -sure), truth),
     ]

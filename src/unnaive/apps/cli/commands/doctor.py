@@ -81,7 +81,7 @@ def find_version(name: str) -> str | None:
 
 
 def describe_installation(description: dict[str, Any]) -> list[str]:
-    """The same as lines."""
+    """The description of the installation as lines of text."""
     native = description["backend"] == "native"
     slow = "" if native else " (the same results, slower; install again where there is a C++ compiler)"
     here = [name for name, path in description["collections"].items() if path]

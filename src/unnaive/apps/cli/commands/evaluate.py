@@ -77,7 +77,7 @@ def evaluate(
     from unnaive.evaluation.evaluate import evaluate as evaluate_model
     from unnaive.evaluation.report import as_dict, as_markdown
 
-    spark = SparkEngine.asked(engine, master, ship)
+    spark = SparkEngine.from_options(engine, master, ship)
     if spark is not None:
         spark.refuse(
             "evaluate",
@@ -102,17 +102,17 @@ def evaluate(
         bar.rename("measuring")
         evaluation = evaluate_model(fitted, corpus.texts, corpus.labels, name=corpus.name, ids=corpus.ids)
         values = {name: evaluation.measure(name) for name in measure} if measure else evaluation.measures
-    asked = None if abstain_for is None else find_choice(evaluation, abstain_for, abstain_confidence)
+    choice = None if abstain_for is None else find_choice(evaluation, abstain_for, abstain_confidence)
     novel = None if out_of_scope is None else find_out_of_scope(fitted, corpus.texts, source, out_of_scope)
     if as_json:
-        more = {} if asked is None else {"abstain_for": abstain_for, "abstain": asdict(asked)}
+        more = {} if choice is None else {"abstain_for": abstain_for, "abstain": asdict(choice)}
         more |= {} if novel is None else {"out_of_scope": asdict(novel)}
         echo(visible_json(as_dict(evaluation) | {"measures": values} | more))
     else:
         say_summary(f"read {watched.describe()}")
         show_evaluation(evaluation, values)
-        if asked is not None:
-            show_choice(asked, model)
+        if choice is not None:
+            show_choice(choice, model)
         if novel is not None:
             show_out_of_scope(novel, model)
     if html is not None:

@@ -61,7 +61,7 @@ def export(
 
     if check is not None:
         if model is not None or to or output is not None or page:
-            raise UnnaiveError("--check takes the folder of an export and nothing else")
+            raise UnnaiveError("--check takes only the folder of an export; leave the other arguments out")
         show_check(check, as_json=as_json)
         return
     if model is None or not to or output is None:
@@ -78,7 +78,7 @@ def write_export(path: Path, to: str, output: Path, *, page: bool, as_json: bool
 
     choose(list(TARGETS), to, "export target")
     if page and to != "js":
-        raise UnnaiveError(f"--page is for --to js, not for {to}")
+        raise UnnaiveError(f"--page is only for --to js, not for {to}; leave it out")
     check_folder_writable(output)
     fitted = load_model(path)
     more = {"page.html": make_page(fitted).encode()} if page else {}
@@ -115,7 +115,8 @@ def show_check(folder: Path, *, as_json: bool) -> None:
     wrong = [agreement for agreement in agreements if not agreement.good]
     if wrong:
         raise UnnaiveError(
-            f"{folder} does not agree with the model that it was exported from, e.g. on {wrong[0].example!r}"
+            f"{folder} does not agree with the model that it was exported from, e.g. on {wrong[0].example!r}; "
+            "export the model again"
         )
 
 

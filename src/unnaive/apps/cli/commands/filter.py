@@ -138,7 +138,8 @@ def check_cut(above: float | None, recall: float | None, held_out: Path | None, 
     from unnaive.base.errors import UnnaiveError
 
     if (above is None) == (recall is None):
-        raise UnnaiveError("give either --above 0.5, or --recall 0.9 with --held-out LABELLED")
+        problem = "no threshold was given" if above is None else "--above and --recall were both given"
+        raise UnnaiveError(f"{problem}; give either --above 0.5, or --recall 0.9 with --held-out LABELLED")
     if recall is not None and held_out is None:
         raise UnnaiveError("--recall needs labelled texts that the model has not learnt; add --held-out LABELLED")
     if recall is None and held_out is not None:

@@ -70,8 +70,8 @@ def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int
     from unnaive.apps.cli.train_summary import describe_search
     from unnaive.classifier.model_file import documents_bytes
 
-    kept, spec = fitted.statistic, fitted.spec
-    documents = {} if kept is None else dict(zip(fitted.classes, kept.class_docs.tolist(), strict=True))
+    statistic, spec = fitted.statistic, fitted.spec
+    documents = {} if statistic is None else dict(zip(fitted.classes, statistic.class_docs.tolist(), strict=True))
     return {
         "file": str(path),
         "bytes": path.stat().st_size,
@@ -90,11 +90,11 @@ def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int
         "probabilistic": fitted.probabilistic,
         "calibrated": fitted.calibrated,
         "held_out_documents": fitted.conformal and fitted.conformal.n_documents,
-        "documents": None if kept is None else _plain_number(kept.n_docs),
+        "documents": None if statistic is None else _plain_number(statistic.n_docs),
         "documents_bytes": documents_bytes(path),
         "terms": fitted.scorer.n_terms,
-        "terms_seen": None if kept is None else kept.n_terms,
-        "can_be_updated": kept is not None,
+        "terms_seen": None if statistic is None else statistic.n_terms,
+        "can_be_updated": statistic is not None,
         **describe_search(fitted),
         "classes": [
             {
@@ -153,7 +153,7 @@ def _plain_number(value: Any) -> float | int:
 
 
 def show_description(description: dict[str, Any]) -> None:
-    """The same for people."""
+    """Print the description of a model."""
     from rich.markup import escape
 
     from unnaive.apps.cli.screen import console, format_size, plain_table
@@ -216,8 +216,10 @@ def _describe_documents(description: dict[str, Any]) -> str:
 
     if description["documents"] is None:
         return "not kept"
-    kept = description["documents_bytes"]
-    return f"{description['documents']:,}" + (f", kept as counts in {format_size(kept)} of the file" if kept else "")
+    n_bytes = description["documents_bytes"]
+    return f"{description['documents']:,}" + (
+        f", kept as counts in {format_size(n_bytes)} of the file" if n_bytes else ""
+    )
 
 
 def describe_calibration(description: dict[str, Any]) -> str:

@@ -161,12 +161,18 @@ def label(
     from unnaive.curation.labelling.hints import read_hints
     from unnaive.curation.labelling.session import Labelling
 
-    known = read_vectors(vectors)
+    word_vectors = read_vectors(vectors)
     if simulate is not None:
         from unnaive.apps.labelling.simulation import run_simulation
 
         run_simulation(
-            read_like([simulate]), labels=labels, seeds=seeds, seed=seed, html=html, as_json=as_json, vectors=known
+            read_like([simulate]),
+            labels=labels,
+            seeds=seeds,
+            seed=seed,
+            html=html,
+            as_json=as_json,
+            vectors=word_vectors,
         )
         return
     keywords = None if hints is None else read_hints(hints)
@@ -180,7 +186,7 @@ def label(
         hints=keywords,
         double=double,
         again=again,
-        vectors=known,
+        vectors=word_vectors,
     )
     if model is not None:
         start_from(labelling, model)
@@ -265,7 +271,7 @@ def who_labels(name: str | None) -> str:
     """The name that decisions are recorded with."""
     if name is not None:
         if not name.strip() or len(name) > 100:
-            raise UnnaiveError("--who needs a name of 1 to 100 characters")
+            raise UnnaiveError(f"--who has {len(name.strip())} characters; give a name of 1 to 100 characters")
         return name.strip()
     import getpass
 

@@ -21,7 +21,7 @@ OF_A_MODEL = {
     "precision-recall": "precision and recall",
     "calibration": "calibration",
     "abstention": "accuracy of the most certain documents",
-    "confusion": "documents by true and given class",
+    "confusion": "documents by true and predicted class",
     "classes": "precision, recall and F1",
 }
 

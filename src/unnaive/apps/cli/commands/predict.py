@@ -128,7 +128,7 @@ def predict(
 
     if document and source.path != "-":
         raise UnnaiveError(f"texts came with --document and as {source.path}; give one of the two")
-    spark = SparkEngine.asked(engine, master, ship)
+    spark = SparkEngine.from_options(engine, master, ship)
     if spark is not None:
         others = {"--document": document, "--all": every, "--top": top > 1, "--unknown": unknown, "--json": as_json}
         others |= {"--reject-below": reject_below is not None, "--explain": explain, "--unbuffered": unbuffered}
@@ -267,8 +267,8 @@ def cut_batch(predictor: Predictor, batch: Batch) -> Iterator[Batch]:
     step = predictor.chunk_size()
     for start in range(0, len(batch.texts), step):
         part = slice(start, start + step)
-        kept = {name: values[part] for name, values in batch.kept.items()}
-        yield replace(batch, texts=batch.texts[part], labels=batch.labels[part], ids=batch.ids[part], kept=kept)
+        columns = {name: values[part] for name, values in batch.kept.items()}
+        yield replace(batch, texts=batch.texts[part], labels=batch.labels[part], ids=batch.ids[part], kept=columns)
 
 
 def with_columns(records: list[RowValues], columns: Mapping[str, Sequence[Any]]) -> list[RowValues]:

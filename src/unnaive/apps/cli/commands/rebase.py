@@ -59,7 +59,9 @@ def rebase(
     target = check_writable(output or model)
     fitted = load_model(model)
     if fitted.token_rule is None:
-        raise UnnaiveError(f"{model} was trained on counts, not on texts, and cannot be taught texts")
+        raise UnnaiveError(
+            f"{model} was trained on counts, so it cannot be taught texts; name a model trained on texts"
+        )
     book = TeachingRecord(model, check_exists(record))
     try:
         if book.fold_of(hash_file(model)) is not None:

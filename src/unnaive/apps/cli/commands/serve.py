@@ -150,7 +150,7 @@ def serve(
     if workers > 1:
         check_served_models(options)
         os.environ[OPTIONS] = options.to_json()
-        note(f"{workers} workers only read their models; one worker can be taught")
+        note(f"with {workers} workers the models are read-only; teaching needs --workers 1")
         app: Any = "unnaive.apps.service.app:app_of_worker"
     else:
         app = create_app(options)

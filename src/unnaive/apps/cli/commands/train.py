@@ -183,7 +183,7 @@ def train(
     parameters |= parse_budget(budget, parameters["model"])
     classifier = TextClassifier(**parameters)
     finish = registering(register, key, frozen)
-    spark = SparkEngine.asked(engine, master, ship)
+    spark = SparkEngine.from_options(engine, master, ship)
     if spark is not None:
         others = {"--holdout": holdout is not None, "--register": register, "--max-size": max_size}
         spark.refuse("train", others | {"--memory": memory, "--checkpoint": checkpoint, "--cache": cache})

@@ -78,7 +78,7 @@ function guess() {
 
 async function label(model) {
   const lacking = Object.keys(kinds() || {}).find((one) => !header.includes(one));
-  if (lacking !== undefined) throw new Error(`The table has no column ${lacking}, which the model reads as a field.`);
+  if (lacking !== undefined) throw new Error(`The table has no column ${lacking}, which the model reads as a field; add it, empty where it is not known.`);
   running = new AbortController();
   for (const one of rows) delete one.label;
   by("progress").hidden = by("cancel").hidden = false;
