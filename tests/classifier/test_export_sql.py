@@ -1,12 +1,16 @@
 """Target sql: tables and one query decide and score as Python does, in SQLite, DuckDB and PostgreSQL."""
 
+from dataclasses import replace
+
 import pytest
 from support.exports import drawn_texts, fitted_case
 
+from unnaive import TextClassifier
 from unnaive.classifier.export import sql_engines
 from unnaive.classifier.export.conformance import TOLERANCE, compare_answers, conformance_lines, conformance_texts
 from unnaive.classifier.export.portable import CannotExport, portable_model
 from unnaive.classifier.export.sql import write_sql
+from unnaive.learning.calibration import Temperature
 
 CASES = [
     ("multinomial", "words"), ("bernoulli", "pairs"), ("or-gate", "long"), ("multinomial-temperature", "words"),
@@ -82,3 +86,23 @@ def test_five_thousand_drawn_texts_in_sqlite(tmp_path):
 def test_what_sql_cannot_express_is_refused_in_a_sentence(model, rule, words):
     with pytest.raises(CannotExport, match=words):
         write_sql(portable_model(fitted_case(model, rule)))
+
+
+def test_numbers_with_an_exponent_are_literals(tmp_path):
+    """Python writes 2e-05 where SQL needs an exponent too."""
+    fitted = fitted_case("sets-multinomial", "words")
+    fitted = replace(fitted, calibration=Temperature(1e-05, 2e-05, exclusive=False))
+    found = agree(fitted, conformance_texts(fitted)[::8], tmp_path, sql_engines.run_sqlite)
+    assert found.good, found.sentence() + repr(found.example)
+
+
+def test_the_name_of_a_field_does_not_end_the_comment_with_it():
+    """For PostgreSQL and DuckDB a carriage return ends a comment."""
+    name = 'a"b\r; DROP TABLE orders; --'
+    fitted = TextClassifier("multinomial", fields={name: "text", "age": "number"}).fit(
+        [{name: "one", "age": 1}, {name: "two", "age": 9}], ["x", "y"]
+    )
+    query = write_sql(portable_model(fitted.fitted_, records=True))["postgresql-label.sql"].decode()
+    comment = next(line for line in query.splitlines() if "Labels the records" in line)
+    assert comment == '-- Labels the records of a table records(id, a"b ; DROP TABLE orders; --, age): a row for each record and class.'
+    assert 'r."a""b\r; DROP TABLE orders; --"' in query
