@@ -49,6 +49,13 @@ def _check(model: PortableModel) -> None:
             f"the SQL export does not support {model.calibration['kind']} calibration; calibrate by "
             "temperature, or export to js or c"
         )
+    columns = ["id", *(name.lower() for name in field_kinds(model.rule.fields or ()))]
+    twice = next((name for number, name in enumerate(columns) if name in columns[:number]), None)
+    if twice is not None:
+        raise CannotExport(
+            f"a table of the SQL export would have two columns called {twice!r}, because databases ignore case and the "
+            "first is id; rename the field and train again, or export to js or c"
+        )
     if model.decision["kind"] == "least-cost":
         raise CannotExport("the SQL export does not support a decision by costs; export the model to js or c")
 
