@@ -105,7 +105,7 @@ def hostile_records(**more):
     """A model of records with a hostile name of a field and hostile labels."""
     records = [{HOSTILE: "one", "age": 1, **more}, {HOSTILE: "two", "age": 9, **more}]
     fields = {HOSTILE: "text", "age": "number", **dict.fromkeys(more, "category")}
-    return TextClassifier("multinomial", fields=fields).fit(records, ["x\r\ny", "it's\n\"z\""]).fitted_
+    return TextClassifier("multinomial", fields=fields).fit(records, ["x\r\ny", 'it\'s\n"z"']).fitted_
 
 
 def test_the_name_of_a_field_does_not_end_the_comment_with_it():

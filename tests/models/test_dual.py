@@ -286,7 +286,8 @@ def test_registers_of_all_widths_agree_on_every_remainder(kind):
         for bits in (128, 256, 512):
             dual.NATIVE.limit_registers(bits)
             rng = np.random.default_rng(n_classes)
-            found.append([one.weights.tobytes() + one.bias.tobytes() + one.alpha.tobytes() for one in solutions(n_classes)])
+            arrays = [array for one in solutions(n_classes) for array in (one.weights, one.bias, one.alpha)]
+            found.append([array.tobytes() for array in arrays])
         assert found[0] == found[1] == found[2], n_classes
 
 

@@ -19,8 +19,8 @@ from unnaive.apps.cli.main import exit_code
 from unnaive.classifier.model_file import load_model, save
 from unnaive.scaleout.filter.filter_record import RECORD_NAME
 from unnaive.scaleout.filter.http_content import decode_body, join_chunks
-from unnaive.scaleout.filter.warc_shards import WarcRecord
 from unnaive.scaleout.filter.keep_rule import choose_keep_rule
+from unnaive.scaleout.filter.warc_shards import WarcRecord
 
 GOOD = ["clear and useful prose about rivers", "a useful guide to rivers and lakes", "clear notes on lakes"]
 BAD = ["buy cheap pills now", "cheap cheap watches buy", "now buy the watches"]

@@ -209,7 +209,7 @@ class ScoreMethods:
         return int(class_codes([label], self.classes)[0])
 
 
-def largest_columns(values: Floats, k: int) -> Ids:
+def largest_columns(values: NDArray[np.floating], k: int) -> Ids:
     """The columns of the k largest values of each row (n_rows, k), ascending; ties go to the first columns.
 
     np.argpartition would take any of the tied columns, and others on a processor with wider registers.
