@@ -105,3 +105,17 @@ def test_native_modules_report_no_leaks() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stderr == ""
+
+
+def test_an_interrupt_while_modules_are_imported_is_one_sentence() -> None:
+    program = (
+        "import sys\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'typer': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "from unnaive.__main__ import main\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "unnaive: interrupted; no file was changed\n")

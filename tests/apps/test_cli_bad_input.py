@@ -322,6 +322,27 @@ class TestWriting:
         assert "No space left on device" in done.stderr
         assert "Traceback" not in done.stderr
 
+    @pytest.mark.skipif(sys.platform == "win32", reason="there are no limits of file sizes")
+    @pytest.mark.parametrize("verb", ["predict", "filter"])
+    def test_a_disk_that_takes_half_of_stdout(self, folder, verb):
+        """Without a buffer, Python's stdout ignores how much was written."""
+        (folder / "texts.jsonl").write_text('{"text": "good ball"}\n' * 1000)
+        Path("limited.py").write_text(
+            "import resource, runpy, sys\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+            "sys.argv[1:] = sys.argv[2:]\n"
+            "runpy.run_module('unnaive', run_name='__main__')\n"
+        )
+        arguments = ["old.model", "texts.jsonl", *(["--keep", "sport", "--above", "0"] if verb == "filter" else [])]
+        with Path("out").open("wb") as out:
+            done = subprocess.run(
+                [sys.executable, "limited.py", "-", verb, *arguments], stdout=out, stderr=subprocess.PIPE, text=True,
+                env={**os.environ, "PYTHONUNBUFFERED": "1"}, check=False,
+            )  # fmt: skip
+        assert done.returncode == 2
+        assert "stdin or stdout, cannot be read or written (File too large)" in done.stderr
+        assert "Traceback" not in done.stderr
+
     def test_predictions_that_fail_half_way_leave_no_file(self, refused, folder):
         (folder / "bad.csv").write_text("text\n" + "good\n" * 20_000 + "a,b\n")
         assert "line 20002 of bad.csv has 2 fields" in refused("predict", "old.model", "bad.csv", "-o", "out.csv")

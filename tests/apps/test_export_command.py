@@ -1,8 +1,13 @@
 """`unnaive export`: what it refuses, in one sentence each, and that folders of other files are left alone."""
 
+import errno
+import os
+from contextlib import contextmanager
+
 import pytest
 
 from unnaive import TextClassifier
+from unnaive.classifier.export import folders
 
 TEXTS, LABELS = ["good ball", "fair vote", "ball game"], ["sport", "politics", "sport"]
 
@@ -54,3 +59,27 @@ def test_a_folder_of_other_files_is_left_alone_and_an_export_is_replaced(run, mo
     assert [run("export", "small.model", "--to", "js", "-o", "out")[0] for _ in range(2)] == [0, 0]
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert names == ["conformance.jsonl", "export.json", "model.d.ts", "model.js", "package.json"]
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_full_disk_changes_nothing(run, model, monkeypatch, tmp_path, exists):
+    """The disk is full when the last file is written, which must not replace the others."""
+    folder = tmp_path / "out"
+    if exists:
+        assert run("export", "small.model", "--to", "js", "-o", "out")[0] == 0
+    before = {path.name: path.read_bytes() for path in folder.glob("*")}
+    real = folders.replacing
+
+    @contextmanager
+    def full(path):
+        if path.name == "export.json":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        with real(path) as file:
+            yield file
+
+    monkeypatch.setattr(folders, "replacing", full)
+    code, out, err = run("export", "small.model", "--to", "c", "-o", "out")
+    assert (code, out) == (2, "")
+    assert err == "unnaive: out cannot be written (No space left on device); nothing was changed\n"
+    assert {path.name: path.read_bytes() for path in folder.glob("*")} == before
+    assert folder.exists() == exists

@@ -1,12 +1,18 @@
 """Target sql: tables and one query decide and score as Python does, in SQLite, DuckDB and PostgreSQL."""
 
+from dataclasses import replace
+
 import pytest
 from support.exports import drawn_texts, fitted_case
 
+from unnaive import TextClassifier
+from unnaive.base.errors import UnnaiveError
 from unnaive.classifier.export import sql_engines
 from unnaive.classifier.export.conformance import TOLERANCE, compare_answers, conformance_lines, conformance_texts
+from unnaive.classifier.export.folders import check_export, export_model
 from unnaive.classifier.export.portable import CannotExport, portable_model
 from unnaive.classifier.export.sql import write_sql
+from unnaive.learning.calibration import Temperature
 
 CASES = [
     ("multinomial", "words"), ("bernoulli", "pairs"), ("or-gate", "long"), ("multinomial-temperature", "words"),
@@ -82,3 +88,47 @@ def test_five_thousand_drawn_texts_in_sqlite(tmp_path):
 def test_what_sql_cannot_express_is_refused_in_a_sentence(model, rule, words):
     with pytest.raises(CannotExport, match=words):
         write_sql(portable_model(fitted_case(model, rule)))
+
+
+def test_numbers_with_an_exponent_are_literals(tmp_path):
+    """Python writes 2e-05 where SQL needs an exponent too."""
+    fitted = fitted_case("sets-multinomial", "words")
+    fitted = replace(fitted, calibration=Temperature(1e-05, 2e-05, exclusive=False))
+    found = agree(fitted, conformance_texts(fitted)[::8], tmp_path, sql_engines.run_sqlite)
+    assert found.good, found.sentence() + repr(found.example)
+
+
+HOSTILE = 'a"b\r; DROP TABLE orders; --'
+
+
+def hostile_records(**more):
+    """A model of records with a hostile name of a field and hostile labels."""
+    records = [{HOSTILE: "one", "age": 1, **more}, {HOSTILE: "two", "age": 9, **more}]
+    fields = {HOSTILE: "text", "age": "number", **dict.fromkeys(more, "category")}
+    return TextClassifier("multinomial", fields=fields).fit(records, ["x\r\ny", 'it\'s\n"z"']).fitted_
+
+
+def test_the_name_of_a_field_does_not_end_the_comment_with_it():
+    """For PostgreSQL and DuckDB a carriage return ends a comment."""
+    query = write_sql(portable_model(hostile_records(), records=True))["postgresql-label.sql"].decode()
+    comment = next(line for line in query.splitlines() if "Labels the records" in line)
+    assert comment.startswith('-- Labels the records of a table records(id, a"b ; DROP TABLE orders; --, age): a row')
+    assert 'r."a""b\r; DROP TABLE orders; --"' in query
+
+
+def test_line_ends_in_labels_and_names_stay(tmp_path):
+    export_model(hostile_records(), "sql", tmp_path / "out")
+    assert [found.good for found in check_export(tmp_path / "out")].count(False) == 0
+
+
+def test_a_damaged_export_is_one_sentence(tmp_path):
+    export_model(hostile_records(), "sql", tmp_path / "out")
+    (tmp_path / "out" / "sqlite-label.sql").write_text("SELECT absent;")
+    with pytest.raises(UnnaiveError, match="SQLite failed on the export: no such column: absent; export the model"):
+        check_export(tmp_path / "out")
+
+
+@pytest.mark.parametrize("name", ["id", "Age"])
+def test_columns_that_databases_take_for_one_are_refused(name):
+    with pytest.raises(CannotExport, match=f"two columns called '{name.lower()}'"):
+        write_sql(portable_model(hostile_records(**{name: "c"}), records=True))

@@ -13,6 +13,7 @@ from unnaive import TextClassifier
 from unnaive.base.errors import BadData, UnnaiveWarning
 from unnaive.curation.labelling.record import LabelRecord
 from unnaive.io.datafiles import DataFile
+from unnaive.io.mail_tables import decode_message
 from unnaive.text.messages import are_messages, is_message, read_message
 
 SUBJECTS = {
@@ -201,3 +202,9 @@ def test_one_message_is_one_document(mail, tmp_path):
     saved.write_text("From ann Mon\nFrom: a@b\nTo: c@d\n\none\n\nFrom bob Tue\nFrom: b@b\nTo: c@d\n\ntwo\n\n")
     found = [one for batch in DataFile(str(saved)).batches(labelled=False) for one in batch.texts]
     assert found == ["From: a@b\nTo: c@d\n\none\n", "From: b@b\nTo: c@d\n\ntwo\n"]
+
+
+@pytest.mark.parametrize("charset", ["undefined", "idna", "punycode", "hex", "unknown"])
+def test_a_message_that_states_a_charset_of_no_texts_is_read(charset):
+    raw = f"Subject: x\nContent-Type: text/plain; charset={charset}\n\ncaf".encode() + b"\xe9 xn--9\n"
+    assert decode_message(raw, None, "cp1252").endswith("\n\ncafé xn--9\n")

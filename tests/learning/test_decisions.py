@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from unnaive import TextClassifier
 from unnaive.base.errors import BadData, BadModel
 from unnaive.data.folds import folds, out_of_fold
 from unnaive.learning.decisions import Argmax, Proportional, Thresholds, TopK, decision_from_dict, default_decision
@@ -149,3 +150,13 @@ def test_the_default_multilabel_decision_is_more_likely_than_not_or_near_the_bes
         wanted = seen > 0.5 if LINKS[link].exclusive else scores > 0
     np.testing.assert_array_equal(default_decision("sets", link, 3).decide(seen).toarray() == 1, wanted)
     assert default_decision("single", link, 3) == Argmax()
+
+
+@pytest.mark.parametrize("limit", [2, 3, 7, 12])
+def test_the_best_of_tied_classes_are_the_first(limit):
+    """Many classes tie if a text has no known term."""
+    fitted = TextClassifier("multinomial").fit([f"word{c}" for c in range(40)], list(range(40))).fitted_
+    scores = fitted.scores(["unknown", "word17", "word30 word3"])
+    found = fitted.best_classes(scores, scores, limit).tolist()
+    ahead = [[], [17], [3, 30]]
+    assert found == [(first + [c for c in range(40) if c not in first])[:limit] for first in ahead]

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import product
 
 import numpy as np
 import pytest
@@ -260,6 +261,34 @@ def test_registers_of_all_widths_give_the_same_bits(n_classes):
         dual.NATIVE.limit_registers(bits)
         found.append([(one.weights.tobytes(), one.bias.tobytes(), one.alpha.tobytes()) for one in solutions()])
     assert found[0] == found[1] == found[2]
+
+
+@native
+@pytest.mark.filterwarnings("ignore:.*did not converge")
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_registers_of_all_widths_agree_on_every_remainder(kind):
+    """1 to 33 classes, documents of 1 to 33 entries, and values that are subnormal, 0 or large."""
+    rng = np.random.default_rng(2)
+    sizes = np.tile(np.arange(1, 34), 2)
+    columns = np.concatenate([rng.choice(40, size, replace=False) for size in sizes])
+    tiny = np.finfo(kind).smallest_subnormal
+    values = rng.choice([1.0, -0.5, 0.0, tiny, 9 * tiny, 1e12], len(columns), p=[0.5, 0.2, 0.1, 0.1, 0.05, 0.05])
+    Z = csr_array((values.astype(kind), columns, np.concatenate([[0], np.cumsum(sizes)])), shape=(66, 40))
+
+    def solutions(n_classes):
+        targets, scale = np.arange(66) % n_classes, rng.normal(size=(n_classes, 40))
+        for single, prior in product((False, True), (None, scale)):
+            yield squared_hinge(Z, one_hot(targets, n_classes), scale=prior, max_iter=4, single=single)
+            yield softmax(Z, targets, n_classes, prior=prior, max_iter=4, single=single)
+
+    for n_classes in range(1, 34):
+        found = []
+        for bits in (128, 256, 512):
+            dual.NATIVE.limit_registers(bits)
+            rng = np.random.default_rng(n_classes)
+            arrays = [array for one in solutions(n_classes) for array in (one.weights, one.bias, one.alpha)]
+            found.append([array.tobytes() for array in arrays])
+        assert found[0] == found[1] == found[2], n_classes
 
 
 @pytest.mark.parametrize("reference", [pytest.param(False, marks=native), True])

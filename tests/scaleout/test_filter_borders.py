@@ -21,6 +21,7 @@ from unnaive.classifier.model_file import load_model, save
 from unnaive.scaleout.filter.filter_record import RECORD_NAME
 from unnaive.scaleout.filter.http_content import decode_body, join_chunks
 from unnaive.scaleout.filter.keep_rule import choose_keep_rule
+from unnaive.scaleout.filter.warc_shards import WarcRecord
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +160,16 @@ def test_odd_bodies_of_web_pages_end():
     assert join_chunks(b"not\r\nchunked") == b"not\r\nchunked"
     bomb = gzip.compress(bytes(1 << 26))
     assert len(decode_body(bomb, {"content-encoding": "gzip"})) == 100 * len(bomb)
+    nested = gzip.compress(bomb)
+    assert len(decode_body(nested, {"content-encoding": "gzip, gzip"})) == 1 << 20  # not 100 times 100 times its size
+    assert decode_body(nested, {"content-encoding": ",".join(5 * ["gzip"])}) == nested
+
+
+@pytest.mark.parametrize("charset", ["undefined", "idna", "-punycode", "hex", "utf\0", "unknown"])
+def test_a_page_that_states_a_charset_of_no_texts_is_read(charset):
+    head = f"WARC/1.0\r\nWARC-Type: resource\r\nContent-Type: text/plain; charset={charset}\r\n\r\n".encode()
+    content = b"caf\xe9 xn--9"
+    assert WarcRecord(head + content, len(head), len(content)).text(strip=True) == "café xn--9"
 
 
 def test_bytes_of_dictionary_columns_are_those_of_their_rows(folder, capsys):

@@ -237,6 +237,12 @@ def test_encoded_words_are_those_of_the_standard_library(value):
     assert decode_words(value).split() == expected.split()
 
 
+@pytest.mark.parametrize("charset", ["punycode", "-idna", " idna", "undefined", "hex", "utf\0", "x" * 9999, "\udcff"])
+def test_a_charset_that_is_not_of_texts_is_read_as_western(charset):
+    """Python finds the slow codecs of host names by other spellings too."""
+    assert decode_words(f"=?{charset}?q?caf=E9?=") == "café"
+
+
 @pytest.mark.parametrize(
     ("header", "problem"),
     [

@@ -8,6 +8,7 @@ prevents reading; and `select` supports only sockets.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import time
@@ -390,3 +391,15 @@ def use_utf8() -> None:
         encoding = (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "")
         if fcntl is None and encoding != "utf8" and hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
+
+
+def buffer_stdout() -> None:
+    """Put a buffer before stdout if it has none, as with PYTHONUNBUFFERED.
+
+    Without a buffer, Python writes once and ignores how much of it a full disk has taken, so the rest would be lost
+    without an error.
+    """
+    raw = getattr(sys.stdout, "buffer", None)
+    if isinstance(raw, io.RawIOBase):
+        buffered = io.BufferedWriter(raw)
+        sys.stdout = io.TextIOWrapper(buffered, sys.stdout.encoding, sys.stdout.errors, line_buffering=True)

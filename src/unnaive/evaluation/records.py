@@ -148,12 +148,15 @@ class RecordFile:
         if not lines:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a+b") as file:
-            lock_file(file.fileno())  # closing the file releases it
-            _cut_half_line(file)
-            file.write(lines)
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with self.path.open("a+b") as file:
+                lock_file(file.fileno())  # closing the file releases it
+                _cut_half_line(file)
+                file.write(lines)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as problem:  # such as a full disk, of which the system does not say which file it was
+            raise OSError(problem.errno, problem.strerror, str(self.path)) from problem
 
     def _record(self, line: str, number: int) -> Record:
         names = {field_.name for field_ in fields(Record)}

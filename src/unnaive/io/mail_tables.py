@@ -18,6 +18,7 @@ from unnaive.io.endings import split_ending
 from unnaive.io.options import ReadOptions
 from unnaive.io.sources import CODE_PAGES, WESTERN, Lines, decode_code_page, open_bytes, read_lines
 from unnaive.io.tables import Table, TableSample, split_into_batches
+from unnaive.text.encoded_words import decode_as
 from unnaive.text.messages import header_fields
 
 SHOWN = ("id", "from", "to", "date", "subject")  # columns to write before predictions
@@ -231,9 +232,7 @@ def decode_message(raw: bytes, encoding: str | None, code_page: str) -> str:
     """A message as text: UTF-8 if valid, else in the given encoding, its stated charset, or the code page."""
     stated = _CHARSET.search(raw[: 1 << 16])
     for candidate in ("utf-8", encoding, stated[1].decode("ascii", "replace") if stated else None):
-        try:
-            if candidate is not None:
-                return raw.decode(candidate).replace("\r\n", "\n")
-        except (UnicodeDecodeError, LookupError):
-            continue
+        text = None if candidate is None else decode_as(raw, candidate)
+        if text is not None:
+            return text.replace("\r\n", "\n")
     return decode_code_page(raw, code_page).replace("\r\n", "\n")

@@ -93,11 +93,14 @@ class Engine {
     if (terms_.longest() != 2) return nullptr;
     const std::lock_guard<std::mutex> lock(pairs_mutex_);
     const size_t version = size_t{terms_.size()} + words_.size();  // neither of them ever shrinks
-    if (pairs_version_ != version) read_ = 0;
-    pairs_version_ = version;
+    if (pairs_version_ != version) {  // the table of fewer terms must not be used, even if building another one fails
+      pairs_ = PairTerms();
+      read_ = 0;
+      pairs_version_ = version;
+    }
     const bool built = read_ >= terms_.size();
+    if (!built && read_ + bytes >= terms_.size()) pairs_ = PairTerms(terms_.grams(), terms_.words().size());
     read_ += bytes;
-    if (!built) pairs_ = read_ >= terms_.size() ? PairTerms(terms_.grams(), terms_.words().size()) : PairTerms();
     return pairs_.empty() ? nullptr : &pairs_;
   }
   const Terms& terms() const { return terms_; }

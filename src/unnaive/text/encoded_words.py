@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import binascii
+import codecs
 import re
 from collections.abc import Iterator
 
@@ -78,9 +79,18 @@ def _decode_run(run: list[bytes], charset: str | None) -> str:
 
 def decode_bytes(raw: bytes, charset: str | None) -> str:
     """Decode bytes by `charset`; without a known charset by UTF-8, or by cp1252 if they are not UTF-8."""
-    if charset is not None and charset.lower() in NO_TEXT:
-        charset = "cp1252"
+    text = decode_as(raw, charset or "utf-8", errors="replace" if charset else "strict")
+    return raw.decode("cp1252", errors="replace") if text is None else text
+
+
+def decode_as(raw: bytes, charset: str, *, errors: str = "strict") -> str | None:
+    """Decode bytes by the charset that a document states; None if it is not a charset of texts or does not fit.
+
+    >>> decode_as(b"caf\\xe9", "latin-1"), decode_as(b"caf\\xe9", "utf-8"), decode_as(b"caf\\xe9", "-idna")
+    ('café', None, None)
+    """
     try:
-        return raw.decode(charset or "utf-8", errors="replace" if charset else "strict")
-    except (LookupError, UnicodeError):
-        return raw.decode("cp1252", errors="replace")
+        # the codec's own name, because Python also finds it by other spellings
+        return None if codecs.lookup(charset).name in NO_TEXT else raw.decode(charset, errors=errors)
+    except (LookupError, ValueError):  # an unknown name, one with a NUL in it, or bytes that do not fit
+        return None

@@ -22,7 +22,7 @@ from unnaive.apps.cli.options import THREADS, Quiet, with_quiet, with_threads
 from unnaive.apps.cli.plain_values import read_plainly
 from unnaive.apps.cli.screen import note, set_quiet
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
-from unnaive.base.system import use_utf8
+from unnaive.base.system import buffer_stdout, use_utf8
 from unnaive.base.visible_text import visible
 
 # each module has `register(app)`; heavy imports are inside the command functions, so that help is instant
@@ -154,6 +154,7 @@ def main() -> None:
     # tenth of its time
     gc.set_threshold(20_000)
     use_utf8()
+    buffer_stdout()
     code = exit_code(sys.argv[1:])
     gc.freeze()
     sys.exit(code)
@@ -197,7 +198,7 @@ def _run(arguments: list[str]) -> int:
     except MemoryError:
         return _print_error("there is not enough memory; use fewer documents, or --select fewer terms", EXIT_MISTAKE)
     except OSError as problem:
-        return _print_error(f"{problem.filename or 'input or output'}: {problem.strerror or problem}", EXIT_MISTAKE)
+        return _print_error(_os_error_sentence(problem), EXIT_MISTAKE)
     except Exception as problem:
         if hasattr(problem, "format_message"):  # usage errors; which module they live in depends on the typer version
             return _print_error(_usage_sentence(problem), EXIT_MISTAKE)
@@ -205,6 +206,13 @@ def _run(arguments: list[str]) -> int:
     if code == EXIT_INTERRUPTED:  # some versions of typer return it, others raise
         return _print_error("interrupted; no file was changed", EXIT_INTERRUPTED)
     return code if isinstance(code, int) else 0
+
+
+def _os_error_sentence(problem: OSError) -> str:
+    reason = problem.strerror or str(problem)
+    if problem.filename is not None:
+        return f"{problem.filename}: {reason}"
+    return f"a file, or stdin or stdout, cannot be read or written ({reason}); check the disk, and try again"
 
 
 def _usage_sentence(problem: Any) -> str:

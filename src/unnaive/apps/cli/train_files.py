@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,28 +43,17 @@ def train_file(
     finish  applied before writing
     soft    names or patterns of the columns with the probability of each label
     """
-    from unnaive.apps.cli.blocks import find_block_holdouts
-    from unnaive.apps.cli.measuring import measure_holdout, measure_model
-    from unnaive.apps.cli.output import read_as_trained, warn_about_learnt
+    from unnaive.apps.cli.measuring import measure_holdout
     from unnaive.apps.cli.screen import reading_progress
-    from unnaive.apps.cli.source_fields import note_other_columns, settle_fields
     from unnaive.apps.cli.train_summary import describe_training
     from unnaive.base.byte_sizes import parse_size
     from unnaive.classifier.model_file import check_writable, save
     from unnaive.learning.train import train
-    from unnaive.models.catalogue import find_model
 
     limit = None if max_size is None else parse_size(max_size)
     check_writable(output)  # first, because training may take minutes
     label, label_columns = source.label, source.label_columns
-    if soft:  # only --test has labels
-        source = replace(source, label=None, label_columns=())
-    vectors = find_model(classifier.model).takes_vectors
-    source, classifier.fields = settle_fields(source, labelled=not soft, unused=soft, vectors=vectors)
-    if classifier.fields is None:
-        recognise_mail(classifier, source)
-        if not soft:
-            note_other_columns(source, vectors=vectors)
+    source = _settle_source(classifier, source, soft)
     spec = classifier.spec()  # also first, since it raises an error if a setting is wrong
     if soft:
         unused = {} if test else {"--label": label, "--label-columns": label_columns or None}
@@ -78,39 +67,24 @@ def train_file(
     steps = 3 + (holdout is not None) + bool(test)  # reading, learning and writing are always among them
     steps += spec.model.keeps_choice + (0 if limit is None else 2)
     with reading_progress(source, steps=steps) as (watched, bar), ExitStack() as stack:
-        corpus, learning = None, f"learning {classifier.model} from {{}}"
         measured: dict[str, Any] = {}
-        limits = limits or LargeDataOptions()
-        data: TrainingData | None
-        if soft:
-            large = open_soft_labels(stack, classifier, watched, soft, limits)
-            data, n_docs = large or _count_soft_labels(classifier, watched, soft)
-        else:
-            data = open_large_data(stack, classifier, spec, watched, limits, needs_corpus)
-            n_docs = 0 if data is None else data.n_docs
-        if data is not None:
-            bar.rename(learning.format(count_noun(n_docs, "document")))
-        else:
-            corpus, multilabel = _read_corpus(classifier, watched)
-            if holdout is not None:
-                bar.rename(f"measuring {classifier.model} on documents set aside")
-                measured["holdout"] = measure_holdout(classifier, corpus, holdout, multilabel, bar.event)
-            n_docs = len(corpus)
-            bar.rename(learning.format(count_noun(n_docs, "document")))
-            data = _count_corpus(classifier, corpus, watched, multilabel)
+        documents = _open_documents(stack, classifier, spec, watched, soft, limits or LargeDataOptions(), needs_corpus)
+        corpus, multilabel = documents.corpus, documents.multilabel
+        if holdout is not None and corpus is not None:
+            bar.rename(f"measuring {classifier.model} on documents set aside")
+            measured["holdout"] = measure_holdout(classifier, corpus, holdout, multilabel, bar.event)
+        bar.rename(f"learning {classifier.model} from {count_noun(documents.n_docs, 'document')}")
+        data = documents.count()
         fitted = train(data, spec, progress=bar.event)
         measured |= {"out_of_core": data.report} if data.report else {}
         if corpus is not None and spec.model.keeps_choice:
             bar.rename("holding out other parts")
-            measured["blocks"] = [asdict(holdout_block) | {"sentence": holdout_block.sentence()}
-                                  for holdout_block in find_block_holdouts(fitted, data, source)]  # fmt: skip
+            measured["blocks"] = _hold_out_blocks(fitted, data, source)
         read = watched.describe()
         if test:
             bar.rename("measuring")
             tested = replace(source, paths=tuple(test), label=label, label_columns=label_columns)
-            aside = read_as_trained(tested, fitted).corpus()
-            measured["test"] = measure_model(fitted, aside)
-            warn_about_learnt(fitted, aside)
+            measured["test"] = _measure_test(fitted, tested)
         if finish and corpus is not None:
             fitted = finish(fitted, corpus)
         if limit is not None and corpus is not None:
@@ -124,9 +98,76 @@ def train_file(
     seconds = time.perf_counter() - start
     sizes = watched.options.log.label_sizes()
     summary = describe_training(
-        classifier.model, fitted, output, n_docs=n_docs, seconds=seconds, read=read, sizes=sizes
+        classifier.model, fitted, output, n_docs=documents.n_docs, seconds=seconds, read=read, sizes=sizes
     )  # fmt: skip
     return summary | measured
+
+
+def _settle_source(classifier: TextClassifier, source: DataFile, soft: Sequence[str]) -> DataFile:
+    """The source with its fields, which are set in the classifier too; mail and unused columns are noted."""
+    from unnaive.apps.cli.source_fields import note_other_columns, settle_fields
+    from unnaive.models.catalogue import find_model
+
+    if soft:  # only --test has labels
+        source = replace(source, label=None, label_columns=())
+    vectors = find_model(classifier.model).takes_vectors
+    source, classifier.fields = settle_fields(source, labelled=not soft, unused=soft, vectors=vectors)
+    if classifier.fields is None:
+        recognise_mail(classifier, source)
+        if not soft:
+            note_other_columns(source, vectors=vectors)
+    return source
+
+
+@dataclass(frozen=True, eq=False)
+class _Documents:
+    """The documents to learn from.
+
+    count   returns them counted
+    corpus  their texts and labels; None if they are never all in memory
+    """
+
+    n_docs: int
+    count: Callable[[], TrainingData]
+    corpus: Corpus | None = None
+    multilabel: bool = False
+
+
+def _open_documents(
+    stack: ExitStack, classifier: TextClassifier, spec: TrainingSpec, source: DataFile, soft: Sequence[str],
+    limits: LargeDataOptions, needs_corpus: str | None,
+) -> _Documents:  # fmt: skip
+    """Read the documents, or open them as a stream or on disk for as long as the stack is open."""
+    if soft:
+        data, n_docs = open_soft_labels(stack, classifier, source, soft, limits) or _count_soft_labels(
+            classifier, source, soft
+        )
+        return _Documents(n_docs, lambda: data)
+    large = open_large_data(stack, classifier, spec, source, limits, needs_corpus)
+    if large is not None:
+        return _Documents(large.n_docs, lambda: large)
+    corpus, multilabel = _read_corpus(classifier, source)
+    return _Documents(
+        len(corpus), lambda: _count_corpus(classifier, corpus, source, multilabel), corpus, multilabel
+    )  # fmt: skip
+
+
+def _hold_out_blocks(fitted: FittedModel, data: TrainingData, source: DataFile) -> list[dict[str, Any]]:
+    """Accuracy on parts of the data that are held out together, as plain values."""
+    from unnaive.apps.cli.blocks import find_block_holdouts
+
+    return [asdict(block) | {"sentence": block.sentence()} for block in find_block_holdouts(fitted, data, source)]
+
+
+def _measure_test(fitted: FittedModel, source: DataFile) -> dict[str, Any]:
+    """Measures on the documents of --test; a warning if the model has learnt some of them."""
+    from unnaive.apps.cli.measuring import measure_model
+    from unnaive.apps.cli.output import read_as_trained, warn_about_learnt
+
+    corpus = read_as_trained(source, fitted).corpus()
+    measured = measure_model(fitted, corpus)
+    warn_about_learnt(fitted, corpus)
+    return measured
 
 
 def recognise_mail(classifier: TextClassifier, source: DataFile) -> None:

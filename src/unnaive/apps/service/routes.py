@@ -57,6 +57,15 @@ class LinesResponse(Response):
 def make_router(models: Models) -> APIRouter:
     """The routes of the REST interface."""
     router = APIRouter()
+    _add_classify(router, models)
+    _add_cards(router, models)
+    _add_changes(router, models)
+    _add_health(router, models)
+    return router
+
+
+def _add_classify(router: APIRouter, models: Models) -> None:
+    """The routes that classify texts."""
 
     @router.post("/v1/classify", **described(bodies.ClassifyRequest, bodies.ClassifyAnswer, 404, 409))
     @declares(Effect.COMPUTE)
@@ -78,6 +87,10 @@ def make_router(models: Models) -> APIRouter:
         """One JSON object per line in (`{"text": …}`), one per line out, in order; any length, in constant memory."""
         served = models.find(model)
         return LinesResponse(stream(models, served, request, top_k))
+
+
+def _add_cards(router: APIRouter, models: Models) -> None:
+    """The routes that describe models."""
 
     @router.get("/v1/models", **described(None, bodies.ModelList))
     @declares(Effect.READ)
@@ -109,6 +122,10 @@ def make_router(models: Models) -> APIRouter:
         """The Bayesian network of a class as a picture, for models that have one."""
         picture = await models.work(network_picture, models.find(name).version.fitted, label)
         return Response(picture, media_type="image/svg+xml")
+
+
+def _add_changes(router: APIRouter, models: Models) -> None:
+    """The routes that change models, and list the changes."""
 
     @router.post("/v1/models/{name}/teach", **described(bodies.ChangeRequest, bodies.ChangeAnswer, 401, 403, 404, 409))
     @declares(Effect.CHANGE)
@@ -158,6 +175,10 @@ def make_router(models: Models) -> APIRouter:
             models, model, model.roll_back, rollback_request.version, key=key, request=digest_of("rollback", body)
         )
 
+
+def _add_health(router: APIRouter, models: Models) -> None:
+    """The routes for monitoring."""
+
     @router.get("/healthz", **described(None, bodies.Status))
     @declares(Effect.HEALTH)
     async def healthz() -> Response:
@@ -177,8 +198,6 @@ def make_router(models: Models) -> APIRouter:
         """Counters, durations and drift in Prometheus's text format."""
         await models.update_gauges()
         return Response(models.metrics.text(), media_type="text/plain; version=0.0.4")
-
-    return router
 
 
 def model_summary(model: ServedModel) -> dict[str, Any]:

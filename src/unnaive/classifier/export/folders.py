@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,11 +84,27 @@ def export_model(
         "classes": list(model.classes), "files": sorted(contents),
     }  # fmt: skip
     contents[MANIFEST] = (json.dumps(about, indent=2, ensure_ascii=False) + "\n").encode()
-    target_folder.mkdir(exist_ok=True)
-    for name, content in contents.items():
-        with replacing(target_folder / name) as file:
-            file.write(content)
+    write_together(target_folder, contents)
     return [target_folder / name for name in contents]
+
+
+def write_together(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Write files by name to a folder, which is made; if one cannot be written, none is changed."""
+    is_new = not folder.exists()
+    try:
+        folder.mkdir(exist_ok=True)
+        with ExitStack() as stack:  # all are complete before the first one replaces another
+            for name, content in contents.items():
+                file = stack.enter_context(replacing(folder / name))
+                file.write(content)
+                file.flush()
+    except OSError as problem:
+        if is_new:
+            with suppress(OSError):
+                folder.rmdir()
+        raise UnnaiveError(
+            f"{folder} cannot be written ({problem.strerror or problem}); nothing was changed"
+        ) from problem
 
 
 def check_folder_writable(folder: str | Path) -> Path:

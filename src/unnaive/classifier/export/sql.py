@@ -49,6 +49,13 @@ def _check(model: PortableModel) -> None:
             f"the SQL export does not support {model.calibration['kind']} calibration; calibrate by "
             "temperature, or export to js or c"
         )
+    columns = ["id", *(name.lower() for name in field_kinds(model.rule.fields or ()))]
+    twice = next((name for number, name in enumerate(columns) if name in columns[:number]), None)
+    if twice is not None:
+        raise CannotExport(
+            f"a table of the SQL export would have two columns called {twice!r}, because databases ignore case and the "
+            "first is id; rename the field and train again, or export to js or c"
+        )
     if model.decision["kind"] == "least-cost":
         raise CannotExport("the SQL export does not support a decision by costs; export the model to js or c")
 
@@ -137,8 +144,17 @@ def _literal(value: Any, dialect: Dialect) -> str:
         return "'" + value.replace("'", "''") + "'"
     if isinstance(value, (int, np.integer)):
         return str(int(value))
-    shown = repr(float(value))
-    return dialect.infinity if not np.isfinite(value) else shown if "e" in shown else f"{shown}e0"
+    return _real(float(value)) if np.isfinite(value) else dialect.infinity
+
+
+def _real(value: float) -> str:
+    """A finite number as a literal of floating point, with an exponent: without one, PostgreSQL computes in decimals.
+
+    >>> _real(0.5), _real(-2e-05)
+    ('0.5e0', '-2e-05')
+    """
+    shown = repr(value)
+    return shown if "e" in shown else f"{shown}e0"
 
 
 # The modes of a character: 1 a picture, 2 its selector, 3 its tone or tags, 4 what joins the next picture, 5 the first
@@ -253,7 +269,7 @@ def _documents(model: PortableModel, dialect: Dialect) -> dict[str, str]:
         select = TEXT_SELECT.format(decided=decided)
         return {"about": about, "source": source, "record_terms": "", "found": "found", "documents": "texts",
                 "select": select}  # fmt: skip
-    names = ", ".join(field_kinds(fields)).replace("\n", " ")
+    names = " ".join(", ".join(field_kinds(fields)).split())  # a line break would end the comment
     about = f"Labels the records of a table records(id, {names}): a row for each record and class."
     return {"about": about, "source": record_source(fields, dialect), "record_terms": record_terms(dialect),
             "found": "record_terms", "documents": "records", "select": SELECT.format(decided=decided)}  # fmt: skip
@@ -294,13 +310,13 @@ def _probabilities(model: PortableModel) -> dict[str, str]:
         return {"logit": "score", "probability": "NULL"}
     exclusive = how["exclusive"] if how else not model.multilabel or model.reference_is_mean
     if how:
-        logit = f"({logit}) / {how['value']!r}e0"
+        logit = f"({logit}) / {_real(how['value'])}"
     if exclusive:
         share = _exp("(odds - top)")
         return {"logit": logit, "probability": f"({share}) / sum({share}) OVER (PARTITION BY id)"}
     if not how and model.link == "noisy-or":
         return {"logit": logit, "probability": f"1 - ({_exp('-score')})"}
-    shifted = f"(-(odds + ({(how or {}).get('offset', 0.0)!r}e0)))"
+    shifted = f"(-(odds + ({_real((how or {}).get('offset', 0.0))})))"
     return {"logit": logit, "probability": f"1 / (1 + ({_exp(shifted)}))"}
 
 

@@ -76,6 +76,11 @@ def databases() -> dict[str, Callable[[Path, DocumentsTable], Iterable[Row]]]:
     return engines
 
 
+def _read_sql(path: Path) -> str:
+    """The statements of a file; `read_text` would change the line ends inside labels and names."""
+    return path.read_bytes().decode()
+
+
 def _storable(text: str | None) -> str | None:
     """Replace NUL and lone surrogates, which databases refuse, by U+FFFD, which also only separates words."""
     return (
@@ -107,21 +112,31 @@ def _answers(rows: Iterable[Row], n_texts: int, n_classes: int) -> list[dict[str
 
 def run_sqlite(folder: Path, table: DocumentsTable) -> list[Row]:
     """Run in Python's SQLite; it needs the functions ln, exp and sqrt (SQLite 3.35 or later)."""
-    with sqlite3.connect(":memory:") as connection:
-        connection.executescript((folder / "sqlite-tables.sql").read_text(encoding="utf-8"))
+    with _explained("SQLite", sqlite3.Error), sqlite3.connect(":memory:") as connection:
+        connection.executescript(_read_sql(folder / "sqlite-tables.sql"))
         connection.execute(table.create)
         connection.executemany(table.insert, table.rows)
-        return connection.execute((folder / "sqlite-label.sql").read_text(encoding="utf-8")).fetchall()
+        return connection.execute(_read_sql(folder / "sqlite-label.sql")).fetchall()
+
+
+@contextmanager
+def _explained(engine: str, kind: type[Exception]) -> Iterator[None]:
+    try:
+        yield
+    except (kind, OSError, UnicodeDecodeError) as problem:
+        raise UnnaiveError(
+            f"{engine} failed on the export: {' '.join(str(problem).split())}; export the model again"
+        ) from problem
 
 
 def run_duckdb(folder: Path, table: DocumentsTable) -> list[Row]:
     """Run in the package duckdb."""
     duckdb: Any = import_module("duckdb")
-    with duckdb.connect() as connection:
-        connection.execute((folder / "duckdb-tables.sql").read_text(encoding="utf-8"))
+    with _explained("DuckDB", duckdb.Error), duckdb.connect() as connection:
+        connection.execute(_read_sql(folder / "duckdb-tables.sql"))
         connection.execute(table.create)
         connection.executemany(table.insert, table.rows)
-        rows: list[Row] = connection.execute((folder / "duckdb-label.sql").read_text(encoding="utf-8")).fetchall()
+        rows: list[Row] = connection.execute(_read_sql(folder / "duckdb-label.sql")).fetchall()
         return rows
 
 
@@ -176,8 +191,8 @@ def query_postgresql(psql: Sequence[str], folder: Path, table: DocumentsTable) -
     rows = ["(" + ", ".join(map(_quoted, row)) + ")" for row in table.rows]
     documents += f"INSERT INTO {table.name} VALUES {', '.join(rows)};\n" if rows else ""
     parts = ["SET client_encoding = 'UTF8';\nSET standard_conforming_strings = on;\n"]
-    parts += [(folder / "postgresql-tables.sql").read_text(encoding="utf-8"), documents]
-    parts.append((folder / "postgresql-label.sql").read_text(encoding="utf-8"))
+    parts += [_read_sql(folder / "postgresql-tables.sql"), documents]
+    parts.append(_read_sql(folder / "postgresql-label.sql"))
     printed = run_program([*psql, "--csv", "-t"], "".join(parts))
     return list(csv.reader(io.StringIO(printed, newline="")))
 

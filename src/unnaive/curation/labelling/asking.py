@@ -21,6 +21,7 @@ from unnaive.base.errors import UnknownName, choose
 from unnaive.base.types import Ids
 from unnaive.curation.labelling.linear import LinearLearner
 from unnaive.curation.labelling.pool import TextPool
+from unnaive.learning.score_methods import largest_columns
 
 FIRST = 20  # random questions before the model is used
 RANDOM_SHARE = 0.1
@@ -153,7 +154,7 @@ def _draw(
 ) -> int:
     """A random text among the n/part texts with the smallest margins, since the least certain texts are similar."""
     few = max(1, len(left) // part)
-    unsure = np.sort(left[np.argpartition(margin, few - 1)[:few]])
+    unsure = np.sort(left[largest_columns(-margin[None], few)[0]])
     text = _first_unlike(pool, draw.permutation(unsure)[:CANDIDATES].tolist(), recent)
     return _pick(pool, left, -margin, recent) if text is None else text
 
@@ -161,7 +162,7 @@ def _draw(
 def _pick(pool: TextPool, left: Ids, value: np.ndarray, recent: Sequence[int]) -> int:
     """The text with the highest value that is not a near duplicate of a recent text; the first in a tie."""
     few = min(CANDIDATES, len(left))
-    best = np.argpartition(-value, few - 1)[:few]
+    best = largest_columns(value[None], few)[0]
     order = best[np.lexsort((left[best], -value[best]))]
     text = _first_unlike(pool, left[order].tolist(), recent)
     return int(left[order[0]]) if text is None else text

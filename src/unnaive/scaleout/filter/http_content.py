@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 FREELY = 1 << 20  # bytes that any body may decompress to
 MAX_RATIO = 100  # a larger body may decompress to this multiple of its size; the rest of the text is not read
+MOST_CODINGS = 4  # a body with more is used as it is
 ARROW_CODINGS = {"br": "brotli", "zstd": "zstd"}
 ZLIB_BITS = {"gzip": (31,), "x-gzip": (31,), "deflate": (15, -15)}  # some servers send deflate without its header
 
@@ -20,8 +21,10 @@ def decode_body(body: bytes, fields: Mapping[str, str]) -> bytes:
     """The decoded body; `fields` are those of the HTTP header, with names in lower case."""
     if "chunked" in fields.get("transfer-encoding", "").lower():
         body = join_chunks(body)
-    for coding in reversed(fields.get("content-encoding", "").lower().split(",")):
-        body = decompress_body(body, coding.strip())
+    limit = max(FREELY, MAX_RATIO * len(body))  # of what was sent: with several codings, ratios would multiply
+    codings = fields.get("content-encoding", "").lower().split(",")
+    for coding in reversed(codings if len(codings) <= MOST_CODINGS else []):
+        body = decompress_body(body, coding.strip(), limit)
     return body
 
 
@@ -44,9 +47,8 @@ def join_chunks(body: bytes) -> bytes:
     return b"".join(parts) if parts else body
 
 
-def decompress_body(body: bytes, coding: str) -> bytes:
-    """The decompressed body, at most MAX_RATIO times as long; as it is if the coding is unknown or does not fit."""
-    limit = max(FREELY, MAX_RATIO * len(body))
+def decompress_body(body: bytes, coding: str, limit: int) -> bytes:
+    """The decompressed body, at most `limit` bytes of it; as it is if the coding is unknown or does not fit."""
     for bits in ZLIB_BITS.get(coding, ()):
         try:
             return zlib.decompressobj(bits).decompress(body, limit)

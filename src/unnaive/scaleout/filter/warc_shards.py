@@ -19,6 +19,7 @@ from unnaive.base.errors import BadData
 from unnaive.io.sources import STDIN, STDIN_NAME, decode_code_page, open_bytes
 from unnaive.scaleout.filter.blocks import BLOCK_BYTES, ReadTexts, ShardReading, damaged, finish_packed, pack_bytes
 from unnaive.scaleout.filter.http_content import decode_body
+from unnaive.text.encoded_words import decode_as
 
 LONGEST_HEADER = 1 << 16  # maximum bytes of a record's header
 TEXT_KINDS = ("conversion", "response", "resource")
@@ -64,10 +65,9 @@ def _decode(content: bytes, content_type: str) -> str:
     """The content in the encoding of its content type; by default UTF-8 if it is valid, else Western."""
     _, named, charset = content_type.partition("charset=")
     for encoding in ([charset.split(";")[0].strip(" \"'")] if named else []) + ["utf-8"]:
-        try:
-            return content.decode(encoding)
-        except (UnicodeDecodeError, LookupError):
-            continue
+        text = decode_as(content, encoding)
+        if text is not None:
+            return text
     return decode_code_page(content, "cp1252")
 
 

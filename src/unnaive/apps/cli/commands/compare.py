@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from unnaive.evaluation.trials import ExperimentPlan
     from unnaive.io.corpus import Corpus
     from unnaive.io.datafiles import DataFile
+    from unnaive.text.tokens import TokenRule
 
 FAMILY = ("auto", "multinomial", "bernoulli", "complement", "or-gate", "rocchio", "hos", "maxent", "svm", "knn", "tree")
 DATA_HELP = "A data file or folder, or a collection: tickets, reuters, 20newsgroups:subject-body and others."
@@ -115,7 +116,6 @@ def compare(
     from unnaive.apps.cli.source_fields import settle_fields
     from unnaive.classifier.vector_files import read_vectors
     from unnaive.evaluation.material import Material
-    from unnaive.evaluation.records import RecordFile
     from unnaive.evaluation.trials import Contender, ExperimentPlan
     from unnaive.io.endings import RECORDS, choose_ending
     from unnaive.text.messages import PARTS
@@ -145,34 +145,41 @@ def compare(
     if spark is not None:
         if vectors is not None:
             raise UnnaiveError("compare --engine spark has no --vectors; leave it out, or use --engine local")
-        on_spark = compare_on_spark(spark, plan, source, rule)
-        file = records if records is not None else Path(f"compare-{Path(source.paths[0]).stem}-spark.jsonl")
-        RecordFile(file).append(on_spark)
-        write_comparison(on_spark, rival, html=html, json_file=json_file, markdown=markdown)
-        if json_file != STDOUT:
-            show_comparison(on_spark, rival, file)
-        return
-    source, fields = settle_fields(source)
-    rule = replace(rule, fields=fields)
-    source = replace(
-        source,
-        options=replace(source.options, language=rule.language or "en"),
-        message=PARTS if rule.message is None else None,  # for mail, the parts that people read
-    )
-    corpus = read_corpus(source, archives)
-    material = Material.of(corpus, rule, read_vectors(vectors))
-    warn_about_small_classes(corpus)
-    if measures is None and not material.exclusive:
-        plan = replace(plan, measures=("micro-f1", "macro-f1"))
-    if train_sizes is None and folds is None and not has_own_split(corpus):
-        plan = replace(plan, train_sizes=(80.0,))
-    file = records if records is not None else records_path(source, material)
-    results = run_plan(plan, material, file, jobs)
+        results, file = run_on_spark(spark, plan, source, rule, records)
+    else:
+        source, fields = settle_fields(source)
+        rule = replace(rule, fields=fields)
+        source = replace(
+            source,
+            options=replace(source.options, language=rule.language or "en"),
+            message=PARTS if rule.message is None else None,  # for mail, the parts that people read
+        )
+        corpus = read_corpus(source, archives)
+        material = Material.of(corpus, rule, read_vectors(vectors))
+        warn_about_small_classes(corpus)
+        if measures is None and not material.exclusive:
+            plan = replace(plan, measures=("micro-f1", "macro-f1"))
+        if train_sizes is None and folds is None and not has_own_split(corpus):
+            plan = replace(plan, train_sizes=(80.0,))
+        file = records if records is not None else records_path(source, material)
+        results = run_plan(plan, material, file, jobs)
     write_comparison(results, rival, html=html, json_file=json_file, markdown=markdown)
     if json_file != STDOUT:
         show_comparison(results, rival, file)
-    else:
+    elif spark is None:
         say_what_was_written(file)
+
+
+def run_on_spark(
+    spark: SparkEngine, plan: ExperimentPlan, source: DataFile, rule: TokenRule, records: Path | None
+) -> tuple[list[Record], Path]:
+    """Run the plan on Spark; returns the results and the file that has them."""
+    from unnaive.evaluation.records import RecordFile
+
+    results = compare_on_spark(spark, plan, source, rule)
+    file = records if records is not None else Path(f"compare-{Path(source.paths[0]).stem}-spark.jsonl")
+    RecordFile(file).append(results)
+    return results, file
 
 
 def records_path(source: DataFile, material: Material) -> Path:
