@@ -81,6 +81,9 @@ def test_who_cannot_tell_says_why():
         two.novelty(INSIDE)
     with pytest.raises(UnnaiveError, match="has no scores of held-out documents; train it with calibrate="):
         TextClassifier("multinomial").fit(TEXTS, LABELS).novelty(INSIDE)
+    one_each = TextClassifier().fit(["good ball", "fair vote", "blue sky"], ["sport", "law", "sea"])
+    with pytest.raises(UnnaiveError, match="it has no scores of held-out documents; train it with more documents, of"):
+        one_each.novelty(INSIDE)
     sets = TextClassifier("multinomial", calibrate="temperature").fit(TEXTS, [(one,) for one in LABELS])
     with pytest.raises(UnnaiveError, match="its documents may have no label"):
         sets.novelty(INSIDE)

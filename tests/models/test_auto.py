@@ -610,6 +610,8 @@ def test_thousands_of_classes_get_a_tree_of_labels_and_a_line_says_so(tmp_path):
         model = TextClassifier(budget="fast").fit(texts, labels)
     assert model.fitted_.scorer.kind == "label-tree"
     assert (model.predict(texts[:50]) == labels[:50]).all()
+    with pytest.raises(UnnaiveError, match="train it with model='label-tree' and calibrate='temperature'"):
+        model.predict_set(texts[:1])
     model.save(tmp_path / "many.model")
     assert TextClassifier.load(tmp_path / "many.model").predict(texts[:50]).tolist() == labels[:50]
 

@@ -74,6 +74,21 @@ def check_unknown_rate(rate: float) -> None:
         )
 
 
+def advise_holding_out(fitted: ScoreMethods) -> str:
+    """How to train the model so that it has scores of held-out documents.
+
+    A model that selects by held-out documents has none if no class had a second document; calibration could then hold
+    out none either. `auto` with thousands of classes is a label tree, which does not hold any out by itself.
+    """
+    if not fitted.spec.model.keeps_choice:
+        return "train it with calibrate='temperature' (--calibrate temperature)"
+    if fitted.scorer.kind == "label-tree":
+        return (
+            "train it with model='label-tree' and calibrate='temperature' (--model label-tree --calibrate temperature)"
+        )
+    return "train it with more documents, of which it can hold some out"
+
+
 def explain_absence(fitted: ScoreMethods) -> UnnaiveError:
     """The error of a model that cannot detect out-of-scope texts, with the reason."""
     if fitted.multilabel:
@@ -86,7 +101,5 @@ def explain_absence(fitted: ScoreMethods) -> UnnaiveError:
     elif fitted.spec.model.imported:
         reason = "its file has only weights, without scores of held-out documents; train a model with `unnaive train`"
     else:
-        reason = (
-            "it has no scores of held-out documents; train it with calibrate='temperature' (--calibrate temperature)"
-        )
+        reason = f"it has no scores of held-out documents; {advise_holding_out(fitted)}"
     return UnnaiveError(f"this {fitted.spec.model.title} cannot detect texts of no class: {reason}")

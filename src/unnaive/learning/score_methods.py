@@ -17,7 +17,7 @@ from unnaive.learning.calibration import Calibration
 from unnaive.learning.conformal import MOST, ConformalScores, Ladder
 from unnaive.learning.decisions import Argmax, Decision
 from unnaive.learning.learner import TrainingSpec
-from unnaive.learning.novelty import check_unknown_rate, explain_absence, novelty_scores
+from unnaive.learning.novelty import advise_holding_out, check_unknown_rate, explain_absence, novelty_scores
 from unnaive.linear.links import clear_lead, log_probabilities, probabilities
 from unnaive.linear.scorer import Scorer
 
@@ -144,12 +144,9 @@ class ScoreMethods:
     def conformal_scores(self) -> ConformalScores:
         """The scores of held-out documents, or an error that says how to get them."""
         if self.conformal is None:
-            more = "calibrate='temperature' (--calibrate temperature)"
-            if self.spec.model.keeps_choice:
-                more = "more documents, of which it can hold some out"
             raise UnnaiveError(
                 f"this {self.spec.model.title} has no scores of held-out documents, which sets of labels need; "
-                f"train it with {more}"
+                f"{advise_holding_out(self)}"
             )
         return self.conformal
 
