@@ -227,7 +227,7 @@ AMD EPYC. `sharded-nbsvm` on 1 GB was not measured again after it became faster.
 | 1 GB | 8.1 million | 49,970 | 189 MB | 36 MB/s | | |
 | 3 GB | 24.0 million | 49,970 | 190 MB | 33 MB/s | 190 MB | 8.7 MB/s |
 
-The C of the solver grows with the number of shards up to 16 shards, and the solver needs more passes over a shard if C is larger: 22 in
+The solver's C grows with the number of shards up to 16, and a larger C needs more passes over a shard: 22 in
 the first round and 27 in the second with C = 3.2 (ten shards), 24 and 29 with C = 4. From 16 shards on, the cost of a
 shard is constant. Assigning documents to shards takes 1.4 s for 0.1 GB, both for ten shards and for 366. Of 11 s for
 0.1 GB, the solver takes 4.4 s, counting twice 3.7 s and reading shards from disk twice 1.6 s.

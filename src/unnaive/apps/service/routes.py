@@ -226,7 +226,7 @@ async def forget_taught(models: Models, name: str, body: bytes, key: str | None)
     """Forget the event or the documents of a request."""
     forget_request = bodies.parse(bodies.ForgetRequest, body)
     if forget_request.event is None and forget_request.documents is None:
-        raise Refused(422, "give event (the number of what was taught) or documents with their labels")
+        raise Refused(422, "give event (the number of an event that taught) or documents with their labels")
     model = models.find(name)
     documents = _documents_of(models, model, forget_request.documents or [])
     request = digest_of("forget", body)

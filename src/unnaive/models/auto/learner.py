@@ -117,7 +117,8 @@ class Auto(DocumentsModel):
     keeps_choice: ClassVar[bool] = True
 
     budget: str | float = setting(
-        "Search work of auto: fast, normal (default, a minute or two), thorough (ten times that), or a number of seconds.",
+        "Search work of auto: fast, normal (default, a minute or two), thorough (ten times that), or a number of "
+        "seconds.",
         default="normal",
         above=0,
     )

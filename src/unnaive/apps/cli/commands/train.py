@@ -30,7 +30,8 @@ TRAINING = TrainingOptions.declared()
 SETTINGS_HELP = {
     "alpha": "Additive (Laplace) smoothing: added to every count.",
     "smoothing": "Smoothing of term probabilities: laplace, jelinek-mercer or absolute.",
-    "budget": "Search work of auto: fast, normal (default, a minute or two), thorough (ten times that), or a number of seconds.",
+    "budget": "Search work of auto: fast, normal (default, a minute or two), thorough (ten times that), or a number of "
+    "seconds.",
 }
 
 
