@@ -78,7 +78,7 @@ def compare(
         typer.Option(help="Measures, separated by commas; by default accuracy (multilabel: micro-f1) and macro-f1."),
     ] = None,
     against: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Model to test the others against; by default the first.")
+        str | None, typer.Option(metavar="NAME", help="Model to test the others against; by default the first.")
     ] = None,
     vectors: Annotated[
         Path | None,
