@@ -79,18 +79,21 @@ def test_columns_are_told_by_their_values_and_names():
     assert not are_groups("language", ["en", "de"] * 50)
 
 
-@pytest.fixture
-def table(tmp_path):
-    """A file in random order whose column of dates tells which documents are of the other end."""
-    texts, codes, _ = draw(600, late=0.6)
-    rows = np.random.default_rng(1).permutation(600)
-    late = last_block(codes)
-    path = tmp_path / "mail.csv"
+def write_table(path, texts, codes, late):
+    """A file in random order with a column of dates: 2021 if a document is late, else 2020."""
+    rows = np.random.default_rng(1).permutation(len(texts))
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["text", "label", "sent"])
         writer.writerows([texts[row], CLASSES[codes[row]], f"20{20 + late[row]}-03-{1 + row % 28:02}"] for row in rows)
     return path
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A file in random order whose column of dates tells which documents are of the other end."""
+    texts, codes, _ = draw(600, late=0.6)
+    return write_table(tmp_path / "mail.csv", texts, codes, last_block(codes))
 
 
 def test_other_columns_of_a_file(table):
@@ -110,3 +113,18 @@ def test_train_prints_both_figures_where_they_part(table, tmp_path, capsys):
     assert "on the latest fifth by sent, held out as a whole;" in capsys.readouterr().out
     first, second = (path.read_bytes() for path in (tmp_path / "a.model", tmp_path / "b.model"))
     assert first == second
+
+
+def test_copies_of_a_held_out_part_do_not_make_it_look_easier(tmp_path, capsys):
+    """Every late document has an early copy, by which a model that learnt the copies would classify it correctly."""
+    texts, codes, _ = draw(600, late=0.8)
+    late = last_block(codes)
+    for code in range(3):
+        early = np.flatnonzero((codes == code) & ~late)
+        for copy, row in zip(early, np.flatnonzero((codes == code) & late), strict=False):
+            texts[row] = texts[copy] = " ".join([texts[row], *(f"r{row}k{k}" for k in range(12))])
+    path = write_table(tmp_path / "copied.csv", texts, codes, late)
+    assert exit_code(["train", str(path), "-o", str(tmp_path / "a.model"), "--budget", "fast", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["blocks"]
+    assert found["by"] == "the latest fifth by sent"
+    assert found["accuracy"] < found["at_random"] - 0.1
