@@ -71,3 +71,13 @@ def test_near_leaks_are_named(choice):
     assert list(choice.suspects) == ["team"]
     assert 0.9 <= choice.suspects["team"] < 0.99
     assert list(choice.promising) == ["team", "title"]
+
+
+def test_the_only_text_is_read_though_it_reveals_the_label():
+    """Toy data, and intents of a few phrases."""
+    texts, labels = ["good ball", "fair vote"] * 30, ["sport", "politics"] * 30
+    choice = choose_fields({"body": texts, "code": ["s", "p"] * 30}, labels)
+    assert (choice.kinds, choice.left_out, choice.suspects) == ({"body": "text"}, {"code": LEAKS}, {"body": 1.0})
+    choice = choose_fields({"body": texts, "subject": ["re: hello", "a question", "no idea"] * 20}, labels)
+    assert (choice.kinds, choice.left_out) == ({"subject": "text"}, {"body": LEAKS})
+    assert choose_fields({"body": texts}, labels, {"body": "text"}).kinds == {"body": "text"}

@@ -57,6 +57,18 @@ def test_an_error_names_field_value_and_record(kind, value, found):
     assert str(pickle.loads(pickle.dumps(problem.value))) == str(problem.value)  # noqa: S301  # our own
 
 
+def test_texts_and_records_that_were_mixed_up_are_named():
+    fields, rows = ("body:text",), [{"body": "good ball"}, {"body": "vote"}]
+    assert as_documents(iter(rows), fields) == as_documents(rows, fields)
+    assert as_documents(iter(["good", "ball"]), fields) == ["good", "ball"]
+    with pytest.raises(BadData, match=r"text 0 is a dict, not str; .*, name their fields with fields="):
+        TextClassifier("multinomial").fit(rows, ["sport", "politics"])
+    with pytest.raises(BadData, match=r"text 1 is a dict, not str; .* and give no texts among them"):
+        as_documents(["good ball", rows[1]], fields)
+    with pytest.raises(BadData, match="several columns; give one of its columns, or name several with fields="):
+        TextClassifier("multinomial").fit(pandas.DataFrame({"a": ["x"], "b": ["y"]}), ["sport"])
+
+
 def test_records_come_in_arrays_and_columns_of_dicts_too():
     fields, records = ("age:number",), [{"age": 1}, {"age": None}]
     structured = np.array([(1,), (float("nan"),)], dtype=[("age", "f8")])

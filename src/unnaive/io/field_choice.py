@@ -125,26 +125,46 @@ def choose_fields(
     chosen: dict[str, str] = {}
     suspects: dict[str, float] = {}
     promising = []
-    for name, values in columns.items():
+    judged = {name: judge_column(name, values, labels) for name, values in columns.items() if name not in named}
+    has_text = any(kind in TEXT_KINDS for kind in named.values()) or any(
+        column.kind in TEXT_KINDS and column.reason is None for column in judged.values() if column is not None
+    )
+    for name in columns:
+        column = judged.get(name)
         if name in named:
             chosen[name] = named[name]
+        if column is None:
             continue
-        profile = profile_column(name, [value for value in values if not is_missing(value)]).kind
-        kind = guess_kind(name, values)
-        if profile in NO_FIELDS and kind != VECTOR:
-            continue
-        shares = None if kind == VECTOR else find_shares(kind, values, labels)
-        reason = IDS if profile == "ids" and kind != VECTOR else find_reason(kind, values, shares)
-        reason = NO_VECTORS if kind == VECTOR and not vectors else reason
-        if reason is not None:
+        is_text = column.kind in TEXT_KINDS
+        reason = NO_VECTORS if column.kind == VECTOR and not vectors else column.reason
+        if reason is not None and (has_text or not is_text or reason != LEAKS):  # the only text is read, as a suspect
             left_out[name] = reason
             continue
-        chosen[name] = kind
-        if shares is not None and shares.is_suspicious:
-            suspects[name] = shares.column
-        if kind == VECTOR or kind in TEXT_KINDS or (shares is not None and shares.is_informative):
+        chosen[name] = column.kind
+        if column.shares is not None and column.shares.is_suspicious:
+            suspects[name] = column.shares.column
+        if column.kind == VECTOR or is_text or (column.shares is not None and column.shares.is_informative):
             promising.append(name)
     return FieldChoice(chosen, left_out, suspects, promising)
+
+
+class JudgedColumn(NamedTuple):
+    """The guessed kind of a column, the labels that it predicts, and why it should be left out, if so."""
+
+    kind: str
+    shares: PredictedShares | None
+    reason: str | None
+
+
+def judge_column(name: str, values: Sequence[Any], labels: Sequence[Any]) -> JudgedColumn | None:
+    """The kind of a column and what speaks against it as a field; None if it has no values, or lists."""
+    profile = profile_column(name, [value for value in values if not is_missing(value)]).kind
+    kind = guess_kind(name, values)
+    if profile in NO_FIELDS and kind != VECTOR:
+        return None
+    shares = None if kind == VECTOR else find_shares(kind, values, labels)
+    reason = IDS if profile == "ids" and kind != VECTOR else find_reason(kind, values, shares)
+    return JudgedColumn(kind, shares, reason)
 
 
 def arrange_fields(texts: Sequence[str], kinds: Mapping[str, str]) -> tuple[str, ...]:

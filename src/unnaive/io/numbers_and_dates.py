@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import suppress
 from datetime import date, datetime
 from typing import Any
 
@@ -46,12 +47,14 @@ def read_number(value: Any) -> float | None:
         except (TypeError, ValueError, OverflowError):
             return None
     text = value.strip().strip("$€£%").strip()
+    with suppress(ValueError):
+        return float(text)
     point = next((point for pattern, point in _GROUPED if pattern.fullmatch(text)), None)
     if point is not None:
         whole, _, fraction = text.partition(point)
-        text = f"{_NO_DIGIT.sub('', whole)}.{fraction}"
+        return float(f"{_NO_DIGIT.sub('', whole)}.{fraction}")
     try:
-        return float(text.replace(",", ".") if text.count(",") == 1 else text)
+        return float(text.replace(",", ".")) if text.count(",") == 1 else None
     except ValueError:
         return None
 
