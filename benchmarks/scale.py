@@ -28,7 +28,7 @@ from unnaive.text.tokens import TokenRule
 
 # bytes of text whose vocabulary keeps growing: the rate is that of what the second has more
 GROWING = (100_000_000, 300_000_000)
-MEMORY = "512M"
+MEMORY = "256M"  # less than both need, so that both write sums to disk and leave terms out
 LENGTH = 200  # words of a document
 WORDS = 400_000
 DOCUMENTS = 1_000_000_000
@@ -218,13 +218,13 @@ of {length} words a document. It ran on one core of an idle machine with {machin
 
 `benchmarks/one_pass_memory.py --memory 256M` (268 MB) runs `train --frozen` on JSON lines of 1,300 bytes with five
 classes; ten words of every document occur in no other document. The table has the peak memory of the whole program, and
-the text read per second of processor time on very busy machines: multinomial in an earlier run, `sharded-nbsvm` on an
-AMD EPYC. `sharded-nbsvm` on 1 GB was not measured again after it became faster.
+the text read per second of processor time on very busy machines (AMD EPYC); multinomial and the 3 GB of `sharded-nbsvm`
+are from earlier runs.
 
 | text | terms seen | terms kept | multinomial | rate | `sharded-nbsvm` | rate |
 |---|---|---|---|---|---|---|
-| 0.1 GB | 0.9 million | 49,967 | 179 MB | 34 MB/s | 181 MB | 8.4 MB/s |
-| 1 GB | 8.1 million | 49,970 | 189 MB | 36 MB/s | | |
+| 0.1 GB | 0.9 million | 49,967 | 179 MB | 34 MB/s | 183 MB | 10.0 MB/s |
+| 1 GB | 8.1 million | 49,970 | 189 MB | 36 MB/s | 189 MB | 10.2 MB/s |
 | 3 GB | 24.0 million | 49,970 | 190 MB | 33 MB/s | 190 MB | 8.7 MB/s |
 
 C grows with the number of shards up to 16 shards, and the solver needs more passes over a shard if C is larger: 22 in
@@ -272,8 +272,8 @@ documents of Reuters-21578 with its 406 topics, places, people, organisations an
 The settings of `label-tree` were chosen after looking at these results. EURLex-4K and Wiki10-31K were not measured,
 since we found no package that contains them.
 
-The next table has the peak memory and processor time of whole commands, on synthetic text of this benchmark written as
-JSON lines: 40,000 documents with 28,774 labels, and 110,000 documents with 98,747 labels.
+`benchmarks/label_tree_commands.py` measures the peak memory and processor time of whole commands, on the synthetic text
+written as JSON lines: 40,000 documents with 28,774 labels, and 110,000 documents with 98,747 labels.
 
 | command | memory | time | 98,747 labels: memory | time |
 |---|---|---|---|---|
