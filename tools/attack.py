@@ -1,7 +1,7 @@
 """`make attack`: all attacks of tests/attack at their whole scale, then one table. Exits with 1 if anything crashed.
 
-What is done is kept in build/attack.json, part by part: when it is stopped, the next run goes on from there, as long as
-the code is the same, and several runs at the same time may each do some of the attacks. --again discards the kept parts.
+Finished parts are kept in build/attack.json: if it is stopped, the next run continues from there, as long as the code
+is the same, and several runs may share the attacks. --again discards the finished parts.
 """
 
 import argparse

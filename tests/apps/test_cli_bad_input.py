@@ -256,7 +256,7 @@ class TestWriting:
         ],
     )
     @pytest.mark.parametrize("verb", ["train", "merge"])
-    def test_an_output_that_cannot_be(self, refused, folder, verb, output, sentence):
+    def test_an_output_that_cannot_be_written_is_refused(self, refused, folder, verb, output, sentence):
         (folder / "mine.txt").write_text("precious")
         arguments = ["good.csv"] if verb == "train" else ["old.model", "old.model"]
         assert sentence in refused(verb, *arguments, "-o", output)

@@ -162,7 +162,7 @@ def test_findings_are_read_in_every_ending(run, data):
     assert "f.txt has no column 'accept'" in run("clean", "data.csv", "f.txt", "-o", "fixed.csv")[2]
 
 
-def test_what_only_spark_reads_is_said(run, data):
+def test_formats_that_only_spark_reads_are_named(run, data):
     (data / "in.orc").write_bytes(b"ORC")
     code, _, err = run("predict", "my.model", "in.orc")
     assert (code, err) == (2, "unnaive: in.orc: .orc files are read only with --engine spark; "

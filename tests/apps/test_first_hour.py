@@ -299,7 +299,7 @@ class TestMultilabel:
         one = TextClassifier("multinomial").fit(texts, labels).fitted_.decision
         assert one == TextClassifier("multinomial", decision="untuned").fit(texts, labels).fitted_.decision
 
-    def test_decisions_are_tuned_anew_by_every_change(self, run, tags):
+    def test_decisions_are_tuned_again_after_every_change(self, run, tags):
         corpus = load_tickets("tags")
         run("train", *tags)
         for command, changed, settings in (
@@ -521,7 +521,7 @@ class TestCommandLine:
         assert found["backend"] in ("native", "reference")
         assert set(found["collections"]) >= {"reuters", "20newsgroups"}
 
-    def test_languages_that_are_none(self, run, data):
+    def test_unknown_languages_are_refused(self, run, data):
         code, _, err = run("train", data, "-o", "m.model", "-m", "multinomial", "--language", "xx")
         assert code == 2
         assert err.startswith("unnaive: 'xx' is not a language code of ISO 639; give a two-letter code such as en")

@@ -113,7 +113,7 @@ def test_stdin_is_an_input_too(folder, monkeypatch):
         "merge m.model n.model -o both.model",
     ],
 )
-def test_what_harms_nothing_is_done(folder, words):
+def test_outputs_that_overwrite_nothing_are_allowed(folder, words):
     Path("old.csv").write_text("from last week")
     assert exit_code(words.split()) == 0
 

@@ -52,7 +52,7 @@ def test_the_environment_says_how_many_threads(monkeypatch):
         backend.thread_count(None)
 
 
-def test_train_says_what_labels_are_decided_for(run, tmp_path):
+def test_train_says_what_the_decision_optimises(run, tmp_path):
     rows = [(f"goal match {n}", "sport") for n in range(60)] + [(f"vote law {n % 3}", "politics") for n in range(6)]
     data = write_csv(tmp_path / "uneven.csv", rows)
     out = run("train", data, "-m", "multinomial", "-o", "m.model")[1]

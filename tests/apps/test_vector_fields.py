@@ -77,7 +77,7 @@ def done(found):
     return out
 
 
-def test_vectors_add_to_what_words_tell(model):
+def test_vectors_improve_on_words_alone(model):
     words = TextClassifier(fields={"text": "text"}, budget="fast").fit(ROWS, truth(ROWS))
     alone = TextClassifier(fields={"embedding": "vector"}, budget="fast").fit(ROWS, truth(ROWS))
     assert accuracy(words, NEW) < 0.8 < 0.95 < accuracy(model, NEW)

@@ -60,7 +60,7 @@ CASES = [
                 ),
                 HELD_OUT,
             ),
-            "fractions_add_up_and_come_off_but_for_rounding": ROUNDING,
+            "fractions_are_added_and_removed_up_to_rounding": ROUNDING,
         },
     ),
     Case(unnaive.NearestNeighbours(k=5)),

@@ -67,7 +67,7 @@ def test_the_kind_of_number_is_irrelevant(case, documents, number):
     np.testing.assert_allclose(fitted(case, other, documents.y).scores(other), expected, **CLOSE)
 
 
-def test_entries_in_pieces_or_out_of_order_are_irrelevant_and_left_alone(case, documents):
+def test_duplicate_or_unsorted_entries_of_X_are_irrelevant_and_not_changed(case, documents):
     X = documents.X
     pieces = csr_array(
         (
@@ -105,7 +105,7 @@ def test_names_of_classes_are_irrelevant(case, documents):
     np.testing.assert_allclose(scores, one.scores(documents.X), **CLOSE)
 
 
-def test_the_form_of_several_labels_is_irrelevant_and_predictions_leave_in_it(case, documents):
+def test_the_format_of_multilabel_targets_is_irrelevant_and_predictions_have_it(case, documents):
     sets = [{int(c) for c in np.flatnonzero(row)} for row in documents.Y]
     dense = fitted(case, documents.X, documents.Y)
     sparse = fitted(case, documents.X, csr_array(documents.Y))
@@ -162,7 +162,7 @@ def test_probability_and_score_of_two_classes_agree_in_rank(probable, documents)
     assert (np.diff(model.predict_proba(two.X)[np.argsort(lead, kind="stable"), 1]) >= -1e-12).all()
 
 
-def test_probabilities_of_several_labels_stand_alone_and_rise_with_the_score(probable, documents):
+def test_multilabel_probabilities_are_independent_and_rise_with_the_score(probable, documents):
     model = fitted(probable, documents.X, documents.Y)
     p, scores = model.predict_proba(documents.X), model.scores(documents.X)
     assert ((p >= 0) & (p <= 1)).all()

@@ -107,7 +107,7 @@ def test_after_remake_there_are_the_probabilities_that_the_model_has():
         assert hasattr(model, "predict_proba") == model.fitted_.probabilistic == (name != "rocchio-counts")
 
 
-def test_stacking_and_soft_voting_take_what_a_model_has(texts):
+def test_stacking_and_soft_voting_use_probabilities_or_scores(texts):
     documents, y = texts
     parts = [(name, unnaive.TextClassifier(name)) for name in ("multinomial", "svm", "rocchio", "or-gate")]
     stacked = StackingClassifier(parts, cv=3).fit(documents, y)

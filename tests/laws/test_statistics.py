@@ -43,7 +43,7 @@ def test_fit_equals_partial_fits_with_several_labels(updatable, documents):
     assert_same(parts, whole, documents.X)
 
 
-def test_fit_starts_anew(updatable, documents):
+def test_fit_discards_the_earlier_state(updatable, documents):
     half = documents.take(np.arange(30))
     again = clone(updatable.estimator).fit(documents.X, documents.Y).fit(half.X, half.y)
     assert_same(again, clone(updatable.estimator).fit(half.X, half.y), documents.X)
@@ -164,7 +164,7 @@ def test_the_first_call_needs_classes_or_grow(updatable, documents):
         clone(updatable.estimator).partial_fit(documents.X, documents.y)
 
 
-def test_one_label_and_any_number_do_not_mix(updatable, documents):
+def test_single_label_and_multilabel_targets_do_not_mix(updatable, documents):
     model = clone(updatable.estimator).fit(documents.X, documents.y)
     with pytest.raises(BadData, match="use one label, or label sets"):
         model.partial_fit(documents.X, documents.Y)
@@ -184,7 +184,7 @@ def test_from_counts_equals_fit(counting, documents, order):
         type(counting.estimator).from_counts(counts, ["a", "b", "a"])
 
 
-def test_fractions_add_up_and_come_off_but_for_rounding(updatable, documents):
+def test_fractions_are_added_and_removed_up_to_rounding(updatable, documents):
     """tf-idf and the like: sums of fractions are exact to rounding; measured below 1e-13."""
     X = (documents.X * np.random.default_rng(0).random(12)).tocsr()  # of older versions of SciPy it is in coordinates
     whole = clone(updatable.estimator).fit(X, documents.y)
@@ -196,7 +196,7 @@ def test_fractions_add_up_and_come_off_but_for_rounding(updatable, documents):
 
 
 @pytest.mark.parametrize("several", [False, True])
-def test_what_was_chosen_is_held_to(choosing, documents, several):
+def test_a_kept_selection_is_not_searched_again(choosing, documents, several):
     """With keep_choice, after any series of updates, it is what its choice gives on its documents, bit for bit."""
     y = documents.Y if several else documents.y
     first = clone(choosing.estimator).fit(documents.X[:40], y[:40])

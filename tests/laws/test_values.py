@@ -185,7 +185,7 @@ def test_no_operation_changes_a_model(models, tmp_path, name, form):
     assert writeable_arrays(fitted) == {}  # what was derived while it was used, too
 
 
-def test_what_writes_into_a_model_raises(models):
+def test_writing_into_an_array_of_a_model_raises(models):
     """Also what writes into a matrix that shares arrays with it, as SciPy makes them."""
     weights = models("rocchio")[0].scorer.sparse_weights
     before = weights.copy()
@@ -197,7 +197,7 @@ def test_what_writes_into_a_model_raises(models):
     assert (weights != before).nnz == 0
 
 
-def test_what_was_handed_in_stays_writeable_and_apart(case, documents):
+def test_arrays_of_the_caller_stay_writeable_and_are_not_shared(case, documents):
     """Documents are kept in an order of their own; those that come in it could be kept without a copy."""
     first = clone(case.estimator).fit(documents.X, documents.y).fitted_
     order = np.arange(len(documents)) if first.documents is None else rows_in_order(documents, first)

@@ -56,7 +56,7 @@ def test_a_class_of_weight_0_is_one_whose_documents_are_left_out(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_of_two_classes_one_of_weight_0_leaves_the_other_for_every_text(name):
+def test_if_one_of_two_classes_has_weight_0_every_text_gets_the_other(name):
     model = classifier(name, class_weight={"sport": 0, "politics": 1}).fit(REST_TEXTS, REST_LABELS)
     assert set(model.predict([*TEXTS, "", "unheard-of words"])) == {"politics"}
     assert list(model.classes_) == ["politics", "sport"]
@@ -74,7 +74,7 @@ def test_documents_of_weight_0_are_left_out(name):
 
 @pytest.mark.parametrize("weight", [1e300, 1e-300, 2e9])
 @pytest.mark.parametrize("name", NAMES)
-def test_weights_that_leave_nothing_of_the_others_are_refused_by_every_model(name, weight):
+def test_weights_out_of_range_are_refused_by_every_model(name, weight):
     with pytest.raises(
         BadData, match=r"^class_weight of 'food' is [0-9e+.-]+; give 0, or a number from 1e-09 to 1e\+09$"
     ):
@@ -86,7 +86,7 @@ def test_weights_that_leave_nothing_of_the_others_are_refused_by_every_model(nam
 
 @pytest.mark.parametrize("weight", [1e9, 1e-9])
 @pytest.mark.parametrize("name", NAMES)
-def test_the_largest_and_the_smallest_weight_give_numbers(name, weight):
+def test_the_largest_and_the_smallest_weight_give_finite_scores(name, weight):
     if not find_model(name).takes_sample_weight:
         pytest.skip("it takes no sample_weight, and says so")
     model = classifier(name, class_weight={"food": weight}).fit(TEXTS, LABELS)

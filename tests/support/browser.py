@@ -36,9 +36,9 @@ def _patient(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same, with pages that wait as long as a busy machine needs."""
 
     def wait_longer(**options: Any) -> Any:
-        made = function(**options)
-        made.set_default_timeout(PATIENCE)
-        return made
+        resource = function(**options)
+        resource.set_default_timeout(PATIENCE)
+        return resource
 
     return wait_longer
 
@@ -46,8 +46,8 @@ def _patient(function: Callable[..., Any]) -> Callable[..., Any]:
 def collect_problems(page: Any) -> list[str]:
     """A list to which every error and warning of the page's console is added from now on."""
     problems: list[str] = []
-    page.on("console", lambda one: problems.append(one.text) if one.type in ("error", "warning") else None)
-    page.on("pageerror", lambda one: problems.append(str(one)))
+    page.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda message: problems.append(str(message)))
     return problems
 
 
@@ -61,7 +61,7 @@ def open_signed_in(browser: Any, address: str, token: str, *, width: int = 1000,
     wait(page, "document.getElementById('version').textContent !== ''")
     yield page
     context.close()
-    assert [one for one in page.problems if not allowed or allowed not in one] == []
+    assert [problem for problem in page.problems if not allowed or allowed not in problem] == []
 
 
 def wait(page: Any, expression: str) -> None:
@@ -76,8 +76,8 @@ def wait(page: Any, expression: str) -> None:
 def find_violations(page: Any) -> list[str]:
     """What axe-core finds, of any weight."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
-    found = axe.Axe().run(page).response["violations"]
-    return [f"{one['id']} ({one['impact']}): {one['nodes'][0]['html']}" for one in found]
+    violations = axe.Axe().run(page).response["violations"]
+    return [f"{violation['id']} ({violation['impact']}): {violation['nodes'][0]['html']}" for violation in violations]
 
 
 def shoot(page: Any, name: str) -> None:

@@ -35,15 +35,15 @@ def digest(path: str) -> str:
 def digest_model(path: str) -> str:
     if "--rounded" not in sys.argv:
         return digest(path)
-    found = hashlib.sha256()
+    content_hash = hashlib.sha256()
     for name, array in sorted(map_arrays(Path(path)).arrays.items()):
-        found.update(name.encode() + (array.round(12) + 0.0 if array.dtype.kind == "f" else array).tobytes())
-    return found.hexdigest()
+        content_hash.update(name.encode() + (array.round(12) + 0.0 if array.dtype.kind == "f" else array).tobytes())
+    return content_hash.hexdigest()
 
 
 def read_tickets() -> list[tuple[str, str]]:
     lines = Path(tickets.__file__).with_name("tickets.jsonl").read_text(encoding="utf-8").split("\n")
-    return [(one["text"], one["queue"]) for one in map(json.loads, filter(None, lines))]
+    return [(ticket["text"], ticket["queue"]) for ticket in map(json.loads, filter(None, lines))]
 
 
 def by_commands(data: list[str]) -> None:

@@ -30,10 +30,10 @@ def read_parts(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     about = json.loads(header.pop("__metadata__")["unnaive"])
     about.pop("checksums", None)
     arrays = {}
-    for name, one in header.items():
-        first, last = (start + place for place in one["data_offsets"])
-        kind = np.dtype(f"<{one['dtype'][0].lower()}{int(one['dtype'][1:]) // 8}")
-        arrays[name] = np.frombuffer(raw[first:last], kind).reshape(one["shape"]).copy()
+    for name, entry in header.items():
+        first, last = (start + offset for offset in entry["data_offsets"])
+        kind = np.dtype(f"<{entry['dtype'][0].lower()}{int(entry['dtype'][1:]) // 8}")
+        arrays[name] = np.frombuffer(raw[first:last], kind).reshape(entry["shape"]).copy()
     return arrays, about
 
 

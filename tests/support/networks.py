@@ -20,11 +20,11 @@ def check_scores_by_network(model: Any, X: Any, scheme: str) -> None:
     for c in range(len(CLASSES)):
         network = model.network(c, names, CLASSES)
         top = network.nodes[0]
-        for row, found in zip(X.toarray(), scores[:, c], strict=True):
-            known = {name: int(row[int(name[1:])] > 0) for name in network.nodes[1:]}
+        for row, score in zip(X.toarray(), scores[:, c], strict=True):
+            evidence = {name: int(row[int(name[1:])] > 0) for name in network.nodes[1:]}
             if scheme == "multiclass":
-                expected = np.log(network.probability({**known, top: c}))
+                expected = np.log(network.probability({**evidence, top: c}))
             else:
-                no, yes = (network.probability({**known, top: state}) for state in (0, 1))
+                no, yes = (network.probability({**evidence, top: state}) for state in (0, 1))
                 expected = np.log(yes / no)
-            assert found == pytest.approx(expected, abs=1e-9)
+            assert score == pytest.approx(expected, abs=1e-9)

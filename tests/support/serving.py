@@ -28,9 +28,9 @@ def run_service(*words: Any, token: str | None = None) -> Iterator[Running]:
     command = [sys.executable, "-m", "unnaive", *map(str, words)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout is not None
-        found = re.search(r"(http://[^\s#]+)\S*", process.stdout.readline())
-        assert found, "the service did not start"
+        address = re.search(r"(http://[^\s#]+)\S*", process.stdout.readline())
+        assert address, "the service did not start"
         try:
-            yield Running(process, found[1], found[0])
+            yield Running(process, address[1], address[0])
         finally:
             process.terminate()

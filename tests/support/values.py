@@ -25,7 +25,7 @@ def reachable_arrays(value: Any) -> Iterator[tuple[str, Any]]:
         elif isinstance(part, dict):
             waiting += [(f"{way}[{key!r}]", item) for key, item in part.items()]
         elif isinstance(part, (list, tuple, set, frozenset)):
-            waiting += [(f"{way}[{place}]", item) for place, item in enumerate(part)]
+            waiting += [(f"{way}[{index}]", item) for index, item in enumerate(part)]
         else:
             waiting += [(f"{way}.{name}", item) for name, item in getattr(part, "__dict__", {}).items()]
             for kind in type(part).__mro__:
@@ -50,6 +50,6 @@ def writeable(array: Any) -> str | None:
 
 def writeable_arrays(value: Any) -> dict[str, str]:
     """Those that can be written to, by the way to them."""
-    found = {way: writeable(array) for way, array in reachable_arrays(value)}
-    assert found, "no array was found at all"
-    return {way: how for way, how in found.items() if how is not None}
+    is_writeable = {way: writeable(array) for way, array in reachable_arrays(value)}
+    assert is_writeable, "no array was found at all"
+    return {way: how for way, how in is_writeable.items() if how is not None}

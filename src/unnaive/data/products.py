@@ -1,7 +1,8 @@
 """Products of a sparse and a thin dense matrix: native if the extension is built; scipy.sparse is specification and
 fallback.
 
-Iterative learners spend most of their time in X·W and Xᵀ·R with one column per class; see maxent.py and paths.py.
+Iterative learners spend most of their time in X·W and Xᵀ·R with one column per class, for instance in
+models/maxent and models/higher_order.
 """
 
 from __future__ import annotations

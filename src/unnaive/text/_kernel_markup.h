@@ -1,5 +1,5 @@
 // The text of markup: tags, comments, scripts and styles become a space, and entities become the characters they stand
-// for. The steps are those of the regular expression in pieces.py.
+// for. The steps are those of the regular expression in markup.py.
 #pragma once
 #include <string>
 #include <unordered_map>

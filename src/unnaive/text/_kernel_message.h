@@ -1,4 +1,4 @@
-// The parts of an RFC 822 message that are read; the steps are those of pieces.py, line by line.
+// The parts of an RFC 822 message that are read; the steps are those of mail.py, line by line.
 #pragma once
 #include <algorithm>
 #include <string>

@@ -38,7 +38,7 @@ def test_the_decided_class_comes_first(model, limit):
         assert all(value == values[fitted.classes.index(label)] for label, value in row)
 
 
-def test_few_of_many_classes_come_as_all_of_them_do():
+def test_the_best_of_many_classes_are_answered_like_all_classes():
     rng = np.random.default_rng(0)
     labels = [f"class{number:02}" for number in range(40)]
     texts = [" ".join(f"word{word}" for word in rng.integers(0, 30, 6)) for _ in range(200)]

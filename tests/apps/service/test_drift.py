@@ -49,7 +49,7 @@ def test_where_drift_cannot_be_told() -> None:
     assert measure_drift(several, several.scores(texts)) is None
 
 
-def test_shares_are_the_mean_of_the_probabilities_less_what_they_are_off() -> None:
+def test_shares_are_mean_probabilities_corrected_by_their_held_out_error() -> None:
     """Held-out documents tell how far off they are; without any the mean stands as it is, far from the true shares."""
     texts, labels = tickets()
     fitted = TextClassifier("multinomial", calibrate=True).fit(texts[:600], labels[:600]).fitted_
@@ -72,7 +72,7 @@ def metric(client: TestClient, name: str) -> float | None:
     return None if found is None else float(found.group(1))
 
 
-def test_metrics_tell_that_the_classes_come_otherwise(client: TestClient, model_file: Path) -> None:
+def test_metrics_show_a_change_of_class_shares(client: TestClient, model_file: Path) -> None:
     texts, labels = tickets()
     texts, labels = texts[600:], labels[600:]
     assert metric(client, 'unnaive_drift{model="tickets"}') is None  # nothing was asked yet

@@ -251,7 +251,7 @@ def test_a_stream_that_sends_bytes_but_no_lines_ends(service: Service) -> None:
         assert b"no line of the stream" in found
 
 
-def test_where_there_is_no_room_those_go_who_waited_longest(trained: Path) -> None:
+def test_without_room_the_connections_that_waited_longest_are_closed(trained: Path) -> None:
     """Sixty silent connections where sixteen fit: one that had an answer is kept, and new ones are answered."""
     with serving(trained, seconds=30, connections=16) as service, ExitStack() as clients:
         honest = clients.enter_context(service.connect())
@@ -269,7 +269,7 @@ def test_where_there_is_no_room_those_go_who_waited_longest(trained: Path) -> No
 
 
 @pytest.mark.slow
-def test_who_does_not_read_the_answer_is_closed(trained: Path) -> None:
+def test_a_client_that_does_not_read_its_answer_is_closed(trained: Path) -> None:
     """Megabytes of an answer stand in the way until the time is up."""
     body = json.dumps({"texts": ["invoice"] * 10_000, "top_k": None}).encode()
     with serving(trained, seconds=1.0) as service, service.connect(buffer=4096) as client:

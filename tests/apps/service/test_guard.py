@@ -41,7 +41,7 @@ def test_the_names_of_loopback(model_file: Path) -> None:
             assert client.get("/v1/models", headers={"Host": host}).status_code == 421
 
 
-def test_what_decides_who_may_ask_comes_once(client: TestClient) -> None:
+def test_headers_that_decide_about_access_may_occur_once(client: TestClient) -> None:
     for name, value in (("Host", "testserver"), ("Authorization", f"Bearer {TOKEN}"), ("Origin", "http://testserver")):
         answer = client.get("/v1/models", headers=[(name, value), (name, value)])
         assert answer.status_code == 400

@@ -189,7 +189,7 @@ def test_a_command_on_a_served_model(run: Run, tmp_path: Path, hashes: bool) -> 
     again.close()
 
 
-def test_a_damaged_file_is_told_and_the_model_goes_on(small: Path) -> None:
+def test_a_damaged_file_is_reported_and_the_model_still_answers(small: Path) -> None:
     served = ServedModel("small", small, teachable=True)
     whole = small.read_bytes()
     small.write_bytes(whole[: len(whole) // 2])

@@ -225,7 +225,7 @@ def test_a_damaged_record_of_the_first_format_is_left_as_it_is(small: Path) -> N
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_after_any_sequence_the_model_is_that_of_what_stands(small: Path, seed: int) -> None:
+def test_after_any_sequence_the_model_equals_one_taught_what_was_not_undone(small: Path, seed: int) -> None:
     """Teaching, forgetting by text, undoing and rolling back in random order, against a list of what stands.
 
     Documents are few, so that the same ones come again; undoing what is undone is refused.

@@ -67,7 +67,7 @@ def test_nothing_is_said_of_a_sound_record(crashed: Path) -> None:
     assert open_quietly(crashed)[1] == ""
 
 
-def test_a_log_that_was_cut_is_told_and_counted(crashed: Path) -> None:
+def test_lost_events_of_a_truncated_log_are_reported_and_counted(crashed: Path) -> None:
     log = beside(crashed, ".record-wal")
     log.write_bytes(log.read_bytes()[: log.stat().st_size // 2])
     served, said = open_quietly(crashed)

@@ -82,7 +82,7 @@ def test_a_session_does_not_prolong_itself(signed_in: TestClient) -> None:
     ],
     ids=str,
 )
-def test_what_costs_or_changes_needs_proof_of_the_origin(signed_in: TestClient, headers: dict[str, str]) -> None:
+def test_routes_that_compute_or_change_need_proof_of_the_origin(signed_in: TestClient, headers: dict[str, str]) -> None:
     """Cookies are sent by the browser whoever asks; with the token itself a program needs no such proof."""
     for method, path in [
         ("POST", "/v1/classify"),

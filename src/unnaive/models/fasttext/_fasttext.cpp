@@ -1,4 +1,4 @@
-// Texts → scores, decisions and k best labels of an imported fastText model; engine.py is the same in numpy.
+// Texts → scores, decisions and k best labels of an imported fastText model; outputs.py has the same steps in NumPy.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
