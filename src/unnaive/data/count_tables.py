@@ -107,10 +107,10 @@ def row_hashes(table: Sparse, rows: slice, *, values: bool = True) -> NDArray[np
     return _hashes(indices, None, (ends - first).tolist())
 
 
-def number_rows(table: Sparse) -> Ids:
+def number_equal_rows(table: Sparse) -> Ids:
     """A number from 0 on for each row (n_rows,), the same for rows with the same columns and values.
 
-    >>> number_rows(csr_array([[0, 2], [1, 0], [0, 2]])).tolist() in ([0, 1, 0], [1, 0, 1])
+    >>> number_equal_rows(csr_array([[0, 2], [1, 0], [0, 2]])).tolist() in ([0, 1, 0], [1, 0, 1])
     True
     """
     if not table.has_sorted_indices:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from unnaive.base.errors import BadData, UnnaiveWarning, count_noun
 from unnaive.base.settings import shorten_value
 from unnaive.base.types import Floats, Ids, Sparse
-from unnaive.data.count_tables import number_rows
+from unnaive.data.count_tables import number_equal_rows
 from unnaive.data.sample_weights import SMALLEST
 from unnaive.text.buffer import TextBuffer, as_texts
 
@@ -95,7 +95,7 @@ def likeliest_rows(X: Sparse, labels: Ids, weight: Floats) -> Ids | None:
     >>> likeliest_rows(X, np.array([0, 1, 0, 0, 1]), np.array([0.2, 0.8, 1.0, 0.4, 0.6])).tolist()
     [1, 1, 2, 4, 4]
     """
-    text = number_rows(X)
+    text = number_equal_rows(X)
     n_labels = int(labels.max(initial=0)) + 1
     keys, pair, size = np.unique(text * n_labels + labels, return_inverse=True, return_counts=True)
     texts = keys // n_labels
