@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from unnaive import TextClassifier
+from unnaive.apps.cli import screen
 from unnaive.apps.cli.main import exit_code
 from unnaive.classifier.model_file import FORMAT
 
@@ -156,7 +157,9 @@ class TestReadAnyway:
     """What is unusual but can be read: it is read, and a note says how."""
 
     @pytest.fixture
-    def trained(self, folder, capsys):
+    def trained(self, folder, capsys, monkeypatch):
+        monkeypatch.setattr(screen, "LINE_EVERY", 3600.0)  # no progress lines, on slow machines too
+
         def trained(*options):
             assert exit_code(["train", "data.csv", "-o", "new.model", "-m", "multinomial", *options]) == 0
             return TextClassifier.load("new.model"), capsys.readouterr().err
@@ -321,6 +324,14 @@ class TestWriting:
         assert done.returncode == 2
         assert "No space left on device" in done.stderr
         assert "Traceback" not in done.stderr
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell closes the streams")
+    @pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-", "<&- >&- 2>&-"])
+    def test_closed_streams(self, folder, closed):
+        words = f"'{sys.executable}' -m unnaive predict old.model good.csv -o done.csv {closed}"
+        done = subprocess.run(["sh", "-c", words], capture_output=True, text=True, check=False)
+        assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+        assert Path("done.csv").read_text().startswith("text,")
 
     @pytest.mark.skipif(sys.platform == "win32", reason="there are no limits of file sizes")
     @pytest.mark.parametrize("verb", ["predict", "filter"])

@@ -393,6 +393,13 @@ def use_utf8() -> None:
             stream.reconfigure(encoding="utf-8", errors="replace")
 
 
+def replace_closed_streams() -> None:
+    """Use the null device for stdin, stdout and stderr if the caller has closed them; Python has None there."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))
+
+
 def buffer_stdout() -> None:
     """Put a buffer before stdout if it has none, as with PYTHONUNBUFFERED.
 

@@ -22,7 +22,7 @@ from unnaive.apps.cli.options import THREADS, Quiet, with_quiet, with_threads
 from unnaive.apps.cli.plain_values import read_plainly
 from unnaive.apps.cli.screen import note, set_quiet
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
-from unnaive.base.system import buffer_stdout, use_utf8
+from unnaive.base.system import buffer_stdout, replace_closed_streams, use_utf8
 from unnaive.base.visible_text import visible
 
 # each module has `register(app)`; heavy imports are inside the command functions, so that help is instant
@@ -153,6 +153,7 @@ def main() -> None:
     # most objects of a short command are modules, which are never garbage; collecting rarely, and not at exit, saves a
     # tenth of its time
     gc.set_threshold(20_000)
+    replace_closed_streams()
     use_utf8()
     buffer_stdout()
     code = exit_code(sys.argv[1:])
@@ -184,10 +185,8 @@ def _run(arguments: list[str]) -> int:
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         code = EXIT_INTERRUPTED
-    except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # the reader has closed the pipe: no second error message
+    except BrokenPipeError:  # the reader has closed the pipe
+        _discard_stdout()
         return 0
     except SystemExit as left:  # how typer reports a broken pipe
         if isinstance(left.__context__, BrokenPipeError):
@@ -198,7 +197,12 @@ def _run(arguments: list[str]) -> int:
     except MemoryError:
         return _print_error("there is not enough memory; use fewer documents, or --select fewer terms", EXIT_MISTAKE)
     except OSError as problem:
-        return _print_error(_os_error_sentence(problem), EXIT_MISTAKE)
+        code = _print_error(_os_error_sentence(problem), EXIT_MISTAKE)
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _discard_stdout()
+        return code
     except Exception as problem:
         if hasattr(problem, "format_message"):  # usage errors; which module they live in depends on the typer version
             return _print_error(_usage_sentence(problem), EXIT_MISTAKE)
@@ -206,6 +210,11 @@ def _run(arguments: list[str]) -> int:
     if code == EXIT_INTERRUPTED:  # some versions of typer return it, others raise
         return _print_error("interrupted; no file was changed", EXIT_INTERRUPTED)
     return code if isinstance(code, int) else 0
+
+
+def _discard_stdout() -> None:
+    """Discard what stdout cannot take; Python would write it again at the end and print a second error."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _os_error_sentence(problem: OSError) -> str:
