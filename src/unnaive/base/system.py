@@ -397,7 +397,7 @@ def replace_closed_streams() -> None:
     """Use the null device for stdin, stdout and stderr if the caller has closed them; Python has None there."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115, open until the end
 
 
 def buffer_stdout() -> None:

@@ -77,7 +77,8 @@ def train(
         list[str] | None,
         typer.Option(
             metavar="PATTERN",
-            help="Columns of probabilities instead of labels, e.g. 'p_*', or p_good: good, not good; may be repeated.",
+            help="Probabilities instead of labels: columns 'p_*' for all classes, or p_good for good and not good; "
+            "may be repeated.",
             rich_help_panel=LEARNING,
         ),
     ] = None,
