@@ -22,6 +22,7 @@ LABEL_NAMES = (
 KNOWN_NAMES = frozenset(name for group in (*TEXT_NAMES, *LABEL_NAMES) for name in group)
 
 ENOUGH = 20  # values, to judge a column by the number of distinct ones
+LONG = 10_000  # characters of a value whose words are counted; a cell may have millions
 
 _DATE = re.compile(
     r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}"
@@ -43,7 +44,7 @@ class Profile:
 
     kind: str
     examples: tuple[str, ...]
-    n_words: float = 0.0  # mean number of words of a value
+    n_words: float = 0.0  # mean number of words in the first LONG characters of a value
 
     @property
     def is_label(self) -> bool:
@@ -59,7 +60,7 @@ def profile_column(name: str, values: Sequence[Any]) -> Profile:
     """
     filled = [value for value in values if value is not None and value == value and str(value).strip()]
     examples = tuple(shorten_cell(value) for value in dict.fromkeys(map(str, filled[:ENOUGH])))[:3]
-    n_words = sum(_NO_WORDS.fullmatch(word) is None for value in filled for word in str(value).split())
+    n_words = sum(_NO_WORDS.fullmatch(word) is None for value in filled for word in str(value)[:LONG].split())
     return Profile(_find_kind(name, filled), examples, n_words / max(1, len(filled)))
 
 
@@ -102,7 +103,7 @@ def _is_free_text(words: list[str], distinct: int) -> bool:
     """Long values, or values of a few words that hardly ever repeat; phone numbers and the like have no words."""
     if all(map(_NO_WORDS.fullmatch, words)):
         return False
-    length = sum(len(word.split()) for word in words) / len(words)
+    length = sum(len(word[:LONG].split()) for word in words) / len(words)
     size = sum(map(len, words)) / len(words)
     if len(words) >= ENOUGH and distinct <= len(words) / 2:
         return size > 200
