@@ -77,8 +77,8 @@ class DocumentRows:
         weight = class_sample_weight(class_weight, self.targets, self.weight)
         if weight is None:
             return replace(self, weight=None)
-        own = self.weight if self.weight is not None and bool(np.any(self.weight != 1)) else None
-        weighted = replace(self, weight=weight, sample_weight=own)
+        sample_weight = self.weight if self.weight is not None and bool(np.any(self.weight != 1)) else None
+        weighted = replace(self, weight=weight, sample_weight=sample_weight)
         if not bool(np.all(weight > 0)):
             weighted = weighted.take(np.flatnonzero(weight > 0))
         return replace(weighted, weight=None) if bool(np.all(weighted.weight == 1)) else weighted
