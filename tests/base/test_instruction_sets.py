@@ -127,6 +127,7 @@ int main() {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(COMPILER is None, reason="there is no g++ on this machine")
 def test_every_instruction_set_gives_the_bits_of_the_plain_loops(tmp_path):
     (tmp_path / "widths.cpp").write_text(PROGRAM)

@@ -126,6 +126,7 @@ def run_in_locale(command, folder, name):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True, env=environment).stdout
 
 
+@pytest.mark.slow
 @NEEDS_COMPILER
 @pytest.mark.parametrize("locale", ["C", "de_DE"])
 def test_a_c_program_gives_strings_and_is_told_the_field_that_cannot_be_read(locale, tmp_path):
@@ -153,6 +154,7 @@ def test_the_check_of_an_sql_export_runs_its_records_in_every_database(tmp_path)
     assert {(one.good, one.texts) for one in found} == {(True, 360)}
 
 
+@pytest.mark.slow
 def test_the_conformance_file_has_records_and_a_changed_key_is_found(tmp_path):
     if shutil.which("node") is None:
         pytest.skip("there is no Node.js on this machine")
@@ -207,6 +209,7 @@ def terms_in_python(record):
         return None
 
 
+@pytest.mark.slow
 def test_javascript_reads_or_refuses_every_value_as_python_does(read_in_javascript):
     random, empty = Random(3), dict.fromkeys(KINDS)
     fields = {"number": "age", "date": "opened", "category": "product"}
@@ -255,6 +258,7 @@ def database(request):
         yield lambda folder, table: sql_engines.query_postgresql(psql, folder, table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [{}, pytest.param({"ngrams": (1, 2), "unspaced": "whole"}, marks=SLOW)])
 def test_sql_reads_every_term_of_a_record_or_names_the_field(rule, database, tmp_path):
     records = drawn_records(600)
@@ -290,6 +294,7 @@ class TypedTable(sql_engines.DocumentsTable):
     )
 
 
+@pytest.mark.slow
 def test_sql_reads_columns_of_numbers_and_times(database, tmp_path):
     values = {
         "product": [3, 4, None],
@@ -309,6 +314,7 @@ def test_sql_reads_columns_of_numbers_and_times(database, tmp_path):
     assert found.good, found.sentence() + repr(found.example)
 
 
+@pytest.mark.slow
 def test_sql_names_the_field_of_every_value_that_python_refuses(database, tmp_path):
     random, record = Random(5), dict.fromkeys(KINDS)
     values = [(kind, value) for kind in NUMBERS_AND_DATES for value in ODD_VALUES[kind]]

@@ -108,6 +108,7 @@ def hostile_records(**more):
     return TextClassifier("multinomial", fields=fields).fit(records, ["x\r\ny", 'it\'s\n"z"']).fitted_
 
 
+@pytest.mark.slow
 def test_the_name_of_a_field_does_not_end_the_comment_with_it():
     """For PostgreSQL and DuckDB a carriage return ends a comment."""
     query = write_sql(portable_model(hostile_records(), records=True))["postgresql-label.sql"].decode()
@@ -116,11 +117,13 @@ def test_the_name_of_a_field_does_not_end_the_comment_with_it():
     assert 'r."a""b\r; DROP TABLE orders; --"' in query
 
 
+@pytest.mark.slow
 def test_line_ends_in_labels_and_names_stay(tmp_path):
     export_model(hostile_records(), "sql", tmp_path / "out")
     assert [found.good for found in check_export(tmp_path / "out")].count(False) == 0
 
 
+@pytest.mark.slow
 def test_a_damaged_export_is_one_sentence(tmp_path):
     export_model(hostile_records(), "sql", tmp_path / "out")
     (tmp_path / "out" / "sqlite-label.sql").write_text("SELECT absent;")

@@ -263,6 +263,7 @@ def test_registers_of_all_widths_give_the_same_bits(n_classes):
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.slow
 @native
 @pytest.mark.filterwarnings("ignore:.*did not converge")
 @pytest.mark.parametrize("kind", [np.float32, np.float64])

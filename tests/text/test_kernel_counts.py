@@ -49,6 +49,7 @@ def test_counts_of_character_grams_above_a_byte(times):
     assert found == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ngrams", [(1, 2), (2, 2)])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_the_fast_table_of_pairs_counts_alike(ngrams, threads):
