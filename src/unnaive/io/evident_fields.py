@@ -14,6 +14,7 @@ from unnaive.io.field_choice import LOOKED_AT, FieldChoice, arrange_fields, choo
 from unnaive.io.fields import with_lengths
 from unnaive.io.options import ReadLog
 from unnaive.io.profiles import ENOUGH, LABEL_NAMES
+from unnaive.io.tables import Table
 from unnaive.text.sections import TEXT, TEXT_KINDS, base_kind, field_kinds
 
 LABEL_WORDS = frozenset(word for group in LABEL_NAMES for word in group)
@@ -29,22 +30,27 @@ def look_for_fields(
     """
     if source.fields != "auto":
         return next(_as_sample(source).tables(labelled=labelled))[1], None
-    columns, values = read_first_rows(source, labelled=labelled, unused=unused)
-    return add_evident_fields(columns, values, vectors=vectors)
+    table, columns, names = _open_sample(source, labelled=labelled, unused=unused)
+    return add_evident_fields(columns, _read_first_rows(table, columns, names), vectors=vectors)
 
 
-def read_first_rows(
+def _open_sample(
     source: DataFile, *, labelled: bool = True, unused: Sequence[str] = ()
-) -> tuple[Columns, dict[str, list[Any]]]:
-    """(columns of the first file, the values of all of its columns except the unused ones in the first rows)."""
+) -> tuple[Table, Columns, list[str]]:
+    """(the first table of a source, its columns, the names of all of them except the unused ones)."""
     table, columns = next(_as_sample(source).tables(labelled=labelled))
     names = [
         name for name in dict.fromkeys((*table.names, *columns.names))
         if name in columns.names or not any(fnmatchcase(name, pattern) for pattern in unused)
     ]  # fmt: skip
+    return table, columns, names
+
+
+def _read_first_rows(table: Table, columns: Columns, names: Sequence[str]) -> dict[str, list[Any]]:
+    """The values of the named columns in the first rows of a table."""
     table.allow_absent([name for name in names if name not in (columns.label, *columns.label_columns)])
     rows = list(islice((row for batch in table.batches(names) for row in zip(*batch, strict=True)), LOOKED_AT))
-    return columns, {name: [row[at] for row in rows] for at, name in enumerate(names)}
+    return {name: [row[at] for row in rows] for at, name in enumerate(names)}
 
 
 def _as_sample(source: DataFile) -> DataFile:
@@ -77,8 +83,12 @@ def choose_evident_fields(
     return choose_fields(free, labels, named, vectors=vectors), named
 
 
-def suggest_fields(columns: Columns, values: Mapping[str, Sequence[Any]], *, vectors: bool = True) -> str | None:
+def suggest_fields(source: DataFile, *, vectors: bool = True) -> str | None:
     """A line that names the columns beside the text which would help, and the options; None if there are none."""
+    table, columns, names = _open_sample(source)
+    if not set(names) - set(columns.names):
+        return None  # rows of long texts take a while to read
+    values = _read_first_rows(table, columns, names)
     choice, named = choose_evident_fields(columns, values, vectors=vectors)
     # a column called like labels, such as tags, is likely to be another one of labels
     others = [name for name in choice.promising if name not in named and name.strip().casefold() not in LABEL_WORDS]

@@ -62,7 +62,7 @@ def note_other_columns(source: DataFile, *, vectors: bool = True) -> None:
     """Name the columns that --fields auto would read as well, unless the command names columns or files are texts."""
     if source.fields is not None or source.text or source.fixed_fields or "-" in source.paths:
         return
-    from unnaive.io.evident_fields import read_first_rows, suggest_fields
+    from unnaive.io.evident_fields import suggest_fields
     from unnaive.io.formats import find_format
 
     try:
@@ -71,7 +71,7 @@ def note_other_columns(source: DataFile, *, vectors: bool = True) -> None:
             return
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnnaiveWarning)
-            line = suggest_fields(*read_first_rows(source), vectors=vectors)
+            line = suggest_fields(source, vectors=vectors)
     except UnnaiveError:
         return  # reported when all is read
     if line is not None:
