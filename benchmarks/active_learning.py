@@ -13,9 +13,9 @@ import argparse
 
 from unnaive.apps.labelling.simulation import describe_curves, split_corpus
 from unnaive.curation.labelling.simulate import simulate
-from unnaive.io.collections import load
-from unnaive.io.corpus import Corpus
+from unnaive.data.corpus import Corpus
 from unnaive.io.tickets import load_tickets
+from unnaive.papers.collections import load
 
 COLLECTIONS = {
     "tickets": load_tickets,

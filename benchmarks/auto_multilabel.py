@@ -10,7 +10,7 @@ from timing import timed
 
 from unnaive import TextClassifier
 from unnaive.evaluation.evaluate import evaluate
-from unnaive.io.collections import load
+from unnaive.papers.collections import load
 
 LEAST = {"micro-f1": 0.88, "macro-f1": 0.60}
 

@@ -17,8 +17,8 @@ os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import numpy as np
 from timing import timed
 
-from unnaive.io.collections import load
 from unnaive.io.tickets import load_tickets
+from unnaive.papers.collections import load
 
 CACHE = Path(__file__).with_name("auto_peers.json")
 COLLECTIONS = {

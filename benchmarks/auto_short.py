@@ -14,10 +14,10 @@ import numpy as np
 from timing import timed
 
 from unnaive import TextClassifier
-from unnaive.io.collections import load
 from unnaive.io.tickets import load_tickets
 from unnaive.models.auto import plan, search
 from unnaive.models.auto.candidates import USUAL, Candidate
+from unnaive.papers.collections import load
 
 SMALLER = (
     *USUAL,

@@ -25,8 +25,8 @@ import numpy as np
 from timing import verdict, watched
 
 from unnaive import TextClassifier
-from unnaive.io.collections import load
 from unnaive.io.datafiles import DataFile
+from unnaive.papers.collections import load
 
 SIZES = (10_000, 100_000, 1_200_000)
 WANTED = {10_000: 10.0, 100_000: 60.0, 1_200_000: 300.0}

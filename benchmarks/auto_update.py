@@ -27,7 +27,7 @@ from timing import show_figure, timed
 
 from unnaive import TextClassifier
 from unnaive.classifier.model_file import documents_bytes
-from unnaive.io.collections import load
+from unnaive.papers.collections import load
 
 EXACT = {"banking77": 2.5, "20newsgroups": 7.5}
 APPROXIMATE = {"banking77": 1.0}

@@ -27,13 +27,13 @@ import numpy as np
 
 from unnaive import TextClassifier
 from unnaive.base.errors import UnnaiveError
-from unnaive.classifier.export.folders import export_model
-from unnaive.classifier.export.portable import CannotExport
-from unnaive.classifier.export.sql_engines import documents_table, run_sqlite
-from unnaive.io.collections import load
-from unnaive.io.corpus import Corpus
+from unnaive.data.corpus import Corpus
+from unnaive.interop.export.folders import export_model
+from unnaive.interop.export.portable import CannotExport
+from unnaive.interop.export.sql_engines import documents_table, run_sqlite
 from unnaive.io.tickets import load_tickets
 from unnaive.linear.linear import Linear
+from unnaive.papers.collections import load
 from unnaive.text.counting import TextScorer
 
 NODE = """
@@ -203,7 +203,7 @@ def prepare_onnx(folder: Path, texts: list[str]) -> Callable[[], float] | None:
     """onnxruntime with one thread, one call a text, for at most 50 of them."""
     if not find_spec("onnxruntime"):
         return None
-    from unnaive.classifier.export.onnx_target import open_session
+    from unnaive.interop.export.onnx_target import open_session
 
     session = open_session((folder / "onnx" / "model.onnx").read_bytes())
     asked = [{"text": np.array([text], dtype=object)} for text in texts[:: max(1, len(texts) // 50)]]

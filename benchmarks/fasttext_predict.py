@@ -19,8 +19,8 @@ from fasttext_peer import train_fasttext
 from timing import alternated, show
 
 from unnaive import fasttext as ours
-from unnaive.io.collections import load
 from unnaive.models.fasttext.importing import import_fasttext
+from unnaive.papers.collections import load
 
 KINDS = {  # name: classes (None for those of the collection), and what fastText is told
     "20 classes, words": (None, {}),

@@ -27,8 +27,8 @@ os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import numpy as np
 
 from unnaive import TextClassifier
-from unnaive.io.collections import load
-from unnaive.io.numbers_and_dates import parse_date, read_number
+from unnaive.data.fields.numbers_and_dates import parse_date, read_number
+from unnaive.papers.collections import load
 
 STRENGTHS = {"svm": (0.03, 0.1, 0.3, 1.0, 3.0, 10.0), "logistic": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)}
 LARGE = 10_000  # training records from which the peers get fewer values of C and no terms of one record

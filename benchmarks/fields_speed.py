@@ -11,8 +11,8 @@ import time
 
 import numpy as np
 
-from unnaive.io.collections import load
-from unnaive.io.fields import encode_records
+from unnaive.data.fields.fields import encode_records
+from unnaive.papers.collections import load
 from unnaive.text.buffer import TextBuffer
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule

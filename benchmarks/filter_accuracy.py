@@ -17,7 +17,7 @@ import numpy as np
 from timing import show_figure, timed
 
 from unnaive import TextClassifier
-from unnaive.io.collections import load
+from unnaive.papers.collections import load
 
 FASTTEXT = {
     "words": {"wordNgrams": 1},

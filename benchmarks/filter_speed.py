@@ -19,10 +19,10 @@ import numpy as np
 from timing import ratio_of, show_figure, timed
 
 from unnaive import TextClassifier
-from unnaive.io.collections import load
-from unnaive.io.columns import Columns
+from unnaive.io.fields.columns import Columns
 from unnaive.io.options import ReadOptions
 from unnaive.learning.fitted import FittedModel
+from unnaive.papers.collections import load
 from unnaive.scaleout.filter.blocks import ShardReading
 from unnaive.scaleout.filter.keep_rule import KeepRule
 from unnaive.scaleout.filter.run import filter_file

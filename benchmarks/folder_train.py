@@ -17,9 +17,9 @@ from statistics import median
 from timing import alternated, show, show_figure, timed
 from vectorise import WORDS
 
-from unnaive.io.collections import collection_path
-from unnaive.io.collections.archives import read_members
-from unnaive.io.collections.readers import NEWSGROUPS
+from unnaive.papers.collections import collection_path
+from unnaive.papers.collections.archives import read_members
+from unnaive.papers.collections.readers import NEWSGROUPS
 
 RAINBOW = 2.2  # seconds, in C, on a machine of the same kind
 PEER = f"""

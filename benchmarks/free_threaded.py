@@ -17,7 +17,7 @@ from statistics import median
 from timing import alternated
 
 from unnaive import TextClassifier
-from unnaive.io.collections import load
+from unnaive.papers.collections import load
 
 CORES = sorted(os.sched_getaffinity(0))
 

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from timing import alternated, seconds, show, show_figure
 from vectorise import WORDS
 
-from unnaive.io.collections import load
+from unnaive.papers.collections import load
 from unnaive.text.counting import TextCounter, TextScorer
 from unnaive.text.tokens import TokenRule
 

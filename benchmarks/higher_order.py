@@ -22,13 +22,13 @@ from timing import alternated, peak_memory, show, show_figure, timed
 from unnaive.data.counts import Counts
 from unnaive.data.targets import class_columns, label_matrix
 from unnaive.data.weighting import presence
-from unnaive.evaluation.papers.data import prepare
-from unnaive.evaluation.papers.runs import PaperRun
 from unnaive.evaluation.splits import stratified_split
-from unnaive.io.collections import data_folder, load
 from unnaive.linear.selection import information_gain, top_k
 from unnaive.models.higher_order.learner import HigherOrderNB, HigherOrderSmoothing
 from unnaive.models.higher_order.paths import class_paths_as_published, term_paths
+from unnaive.papers.collections import data_folder, load
+from unnaive.papers.data import prepare
+from unnaive.papers.runs import PaperRun
 from unnaive.text.counting import TextCounter
 
 

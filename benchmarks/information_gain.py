@@ -16,8 +16,8 @@ from sklearn.feature_selection import mutual_info_classif
 from timing import Comparison, seconds, show
 
 from unnaive.data.counts import Counts
-from unnaive.io.collections import load
 from unnaive.linear.selection import information_gain
+from unnaive.papers.collections import load
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 

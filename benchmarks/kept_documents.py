@@ -15,7 +15,7 @@ from scipy.sparse import save_npz
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.packed_documents import PackedDocuments, pack_documents
 from unnaive.data.targets import read_targets
-from unnaive.io.collections import load
+from unnaive.papers.collections import load
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 

@@ -46,8 +46,8 @@ print("precision", np.isin(first, wrong).mean())
 
 def read(name: str) -> tuple[list[str], Any, int]:
     """Texts of one label, their classes, and how many classes there are."""
-    from unnaive.io.collections import load
     from unnaive.io.tickets import load_tickets
+    from unnaive.papers.collections import load
 
     collection, _, view = name.partition(":")
     corpus = load_tickets() if name == "tickets" else load(collection, view=view or None)

@@ -24,9 +24,9 @@ from scipy.sparse import csr_array
 from unnaive.data.targets import label_matrix
 from unnaive.data.weighting import tf_idf
 from unnaive.evaluation.many_labels import precision_at, propensities, propensity_scored_precision_at
-from unnaive.io.collections import load
 from unnaive.models.label_tree.learner import LabelTree
 from unnaive.models.svm.solver import squared_hinge
+from unnaive.papers.collections import load
 from unnaive.text.counting import TextCounter
 
 KS = (1, 3, 5)

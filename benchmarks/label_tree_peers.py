@@ -29,7 +29,7 @@ from scipy.sparse import csr_array, load_npz, save_npz, vstack
 from unnaive.data.targets import label_matrix
 from unnaive.data.weighting import tf_idf
 from unnaive.evaluation.many_labels import precision_at
-from unnaive.io.collections import reuters
+from unnaive.papers.collections import reuters
 from unnaive.text.counting import TextCounter
 
 TOP = 5

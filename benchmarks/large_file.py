@@ -23,8 +23,8 @@ import pyarrow.json
 import pyarrow.parquet
 from timing import alternated, show_figure, timed
 
-from unnaive.io.collections import load
 from unnaive.io.datafiles import DataFile
+from unnaive.papers.collections import load
 
 BLOCK = 8 << 20
 PEERS = {

@@ -20,7 +20,7 @@ from unnaive import TextClassifier
 from unnaive.classifier import model_file
 from unnaive.classifier.checksums import checksum
 from unnaive.classifier.mapped_arrays import map_arrays
-from unnaive.io.collections import load as load_collection
+from unnaive.papers.collections import load as load_collection
 
 
 @contextmanager

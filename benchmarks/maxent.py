@@ -18,11 +18,11 @@ import numpy as np
 from scipy.sparse import save_npz
 from timing import alternated, peak_memory, show, show_figure
 
-from unnaive.evaluation.papers.maxent_bridge import NEWSGROUPS, load_dataset
-from unnaive.evaluation.papers.runs import PaperRun
 from unnaive.models.maxent.gis import Scaling
 from unnaive.models.maxent.lbfgs import softmax_loss
 from unnaive.models.maxent.learner import MaxEnt
+from unnaive.papers.maxent_bridge import NEWSGROUPS, load_dataset
+from unnaive.papers.runs import PaperRun
 
 TOLERANCE = 1e-6
 

@@ -50,7 +50,7 @@ def by_datasketch(words: list[list[bytes]]) -> set[tuple[int, int]]:
 def main() -> None:
     """One line for each figure."""
     from unnaive.curation.audit.minhash import similar_pairs
-    from unnaive.io.collections import load
+    from unnaive.papers.collections import load
     from unnaive.text.counting import TextCounter
 
     warnings.simplefilter("ignore")

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from timing import alternated, peak_anonymous, peak_memory, show_figure
 
-from unnaive.io.collections import load
+from unnaive.papers.collections import load
 
 OUT_OF_CORE = """
 from dataclasses import replace

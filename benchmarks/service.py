@@ -107,7 +107,7 @@ def make_models(place: Path) -> list[str]:
     from sklearn.pipeline import make_pipeline
 
     from unnaive import TextClassifier
-    from unnaive.io.collections import load as load_collection
+    from unnaive.papers.collections import load as load_collection
 
     corpus = load_collection("20newsgroups")
     train, test = corpus.part("train"), corpus.part("test")

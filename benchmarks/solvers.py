@@ -19,8 +19,8 @@ from scipy.sparse import csr_array, csr_matrix, hstack
 from scipy.special import logsumexp
 from timing import alternated, show, show_figure
 
-from unnaive.io.collections import load
 from unnaive.models.svm.solver import softmax, squared_hinge
+from unnaive.papers.collections import load
 
 PATH = (0.1, 0.3, 1.0, 3.0, 10.0)
 

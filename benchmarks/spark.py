@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from timing import Comparison, ratio_of, show, show_figure
 
 import unnaive.spark
-from unnaive.io.collections import load
+from unnaive.papers.collections import load
 from unnaive.scaleout.spark.session import start_session
 
 FILES = 8

@@ -11,7 +11,7 @@ import argparse
 
 from timing import processor_seconds
 
-from unnaive.io.collections import load
+from unnaive.papers.collections import load
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 

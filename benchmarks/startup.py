@@ -14,7 +14,7 @@ from statistics import median
 from timing import show_figure, timed
 
 from unnaive import TextClassifier
-from unnaive.io.collections import load
+from unnaive.papers.collections import load
 
 TEXT = "The shuttle will be launched into orbit next week, says NASA."
 

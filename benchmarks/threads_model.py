@@ -12,7 +12,7 @@ import argparse
 
 from timing import show_figure
 
-from unnaive.io.collections import load
+from unnaive.papers.collections import load
 from unnaive.text import native
 from unnaive.text.backend import kernel
 from unnaive.text.tokens import TokenRule

@@ -20,7 +20,7 @@ from timing import alternated, peak_memory, show, show_figure, timed
 from vectorise import WORDS
 
 from unnaive import TextClassifier
-from unnaive.io.collections import load
+from unnaive.papers.collections import load
 
 
 def ours(texts, labels, threads=1):

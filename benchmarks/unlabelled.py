@@ -16,7 +16,7 @@ from active_learning import COLLECTIONS
 
 from unnaive import TextClassifier
 from unnaive.apps.labelling.simulation import split_corpus
-from unnaive.io.corpus import Corpus
+from unnaive.data.corpus import Corpus
 
 TITLES = {
     "tickets": "tickets", "webkb4": "WebKB-4", "reuters": "Reuters R8", "ohsumed": "Ohsumed",

@@ -15,7 +15,7 @@ from statistics import median
 from sklearn.feature_extraction.text import CountVectorizer
 from timing import alternated, peak_memory, seconds, show, show_figure
 
-from unnaive.io.collections import load
+from unnaive.papers.collections import load
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 

@@ -41,7 +41,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_CACHE_HOME"] = folder
         from unnaive.classifier import vector_files
-        from unnaive.io.vector_formats import read_named_vectors
+        from unnaive.data.word_vector_files import read_named_vectors
 
         path = Path(folder) / "glove.txt"
         write_vectors(path, arguments.words, arguments.dims)

@@ -6,7 +6,7 @@ import numpy as np
 from unnaive import TokenRule
 from unnaive.curation.audit.audit import AuditOptions, audit
 from unnaive.curation.audit.material import AuditData
-from unnaive.io.corpus import Corpus
+from unnaive.data.corpus import Corpus
 from unnaive.io.tickets import load_tickets
 
 tickets, draw = load_tickets(), np.random.default_rng(0)

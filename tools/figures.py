@@ -274,7 +274,7 @@ def draw_speeds(values: dict[str, float]) -> str:
 def measure_calibration() -> dict[str, Any]:
     """Reliability curves of naive Bayes with and without calibration, and of `auto`, on the test part of Ohsumed."""
     from unnaive import TextClassifier, evaluate
-    from unnaive.io.collections import load
+    from unnaive.papers.collections import load
 
     corpus = load("ohsumed")
     train, test = corpus.part("train"), corpus.part("test")

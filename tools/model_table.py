@@ -28,15 +28,15 @@ from typing import Any
 import numpy as np
 
 from unnaive.apps.cli.screen import format_size
+from unnaive.data.corpus import Corpus
 from unnaive.data.targets import label_matrix
 from unnaive.evaluation.grids import format_seconds
 from unnaive.evaluation.measures import MeasureInput, find_measure
 from unnaive.evaluation.records import RecordFile, versions
 from unnaive.evaluation.splits import fixed_split, stratified_split
-from unnaive.io.collections import load
-from unnaive.io.corpus import Corpus
 from unnaive.io.tickets import load_tickets
 from unnaive.models.catalogue import MODELS, find_model
+from unnaive.papers.collections import load
 
 ROOT = Path(__file__).parents[1]
 FIGURES, PAGE = ROOT / "docs" / "models.json", ROOT / "docs" / "models.md"

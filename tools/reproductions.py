@@ -21,20 +21,20 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from unnaive.evaluation.papers.comparison import (
+from unnaive.evaluation.records import versions
+from unnaive.evaluation.reports.network_figures import tree_figure
+from unnaive.evaluation.reports.plots import save_figure
+from unnaive.papers.comparison import (
     SYMBOLS,
     TableComparison,
     compare_measurements,
     count_marks,
     measure_table,
 )
-from unnaive.evaluation.papers.hierarchical import NETWORK_FIGURES
-from unnaive.evaluation.papers.render import tables_as_markdown
-from unnaive.evaluation.papers.runs import Measurement, PaperRun
-from unnaive.evaluation.papers.tables import Paper, paper_keys, read_paper
-from unnaive.evaluation.records import versions
-from unnaive.evaluation.reports.network_figures import tree_figure
-from unnaive.evaluation.reports.plots import save_figure
+from unnaive.papers.hierarchical import NETWORK_FIGURES
+from unnaive.papers.render import tables_as_markdown
+from unnaive.papers.runs import Measurement, PaperRun
+from unnaive.papers.tables import Paper, paper_keys, read_paper
 
 DOCS = Path(__file__).parents[1] / "docs"
 DRAWN = "assets/hierarchical-figure-{number}.svg"  # of DOCS

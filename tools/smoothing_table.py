@@ -17,9 +17,9 @@ from scipy.sparse import csr_array
 
 from unnaive.evaluation.experiments import run
 from unnaive.evaluation.material import Material
-from unnaive.evaluation.papers.data import TOKEN_RULES
 from unnaive.evaluation.trials import Contender, ExperimentPlan
-from unnaive.io.collections import load
+from unnaive.papers.collections import load
+from unnaive.papers.data import TOKEN_RULES
 
 SIZES = (1.0, 5.0, 10.0, 30.0, 80.0)
 COLLECTIONS = (

@@ -24,8 +24,8 @@ from unnaive.evaluation.records import Record
 from unnaive.evaluation.significance import mcnemar
 from unnaive.evaluation.summaries import pairwise_tests
 from unnaive.evaluation.two_sample import TwoSampleTest, add_class_evidence, two_sample_test
-from unnaive.io.collections import load
 from unnaive.io.tickets import load_tickets
+from unnaive.papers.collections import load
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary

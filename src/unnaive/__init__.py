@@ -75,10 +75,10 @@ _HOMES = {
 
 # What is told about our estimators when somebody imports it, and the module whose `join` does so.
 _JOINED = {
-    "mlflow.sklearn": "unnaive.classifier.integrations.mlflow_sklearn",
-    "skl2onnx": "unnaive.classifier.integrations.skl2onnx_converters",
-    "eli5": "unnaive.classifier.integrations.eli5_explanations",
-    "skops.io": "unnaive.classifier.integrations.skops_files",
+    "mlflow.sklearn": "unnaive.interop.integrations.mlflow_sklearn",
+    "skl2onnx": "unnaive.interop.integrations.skl2onnx_converters",
+    "eli5": "unnaive.interop.integrations.eli5_explanations",
+    "skops.io": "unnaive.interop.integrations.skops_files",
 }
 
 
@@ -100,9 +100,7 @@ if not TYPE_CHECKING:  # else a type checker would take any name for one of ours
         return getattr(import_module(homes[name]), name)
 
     from unnaive.base.after_import import join_when_imported as _join_when_imported
-    from unnaive.base.moved_modules import install as _find_moved_modules
 
-    _find_moved_modules()
     _join_when_imported(_JOINED)
 
 

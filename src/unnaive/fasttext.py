@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 from unnaive.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from unnaive.classifier.fasttext.lines import tokenize as tokenize
-    from unnaive.classifier.fasttext.model import FastTextModel as FastTextModel
-    from unnaive.classifier.fasttext.model import load_model as load_model
-    from unnaive.classifier.fasttext.training import train_supervised as train_supervised
-    from unnaive.classifier.fasttext.training import train_unsupervised as train_unsupervised
+    from unnaive.interop.fasttext.lines import tokenize as tokenize
+    from unnaive.interop.fasttext.model import FastTextModel as FastTextModel
+    from unnaive.interop.fasttext.model import load_model as load_model
+    from unnaive.interop.fasttext.training import train_supervised as train_supervised
+    from unnaive.interop.fasttext.training import train_unsupervised as train_unsupervised
 
 BOW, EOW, EOS = "<", ">", "</s>"  # the borders of a word and the end of a line, as fastText names them
 
 _HOMES = {
-    "tokenize": "unnaive.classifier.fasttext.lines",
-    "FastTextModel": "unnaive.classifier.fasttext.model",
-    "load_model": "unnaive.classifier.fasttext.model",
-    "train_supervised": "unnaive.classifier.fasttext.training",
-    "train_unsupervised": "unnaive.classifier.fasttext.training",
+    "tokenize": "unnaive.interop.fasttext.lines",
+    "FastTextModel": "unnaive.interop.fasttext.model",
+    "load_model": "unnaive.interop.fasttext.model",
+    "train_supervised": "unnaive.interop.fasttext.training",
+    "train_unsupervised": "unnaive.interop.fasttext.training",
 }
 
 if not TYPE_CHECKING:  # else a type checker would take any name for one of ours

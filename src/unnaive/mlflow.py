@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from unnaive.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from unnaive.classifier.integrations.mlflow_flavor import load_model as load_model
-    from unnaive.classifier.integrations.mlflow_flavor import log_model as log_model
-    from unnaive.classifier.integrations.mlflow_flavor import save_model as save_model
+    from unnaive.interop.integrations.mlflow_flavor import load_model as load_model
+    from unnaive.interop.integrations.mlflow_flavor import log_model as log_model
+    from unnaive.interop.integrations.mlflow_flavor import save_model as save_model
 
 _NAMES = ("load_model", "log_model", "save_model")
 
 if not TYPE_CHECKING:  # else a type checker would take any name for one of ours
     # MLflow calls _load_pyfunc
     __getattr__ = lazy_names(
-        __name__, dict.fromkeys((*_NAMES, "_load_pyfunc"), "unnaive.classifier.integrations.mlflow_flavor")
+        __name__, dict.fromkeys((*_NAMES, "_load_pyfunc"), "unnaive.interop.integrations.mlflow_flavor")
     )
 
 

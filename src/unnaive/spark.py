@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from unnaive.scaleout.spark.session import start_session as start_session
     from unnaive.scaleout.spark.streaming import StreamedModel as StreamedModel
 
-__path__: list[str] = []  # `unnaive.spark.session` was a module: base/moved_modules.py finds it
-
 _HOMES = {
     "filter_texts": "unnaive.scaleout.spark.filtering",
     "fit": "unnaive.scaleout.spark.fitting",

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from unnaive import TextClassifier
-from unnaive.classifier.export import folders
+from unnaive.interop.export import folders
 
 TEXTS, LABELS = ["good ball", "fair vote", "ball game"], ["sport", "politics", "sport"]
 

@@ -10,8 +10,8 @@ import pytest
 
 from unnaive import TextClassifier
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
-from unnaive.io.fields import encode_records
-from unnaive.io.numbers_and_dates import parse_date
+from unnaive.data.fields.fields import encode_records
+from unnaive.data.fields.numbers_and_dates import parse_date
 from unnaive.text.sections import section_modes, shown_record
 
 KINDS = {"subject": "text", "body": "text", "product": "category", "age": "number", "opened": "date"}

@@ -10,7 +10,7 @@ import pytest
 from unnaive.io.datafiles import DataFile
 from unnaive.io.endings import ENDINGS, FIGURES, PACKINGS, READ, RECORDS, TABLES, list_endings
 from unnaive.io.formats import read_rows
-from unnaive.io.table_writer import write_table
+from unnaive.io.writing.table_writer import write_table
 
 pytestmark = pytest.mark.slow  # `make quick` has fewer of these; `make test` runs all
 

@@ -15,7 +15,7 @@ from unnaive import LinearSVM, MultinomialNB, TextClassifier
 from unnaive.apps.cli.commands.doctor import OPTIONAL
 from unnaive.apps.cli.main import PARALLEL, build_app
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
-from unnaive.io import native_parser
+from unnaive.io.tables import native_parser
 from unnaive.text import backend
 
 TEXTS = ["good ball", "late goal", "a match", "the goal", "fair vote", "new law", "a bill", "the vote"]

@@ -10,7 +10,7 @@ import pytest
 
 from unnaive import TextClassifier
 from unnaive.base.visible_text import visible, visible_json
-from unnaive.io.csv_writer import without_formula
+from unnaive.io.writing.csv_writer import without_formula
 
 ESCAPES = "\x1b[31mred\x1b]0;title\x07 \x9b2J \u202eevil\u202c \u2066x\u2069 \x7f"
 FORBIDDEN = [*map(chr, range(0x20)), *map(chr, range(0x7F, 0xA0)), "\u202e", "\u202c", "\u2066", "\u2069"]

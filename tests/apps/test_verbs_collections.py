@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from unnaive.apps.cli.commands import collections as verbs_collections
 from unnaive.base.errors import BadData, UnknownName
-from unnaive.io.collections import COLLECTIONS, fetching
+from unnaive.papers.collections import COLLECTIONS, fetching
 
 
 @pytest.fixture

@@ -17,11 +17,11 @@ from model_files import change_value
 
 from unnaive import TextClassifier
 from unnaive.base.errors import BadData
+from unnaive.base.open_files import hash_file
 from unnaive.classifier.model_file import save
 from unnaive.classifier.receipt_checks import check_against, check_forgotten, check_receipts, order_receipts
 from unnaive.classifier.receipt_schema import read_receipt
 from unnaive.classifier.receipts import complete_receipt, make_receipt, register_documents, unlock_register
-from unnaive.io.sources import hash_file
 
 ROWS = [(f"{text} name{number}", (label,)) for number, (text, label) in enumerate(
     zip(model_verbs.TEXTS, model_verbs.LABELS, strict=True)

@@ -11,10 +11,10 @@ from support.fasttext_files import FastTextParts, write_fasttext
 from unnaive import TextClassifier
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning
 from unnaive.classifier import vector_files
-from unnaive.classifier.fasttext.vectors import FastTextVectors
 from unnaive.classifier.vector_files import read_vectors
+from unnaive.data.word_vector_files import read_named_vectors
 from unnaive.data.word_vectors import WordVectors
-from unnaive.io.vector_formats import read_named_vectors
+from unnaive.interop.fasttext.vectors import FastTextVectors
 from unnaive.models.fasttext.binary_file import read_fasttext_file
 
 WORDS = ["the", "ball", "naïve", "ελλάδα", '"', "#", "vote"]

@@ -19,13 +19,13 @@ import unnaive
 from unnaive import TextClassifier
 from unnaive.base.errors import BadData, UnknownName, UnnaiveError
 from unnaive.classifier.compress import file_size
+from unnaive.data.corpus import Corpus
 from unnaive.data.counts import Counts
 from unnaive.evaluation.experiments import run
 from unnaive.evaluation.material import Material, counts_of_rows
 from unnaive.evaluation.records import RecordFile
 from unnaive.evaluation.splits import fold_splits
 from unnaive.evaluation.trials import Contender, ExperimentPlan, TrialRunner
-from unnaive.io.corpus import Corpus
 from unnaive.io.tickets import load_tickets
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from unnaive.base.errors import BadData, UnknownName, UnnaiveError
-from unnaive.evaluation.papers import comparison
-from unnaive.evaluation.papers.comparison import (
+from unnaive.models.catalogue import MODELS
+from unnaive.papers import comparison
+from unnaive.papers.comparison import (
     EXPLAINED,
     REPRODUCED,
     UNEXPLAINED,
@@ -16,9 +17,9 @@ from unnaive.evaluation.papers.comparison import (
     reproduce,
     summary_line,
 )
-from unnaive.evaluation.papers.render import Footnotes, as_html, tables_as_json, tables_as_markdown, tables_as_text
-from unnaive.evaluation.papers.runs import Measurement, PaperRun
-from unnaive.evaluation.papers.tables import (
+from unnaive.papers.render import Footnotes, as_html, tables_as_json, tables_as_markdown, tables_as_text
+from unnaive.papers.runs import Measurement, PaperRun
+from unnaive.papers.tables import (
     SOURCE_KINDS,
     Band,
     Paper,
@@ -30,7 +31,6 @@ from unnaive.evaluation.papers.tables import (
     paper_keys,
     read_paper,
 )
-from unnaive.models.catalogue import MODELS
 
 TEST_DOCUMENTS = (1087, 719, 179, 149, 189, 117, 131, 89, 71, 56)  # of the ten largest Reuters classes
 

@@ -13,6 +13,7 @@ import pytest
 
 from unnaive import MultinomialNB, TextClassifier
 from unnaive.base.errors import BadData, UnnaiveError
+from unnaive.data.corpus import Corpus
 from unnaive.evaluation.comparison_page import comparison_page
 from unnaive.evaluation.evaluate import evaluate
 from unnaive.evaluation.evaluation_page import evaluation_page
@@ -21,7 +22,6 @@ from unnaive.evaluation.explanation_page import evidence_window
 from unnaive.evaluation.material import Material
 from unnaive.evaluation.report import as_dict, as_markdown, as_text, report
 from unnaive.evaluation.trials import Contender, ExperimentPlan
-from unnaive.io.corpus import Corpus
 from unnaive.io.tickets import load_tickets
 from unnaive.text.tokens import TokenRule
 

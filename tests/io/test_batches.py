@@ -10,10 +10,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from unnaive.base.errors import BadData, UnnaiveWarning
-from unnaive.io import batches, native_parser
-from unnaive.io.arrow import ArrowCells
+from unnaive.io import batches
 from unnaive.io.datafiles import DataFile
 from unnaive.io.options import ReadOptions
+from unnaive.io.tables import native_parser
+from unnaive.io.tables.arrow import ArrowCells
 from unnaive.text.buffer import TextBuffer
 
 pytestmark = pytest.mark.slow  # `make test` runs these; `make quick` stays under a minute

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from unnaive.base.errors import BadData, UnknownName
-from unnaive.io import collections
-from unnaive.io.collections import (
+from unnaive.papers import collections
+from unnaive.papers.collections import (
     COLLECTIONS,
     archives,
     check,

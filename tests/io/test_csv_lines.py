@@ -8,9 +8,9 @@ import json
 import numpy as np
 import pytest
 
-from unnaive.io import table_writer as writers
-from unnaive.io.csv_writer import by_rows, csv_lines
-from unnaive.io.native_parser import native
+from unnaive.io.tables.native_parser import native
+from unnaive.io.writing import table_writer as writers
+from unnaive.io.writing.csv_writer import by_rows, csv_lines
 from unnaive.learning.fitted import FittedModel
 from unnaive.text.buffer import TextBuffer
 

@@ -12,10 +12,10 @@ import urllib.error
 import pytest
 
 from unnaive.base.errors import BadData
-from unnaive.io.collections import catalogue, fetching, hash_contents, load
-from unnaive.io.collections.archives import read_members
-from unnaive.io.collections.fetching import Patience, fetch
-from unnaive.io.sources import hash_file
+from unnaive.base.open_files import hash_file
+from unnaive.papers.collections import catalogue, fetching, hash_contents, load
+from unnaive.papers.collections.archives import read_members
+from unnaive.papers.collections.fetching import Patience, fetch
 
 PATIENT = Patience(timeout=300.0, attempts=4, pause=0.0, slowest=1.0, window=60.0)  # with a busy machine
 

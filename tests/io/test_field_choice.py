@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from unnaive.io.field_choice import CONSTANT, IDS, LEAKS, choose_fields
+from unnaive.data.fields.field_choice import CONSTANT, IDS, LEAKS, choose_fields
 
 N = 400
 FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d %b %Y", "%b %d, %Y")

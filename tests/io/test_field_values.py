@@ -9,8 +9,8 @@ import pytest
 
 from unnaive import TextClassifier
 from unnaive.base.errors import BadData
-from unnaive.io.bad_values import BadRecord
-from unnaive.io.fields import as_documents, encode_records
+from unnaive.data.fields.bad_values import BadRecord
+from unnaive.data.fields.fields import as_documents, encode_records
 
 pandas = pytest.importorskip("pandas")
 

@@ -13,7 +13,7 @@ from unnaive import TextClassifier
 from unnaive.base.errors import BadData, UnnaiveWarning
 from unnaive.curation.labelling.record import LabelRecord
 from unnaive.io.datafiles import DataFile
-from unnaive.io.mail_tables import decode_message
+from unnaive.io.tables.mail_tables import decode_message
 from unnaive.text.messages import are_messages, is_message, read_message
 
 SUBJECTS = {

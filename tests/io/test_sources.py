@@ -7,7 +7,8 @@ import pyarrow
 import pytest
 
 from unnaive.base.errors import BadData, UnnaiveWarning
-from unnaive.io.sources import check_exists, decode_lines, open_bytes
+from unnaive.base.open_files import check_exists, open_bytes
+from unnaive.io.lines import decode_lines
 
 
 def lines(raw, **options):

@@ -18,9 +18,10 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from unnaive.base.errors import BadData, UnnaiveError
-from unnaive.io import binary_tables, sources
+from unnaive.base import open_files
 from unnaive.io.datafiles import DataFile
 from unnaive.io.options import ReadOptions
+from unnaive.io.tables import binary_tables
 from unnaive.models.naive_bayes import MultinomialNB
 from unnaive.models.svm.nbsvm import NBSVM
 
@@ -63,7 +64,7 @@ def test_a_small_file_that_unpacks_to_very_much(tmp_path, peak):
 
 @pytest.mark.slow
 def test_gzip_too(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "UNPACKED_FREELY", 1 << 20)
+    monkeypatch.setattr(open_files, "UNPACKED_FREELY", 1 << 20)
     path = tmp_path / "bomb.csv.gz"
     path.write_bytes(gzip.compress(b"text\n" + b"word\n" * 2_000_000))
     with pytest.raises(BadData, match="unpacks to more than 250 times its size"):
@@ -178,12 +179,12 @@ def test_a_pipe_or_a_socket_in_a_folder(tmp_path, monkeypatch):
 def test_a_named_pipe(tmp_path, monkeypatch):
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
-    monkeypatch.setattr(sources, "PIPE_PATIENCE", 0.1)
+    monkeypatch.setattr(open_files, "PIPE_PATIENCE", 0.1)
     with pytest.raises(
         BadData, match=r"pipe.csv is a pipe without a writer; start the program that writes to it first, or name a file"
     ):
         read(pipe)
-    monkeypatch.setattr(sources, "PIPE_PATIENCE", 10)
+    monkeypatch.setattr(open_files, "PIPE_PATIENCE", 10)
     writer = threading.Thread(target=pipe.write_text, args=("text\nhello there\n" + "more words\n" * 50_000,))
     writer.start()
     assert len(read(pipe)) == 50_001

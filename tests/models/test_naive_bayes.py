@@ -12,9 +12,9 @@ from sklearn import naive_bayes as peers
 
 from unnaive.base.errors import BadData, UnknownName, UnnaiveError
 from unnaive.data.counts import Counts
-from unnaive.io.collections import load
 from unnaive.io.tickets import load_tickets
 from unnaive.models.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB, log_prior, log_prior_odds
+from unnaive.papers.collections import load
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 

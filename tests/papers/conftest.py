@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from unnaive.io.collections import data_folder
+from unnaive.papers.collections import data_folder
 
 HERE = Path(__file__).parent
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from unnaive.evaluation.papers.comparison import reproduce
-from unnaive.evaluation.papers.runs import PaperRun
+from unnaive.papers.comparison import reproduce
+from unnaive.papers.runs import PaperRun
 
 
 @pytest.mark.parametrize(

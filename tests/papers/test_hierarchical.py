@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from unnaive.evaluation.papers.comparison import REPRODUCED, reproduce
-from unnaive.evaluation.papers.hierarchical import CLASSES, RELATED_WORK, load_data, measure_breakevens, network
-from unnaive.evaluation.papers.runs import PaperRun
-from unnaive.evaluation.papers.tables import read_paper
 from unnaive.models.hierarchical.learner import HierarchicalBN
+from unnaive.papers.comparison import REPRODUCED, reproduce
+from unnaive.papers.hierarchical import CLASSES, RELATED_WORK, load_data, measure_breakevens, network
+from unnaive.papers.runs import PaperRun
+from unnaive.papers.tables import read_paper
 
 BANDED = ("HBN-AVG", "HBN-OR", "HBN-DEP", "NB (30 feat.)", "SVM (30 feat.)")
 RUN = PaperRun(models=(*BANDED, "HBN-OR, 8 averaged"))

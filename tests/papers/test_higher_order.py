@@ -2,9 +2,9 @@
 
 import pytest
 
-from unnaive.evaluation.papers.comparison import reproduce
-from unnaive.evaluation.papers.runs import PaperRun
-from unnaive.evaluation.papers.tables import read_paper
+from unnaive.papers.comparison import reproduce
+from unnaive.papers.runs import PaperRun
+from unnaive.papers.tables import read_paper
 
 MODELS = ("MVNB", "MVNB+JM", "HOS", "HONB")
 BEYOND = ("HONB path prior", "HOS l2")  # not in the paper's tables

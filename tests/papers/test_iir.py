@@ -2,9 +2,9 @@
 
 import pytest
 
-from unnaive.evaluation.papers.comparison import reproduce
-from unnaive.evaluation.papers.runs import PaperRun
-from unnaive.evaluation.papers.tables import read_paper
+from unnaive.papers.comparison import reproduce
+from unnaive.papers.runs import PaperRun
+from unnaive.papers.tables import read_paper
 
 CELLS = [(table.id, *cell) for table in read_paper("iir").tables for cell in table.bands]
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from unnaive.evaluation.papers import maxent_bridge as bridge
-from unnaive.evaluation.papers.comparison import REPRODUCED, UNEXPLAINED, reproduce
-from unnaive.evaluation.papers.runs import PaperRun
+from unnaive.papers import maxent_bridge as bridge
+from unnaive.papers.comparison import REPRODUCED, UNEXPLAINED, reproduce
+from unnaive.papers.runs import PaperRun
 
 RUN = PaperRun(quick=True)
 NEWSGROUPS, UNIVERSITIES = bridge.PRINTED

@@ -11,7 +11,7 @@ import unnaive
 from unnaive.text.languages import stop_lists
 
 ROOT = Path(__file__).parents[2]
-PAPERS = ROOT / "src/unnaive/evaluation/papers"
+PAPERS = ROOT / "src/unnaive/papers"
 
 
 def read(name):

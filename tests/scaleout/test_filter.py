@@ -21,7 +21,7 @@ from support.filter_texts import BAD, GOOD, train_filter
 from unnaive import BadData, TextClassifier, UnnaiveError
 from unnaive.apps.cli.main import exit_code
 from unnaive.evaluation.recall_threshold import choose_recall_threshold
-from unnaive.io.columns import Columns
+from unnaive.io.fields.columns import Columns
 from unnaive.io.options import ReadOptions
 from unnaive.scaleout.filter import blocks, line_shards
 from unnaive.scaleout.filter.blocks import ShardReading

@@ -355,7 +355,7 @@ def test_an_interrupted_run_goes_on_and_gives_the_same_file(tmp_path):
     ]  # fmt: skip
     killed = (
         "import os, signal, sys\n"
-        "import unnaive.io.native_parser as blocks\n"
+        "import unnaive.io.tables.native_parser as blocks\n"
         "blocks.BLOCK = 1 << 18\n"  # the file is less than one usual block, and checkpoints stand between blocks
         "from unnaive.apps.cli.main import exit_code\n"
         "from unnaive.scaleout.checkpoint import Checkpoint\n"

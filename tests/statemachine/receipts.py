@@ -8,10 +8,10 @@ from pathlib import Path
 from statemachine.data import Document, Model
 from statemachine.invariants import holds_to_before
 from unnaive import TextClassifier
+from unnaive.base.open_files import hash_file
 from unnaive.classifier.receipt_checks import check_against, check_forgotten, check_receipts
 from unnaive.classifier.receipt_schema import find_problem
 from unnaive.classifier.receipts import complete_receipt, make_receipt
-from unnaive.io.sources import hash_file
 
 STRANGER: Document = ("ball goal soup", ("east",))
 

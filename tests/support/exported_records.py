@@ -4,8 +4,8 @@ from random import Random
 
 from unnaive import TextClassifier
 from unnaive.base.errors import BadData
-from unnaive.classifier.export.hard_records import VALUES
-from unnaive.io.fields import encode_records
+from unnaive.data.fields.fields import encode_records
+from unnaive.interop.export.hard_records import VALUES
 
 KINDS = {
     "Subject line": "text", "note": "own", "body": "text", "product": "category", "age": "number", "opened": "date",

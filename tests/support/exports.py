@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from unnaive import TextClassifier
-from unnaive.classifier.export import c_engines
-from unnaive.classifier.export.c_engines import _named, _with_lengths
-from unnaive.classifier.export.c_header import header_content, model_data
-from unnaive.classifier.export.conformance import TOLERANCE, EngineAgreement, compare_answers
-from unnaive.classifier.export.engines import read_answers
-from unnaive.classifier.export.hard_texts import hard_texts
-from unnaive.classifier.export.portable import portable_model
 from unnaive.data.word_vectors import WordVectors
+from unnaive.interop.export import c_engines
+from unnaive.interop.export.c_engines import _named, _with_lengths
+from unnaive.interop.export.c_header import header_content, model_data
+from unnaive.interop.export.conformance import TOLERANCE, EngineAgreement, compare_answers
+from unnaive.interop.export.engines import read_answers
+from unnaive.interop.export.hard_texts import hard_texts
+from unnaive.interop.export.portable import portable_model
 from unnaive.learning.fitted import FittedModel
 
 COMPILER = shutil.which("gcc") or shutil.which("clang")

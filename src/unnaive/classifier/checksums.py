@@ -26,7 +26,7 @@ from unnaive.base.errors import BadModel
 from unnaive.base.types import Arrays
 
 try:
-    import unnaive.io._rows as native
+    import unnaive.base._rows as native
 except ImportError:  # built without a compiler
     native = None
 

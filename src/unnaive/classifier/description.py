@@ -9,7 +9,7 @@ from unnaive.base.errors import BadModel
 from unnaive.base.types import Arrays
 from unnaive.classifier.field_rules import FieldRule, find_field_problem
 from unnaive.data.arrays import is_number
-from unnaive.io.columns import Columns
+from unnaive.io.fields.columns import Columns
 from unnaive.learning.learner import Learner
 
 

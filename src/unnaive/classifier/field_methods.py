@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unnaive.base.errors import UnnaiveError
-from unnaive.io.field_choice import guess_fields
-from unnaive.io.fields import as_documents, has_kinds, with_lengths
+from unnaive.data.fields.field_choice import guess_fields
+from unnaive.data.fields.fields import as_documents, has_kinds, with_lengths
 from unnaive.models.catalogue import find_model
 from unnaive.text.sections import read_fields, vector_lengths
 

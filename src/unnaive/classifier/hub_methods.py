@@ -34,7 +34,7 @@ def _fitted(classifier: Any) -> Any:
 
 def _hub() -> Any:
     try:
-        from unnaive.classifier.integrations import hugging_face
+        from unnaive.interop.integrations import hugging_face
     except ImportError as error:
         raise MissingExtra("the Hub needs huggingface_hub; pip install huggingface_hub") from error
     return hugging_face

@@ -18,6 +18,7 @@ from typing import IO, Any
 from unnaive import __version__
 from unnaive.base.atomic_files import HashingFile, replacing
 from unnaive.base.errors import BadModel, UnnaiveError
+from unnaive.base.open_files import check_exists
 from unnaive.base.system import locked_for_replacing
 from unnaive.base.types import Arrays
 from unnaive.classifier.checksums import (
@@ -32,7 +33,6 @@ from unnaive.classifier.checksums import (
 from unnaive.classifier.mapped_arrays import MappedArrays, map_arrays
 from unnaive.classifier.packing import pack, unpack
 from unnaive.io.endings import read_format
-from unnaive.io.sources import check_exists
 from unnaive.learning.fitted import FittedModel
 
 FORMAT = 3  # version of the format, raised when older versions cannot read it

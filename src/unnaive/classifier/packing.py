@@ -29,7 +29,7 @@ from unnaive.data.register import Register
 from unnaive.data.targets import TARGET_TYPES, sorted_classes
 from unnaive.data.text_hashes import TextHashes
 from unnaive.data.word_vectors import WordVectors
-from unnaive.io.columns import Columns
+from unnaive.io.fields.columns import Columns
 from unnaive.learning.calibration import Calibration, calibration_from_dict
 from unnaive.learning.conformal import ConformalScores
 from unnaive.learning.decisions import Argmax, Decision, decision_from_dict

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import BadData
+from unnaive.base.open_files import check_exists
 from unnaive.classifier.field_rules import FieldRule, find_field_problem
 from unnaive.data.register import HASH, SIZE
-from unnaive.io.sources import check_exists
 
 KIND = "unnaive unlearning"
 FORMAT = 2

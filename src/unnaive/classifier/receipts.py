@@ -14,13 +14,13 @@ from typing import Any
 
 from unnaive import __version__
 from unnaive.base.errors import UnnaiveError
+from unnaive.base.open_files import check_exists, hash_file
 from unnaive.classifier.model_file import write_arrays
 from unnaive.classifier.packing import pack
 from unnaive.classifier.receipt_schema import CHOICE, FORMAT, KIND, STATEMENTS, WEIGHTS
 from unnaive.classifier.signatures import sign
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.register import HASH, LabelSets, Register, as_bytes, document_hashes, key_name, make_key
-from unnaive.io.sources import check_exists, hash_file
 from unnaive.learning.fitted import FittedModel
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import BadData, MissingExtra
+from unnaive.base.open_files import check_exists
 from unnaive.data.register import key_name
-from unnaive.io.sources import check_exists
 
 INSTALL = "Ed25519 signatures need the library cryptography; install it with: pip install 'unnaive[sign]'"
 

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from unnaive.base.atomic_files import replacing
+from unnaive.base.cache_folder import cache_folder
 from unnaive.base.errors import BadData, BadModel, UnnaiveError
+from unnaive.base.open_files import check_exists
 from unnaive.base.types import Arrays
+from unnaive.data.word_vector_files import read_named_vectors
 from unnaive.data.word_vectors import KEPT_WORDS, WordVectors
-from unnaive.io.collections import cache_folder
-from unnaive.io.sources import check_exists
-from unnaive.io.vector_formats import read_named_vectors
 
 VERSION = 1  # version of the cache, raised when the same file would give other vectors
 REMEMBERED = 4  # files whose vectors are kept in memory
@@ -86,7 +86,7 @@ def _read_file(path: Path, limit: int | None) -> WordVectors:
         if not table.any():
             raise BadData(f"the word vectors of {path} are all zero; give a file with other vectors")
         return WordVectors.of(words, table, limit=limit)
-    from unnaive.classifier.fasttext.vectors import FastTextVectors
+    from unnaive.interop.fasttext.vectors import FastTextVectors
 
     file = read_fasttext_file(path)
     vectors = FastTextVectors(file)

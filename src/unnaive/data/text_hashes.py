@@ -18,7 +18,7 @@ from unnaive.base.errors import BadModel
 from unnaive.text.buffer import TextBuffer
 
 try:
-    import unnaive.io._rows as native
+    import unnaive.base._rows as native
 except ImportError:  # built without a compiler
     native = None
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from unnaive.base.sparse import csr_array
+from unnaive.data.corpus import check_some_labels
 from unnaive.data.targets import Targets, list_labels, read_targets
-from unnaive.io.corpus import check_some_labels
 from unnaive.text.buffer import TextBuffer
 
 UNLABELLED = -1  # among integers, as in scikit-learn's semi-supervised estimators

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from unnaive.base.errors import BadData
 from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Ids, Sparse
+from unnaive.data.corpus import Corpus
 from unnaive.data.counts import Counts
 from unnaive.data.targets import Targets, label_matrix, single_labels
 from unnaive.data.word_vectors import WordVectors
-from unnaive.io.corpus import Corpus
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary

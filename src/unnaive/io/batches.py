@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from unnaive.io.binary_tables import ParquetTable
-from unnaive.io.columns import Columns
-from unnaive.io.corpus import Labels
-from unnaive.io.csv_tables import CsvTable
-from unnaive.io.fields import encode_records
-from unnaive.io.json_tables import JsonTable
-from unnaive.io.kept_columns import KeptColumn
-from unnaive.io.label_checks import MISSING, is_missing_value
-from unnaive.io.native_parser import NotPlain, read_csv, read_json
-from unnaive.io.tables import Table
+from unnaive.data.corpus import Labels
+from unnaive.data.fields.fields import encode_records
+from unnaive.data.missing_values import MISSING, is_missing_value
+from unnaive.io.fields.columns import Columns
+from unnaive.io.tables.binary_tables import ParquetTable
+from unnaive.io.tables.csv_tables import CsvTable
+from unnaive.io.tables.json_tables import JsonTable
+from unnaive.io.tables.kept_columns import KeptColumn
+from unnaive.io.tables.native_parser import NotPlain, read_csv, read_json
+from unnaive.io.tables.tables import Table
 from unnaive.text.buffer import TextBuffer, TextChunks, as_texts
 
 __all__ = ["DocumentBatch", "NotPlain", "concatenate", "count_empty", "count_missing", "number_rows", "read_batches"]
@@ -84,7 +84,7 @@ def join_texts(columns: Sequence[TextBuffer]) -> TextBuffer:
 
 
 def _read_parquet(table: ParquetTable, columns: Columns) -> Iterator[ColumnBatch]:
-    from unnaive.io.arrow import read_parquet
+    from unnaive.io.tables.arrow import read_parquet
 
     return read_parquet(table, columns)
 

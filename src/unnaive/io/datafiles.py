@@ -7,20 +7,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning, choose, count_noun
+from unnaive.base.open_files import STDIN, STDIN_NAME, check_exists
+from unnaive.data.corpus import Corpus, check_some_documents, check_some_labels
 from unnaive.io import batches
-from unnaive.io.columns import ColumnRequest, Columns, choose_columns, join_names
-from unnaive.io.corpus import Corpus, check_some_documents, check_some_labels
+from unnaive.io.fields.columns import ColumnRequest, Columns, choose_columns, join_names
 from unnaive.io.folders import FilesTable, read_folder, sample_folder
 from unnaive.io.formats import find_format, open_table
 from unnaive.io.label_checks import LabelSpelling, warn_about_odd_labels
 from unnaive.io.labels import suggest_separator
-from unnaive.io.mail_tables import MailTable
 from unnaive.io.options import ColumnOptions, ReadLog, ReadOptions
 from unnaive.io.row_reader import Batch, RowReader
 from unnaive.io.source_paths import are_documents, expand_mailboxes, expand_pattern
-from unnaive.io.sources import STDIN, STDIN_NAME, check_exists
-from unnaive.io.tables import Table
-from unnaive.io.vector_tables import split_vector_file, with_vector_files
+from unnaive.io.tables.mail_tables import MailTable
+from unnaive.io.tables.tables import Table
+from unnaive.io.tables.vector_tables import split_vector_file, with_vector_files
 from unnaive.text.messages import PARTS, are_messages, read_message
 from unnaive.text.sections import field_kinds
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from unnaive.base.errors import BadData
 from unnaive.io.folder_listing import is_dataset_folder, list_class_files
-from unnaive.io.mail_tables import is_mailbox
+from unnaive.io.tables.mail_tables import is_mailbox
 from unnaive.text.backend import kernel
 
 FILES_AT_A_TIME = 512

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import UnnaiveWarning
-from unnaive.io.corpus import Corpus
+from unnaive.base.open_files import check_exists
+from unnaive.data.corpus import Corpus
 from unnaive.io.folder_ahead import FILES_AT_A_TIME
 from unnaive.io.folder_listing import list_class_files, list_files
+from unnaive.io.lines import CODE_PAGES
 from unnaive.io.options import ReadOptions
-from unnaive.io.sources import CODE_PAGES, check_exists
-from unnaive.io.tables import Table
+from unnaive.io.tables.tables import Table
 from unnaive.text.buffer import TextBuffer, TextChunks
 from unnaive.text.files import read_files, take_files
 

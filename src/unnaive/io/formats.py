@@ -11,15 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import BadData, choose
-from unnaive.io.binary_tables import SQLITE, DatasetTable, ExcelTable, ParquetTable, SqliteTable
-from unnaive.io.columns import join_names
-from unnaive.io.csv_tables import CsvTable, find_delimiter, find_separator_line, score_delimiter
+from unnaive.base.open_files import STDIN, STDIN_NAME, check_exists, path_mode
+from unnaive.data.fields.profiles import TEXT_NAMES, shorten_cell
 from unnaive.io.endings import DELIMITERS, TABLES, list_endings, read_format
+from unnaive.io.fields.columns import join_names
 from unnaive.io.folder_listing import is_dataset_folder
 from unnaive.io.folders import FilesTable, FolderTable
-from unnaive.io.json_tables import JsonTable
-from unnaive.io.line_tables import FASTTEXT_PREFIX, FastTextTable, LineTable
-from unnaive.io.mail_tables import (
+from unnaive.io.lines import Lines, read_lines
+from unnaive.io.options import ReadOptions
+from unnaive.io.tables.binary_tables import SQLITE, DatasetTable, ExcelTable, ParquetTable, SqliteTable
+from unnaive.io.tables.csv_tables import CsvTable, find_delimiter, find_separator_line, score_delimiter
+from unnaive.io.tables.json_tables import JsonTable
+from unnaive.io.tables.line_tables import FASTTEXT_PREFIX, FastTextTable, LineTable
+from unnaive.io.tables.mail_tables import (
     MaildirTable,
     MboxTable,
     MessageFolderTable,
@@ -27,10 +31,7 @@ from unnaive.io.mail_tables import (
     is_maildir,
     is_message_folder,
 )
-from unnaive.io.options import ReadOptions
-from unnaive.io.profiles import TEXT_NAMES, shorten_cell
-from unnaive.io.sources import STDIN, STDIN_NAME, Lines, check_exists, path_mode, read_lines
-from unnaive.io.tables import Table, check_width
+from unnaive.io.tables.tables import Table, check_width
 from unnaive.text.messages import is_message
 
 FORMATS: dict[str, Callable[..., Table]] = {

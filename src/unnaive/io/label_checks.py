@@ -14,10 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from unnaive.base.errors import UnnaiveWarning, count_noun
+from unnaive.data.missing_values import is_missing_value
 
-MISSING = frozenset(
-    ("nan", "none", "null", "n/a", "#n/a", "na", "<na>", "nil", "nat", "undefined", "missing", "-", "?")
-)
 PREFIX = "__label__"  # fastText's
 LARGE = 10  # documents of the largest class, from which a class of one document is reported
 SHOWN = 5  # labels in a message
@@ -62,15 +60,6 @@ def fold_label(label: str) -> str:
     ('log in', 'giriş', 4)
     """
     return unicodedata.normalize("NFC", " ".join(label.split()).lower().replace("i\u0307", "i"))
-
-
-def is_missing_value(cell: str) -> bool:
-    """Whether a cell contains only a marker of a missing value.
-
-    >>> is_missing_value("NaN"), is_missing_value("none of these")
-    (True, False)
-    """
-    return cell.casefold() in MISSING
 
 
 def missing_labels(sizes: Mapping[str, int]) -> list[str]:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from unnaive.base.errors import BadData, UnnaiveWarning
-from unnaive.io.corpus import Corpus, Labels
-from unnaive.io.profiles import is_list_text
+from unnaive.data.corpus import Corpus, Labels
+from unnaive.data.fields.profiles import is_list_text
 
 LISTS = "list"  # as a separator: the cells are lists in JSON or Python syntax
 YES = frozenset(("1", "1.0", "true", "t", "yes", "y", "x"))

@@ -7,22 +7,20 @@ pages are made from it, so this module imports nothing heavy.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from unnaive.base.errors import BadData
+from unnaive.base.open_files import MAX_RATIO, OnRead
 from unnaive.base.settings import declared_options, documented, option
 
 if TYPE_CHECKING:
-    from unnaive.io.columns import Columns
+    from unnaive.io.fields.columns import Columns
     from unnaive.io.folder_ahead import FolderAhead
 
-OnRead = Callable[[int], None]  # called with the number of bytes just read
 
 BATCH_ROWS = 8192
 MAX_LINE = 64 << 20
-MAX_RATIO = 250
 
 
 @dataclass
@@ -42,7 +40,7 @@ class ReadLog:
     def describe(self) -> str:
         """One line that says what was taken: columns, header, rows.
 
-        >>> from unnaive.io.columns import Columns
+        >>> from unnaive.io.fields.columns import Columns
         >>> ReadLog("mail.csv", "csv", "header in line 1", Columns(("body",), "queue"), files=1, rows=1024).describe()
         'mail.csv (csv, header in line 1): text from body, labels from queue, 1,024 rows'
         """

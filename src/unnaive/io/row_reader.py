@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from unnaive.base.errors import BadData, UnnaiveWarning
+from unnaive.base.open_files import STDIN
+from unnaive.data.corpus import Labels
+from unnaive.data.fields.bad_values import BadRecord
+from unnaive.data.fields.fields import encode_records
 from unnaive.io import batches
-from unnaive.io.bad_values import BadRecord
-from unnaive.io.columns import Columns
-from unnaive.io.corpus import Labels
-from unnaive.io.fields import encode_records
+from unnaive.io.fields.columns import Columns
 from unnaive.io.folders import FilesTable
 from unnaive.io.label_checks import LabelSpelling
 from unnaive.io.labels import LISTS, describe_kind, holds_lists, parse_flags, parse_labels
 from unnaive.io.options import ReadOptions
-from unnaive.io.sources import STDIN
-from unnaive.io.tables import Table
+from unnaive.io.tables.tables import Table
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import BadData
 from unnaive.io.batches import concatenate
-from unnaive.io.columns import join_names
+from unnaive.io.fields.columns import join_names
 from unnaive.io.labels import name_flags
 
 if TYPE_CHECKING:

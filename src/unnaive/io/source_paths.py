@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unnaive.base.errors import BadData
-from unnaive.io.binary_tables import SQLITE
+from unnaive.base.open_files import STDIN, path_mode
 from unnaive.io.formats import find_format
-from unnaive.io.mail_tables import is_mailbox
-from unnaive.io.sources import STDIN, path_mode
+from unnaive.io.tables.binary_tables import SQLITE
+from unnaive.io.tables.mail_tables import is_mailbox
 
 
 def expand_pattern(path: str) -> list[str]:

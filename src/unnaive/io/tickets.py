@@ -33,7 +33,7 @@ from importlib.resources import files
 
 from unnaive.base.errors import choose
 from unnaive.base.types import RowValues
-from unnaive.io.corpus import Corpus, Labels
+from unnaive.data.corpus import Corpus, Labels
 
 LABELS: dict[str, Callable[[RowValues], Labels]] = {
     "queue": lambda record: (record["queue"],),

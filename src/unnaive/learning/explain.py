@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import BadData
 from unnaive.base.types import Label, Sparse
-from unnaive.io.fields import one_document
+from unnaive.data.fields.fields import one_document
 from unnaive.learning.explanation import Evidence as Evidence
 from unnaive.learning.explanation import Explanation as Explanation
 from unnaive.learning.explanation import percent as percent

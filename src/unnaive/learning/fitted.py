@@ -24,7 +24,7 @@ from unnaive.data.register import Register
 from unnaive.data.sample_weights import check_sample_weight
 from unnaive.data.targets import label_sets, read_targets
 from unnaive.data.text_hashes import TextHashes
-from unnaive.io.columns import Columns
+from unnaive.io.fields.columns import Columns
 from unnaive.learning.calibration import Calibration
 from unnaive.learning.conformal import ConformalScores
 from unnaive.learning.decisions import Argmax, Decision

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from unnaive.base.errors import UnnaiveError, choose
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
+from unnaive.data.corpus import check_some_labels
 from unnaive.data.counts import Counts
 from unnaive.data.field_vectors import columns_of_words
 from unnaive.data.folds import block_folds, fold_strata, folds, out_of_fold, shuffle_blocks, split_folds
@@ -24,7 +25,6 @@ from unnaive.data.shared_passages import find_copies, find_shared_passages
 from unnaive.data.soft_labels import likeliest_rows
 from unnaive.data.targets import Targets, single_labels
 from unnaive.data.training_data import DocumentRows, TrainingData, check_classes
-from unnaive.io.corpus import check_some_labels
 from unnaive.learning.class_limits import DataSize, check_class_limit
 from unnaive.learning.decisions import Decision, default_decision
 from unnaive.learning.fit_calibration import FITS

@@ -14,7 +14,7 @@ from unnaive.base.lazy import lazy_property
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Sparse
 from unnaive.data.field_vectors import vector_keys
-from unnaive.io.fields import as_documents
+from unnaive.data.fields.fields import as_documents
 from unnaive.linear.linear import Linear
 from unnaive.linear.scorer import Scorer
 from unnaive.linear.top_scores import TopScores

@@ -14,12 +14,12 @@ from typing import Any
 
 from unnaive.base.atomic_files import replacing
 from unnaive.base.errors import UnnaiveError
+from unnaive.base.open_files import STDIN
 from unnaive.base.sealed_json import read_sealed, seal_json
 from unnaive.base.system import flush_folder
 from unnaive.data.accumulator import Accumulator
 from unnaive.data.run_folders import open_run
 from unnaive.io.datafiles import DataFile
-from unnaive.io.sources import STDIN
 from unnaive.text.tokens import TokenRule
 
 STATE = "checkpoint.json"

@@ -21,13 +21,13 @@ from typing import Any
 
 from unnaive.base.atomic_files import replacing
 from unnaive.base.errors import BadData, UnnaiveError, UnnaiveWarning, count_noun
+from unnaive.base.open_files import STDIN, check_exists, hash_file
 from unnaive.base.system import PLAIN, Arrivals
 from unnaive.classifier.model_file import load_model, update_model_file
 from unnaive.classifier.receipts import model_hash
 from unnaive.classifier.text_classifier import TextClassifier
-from unnaive.io.json_tables import encode_json_record, get_key
 from unnaive.io.labels import parse_labels
-from unnaive.io.sources import STDIN, check_exists, hash_file
+from unnaive.io.tables.json_tables import encode_json_record, get_key
 from unnaive.learning.fitted import FittedModel
 
 BLOCK = 1 << 20  # bytes that are read at a time

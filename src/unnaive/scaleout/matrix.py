@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, count_noun
+from unnaive.base.open_files import STDIN
 from unnaive.base.sparse import csr_array
 from unnaive.base.system import return_large_blocks, return_small_blocks, scratch_folder
 from unnaive.base.types import Arrays, Sparse
@@ -30,9 +31,8 @@ from unnaive.data.run_folders import TermCost
 from unnaive.data.targets import Targets, sorted_classes
 from unnaive.data.training_data import TrainingData
 from unnaive.data.unlabelled import take_labelled
-from unnaive.io.columns import Columns
 from unnaive.io.datafiles import DataFile
-from unnaive.io.sources import STDIN
+from unnaive.io.fields.columns import Columns
 from unnaive.scaleout.checkpoint import fingerprint
 from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_ahead, reading_again
 from unnaive.scaleout.resident_pages import resident_pages_limited

@@ -21,8 +21,8 @@ from unnaive.data.accumulator import Accumulator
 from unnaive.data.text_hashes import SIZE, TextHashes
 from unnaive.data.text_hashes import hash_texts as hashes_of
 from unnaive.data.training_data import TrainingData
-from unnaive.io.columns import Columns
 from unnaive.io.datafiles import DataFile
+from unnaive.io.fields.columns import Columns
 from unnaive.scaleout.checkpoint import Checkpoint
 from unnaive.scaleout.read_ahead import counting_threads, in_small_blocks, read_ahead
 from unnaive.text.backend import few_kept_pages

@@ -3,9 +3,9 @@
 A section is SECTION, the field's key, UNIT, and the field's content. The content of a text field is its text. It is
 read "shared" (the plain terms), "own" (every word prefixed with the field's key and OWN), or "both", shared terms
 first. The content of a fixed field (category, number, date, characters or vector) is its value as shown to users,
-followed by further UNITs and the terms that encode it, which io/fields.py makes; each term is prefixed with the key and
-FIXED. For example, "refund" in the subject gives the terms "refund" and "subject:refund", and a product gives
-"product=Printer". N-grams do not cross sections, sections of unknown fields are skipped, and text before the first
+followed by further UNITs and the terms that encode it, which data/fields/fields.py makes; each term is prefixed with
+the key and FIXED. For example, "refund" in the subject gives the terms "refund" and "subject:refund", and a product
+gives "product=Printer". N-grams do not cross sections, sections of unknown fields are skipped, and text before the first
 section is shared text.
 """
 
@@ -30,7 +30,7 @@ MODES = {
 TEXT = "text"  # "both", but "shared" for the last text field, which is usually the longest
 KINDS = (TEXT, *MODES)
 TEXT_KINDS = (TEXT, "shared", "own", "both")
-_BAD_UNIT = re.compile("[\x00-\x20\ud800-\udfff\ufffd]|^$")  # never in a term that io/fields.py makes
+_BAD_UNIT = re.compile("[\x00-\x20\ud800-\udfff\ufffd]|^$")  # never in a term that data/fields/fields.py makes
 _VECTOR = re.compile(r"vector\(([1-9]\d{0,6})\)")
 _NO_KEY = re.compile(r"[\s\x00-\x1f\ud800-\udfff\ufffd:=]+")
 

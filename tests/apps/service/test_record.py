@@ -19,9 +19,9 @@ from unnaive.apps.service.record import TeachingRecord
 from unnaive.apps.service.refused import Refused
 from unnaive.apps.service.served import ServedModel
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
+from unnaive.base.open_files import hash_file
 from unnaive.base.types import Label
 from unnaive.classifier.receipts import model_hash
-from unnaive.io.sources import hash_file
 
 KILLS = 200
 

@@ -14,10 +14,10 @@ from unnaive.curation.audit.label_errors import LabelEvidence
 from unnaive.curation.audit.material import AuditData
 from unnaive.curation.audit.page import audit_page
 from unnaive.curation.audit.texts import main_script
-from unnaive.io.corpus import Corpus
+from unnaive.data.corpus import Corpus
 from unnaive.io.endings import TABLES
 from unnaive.io.formats import read_rows
-from unnaive.io.table_writer import write_table
+from unnaive.io.writing.table_writer import write_table
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 

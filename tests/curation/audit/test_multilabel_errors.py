@@ -16,7 +16,7 @@ from unnaive.curation.audit.multilabel_errors import (
     multilabel_evidence,
     multilabel_findings,
 )
-from unnaive.io.corpus import Corpus
+from unnaive.data.corpus import Corpus
 
 WORDS = {
     "oil": "barrel crude opec drill well",

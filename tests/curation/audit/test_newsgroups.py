@@ -9,7 +9,7 @@ from unnaive.curation.audit.fields import boilerplate_findings
 from unnaive.curation.audit.material import AuditData
 from unnaive.curation.audit.minhash import similar_pairs
 from unnaive.curation.audit.texts import foreign_languages
-from unnaive.io.collections import load
+from unnaive.papers.collections import load
 from unnaive.text.counting import TextCounter
 
 pytestmark = pytest.mark.slow

@@ -11,8 +11,8 @@ from unnaive.base.errors import BadData
 from unnaive.curation.labelling.hints import read_hints
 from unnaive.curation.labelling.moving import export_labels, find_queue, import_labels
 from unnaive.curation.labelling.record import LabelRecord
+from unnaive.data.fields.fields import encode_records
 from unnaive.io.datafiles import DataFile
-from unnaive.io.fields import encode_records
 
 TEXTS = ["good ball", 'a "quoted", vote', "çay\nköfte", "rain"]
 

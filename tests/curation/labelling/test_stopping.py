@@ -19,7 +19,7 @@ from unnaive.curation.labelling.stopping import (
     running_accuracy,
     to_dict,
 )
-from unnaive.io.corpus import Corpus
+from unnaive.data.corpus import Corpus
 
 from .test_pool import random_texts
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unnaive.base.types import ProgressCallback
     from unnaive.classifier.text_classifier import TextClassifier
+    from unnaive.data.corpus import Corpus
     from unnaive.evaluation.tally import Tally
-    from unnaive.io.corpus import Corpus
     from unnaive.learning.fitted import FittedModel
 
 

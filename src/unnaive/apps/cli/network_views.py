@@ -16,7 +16,7 @@ import numpy as np
 
 from unnaive.base.errors import BadData, choose, count_noun
 from unnaive.io.endings import FIGURES, NETWORKS, choose_ending
-from unnaive.io.output_files import open_output
+from unnaive.io.writing.output_files import open_output
 from unnaive.linear.network import Network, mixture_network
 
 if TYPE_CHECKING:

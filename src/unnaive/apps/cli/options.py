@@ -18,7 +18,7 @@ from unnaive.io.options import COLUMN_OPTIONS, MAX_LINE, READ_OPTIONS
 from unnaive.learning.training_options import TrainingOptions
 
 if TYPE_CHECKING:
-    from unnaive.io.corpus import Corpus
+    from unnaive.data.corpus import Corpus
     from unnaive.io.datafiles import DataFile
     from unnaive.io.folder_ahead import FolderAhead
 
@@ -215,9 +215,9 @@ class Interrupted(UnnaiveError):
 def read_corpus(source: DataFile, data: Path | None) -> Corpus:
     """A data file, or a collection by its name and perhaps a view."""
     from unnaive.apps.cli.output import say_what_was_read
-    from unnaive.io.binary_tables import SQLITE
-    from unnaive.io.collections import COLLECTIONS, load
+    from unnaive.io.tables.binary_tables import SQLITE
     from unnaive.io.tickets import load_tickets
+    from unnaive.papers.collections import COLLECTIONS, load
 
     name, _, view = source.path.partition(":")
     names = ["tickets", *COLLECTIONS]
@@ -238,7 +238,7 @@ def read_corpus(source: DataFile, data: Path | None) -> Corpus:
 def tell_of_collection(name: str) -> None:
     """Report that a file or folder with the name of a collection is read, and how to read the collection."""
     from unnaive.apps.cli.screen import note
-    from unnaive.io.collections import COLLECTIONS
+    from unnaive.papers.collections import COLLECTIONS
 
     kind = "folder" if Path(name).is_dir() else "file"
     view = COLLECTIONS[name].views[0] if name in COLLECTIONS else "queue"

@@ -165,7 +165,7 @@ def _holds_out(spec: TrainingSpec) -> bool:
 
 def is_stdin(source: DataFile) -> bool:
     """Whether some of the data comes from stdin, which cannot be read twice."""
-    from unnaive.io.sources import STDIN
+    from unnaive.base.open_files import STDIN
 
     return STDIN in source.paths
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from unnaive.apps.cli.screen import echo, is_quiet
 from unnaive.apps.cli.source_fields import recorded_fields
 from unnaive.base.errors import UnnaiveError
-from unnaive.io.output_files import open_output
+from unnaive.io.writing.output_files import open_output
 
 if TYPE_CHECKING:
     from unnaive.base.types import RowValues
-    from unnaive.io.columns import Columns
-    from unnaive.io.corpus import Corpus
+    from unnaive.data.corpus import Corpus
     from unnaive.io.datafiles import DataFile
+    from unnaive.io.fields.columns import Columns
     from unnaive.learning.fitted import FittedModel
 
 
@@ -31,7 +31,7 @@ def write_whole_table(
     path: Path, rows: Sequence[RowValues], columns: Sequence[str], *, excel_safe: bool = False
 ) -> None:
     """Write a table in the format of its name, atomically, and report it on stderr; - is stdout."""
-    from unnaive.io.table_writer import write_table
+    from unnaive.io.writing.table_writer import write_table
 
     write_table(path, rows, columns, excel_safe=excel_safe)
     say_what_was_written(path)
@@ -132,7 +132,7 @@ def check_named_fields(source: DataFile, fields: Sequence[str] | None) -> None:
 
 def trained_columns(fitted: FittedModel) -> Columns | None:
     """The columns that the model was trained on, if known; all of them for a model with fields."""
-    from unnaive.io.columns import Columns
+    from unnaive.io.fields.columns import Columns
     from unnaive.text.sections import TEXT_KINDS, field_kinds
 
     fields = None if fitted.token_rule is None else fitted.token_rule.fields

@@ -125,7 +125,7 @@ class Layout:
 
         The input or the ids, then the three `new`.
         """
-        from unnaive.io.csv_writer import column_texts
+        from unnaive.io.writing.csv_writer import column_texts
 
         def make() -> dict[str, TextBuffer]:
             missing = [None] * len(new[0])
@@ -151,7 +151,7 @@ def spell(value: Any) -> str:
 
 def _new_texts(column: Sequence[Any]) -> TextBuffer:
     """A predicted column with few distinct values of one type, such as labels, counts and 1.0."""
-    from unnaive.io.csv_writer import encode_cells, join_cells
+    from unnaive.io.writing.csv_writer import encode_cells, join_cells
 
     if column and isinstance(column[0], float):  # 0.0 and −0.0 are equal keys but different cells
         return join_cells(encode_cells(["1" if value == 1.0 else spell(value) for value in column]))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unnaive.classifier.compress import Compressed
     from unnaive.classifier.text_classifier import TextClassifier
-    from unnaive.io.corpus import Corpus
+    from unnaive.data.corpus import Corpus
     from unnaive.learning.fitted import FittedModel
 
 FOLDS = 5  # one of them is held out for evaluation

@@ -41,9 +41,9 @@ def settle_fields(
         if not source.text:
             raise UnnaiveError("fields from stdin need the names of the text columns; add --text NAME")
         return source, (*(f"{name}:{TEXT}" for name in source.text), *source.fixed_fields)
-    from unnaive.io.columns import FIXED_KINDS
-    from unnaive.io.evident_fields import look_for_fields
-    from unnaive.io.vector_tables import split_vector_file
+    from unnaive.io.fields.columns import FIXED_KINDS
+    from unnaive.io.fields.evident_fields import look_for_fields
+    from unnaive.io.tables.vector_tables import split_vector_file
 
     columns, line = look_for_fields(source, labelled=labelled, unused=unused, vectors=vectors)
     if line is not None:
@@ -62,7 +62,7 @@ def note_other_columns(source: DataFile, *, vectors: bool = True) -> None:
     """Name the columns that --fields auto would read as well, unless the command names columns or files are texts."""
     if source.fields is not None or source.text or source.fixed_fields or "-" in source.paths:
         return
-    from unnaive.io.evident_fields import suggest_fields
+    from unnaive.io.fields.evident_fields import suggest_fields
     from unnaive.io.formats import find_format
 
     try:

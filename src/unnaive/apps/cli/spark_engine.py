@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from unnaive.data.training_data import TrainingData
     from unnaive.evaluation.records import Record
     from unnaive.evaluation.trials import ExperimentPlan
-    from unnaive.io.columns import Columns
     from unnaive.io.datafiles import DataFile
+    from unnaive.io.fields.columns import Columns
     from unnaive.learning.fitted import FittedModel
     from unnaive.text.tokens import TokenRule
 

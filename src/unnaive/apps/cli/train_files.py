@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from unnaive.apps.cli.screen import Progress
     from unnaive.classifier.compress import Compressed
     from unnaive.classifier.text_classifier import TextClassifier
+    from unnaive.data.corpus import Corpus
     from unnaive.data.training_data import TrainingData
-    from unnaive.io.corpus import Corpus
     from unnaive.io.datafiles import DataFile
     from unnaive.learning.fitted import FittedModel
     from unnaive.learning.learner import TrainingSpec

@@ -11,8 +11,8 @@ from unnaive.apps.cli.source_fields import settle_fields
 from unnaive.base.errors import count_noun
 from unnaive.base.visible_text import visible_json
 from unnaive.curation.labelling.simulate import WAYS, LabellingCurve, seed_sign_test, simulate
+from unnaive.data.corpus import Corpus
 from unnaive.data.word_vectors import WordVectors
-from unnaive.io.corpus import Corpus
 from unnaive.io.datafiles import DataFile
 from unnaive.text.tokens import TokenRule
 
@@ -95,7 +95,7 @@ def write_page(curves: list[LabellingCurve], path: Path, name: str) -> None:
     from unnaive.evaluation.reports import page as html
     from unnaive.evaluation.reports.plots import curves_figure
     from unnaive.evaluation.summaries import MeasureCurve as MeasuredCurve
-    from unnaive.io.output_files import open_output
+    from unnaive.io.writing.output_files import open_output
 
     shown = [
         MeasuredCurve(curve.way, curve.labels, tuple(curve.mean.tolist()), tuple(curve.accuracy.std(axis=0).tolist()))

@@ -37,8 +37,8 @@ from unnaive.apps.service.routes import json_response, make_router
 from unnaive.apps.service.session_routes import make_session_router
 from unnaive.apps.service.sessions import Sessions
 from unnaive.base.errors import UnnaiveError
+from unnaive.base.open_files import check_exists
 from unnaive.base.system import at_hangup
-from unnaive.io.sources import check_exists
 
 OPTIONS = "UNNAIVE_SERVICE"  # the environment variable that passes the options to worker processes
 

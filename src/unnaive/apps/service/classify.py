@@ -17,8 +17,8 @@ from unnaive.apps.service.rendering import plain_rows
 from unnaive.apps.service.served import check_label
 from unnaive.apps.service.version import Version
 from unnaive.base.errors import UnnaiveError
-from unnaive.io.bad_values import BadRecord
-from unnaive.io.fields import one_document
+from unnaive.data.fields.bad_values import BadRecord
+from unnaive.data.fields.fields import one_document
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.novelty import UNKNOWN
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from unnaive.io.sources import hash_file
+from unnaive.base.open_files import hash_file
 
 SUFFIX = ".record"  # appended to the model's file name, it names the record
 

@@ -18,9 +18,9 @@ from unnaive.apps.service.teaching import change_model, resolve_labels
 from unnaive.base.errors import UnnaiveError, count_noun
 from unnaive.base.types import Label
 from unnaive.classifier.text_classifier import TextClassifier
+from unnaive.data.fields.record_fields import find_other_fields
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.packed_documents import PackedDocuments
-from unnaive.io.record_fields import find_other_fields
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.tuned_models import lost_tuning
 

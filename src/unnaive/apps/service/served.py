@@ -25,9 +25,9 @@ from unnaive.apps.service.teaching import (
 )
 from unnaive.apps.service.version import file_signature, load_served, make_version
 from unnaive.base.errors import UnnaiveError
+from unnaive.base.open_files import hash_file
 from unnaive.base.system import locked_for_replacing
 from unnaive.base.types import Label
-from unnaive.io.sources import hash_file
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.tuned_models import lost_tuning
 

@@ -32,10 +32,10 @@ from unnaive.curation.audit.multilabel_errors import (
 )
 from unnaive.curation.audit.texts import text_findings
 from unnaive.curation.audit.unfinished import Unfinished
+from unnaive.data.corpus import Corpus
 from unnaive.evaluation.class_shares import ClassShare, class_shares
 from unnaive.evaluation.drift import FEWEST_TEXTS, Drift, changed_terms
 from unnaive.evaluation.two_sample import add_class_evidence, two_sample_test
-from unnaive.io.corpus import Corpus
 from unnaive.learning.explanation import percent
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule

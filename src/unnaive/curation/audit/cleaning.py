@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from unnaive.base.errors import BadData
 from unnaive.curation.audit.findings import DROP, LOOK, Correction
-from unnaive.io.corpus import Labels
+from unnaive.data.corpus import Labels
 
 
 @dataclass

@@ -12,8 +12,8 @@ from unnaive.base.types import Ids, Sparse
 from unnaive.curation.audit.findings import DROP, LOOK, RELABEL, Finding
 from unnaive.curation.audit.material import AuditData
 from unnaive.curation.audit.minhash import Pairs, similar_pairs
+from unnaive.data.corpus import Corpus
 from unnaive.data.text_hashes import hash_texts
-from unnaive.io.corpus import Corpus
 
 FEWEST_TERMS = 5  # documents with fewer terms are often similar by chance and are not compared
 TRAIN, TEST = "train", "test"

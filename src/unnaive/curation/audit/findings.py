@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unnaive.base.errors import BadData
-from unnaive.io.csv_writer import cell_text
+from unnaive.io.writing.csv_writer import cell_text
 
 DROP, RELABEL, LOOK = "drop", "relabel", "look"  # what `unnaive clean` does with an accepted finding
 ACTIONS = (DROP, RELABEL, LOOK)

@@ -11,7 +11,7 @@ import numpy as np
 
 from unnaive.base.types import Ids
 from unnaive.curation.audit.findings import LOOK, Finding
-from unnaive.io.corpus import Corpus, Labels
+from unnaive.data.corpus import Corpus, Labels
 from unnaive.text.sections import shown_record
 
 EXCERPT = 160  # characters of a text shown in a finding

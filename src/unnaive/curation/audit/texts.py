@@ -13,7 +13,7 @@ import numpy as np
 from unnaive.base.types import Sparse
 from unnaive.curation.audit.findings import DROP, Finding
 from unnaive.curation.audit.material import AuditData
-from unnaive.io.label_checks import is_missing_value
+from unnaive.data.missing_values import is_missing_value
 from unnaive.text.languages import stop_list, stop_lists
 from unnaive.text.vocabulary import Vocabulary
 

@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 from unnaive.base.errors import BadData
-from unnaive.io.sources import check_exists
+from unnaive.base.open_files import check_exists
 
 EXAMPLE = 'sport = ["ball", "goal"]'
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.base.errors import BadData, choose
+from unnaive.base.open_files import check_exists
 from unnaive.curation.labelling.record import IMPORTED, LabelRecord, is_label_record
+from unnaive.data.fields.record_fields import decode_record
 from unnaive.io.endings import DELIMITERS, ENDINGS, TABLES, split_ending, written_format
-from unnaive.io.output_files import open_output
-from unnaive.io.record_fields import decode_record
-from unnaive.io.sources import check_exists
-from unnaive.io.table_writer import open_table_writer
+from unnaive.io.writing.output_files import open_output
+from unnaive.io.writing.table_writer import open_table_writer
 from unnaive.text.sections import VECTOR, base_kind, field_kinds, shown_record
 
 SEPARATOR = ";"  # between the labels of a text, in CSV

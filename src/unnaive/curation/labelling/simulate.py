@@ -17,9 +17,9 @@ from unnaive.base.types import Floats, Sparse
 from unnaive.curation.labelling.asking import QuestionState, Strategy, next_question
 from unnaive.curation.labelling.linear import LinearLearner
 from unnaive.curation.labelling.pool import TextPool
+from unnaive.data.corpus import Corpus
 from unnaive.data.word_vectors import WordVectors
 from unnaive.evaluation.significance import binomial_half
-from unnaive.io.corpus import Corpus
 from unnaive.text.counting import TextCounter
 from unnaive.text.tokens import TokenRule
 

@@ -27,7 +27,7 @@ from unnaive.evaluation.ranking import precision_recall, r_precision
 from unnaive.evaluation.reliability import Reliability
 from unnaive.evaluation.summaries import MeasureCurve
 from unnaive.io.endings import FIGURES, choose_ending
-from unnaive.io.output_files import open_output
+from unnaive.io.writing.output_files import open_output
 
 Figure = Any  # matplotlib.figure.Figure, whose types do not work in strict mode
 

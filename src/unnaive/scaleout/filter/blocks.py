@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData
-from unnaive.io.columns import Columns
+from unnaive.io.fields.columns import Columns
 from unnaive.io.options import ReadOptions
 
 GZIP_LEVEL = 6

@@ -14,15 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData
+from unnaive.base.open_files import STDIN, STDIN_NAME, open_bytes
 from unnaive.base.types import Bytes
 from unnaive.io.batches import join_texts
-from unnaive.io.columns import join_names
-from unnaive.io.json_tables import ABSENT_KEY, describe_json_error, encode_json_record, get_key
+from unnaive.io.fields.columns import join_names
 from unnaive.io.labels import describe_kind
-from unnaive.io.native_parser import NotPlain, json_line_columns, lines_end
+from unnaive.io.lines import CODE_PAGES, WESTERN, decode_code_page
 from unnaive.io.options import ReadOptions
 from unnaive.io.row_reader import parse_text
-from unnaive.io.sources import CODE_PAGES, STDIN, STDIN_NAME, WESTERN, decode_code_page, open_bytes
+from unnaive.io.tables.json_tables import ABSENT_KEY, describe_json_error, encode_json_record, get_key
+from unnaive.io.tables.native_parser import NotPlain, json_line_columns, lines_end
 from unnaive.scaleout.filter.blocks import BLOCK_BYTES, BytesWriter, ReadTexts, ShardReading, damaged, finish_packed
 from unnaive.text.buffer import TextBuffer, TextChunks
 
@@ -206,7 +207,7 @@ def _split_lines(data: bytes) -> list[bytes]:
 
 
 def _decode(line: bytes, options: ReadOptions) -> str:
-    """Decode a line like `sources.decode_lines`: as UTF-8 if it is valid, else by the code page of the language."""
+    """Decode a line like `lines.decode_lines`: as UTF-8 if it is valid, else by the code page of the language."""
     if not is_utf8(options.encoding):
         return line.decode(options.encoding or "utf-8", errors="replace")
     try:

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData
-from unnaive.io.arrow import ArrowCells
+from unnaive.data.fields.fields import encode_records
 from unnaive.io.batches import join_texts
-from unnaive.io.binary_tables import ParquetTable, explain_arrow_errors
-from unnaive.io.columns import Columns, join_names
-from unnaive.io.fields import encode_records
-from unnaive.io.native_parser import NotPlain
+from unnaive.io.fields.columns import Columns, join_names
 from unnaive.io.options import BATCH_ROWS
 from unnaive.io.row_reader import parse_text
+from unnaive.io.tables.arrow import ArrowCells
+from unnaive.io.tables.binary_tables import ParquetTable, explain_arrow_errors
+from unnaive.io.tables.native_parser import NotPlain
 from unnaive.scaleout.filter.blocks import ReadTexts, ShardReading
 
 GROUP_ROWS = 1 << 16  # maximum number of rows in a row group of the output

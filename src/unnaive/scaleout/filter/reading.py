@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from unnaive.base.errors import BadData
-from unnaive.io.columns import Columns
+from unnaive.base.open_files import STDIN, open_bytes
 from unnaive.io.datafiles import DataFile
+from unnaive.io.fields.columns import Columns
 from unnaive.io.options import ReadLog
-from unnaive.io.sources import STDIN, open_bytes
 from unnaive.learning.fitted import FittedModel
 from unnaive.scaleout.filter.blocks import ShardReading
 from unnaive.scaleout.filter.shards import ShardJob

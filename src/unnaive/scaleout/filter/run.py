@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData
+from unnaive.base.open_files import STDIN, STDIN_NAME
 from unnaive.base.types import Floats
-from unnaive.io.native_parser import map_in_order
-from unnaive.io.output_files import open_output
-from unnaive.io.sources import STDIN, STDIN_NAME
+from unnaive.io.tables.native_parser import map_in_order
+from unnaive.io.writing.output_files import open_output
 from unnaive.scaleout.filter.blocks import Shard, ShardReading, TextBlock
 from unnaive.scaleout.filter.filter_record import FilterRecord, describe_source
 from unnaive.scaleout.filter.keep_rule import KeepRule

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from unnaive.base.errors import BadData, UnnaiveError
+from unnaive.base.open_files import STDIN, check_exists
 from unnaive.io.endings import PACKINGS, check_packing, list_endings, split_ending
 from unnaive.io.source_paths import expand_pattern
-from unnaive.io.sources import STDIN, check_exists
 from unnaive.scaleout.filter.blocks import Shard, ShardReading
 from unnaive.scaleout.filter.line_shards import LineShard
 from unnaive.scaleout.filter.parquet_shards import ParquetShard

@@ -15,10 +15,10 @@ import pyarrow as pa
 from scipy.sparse import csr_array, issparse
 
 from unnaive.data.accumulator import Accumulator, name_counts
+from unnaive.data.corpus import check_some_documents
 from unnaive.data.counts import Counts
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.runs import Run, merge_runs
-from unnaive.io.corpus import check_some_documents
 from unnaive.scaleout.spark.rows import complete_rows, has_label_arrays, report_missing
 from unnaive.scaleout.spark.session import default_parallelism, map_in_arrow, reading_errors
 from unnaive.text.tokens import TokenRule

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from unnaive.base.errors import BadData, UnnaiveWarning, choose
-from unnaive.io.columns import ColumnRequest, Columns, choose_columns
-from unnaive.io.corpus import check_some_documents
+from unnaive.data.corpus import check_some_documents
+from unnaive.data.fields.field_choice import LOOKED_AT
 from unnaive.io.datafiles import DataFile
 from unnaive.io.endings import spark_format
-from unnaive.io.evident_fields import add_evident_fields
-from unnaive.io.field_choice import LOOKED_AT
+from unnaive.io.fields.columns import ColumnRequest, Columns, choose_columns
+from unnaive.io.fields.evident_fields import add_evident_fields
 from unnaive.io.labels import NO, YES
 from unnaive.scaleout.spark.rows import LABEL, TEXT, record_column
 from unnaive.scaleout.spark.session import reading_errors

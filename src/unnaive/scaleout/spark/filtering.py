@@ -12,7 +12,7 @@ import pyarrow as pa
 from unnaive.base.errors import BadData
 from unnaive.base.types import Label
 from unnaive.classifier.model_file import as_fitted
-from unnaive.io.columns import join_names
+from unnaive.io.fields.columns import join_names
 from unnaive.scaleout.filter.keep_rule import KeepRule, choose_keep_rule
 from unnaive.scaleout.spark.rows import add_record_texts, as_buffer, check_text_type
 from unnaive.scaleout.spark.scoring import without_memory

@@ -9,11 +9,11 @@ from typing import Any
 from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.base.types import Label, ProgressCallback
 from unnaive.classifier.text_classifier import TextClassifier
+from unnaive.data.corpus import check_some_labels
 from unnaive.data.counts import Counts
+from unnaive.data.fields.field_choice import LOOKED_AT, guess_fields
+from unnaive.data.fields.fields import has_kinds
 from unnaive.data.training_data import TrainingData
-from unnaive.io.corpus import check_some_labels
-from unnaive.io.field_choice import LOOKED_AT, guess_fields
-from unnaive.io.fields import has_kinds
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.train import train
 from unnaive.learning.tuning import TUNINGS

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 
 from unnaive.base.errors import BadData, UnnaiveWarning, choose, count_noun
 from unnaive.base.types import Floats, Ids, Label, Sparse
+from unnaive.data.fields.fields import encode_records
 from unnaive.data.targets import plain_label
-from unnaive.io.columns import join_names
-from unnaive.io.fields import encode_records
+from unnaive.io.fields.columns import join_names
 from unnaive.learning.fitted import FittedModel
 from unnaive.text.buffer import TextBuffer, as_texts
 from unnaive.text.counting import TextCounter

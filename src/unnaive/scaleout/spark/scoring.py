@@ -14,7 +14,7 @@ from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.base.types import Floats, Label
 from unnaive.classifier.model_file import as_fitted
 from unnaive.data.targets import label_sets
-from unnaive.io.columns import join_names
+from unnaive.io.fields.columns import join_names
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.top_labels import TopLabels
 from unnaive.scaleout.spark.rows import add_record_texts, as_buffer, check_text_type

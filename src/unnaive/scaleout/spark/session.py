@@ -24,7 +24,7 @@ SETTINGS = {
     # if a thread of the driver runs out of memory, Python would wait for an answer forever
     "spark.driver.defaultJavaOptions": "-XX:+ExitOnOutOfMemoryError",
 }
-OURS = re.compile(r"unnaive\.(?:base\.errors|io\.bad_values)\.(\w+): (.+)")
+OURS = re.compile(r"unnaive\.(?:base\.errors|data\.fields\.bad_values)\.(\w+): (.+)")
 ABSENT = re.compile(
     r"ModuleNotFoundError: No module named '(unnaive(?:\.\w+)*|numpy|scipy|pyarrow|safetensors|Stemmer)'"
 )
@@ -110,7 +110,7 @@ def translate(message: str) -> UnnaiveError | None:
 
     >>> translate("... unnaive.base.errors.BadData: a label is 0.5; give names\\n at ...")
     BadData('a label is 0.5; give names')
-    >>> translate("... unnaive.io.bad_values.BadRecord: the age is 'old'; correct it\\n at ...")
+    >>> translate("... unnaive.data.fields.bad_values.BadRecord: the age is 'old'; correct it\\n at ...")
     BadData("the age is 'old'; correct it")
     >>> print(translate("ModuleNotFoundError: No module named 'unnaive'"))
     the executors have no module unnaive; install unnaive there, or send it along with --ship (unnaive.spark.ship)

@@ -20,7 +20,7 @@ from unnaive.data.accumulator import LabelCodes
 from unnaive.data.counts import Counts
 from unnaive.data.runs import Run, merge_runs
 from unnaive.data.soft_labels import UNITS, expand_probabilities
-from unnaive.io.columns import join_names
+from unnaive.io.fields.columns import join_names
 from unnaive.io.labels import name_flags
 from unnaive.io.soft_columns import PREFIX
 from unnaive.learning.learner import TrainingSpec

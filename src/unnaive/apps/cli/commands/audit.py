@@ -270,7 +270,7 @@ def read_audit_texts(source: DataFile, path: Path) -> Any:
     """The texts of another file, read with the same columns; its labels are not needed."""
     from dataclasses import replace
 
-    from unnaive.io.corpus import Corpus
+    from unnaive.data.corpus import Corpus
     from unnaive.io.datafiles import DataFile
     from unnaive.io.options import ReadLog
 

@@ -223,10 +223,10 @@ def forget(
     from unnaive.apps.cli.options import make_output_folders
     from unnaive.apps.cli.output import write_text
     from unnaive.base.errors import UnnaiveError
+    from unnaive.base.open_files import hash_file
     from unnaive.classifier.receipts import complete_receipt, make_receipt, read_key, unlock_register
     from unnaive.classifier.signatures import check_private_key
     from unnaive.classifier.text_classifier import TextClassifier
-    from unnaive.io.sources import hash_file
 
     if sign is not None and receipt is None:
         raise UnnaiveError("--sign signs the receipt; add --receipt FILE")

@@ -18,9 +18,9 @@ from unnaive.base.visible_text import visible_json
 if TYPE_CHECKING:
     from unnaive.base.types import RowValues
     from unnaive.curation.audit.cleaning import Changes
-    from unnaive.io.columns import Columns
     from unnaive.io.datafiles import DataFile
-    from unnaive.io.table_writer import ColumnTypes
+    from unnaive.io.fields.columns import Columns
+    from unnaive.io.writing.table_writer import ColumnTypes
 
 
 def register(app: typer.Typer) -> None:
@@ -165,7 +165,7 @@ def spell_list(labels: tuple[str, ...], like: str) -> str:
 def write_rows(output: Path, format: str, rows: Iterator[RowValues | None], types: ColumnTypes) -> tuple[int, int]:
     """(rows read, rows written) to a file, atomically; `types` of columns, for Parquet."""
     from unnaive.io.options import BATCH_ROWS
-    from unnaive.io.table_writer import open_table_writer
+    from unnaive.io.writing.table_writer import open_table_writer
 
     n_read = n_written = 0
     with open_table_writer(output, format, types=types) as write:

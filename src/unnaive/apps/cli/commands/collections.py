@@ -14,7 +14,7 @@ from unnaive.base.errors import count_noun
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:
-    from unnaive.io.collections import Collection, CollectionCheck
+    from unnaive.papers.collections import Collection, CollectionCheck
 
 collections = typer.Typer(invoke_without_command=True)
 
@@ -43,7 +43,7 @@ def list_collections(context: typer.Context, data: Data = None, as_json: AsJson 
     """
     if context.invoked_subcommand is not None:
         return
-    from unnaive.io.collections import COLLECTIONS
+    from unnaive.papers.collections import COLLECTIONS
 
     rows = [describe_collection(collection, data) for collection in COLLECTIONS.values()]
     if as_json:
@@ -55,7 +55,7 @@ def list_collections(context: typer.Context, data: Data = None, as_json: AsJson 
 def describe_collection(collection: Collection, data: Path | None) -> dict[str, Any]:
     """One collection as plain values; `path` is None if it is not on this computer."""
     from unnaive.base.errors import BadData
-    from unnaive.io.collections import collection_path
+    from unnaive.papers.collections import collection_path
 
     try:
         path: str | None = str(collection_path(collection.name, data))
@@ -104,7 +104,7 @@ def check(names: CollectionNames = None, data: Data = None, as_json: AsJson = Fa
     unnaive collections check webkb4
     """
     from unnaive.base.errors import BadData
-    from unnaive.io.collections import check as check_one
+    from unnaive.papers.collections import check as check_one
 
     checks = [check_one(name, data) for name in names or find_collections(data)]
     if as_json:
@@ -120,7 +120,7 @@ def check(names: CollectionNames = None, data: Data = None, as_json: AsJson = Fa
 def find_collections(data: Path | None) -> list[str]:
     """The names of the collections on this computer; an error if there is none."""
     from unnaive.base.errors import BadData
-    from unnaive.io.collections import COLLECTIONS, data_folders
+    from unnaive.papers.collections import COLLECTIONS, data_folders
 
     names = [name for name, collection in COLLECTIONS.items() if describe_collection(collection, data)["path"]]
     if not names:
@@ -155,7 +155,7 @@ def check_sentence(check: CollectionCheck) -> str:
 def find_verified_copy(name: str) -> Path | None:
     """The path of a valid copy of the collection; None if there is none."""
     from unnaive.base.errors import UnnaiveError
-    from unnaive.io.collections import check as check_one
+    from unnaive.papers.collections import check as check_one
 
     try:
         result = check_one(name)
@@ -179,7 +179,7 @@ def fetch(
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-    from unnaive.io.collections.fetching import fetch as fetch_one
+    from unnaive.papers.collections.fetching import fetch as fetch_one
 
     there = find_verified_copy(name) if data is None else None
     if there is not None:

@@ -33,12 +33,12 @@ from unnaive.apps.cli.word_options import token_options
 from unnaive.base.errors import UnnaiveError, choose, count_noun
 
 if TYPE_CHECKING:
+    from unnaive.data.corpus import Corpus
     from unnaive.evaluation.grids import Grid
     from unnaive.evaluation.material import Material
     from unnaive.evaluation.records import Record
     from unnaive.evaluation.summaries import PairwiseTest
     from unnaive.evaluation.trials import ExperimentPlan
-    from unnaive.io.corpus import Corpus
     from unnaive.io.datafiles import DataFile
     from unnaive.text.tokens import TokenRule
 

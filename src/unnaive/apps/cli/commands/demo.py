@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from unnaive.classifier.text_classifier import TextClassifier
+    from unnaive.data.corpus import Corpus
     from unnaive.evaluation.evaluate import Evaluation
-    from unnaive.io.corpus import Corpus
 
 WIDTH = 80  # maximum width of the tour
 
@@ -246,9 +246,9 @@ def write_tour_files(folder: Path, model: TextClassifier) -> None:
     from dataclasses import replace
 
     from unnaive.classifier.model_file import save
-    from unnaive.io.columns import Columns
-    from unnaive.io.table_writer import write_table
+    from unnaive.io.fields.columns import Columns
     from unnaive.io.tickets import load_records
+    from unnaive.io.writing.table_writer import write_table
 
     for part in ("train", "test"):
         rows = [

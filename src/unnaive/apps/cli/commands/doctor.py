@@ -52,7 +52,7 @@ def examine(archives: Any = None) -> dict[str, Any]:
     import unnaive
     from unnaive.apps.cli.commands.collections import describe_collection
     from unnaive.base.system import count_cores
-    from unnaive.io.collections import COLLECTIONS, data_folders
+    from unnaive.papers.collections import COLLECTIONS, data_folders
 
     there = {name: describe_collection(collection, archives)["path"] for name, collection in COLLECTIONS.items()}
     return {

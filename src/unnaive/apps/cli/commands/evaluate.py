@@ -159,9 +159,9 @@ def show_out_of_scope(novel: OutOfScope, model: Path) -> None:
 def last_comparison(path: Path) -> list[Record]:
     """The last comparison in a file of records."""
     from unnaive.base.errors import BadData
+    from unnaive.base.open_files import check_exists
     from unnaive.evaluation.records import RecordFile
     from unnaive.evaluation.summaries import group_comparisons
-    from unnaive.io.sources import check_exists
 
     comparisons = list(group_comparisons(RecordFile(check_exists(path)).read()).values())
     if not comparisons:

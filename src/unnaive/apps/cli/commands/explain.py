@@ -76,7 +76,7 @@ def read_record(document: str, fitted: FittedModel) -> Any:
     import json
 
     from unnaive.base.errors import BadData
-    from unnaive.io.json_tables import ABSENT_KEY, get_key
+    from unnaive.io.tables.json_tables import ABSENT_KEY, get_key
     from unnaive.text.sections import TEXT_KINDS, base_kind
 
     kinds = None if fitted.token_rule is None else fitted.token_rule.field_kinds

@@ -13,7 +13,7 @@ from unnaive.apps.cli.screen import echo
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:
-    from unnaive.classifier.export.conformance import EngineAgreement
+    from unnaive.interop.export.conformance import EngineAgreement
     from unnaive.learning.fitted import FittedModel
 
 
@@ -73,8 +73,8 @@ def write_export(path: Path, to: str, output: Path, *, page: bool, as_json: bool
     """Write the export and describe it."""
     from unnaive.apps.cli.screen import format_size, say_summary
     from unnaive.base.errors import UnnaiveError, choose
-    from unnaive.classifier.export.folders import TARGETS, check_folder_writable, export_model
     from unnaive.classifier.model_file import load_model
+    from unnaive.interop.export.folders import TARGETS, check_folder_writable, export_model
 
     choose(list(TARGETS), to, "export target")
     if page and to != "js":
@@ -94,8 +94,8 @@ def write_export(path: Path, to: str, output: Path, *, page: bool, as_json: bool
 def make_page(fitted: FittedModel) -> str:
     """The page in one file, with the module of the model."""
     from unnaive.apps.service.single_page import single_page
-    from unnaive.classifier.export.javascript import javascript_module
-    from unnaive.classifier.export.portable import portable_model
+    from unnaive.interop.export.javascript import javascript_module
+    from unnaive.interop.export.portable import portable_model
 
     portable = portable_model(fitted)
     return single_page(javascript_module(portable), f"{portable.title}, {len(portable.classes)} classes")
@@ -104,7 +104,7 @@ def make_page(fitted: FittedModel) -> str:
 def show_check(folder: Path, *, as_json: bool) -> None:
     """Print how the export agrees with its conformance file; an error if it does not."""
     from unnaive.base.errors import UnnaiveError
-    from unnaive.classifier.export.folders import check_export
+    from unnaive.interop.export.folders import check_export
 
     agreements = check_export(folder)
     if as_json:

@@ -197,7 +197,7 @@ def filter_plan(plan: ShardPlan, rule: KeepRule, source: DataFile, model: Path, 
 
     from unnaive.apps.cli.screen import Progress
     from unnaive.base.errors import BadData, UnnaiveError, count_noun
-    from unnaive.io.sources import STDIN, hash_file
+    from unnaive.base.open_files import STDIN, hash_file
     from unnaive.scaleout.filter.filter_record import open_filter_record
     from unnaive.scaleout.filter.reading import choose_reading
     from unnaive.scaleout.filter.run import FilterOutcome, filter_shards

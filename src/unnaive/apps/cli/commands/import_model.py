@@ -42,8 +42,8 @@ def import_model(
     """
     from unnaive.apps.cli.screen import format_size, say_summary
     from unnaive.base.errors import count_noun
+    from unnaive.base.open_files import check_exists
     from unnaive.classifier.model_file import check_writable, save
-    from unnaive.io.sources import check_exists
     from unnaive.models.fasttext.importing import import_fasttext
 
     check_writable(output)

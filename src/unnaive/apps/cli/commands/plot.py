@@ -62,8 +62,8 @@ def plot(
 
     unnaive plot tickets/tickets.model tickets/test.csv --label queue --figure confusion -o confusion.svg
     """
+    from unnaive.base.open_files import check_exists
     from unnaive.evaluation.reports.plots import figure_format, save_figure
-    from unnaive.io.sources import check_exists
 
     of_records = holds_records(check_exists(what))
     there = list(CURVES if of_records else OF_A_MODEL)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from unnaive.apps.cli.prediction_columns import Layout
     from unnaive.base.types import RowValues
     from unnaive.io.datafiles import Batch, DataFile
-    from unnaive.io.table_writer import Write
+    from unnaive.io.writing.table_writer import Write
 
 
 def register(app: typer.Typer) -> None:
@@ -124,7 +124,7 @@ def predict(
     from unnaive.base.errors import UnnaiveError
     from unnaive.classifier.model_file import load_model
     from unnaive.io.endings import written_format
-    from unnaive.io.table_writer import open_table_writer
+    from unnaive.io.writing.table_writer import open_table_writer
 
     if document and source.path != "-":
         raise UnnaiveError(f"texts came with --document and as {source.path}; give one of the two")
@@ -242,7 +242,7 @@ def write_ahead(predictor: Predictor, batches: Iterable[Batch], write: Any) -> N
 
     The serial part of one batch overlaps with the parallel part of the other.
     """
-    from unnaive.io.native_parser import map_in_order
+    from unnaive.io.tables.native_parser import map_in_order
 
     chunks = (chunk for batch in batches for chunk in cut_batch(predictor, batch))
     for chunk, new in map_in_order(lambda chunk: (chunk, predictor.predict_columns(chunk.texts)), chunks, threads=2):

@@ -53,8 +53,8 @@ def rebase(
     from unnaive.apps.service.rebase import REBASE
     from unnaive.apps.service.rebase import rebase as carry_over
     from unnaive.apps.service.record import TeachingRecord
+    from unnaive.base.open_files import check_exists, hash_file
     from unnaive.classifier.model_file import check_writable, load_model
-    from unnaive.io.sources import check_exists, hash_file
 
     target = check_writable(output or model)
     fitted = load_model(model)

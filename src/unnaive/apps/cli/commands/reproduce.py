@@ -28,9 +28,9 @@ from unnaive.apps.cli.paths import written_into
 from unnaive.apps.cli.screen import echo
 
 if TYPE_CHECKING:
-    from unnaive.evaluation.papers.comparison import TableComparison
-    from unnaive.evaluation.papers.runs import PaperRun
-    from unnaive.evaluation.papers.tables import PublishedTable
+    from unnaive.papers.comparison import TableComparison
+    from unnaive.papers.runs import PaperRun
+    from unnaive.papers.tables import PublishedTable
 
 
 def register(app: typer.Typer) -> None:
@@ -77,9 +77,9 @@ def reproduce(
     """
     from unnaive.apps.cli.screen import Progress
     from unnaive.base.errors import UnnaiveError
-    from unnaive.evaluation.papers.comparison import UNEXPLAINED
-    from unnaive.evaluation.papers.runs import PaperRun
-    from unnaive.evaluation.papers.tables import read_paper
+    from unnaive.papers.comparison import UNEXPLAINED
+    from unnaive.papers.runs import PaperRun
+    from unnaive.papers.tables import read_paper
 
     tables = read_paper(paper).select_tables(table)
     wanted = tuple(check_paper_models(tables, split_list(models))) if models is not None else None
@@ -98,8 +98,8 @@ def reproduce(
 def check_paper_models(tables: Sequence[PublishedTable], names: list[str]) -> list[str]:
     """The names; an error unless each is a row or column of the tables, a model, or a family of models."""
     from unnaive.base.errors import choose
-    from unnaive.evaluation.papers.runs import family
     from unnaive.models.catalogue import MODELS
+    from unnaive.papers.runs import family
 
     labels = {label for table in tables for label in table.models}
     behind = {model for table in tables for model in table.models.values()} or set(MODELS)
@@ -112,10 +112,10 @@ def show_comparisons(paper: str, table: str | None, run: PaperRun, *, quiet: boo
     """Print each table when it is done, then the number of figures with each mark."""
     import shutil
 
-    from unnaive.evaluation.papers.comparison import reproduce as run_tables
-    from unnaive.evaluation.papers.comparison import summary_line
-    from unnaive.evaluation.papers.render import LEGEND, QUICK, tables_as_text
-    from unnaive.evaluation.papers.tables import read_paper
+    from unnaive.papers.comparison import reproduce as run_tables
+    from unnaive.papers.comparison import summary_line
+    from unnaive.papers.render import LEGEND, QUICK, tables_as_text
+    from unnaive.papers.tables import read_paper
 
     about, done = read_paper(paper), []
     if not quiet:
@@ -141,8 +141,8 @@ def write_files(
     json_file: Path | None,
 ) -> None:
     """Write the requested files."""
-    from unnaive.evaluation.papers.render import as_html, tables_as_json, tables_as_markdown
-    from unnaive.evaluation.papers.tables import read_paper
+    from unnaive.papers.render import as_html, tables_as_json, tables_as_markdown
+    from unnaive.papers.tables import read_paper
 
     if html is not None:
         write_text(html, as_html(read_paper(paper), done, run))

@@ -216,7 +216,7 @@ def named_evaluations(words: list[str], names: list[str]) -> dict[str, str]:
 def read_token(path: Path | None) -> str | None:
     """The token in a file or in the environment; None if there is neither."""
     if path is not None:
-        from unnaive.io.sources import check_exists
+        from unnaive.base.open_files import check_exists
 
         token, source = check_exists(path).read_text(encoding="utf-8").strip(), str(path)
     else:

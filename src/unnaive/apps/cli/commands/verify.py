@@ -69,6 +69,7 @@ def verify(
     unnaive forget tickets.model tickets/test.csv --label queue --receipt forgotten.json
     unnaive verify tickets.model --receipt forgotten.json --against tickets/train.csv --label queue
     """
+    from unnaive.base.open_files import hash_file
     from unnaive.classifier.model_file import load_model
     from unnaive.classifier.receipt_checks import (
         check_against,
@@ -80,7 +81,6 @@ def verify(
     )
     from unnaive.classifier.receipt_schema import read_receipt
     from unnaive.classifier.receipts import read_key
-    from unnaive.io.sources import hash_file
 
     receipts, fitted, secret = (
         order_receipts([read_receipt(path) for path in receipt]),

@@ -1,0 +1,209 @@
+"""Bytes of a file or of stdin, decompressed; and whether a path exists.
+
+The compression ratio is limited, so that a malicious file ends with an error instead of filling the memory.
+"""
+
+from __future__ import annotations
+
+import difflib
+import io
+import os
+import stat
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+from unnaive.base.errors import BadData, MissingExtra
+from unnaive.base.system import NO_WAIT, PLAIN
+
+OnRead = Callable[[int], None]  # called with the number of bytes just read
+
+STDIN = "-"
+STDIN_NAME = "stdin"
+BLOCK = 1 << 18
+MAX_RATIO = 250
+UNPACKED_FREELY = 64 << 20  # bytes of a compressed file before its ratio is checked
+PIPE_PATIENCE = 5.0  # seconds until somebody must write to a named pipe
+
+FOREIGN_FORMATS = {
+    b"PK\x03\x04": "a zip archive or a spreadsheet; export it as CSV",
+    b"\xd0\xcf\x11\xe0": "an old Office file; export it as CSV",
+    b"%PDF": "a PDF; extract its text first",
+    b"\x89PNG": "a picture",
+    b"PAR1": "a Parquet file; save it under a name that ends in .parquet",
+    b"BZh": "packed with bzip2; unpack it, or pack it with gzip or zstd",
+    b"\xfd7zXZ": "packed with xz; unpack it, or pack it with gzip or zstd",
+}
+
+
+class WatchedStream(io.RawIOBase):
+    """A binary stream that counts the bytes read, for a progress bar."""
+
+    def __init__(self, stream: IO[bytes], on_read: OnRead | None = None, first: bytes = b"") -> None:
+        self._stream, self._on_read, self._first = stream, on_read, first
+        self.count = 0
+
+    def readable(self) -> bool:
+        """True: it is for reading."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill `buffer` from the stream and report the number of bytes."""
+        if self._first:
+            size = len(self._first)
+            buffer[:size], self._first = self._first, b""
+        else:
+            size = self._stream.readinto(buffer) or 0  # type: ignore[attr-defined]
+        self.count += size
+        if self._on_read is not None:
+            self._on_read(size)
+        return size
+
+    def close(self) -> None:
+        """Also close the stream below."""
+        self._stream.close()
+        super().close()
+
+
+class UnpackedStream(io.RawIOBase):
+    """The decompressed bytes of a file, with a limit on the compression ratio."""
+
+    def __init__(self, unpacked: Any, packed: WatchedStream, name: str, max_ratio: int) -> None:
+        self._unpacked, self._packed, self._name, self._max_ratio = unpacked, packed, name, max_ratio
+        self._count = 0
+
+    def readable(self) -> bool:
+        """True: it is for reading."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill `buffer`; an error if the compression ratio exceeds the maximum."""
+        data = self._unpacked.read(len(buffer))
+        buffer[: len(data)] = data
+        self._count += len(data)
+        if self._count > max(UNPACKED_FREELY, self._max_ratio * self._packed.count):
+            raise BadData(
+                f"{self._name} unpacks to more than {self._max_ratio} times its size; reading stopped after "
+                f"{self._count >> 20} MiB; if that size is right, unpack it first"
+            )
+        return len(data)
+
+    def close(self) -> None:
+        """Also close the compressed file."""
+        self._unpacked.close()
+        self._packed.close()
+        super().close()
+
+
+def hash_file(path: str | Path) -> str:
+    """The sha256 of a file."""
+    import hashlib
+
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check_exists(path: str | Path) -> Path:
+    """The path, if it exists; otherwise an error that suggests the nearest name in its folder.
+
+    >>> check_exists("no-such-file.csv")
+    Traceback (most recent call last):
+    unnaive.base.errors.BadData: no file or folder called no-such-file.csv; check the spelling and the current folder
+    """
+    if str(path).startswith(("http://", "https://", "ftp://", "s3://", "gs://")):
+        raise BadData(f"{_shorten(str(path))} is an address; download the file first, then name it here")
+    path = Path(path)
+    if path_mode(path) is not None:
+        return path
+    hint = _find_nearest_name(path)
+    advice = f"did you mean {hint}?" if hint else "check the spelling and the current folder"
+    if str(path) == "tickets":  # the built-in collection, which compare and audit know by name
+        advice = "to get the built-in tickets as files, run: unnaive demo --keep tickets"
+    raise BadData(f"no file or folder called {_shorten(str(path))}; {advice}")
+
+
+def path_mode(path: str | Path) -> int | None:
+    """The kind of a path, as `stat` gives it; None if it does not exist.
+
+    A name too long for the file system, or with a NUL, does not exist either.
+    """
+    try:
+        return Path(path).stat().st_mode
+    except (OSError, ValueError):
+        return None
+
+
+def _shorten(path: str) -> str:
+    """A path of reasonable length, or the beginning of a whole text that was passed as a path."""
+    return path if len(path) <= 400 else path[:77] + "..."
+
+
+def _find_nearest_name(path: Path) -> str | None:
+    try:
+        names = [entry.name for entry in path.parent.iterdir()]
+    except OSError:
+        return None
+    near = difflib.get_close_matches(path.name, names, n=1, cutoff=0.75)
+    return str(path.parent / near[0]) if near else None
+
+
+def open_bytes(path: str | Path, on_read: OnRead | None = None, max_ratio: int = MAX_RATIO) -> IO[bytes]:
+    """The decompressed bytes of a file, or of stdin for "-"; gzip and zstd are recognised by their first bytes."""
+    first = b""
+    if str(path) == STDIN:
+        # unbuffered, so that a line arrives when it was typed, not when a block is full
+        raw: IO[bytes] = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
+    else:
+        try:
+            raw, first = _open_raw(check_exists(path))
+        except OSError as problem:
+            raise BadData(f"{path} cannot be read ({problem.strerror}); check its permissions") from problem
+    watched = WatchedStream(raw, on_read, first)
+    return _decompress(io.BufferedReader(watched, BLOCK), watched, path, max_ratio)
+
+
+def _open_raw(path: Path) -> tuple[IO[bytes], bytes]:
+    """(the file, the bytes already read from it); an error for a FIFO without a writer."""
+    if not stat.S_ISFIFO(path.stat().st_mode):
+        return path.open("rb", buffering=0), b""
+    pipe = os.open(path, os.O_RDONLY | PLAIN | NO_WAIT)
+    first = b""
+    deadline = time.monotonic() + PIPE_PATIENCE
+    while not first:
+        try:
+            first = os.read(pipe, BLOCK)  # nothing: no writer, or one that came and went
+        except BlockingIOError:
+            break  # a writer that has not written yet
+        if not first and time.monotonic() > deadline:
+            os.close(pipe)
+            raise BadData(
+                f"{path} is a pipe without a writer; start the program that writes to it first, or name a file"
+            )
+        time.sleep(0 if first else 0.02)
+    os.set_blocking(pipe, True)
+    return os.fdopen(pipe, "rb", buffering=0), first
+
+
+def _decompress(stream: io.BufferedReader, packed: WatchedStream, path: str | Path, max_ratio: int) -> IO[bytes]:
+    name = STDIN_NAME if str(path) == STDIN else str(path)
+    start = stream.peek(8)[:8]
+    if start.startswith(b"\x1f\x8b"):
+        import gzip
+
+        return io.BufferedReader(UnpackedStream(gzip.GzipFile(fileobj=stream), packed, name, max_ratio), BLOCK)
+    if start.startswith(b"\x28\xb5\x2f\xfd"):
+        return io.BufferedReader(UnpackedStream(_open_zstd(stream), packed, name, max_ratio), BLOCK)
+    for magic, what in FOREIGN_FORMATS.items():
+        if start.startswith(magic):
+            raise BadData(f"{name} is {what}")
+    return stream
+
+
+def _open_zstd(stream: IO[bytes]) -> Any:
+    try:
+        import pyarrow
+    except ImportError as absent:
+        raise MissingExtra("reading .zst files needs pyarrow; install it with: pip install pyarrow") from absent
+    return pyarrow.CompressedInputStream(stream, "zstd")

@@ -1,0 +1,1 @@
+"""Records with fields in memory: their kinds, values and encoding."""

@@ -1,0 +1,149 @@
+"""An export is a folder: the files of its target, the conformance file, and export.json, which describes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unnaive import __version__
+from unnaive.base.atomic_files import replacing
+from unnaive.base.errors import UnnaiveError, choose
+from unnaive.interop.export.c_engines import check_c
+from unnaive.interop.export.c_header import write_c
+from unnaive.interop.export.conformance import EngineAgreement, conformance_lines, conformance_texts
+from unnaive.interop.export.fasttext import (
+    PortableFastText,
+    check_fasttext_javascript,
+    portable_fasttext,
+    write_fasttext_javascript,
+)
+from unnaive.interop.export.fasttext_c import check_fasttext_c, write_fasttext_c
+from unnaive.interop.export.javascript import check_javascript, write_javascript
+from unnaive.interop.export.onnx_target import check_onnx, write_onnx
+from unnaive.interop.export.portable import CannotExport, PortableModel, portable_model
+from unnaive.interop.export.sql import write_sql
+from unnaive.interop.export.sql_engines import check_sql
+from unnaive.learning.fitted import FittedModel
+from unnaive.models.fasttext.scorer import FastTextScorer
+
+MANIFEST, CONFORMANCE = "export.json", "conformance.jsonl"
+FORMAT = "unnaive-export-1"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A language or runtime that models are exported to.
+
+    write  the PortableModel or PortableFastText → its files by name
+    check  (folder, lines of the conformance file) → one EngineAgreement for each engine that ran it
+    fields whether it reads records with fields
+    """
+
+    write: Callable[[Any], dict[str, bytes]]
+    check: Callable[[Path, list[str]], list[EngineAgreement]]
+    fields: bool = False
+
+
+TARGETS = {
+    "js": Target(write_javascript, check_javascript, fields=True),
+    "onnx": Target(write_onnx, check_onnx),
+    "c": Target(write_c, check_c, fields=True),
+    "sql": Target(write_sql, check_sql, fields=True),
+}
+FASTTEXT_TARGETS = {  # the targets of imported fastText models
+    "js": Target(write_fasttext_javascript, check_fasttext_javascript),
+    "c": Target(write_fasttext_c, check_fasttext_c),
+}
+
+
+def export_model(
+    fitted: FittedModel, target: str, folder: str | Path, *, more: Mapping[str, bytes] | None = None
+) -> list[Path]:
+    """Export a model to a folder for another language, with its conformance file; returns the written paths.
+
+    more  further files to write to the folder, by name
+    """
+    chosen = TARGETS[choose(list(TARGETS), target, "export target")]
+    target_folder = check_folder_writable(folder)
+    model: PortableModel | PortableFastText
+    if isinstance(fitted.scorer, FastTextScorer):
+        if target not in FASTTEXT_TARGETS:
+            raise CannotExport(f"an imported fastText model hashes n-grams and has factors, which {target} cannot "
+                               f"express; it can be exported to {' and '.join(FASTTEXT_TARGETS)}")  # fmt: skip
+        model, chosen = portable_fasttext(fitted), FASTTEXT_TARGETS[target]
+    else:
+        model = portable_model(fitted, records=chosen.fields)
+    contents = {**chosen.write(model), **(more or {})}
+    contents[CONFORMANCE] = ("\n".join(conformance_lines(fitted, conformance_texts(fitted))) + "\n").encode()
+    about = {
+        "format": FORMAT, "target": target, "version": __version__, "model": model.name,
+        "classes": list(model.classes), "files": sorted(contents),
+    }  # fmt: skip
+    contents[MANIFEST] = (json.dumps(about, indent=2, ensure_ascii=False) + "\n").encode()
+    write_together(target_folder, contents)
+    return [target_folder / name for name in contents]
+
+
+def write_together(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Write files by name to a folder, which is made; if one cannot be written, none is changed."""
+    is_new = not folder.exists()
+    try:
+        folder.mkdir(exist_ok=True)
+        with ExitStack() as stack:  # all are complete before the first one replaces another
+            for name, content in contents.items():
+                file = stack.enter_context(replacing(folder / name))
+                file.write(content)
+                file.flush()
+    except OSError as problem:
+        if is_new:
+            with suppress(OSError):
+                folder.rmdir()
+        raise UnnaiveError(
+            f"{folder} cannot be written ({problem.strerror or problem}); nothing was changed"
+        ) from problem
+
+
+def check_folder_writable(folder: str | Path) -> Path:
+    """The folder of an export: a new one, an empty one, or an existing export."""
+    path = Path(folder)
+    if path.exists() and not path.is_dir():
+        raise UnnaiveError(f"{folder} is a file; an export is a folder, so name a new one")
+    if not path.exists() and not path.parent.is_dir():
+        raise UnnaiveError(f"{folder} cannot be written: there is no folder {path.parent}; make it first")
+    if path.is_dir() and any(path.iterdir()) and not (path / MANIFEST).is_file():
+        raise UnnaiveError(f"{folder} has other files in it and is not an export; name a new folder")
+    return path
+
+
+def check_export(folder: str | Path) -> list[EngineAgreement]:
+    """Run an export on its conformance file, with every engine on this machine."""
+    export_folder = Path(folder)
+    about = _read_manifest(export_folder)
+    try:
+        lines = (export_folder / CONFORMANCE).read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise UnnaiveError(
+            f"{export_folder / CONFORMANCE} cannot be read ({problem}); export the model again"
+        ) from problem
+    targets = FASTTEXT_TARGETS if about.get("model") == "fasttext" else TARGETS
+    chosen = targets[choose(list(targets), about["target"], "export target")]
+    return chosen.check(export_folder, [line for line in lines if line])
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise UnnaiveError(
+            f"{folder} is not an export: it has no {MANIFEST}; `unnaive export MODEL --to js -o FOLDER` makes one"
+        )
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        raise UnnaiveError(f"{path} cannot be read ({problem}); export the model again") from problem
+    if not isinstance(about, dict) or about.get("format") != FORMAT or not isinstance(about.get("target"), str):
+        raise UnnaiveError(f"{path} is not of the form {FORMAT}; export the model again with this version")
+    return about

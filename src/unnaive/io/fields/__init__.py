@@ -1,0 +1,1 @@
+"""Columns of a table: texts, labels and fields, named or found."""

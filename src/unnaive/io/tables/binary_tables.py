@@ -1,0 +1,357 @@
+"""Tables that libraries read: Parquet, Arrow files of a Hugging Face dataset, SQLite, Excel workbooks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unnaive.base.errors import BadData, MissingExtra, choose
+from unnaive.base.open_files import STDIN, UNPACKED_FREELY, check_exists
+from unnaive.io.fields.columns import join_names
+from unnaive.io.lines import Lines
+from unnaive.io.options import BATCH_ROWS, ReadOptions
+from unnaive.io.tables.csv_tables import find_header
+from unnaive.io.tables.tables import SAMPLE_ROWS, Table, TableSample, split_into_batches
+
+if TYPE_CHECKING:
+    import sqlite3
+
+SQLITE = "sqlite:"
+LABELS = "labels"  # the view of current labels in a record of `unnaive label`
+RECORD_TABLES = {"labelling", "decisions", LABELS}
+BUFFER = 1 << 20  # bytes of a Parquet column read at a time
+STEPS = 1 << 18  # steps of SQLite's virtual machine between two checks
+STEPS_FREELY = 1 << 28  # about ten seconds
+
+
+def _check_file(path: str, what: str) -> Path:
+    """The path if it is a regular file, which these formats need for random access."""
+    if path == STDIN:
+        raise BadData(f"{what} cannot be read from stdin; save it to a file first")
+    file_path = check_exists(path)
+    if not file_path.is_file():
+        raise BadData(f"{path} is not a regular file; {what} cannot be read from a pipe or a folder")
+    return file_path
+
+
+@contextmanager
+def explain_arrow_errors(path: str, what: str) -> Iterator[None]:
+    """Errors of pyarrow as sentences; lack of memory is distinguished from damage."""
+    import pyarrow
+
+    try:
+        yield
+    except (pyarrow.ArrowMemoryError, MemoryError) as problem:
+        raise BadData(
+            f"there is not enough memory to read {path}; split it, or write it in smaller row groups"
+        ) from problem
+    except UnicodeDecodeError as problem:
+        raise BadData(f"a string in {path} is not UTF-8; write the file again in UTF-8") from problem
+    except PermissionError as problem:
+        raise BadData(f"{path} cannot be read (Permission denied); check its permissions") from problem
+    except (pyarrow.ArrowException, OSError) as problem:
+        raise BadData(f"{path} is {what} ({str(problem).splitlines()[0]}); write it again") from problem
+
+
+class ParquetTable(Table):
+    """An Apache Parquet file; a column of lists holds label sets."""
+
+    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+        import pyarrow.parquet
+
+        self.path = path
+        file_path = _check_file(path, "Parquet")
+        with explain_arrow_errors(path, "an incomplete Parquet file"):
+            # by default, the whole row group is read each time before its first rows are available
+            self.file = pyarrow.parquet.ParquetFile(file_path, pre_buffer=False, buffer_size=BUFFER)
+        self.names = tuple(self.file.schema_arrow.names)
+        self.types = dict(zip(self.names, self.file.schema_arrow.types, strict=True))
+
+    def sample(self) -> TableSample:
+        """The first values of every column that is not nested."""
+        if not self.file.metadata.num_rows:
+            return {}
+        with explain_arrow_errors(self.path, "a damaged Parquet file"):
+            first = next(self.file.iter_batches(batch_size=SAMPLE_ROWS, row_groups=[0]), None)
+            return {} if first is None else first.to_pydict()
+
+    def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
+        """The wanted columns, in batches."""
+        with explain_arrow_errors(self.path, "a damaged Parquet file"):
+            for batch in self.file.iter_batches(batch_size=BATCH_ROWS, columns=list(dict.fromkeys(names))):
+                yield [batch.column(name).to_pylist() for name in names]
+
+
+class DatasetTable(Table):
+    """A Hugging Face dataset on disk: Arrow files, and a description that names the classes."""
+
+    header = "dataset on disk"
+
+    def __init__(self, path: str, options: ReadOptions) -> None:
+        import pyarrow
+
+        self.path = path
+        folder = _choose_split(path)
+        state = _read_json(folder / "state.json") if (folder / "state.json").is_file() else {}
+        listed = [entry["filename"] for entry in state.get("_data_files", ()) if isinstance(entry, dict)]
+        self._files = [folder / Path(name).name for name in listed] or sorted(folder.glob("*.arrow"))
+        if not self._files:
+            raise BadData(f"{path} has the description of a dataset but no .arrow files; save the dataset again")
+        features = _read_json(folder / "dataset_info.json").get("features") or {}
+        self._classes = {name: names for name, feature in features.items() if (names := _class_names(feature))}
+        first = str(self._files[0])
+        with explain_arrow_errors(first, "an incomplete Arrow file"), pyarrow.memory_map(first) as source:
+            self.names = tuple(pyarrow.ipc.open_stream(source).schema.names)
+
+    def _read(self) -> Iterator[Any]:
+        import pyarrow
+
+        for file in self._files:
+            with explain_arrow_errors(str(file), "a damaged Arrow file"), pyarrow.memory_map(str(file)) as source:
+                yield from pyarrow.ipc.open_stream(source)
+
+    def sample(self) -> TableSample:
+        """The first values of every column."""
+        first = next(self._read(), None)
+        return {} if first is None else {n: self._values(first.slice(0, SAMPLE_ROWS), n) for n in self.names}
+
+    def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
+        """The wanted columns, in batches; class numbers are replaced by names."""
+        for batch in self._read():
+            for start in range(0, batch.num_rows, BATCH_ROWS):
+                part = batch.slice(start, BATCH_ROWS)
+                yield [self._values(part, name) for name in names]
+
+    def _values(self, batch: Any, name: str) -> list[Any]:
+        values: list[Any] = batch.column(name).to_pylist()
+        classes = self._classes.get(name)
+        return values if classes is None else [_name_class(value, classes) for value in values]
+
+
+def _choose_split(path: str) -> Path:
+    """The folder itself, or the only split of a dictionary of datasets; an error for several."""
+    folder = check_exists(path)
+    if not (folder / "dataset_dict.json").is_file():
+        return folder
+    splits = [str(name) for name in _read_json(folder / "dataset_dict.json").get("splits", ())]
+    if len(splits) != 1:
+        raise BadData(
+            f"{path} has {len(splits)} splits ({join_names(splits)}); name the folder of one, such as "
+            f"{folder / (splits or ['train'])[0]}"
+        )
+    return folder / splits[0]
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as problem:
+        raise BadData(f"{path} cannot be read as JSON ({problem}); save the dataset again") from problem
+    return content if isinstance(content, dict) else {}
+
+
+def _class_names(feature: Any) -> list[str] | None:
+    """The names of a ClassLabel, or of a list of them."""
+    if isinstance(feature, dict) and feature.get("_type") == "ClassLabel":
+        return [str(name) for name in feature.get("names") or ()] or None
+    return _class_names(feature["feature"]) if isinstance(feature, dict) and "feature" in feature else None
+
+
+def _name_class(value: Any, classes: list[str]) -> Any:
+    if isinstance(value, list):
+        return [_name_class(item, classes) for item in value]
+    is_class = isinstance(value, int) and 0 <= value < len(classes)
+    return classes[value] if is_class else None  # -1 stands for no label
+
+
+class SqliteTable(Table):
+    """A table or view of a SQLite database: sqlite:file.db?table=name, or a file with --table."""
+
+    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+        import sqlite3
+        from urllib.parse import parse_qs, quote
+
+        name, _, query = path.removeprefix(SQLITE).partition("?") if path.startswith(SQLITE) else (path, "", "")
+        self.path, self._rows = path, options.rows
+        file_path = _check_file(name, "a database")
+        table = parse_qs(query).get("table", [options.table])[0]
+        self._size, self._steps = file_path.stat().st_size, 0
+        self._max_ratio = options.max_ratio
+        self._database = sqlite3.connect(f"file:{quote(str(file_path))}?mode=ro", uri=True)
+        self._database.set_progress_handler(self._count_steps, STEPS)
+        self._table = self._choose_table(table)
+        found_names = self._run(f"SELECT name FROM pragma_table_info({_quote_name(self._table)})")
+        self.names = tuple(row[0] for row in found_names)
+        self.header = f"table {self._table}"
+
+    def _choose_table(self, name: str | None) -> str:
+        tables = [
+            row[0]
+            for row in self._run(
+                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
+            )
+        ]
+        if name is not None:
+            return choose(tables, name, f"table in {self.path}")
+        if set(tables) >= RECORD_TABLES:
+            return LABELS
+        if len(tables) != 1:
+            raise BadData(
+                f"{self.path} has {len(tables)} tables ({join_names(tables)}); choose one with --table NAME"
+                if tables
+                else f"{self.path} has no tables; name another database"
+            )
+        return str(tables[0])
+
+    def _run(self, query: str) -> sqlite3.Cursor:
+        with self._explain_errors():
+            return self._database.execute(query)
+
+    def _count_steps(self) -> bool:
+        """Whether to stop: a view may run forever without a row."""
+        self._steps += STEPS
+        return self._steps > max(STEPS_FREELY, self._max_ratio * self._size)
+
+    def _bounded(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+        """The rows, with a limit: a view may generate any number."""
+        most, read = max(UNPACKED_FREELY, self._max_ratio * self._size), 0
+        for row in rows:
+            read += 64 + sum(map(_length, row))  # a row itself costs memory and time
+            if read > most:
+                raise BadData(
+                    f"reading table {self._table} of {self.path} was stopped after {read >> 20} MiB, because this is "
+                    f"more than {self._max_ratio} times the size of the file; if it is a view, save its rows as a table"
+                )
+            yield row
+
+    @contextmanager
+    def _explain_errors(self) -> Iterator[None]:
+        import sqlite3
+
+        try:
+            yield
+        except sqlite3.Error as problem:
+            if self._steps > STEPS_FREELY and "interrupted" in str(problem):
+                raise BadData(
+                    f"a query of {self.path} was stopped after {self._steps:,} steps, which is too many for a file of "
+                    "its size (is it an endless view?); save the rows of the view as a table first"
+                ) from problem
+            raise BadData(
+                f"{self.path} cannot be read as a SQLite database ({problem}); name another file or table"
+            ) from problem
+
+    def sample(self) -> TableSample:
+        """The first values of every column."""
+        with self._explain_errors():
+            query = f"SELECT * FROM {_quote_name(self._table)} LIMIT {SAMPLE_ROWS}"
+            rows = list(self._bounded(self._database.execute(query)))
+        return {name: [row[index] for row in rows] for index, name in enumerate(self.names)}
+
+    def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
+        """The wanted columns, a batch at a time."""
+        columns = ", ".join(map(_quote_name, names))
+        rows = self._run(f"SELECT {columns} FROM {_quote_name(self._table)}")
+        with self._explain_errors():
+            for batch in split_into_batches(self._bounded(rows), self._rows, size=lambda row: sum(map(_length, row))):
+                yield [list(column) for column in zip(*batch, strict=True)]
+
+
+def _quote_name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, (str, bytes)) else 16
+
+
+class ExcelTable(Table):
+    """A sheet of an Excel workbook (.xlsx), its first row the header; needs the extra `excel`."""
+
+    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+        self.path, self.options = path, options
+        file_path = _check_file(path, "a workbook")
+        load = _import_openpyxl()
+        check_zip(file_path, options.max_ratio)
+        try:
+            book = load(file_path, read_only=True, data_only=True)
+        except Exception as problem:  # openpyxl raises the errors of its XML and zip libraries
+            raise BadData(f"{path} is not an Excel workbook ({problem}); save it again as .xlsx") from problem
+        sheet = self._choose_sheet(book.sheetnames)
+        book[sheet].reset_dimensions()  # the stated size may be a million empty columns
+        rows = (list(map(_plain_cell, row)) for row in book[sheet].iter_rows(values_only=True))
+        self._rows: Iterator[list[Any]] = (row for row in rows if any(cell is not None and cell != "" for cell in row))
+        self._read_header(sheet)
+
+    def _choose_sheet(self, sheets: list[str]) -> str:
+        if self.options.table is not None:
+            return choose(sheets, self.options.table, f"sheet in {self.path}")
+        if len(sheets) != 1:
+            raise BadData(f"{self.path} has {len(sheets)} sheets ({join_names(sheets)}); choose one with --table NAME")
+        return sheets[0]
+
+    def _read_header(self, sheet: str) -> None:
+        first = next(self._rows, None)
+        if first is None:
+            raise BadData(f"{self.path} is empty; expected a header and rows")
+        while first and first[-1] is None:
+            first.pop()
+        width = len(first)
+        self._rows = ([*row[:width], *[None] * (width - len(row))] for row in self._rows)
+        self._sampled = list(islice(self._rows, SAMPLE_ROWS))
+        cells = [_spell_cell(cell) for cell in first]
+        below = [[_spell_cell(cell) for cell in row] for row in self._sampled]
+        if find_header(self.path, cells, below, self.options):
+            self.names, self.header = tuple(cell.strip() for cell in cells), f"header in row 1 of sheet {sheet}"
+        else:
+            self._sampled.insert(0, first)
+            self.names = tuple(str(number) for number in range(1, len(first) + 1))
+            self.header, self.numbered = f"no header, sheet {sheet}", True
+
+    def sample(self) -> TableSample:
+        """The first values of every column."""
+        return {name: [row[index] for row in self._sampled] for index, name in enumerate(self.names)}
+
+    def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
+        """The wanted columns, a batch at a time."""
+        places = self.find_places(names)
+        rows = chain(self._sampled, self._rows)
+        for batch in split_into_batches(rows, self.options.rows, size=lambda row: sum(map(_length, row))):
+            yield [[row[index] for row in batch] for index in places]
+
+
+def _import_openpyxl() -> Callable[..., Any]:
+    try:
+        from openpyxl import load_workbook  # type: ignore[import-untyped,unused-ignore]
+    except ImportError as absent:
+        raise MissingExtra(
+            "reading .xlsx files needs openpyxl; install it with: pip install 'unnaive[excel]'"
+        ) from absent
+    return load_workbook  # type: ignore[no-any-return]
+
+
+def check_zip(path: Path, max_ratio: int) -> None:
+    """Raise an error for a file that is not a zip archive, or exceeds the compression ratio."""
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            unpacked = sum(entry.file_size for entry in archive.infolist())
+    except (zipfile.BadZipFile, OSError, ValueError) as problem:
+        raise BadData(f"{path} is not an Excel workbook ({problem}); save it again as .xlsx") from problem
+    if unpacked > max(UNPACKED_FREELY, max_ratio * path.stat().st_size):
+        raise BadData(f"{path} unpacks to {unpacked >> 20} MiB, more than {max_ratio} times its size; save it as CSV")
+
+
+def _plain_cell(value: Any) -> Any:
+    """Dates as ISO text; integral floats, as spreadsheets store integers, as integers."""
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _spell_cell(value: Any) -> str:
+    return "" if value is None else str(value)

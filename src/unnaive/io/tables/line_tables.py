@@ -1,0 +1,58 @@
+"""Text files without columns as tables: each line is a document, plain or with fastText's labels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from unnaive.io.lines import Lines, read_lines
+from unnaive.io.options import ReadOptions
+from unnaive.io.tables.tables import Table, split_into_batches
+
+
+class LineTable(Table):
+    """Plain text: every line that is not blank is a document; the one column is called text."""
+
+    names: tuple[str, ...] = ("text",)
+    roles: Mapping[str, str] = {"text": "text"}
+
+    def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
+        self._lines, self._rows = lines if lines is not None else read_lines(path, options), options.rows
+
+    def kept_names(self) -> tuple[str, ...]:
+        """Empty: a line is a document, not a row of a table."""
+        return ()
+
+    def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
+        """The lines without their ends, a batch at a time."""
+        documents = (line.rstrip("\r\n") for _, line in self._lines if line.strip())
+        for batch in split_into_batches(documents, self._rows, size=len):
+            yield [batch for _ in names]
+
+
+FASTTEXT_PREFIX = "__label__"
+_FASTTEXT = re.compile(rf"(?:^|(?<=\s)){FASTTEXT_PREFIX}(\S*)\s*")
+
+
+class FastTextTable(LineTable):
+    """fastText's lines: every word that begins with __label__ is a label, the rest is the text."""
+
+    names: tuple[str, ...] = ("text", "label")
+    roles: Mapping[str, str] = {"text": "text", "label": "label"}
+
+    def batches(self, names: Sequence[str]) -> Iterator[list[list[Any]]]:
+        """Texts and lists of labels, a batch at a time."""
+        documents = (split_fasttext(line) for _, line in self._lines if line.strip())
+        for batch in split_into_batches(documents, self._rows, size=lambda pair: len(pair[0])):
+            columns = dict(zip(self.names, map(list, zip(*batch, strict=True)), strict=True))
+            yield [columns[name] for name in names]
+
+
+def split_fasttext(line: str) -> tuple[str, list[str]]:
+    """(text, labels) of one line.
+
+    >>> split_fasttext("__label__a __label__b how are you\\n")
+    ('how are you', ['a', 'b'])
+    """
+    return _FASTTEXT.sub("", line).strip(), _FASTTEXT.findall(line)

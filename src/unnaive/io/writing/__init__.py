@@ -1,0 +1,1 @@
+"""Tables and results written to files, atomically."""

@@ -1,0 +1,60 @@
+"""Target c: one header and one data file, built by gcc and clang with sanitizers, decide and score as Python does."""
+
+import json
+import shutil
+import subprocess
+from random import Random
+
+import pytest
+from support.exports import CASES, COMPILER, build_c_program, drawn_texts, fitted_case, run_c_program
+
+from unnaive.interop.export.c_engines import _with_lengths
+from unnaive.interop.export.c_header import model_data
+from unnaive.interop.export.conformance import conformance_lines, conformance_texts
+from unnaive.interop.export.folders import check_export, export_model
+from unnaive.interop.export.portable import portable_model
+
+pytestmark = [
+    pytest.mark.slow,  # sanitized code takes seconds to build
+    pytest.mark.skipif(COMPILER is None, reason="there is neither gcc nor clang on this machine"),
+]
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    return build_c_program(tmp_path_factory.mktemp("built"))
+
+
+@pytest.mark.parametrize(("model", "rule"), CASES)
+def test_decisions_and_scores_are_those_of_the_model(model, rule, program, tmp_path):
+    fitted = fitted_case(model, rule)
+    found = run_c_program(program, fitted, conformance_lines(fitted, conformance_texts(fitted)), tmp_path)
+    assert found.good, found.sentence() + repr(found.example)
+
+
+def test_a_damaged_data_file_is_refused_or_harmless(program, tmp_path):
+    fitted, random = fitted_case("sets-svm-platt", "characters"), Random(0)
+    sound = model_data(portable_model(fitted))
+    texts = _with_lengths([json.dumps({"text": text}) for text in drawn_texts(fitted, 20, seed=1)])
+    for number in range(120):
+        damaged = bytearray(sound)
+        for _ in range(random.choice((1, 3, 20))):
+            damaged[random.randrange(len(damaged) if number % 2 else 2000)] = random.randrange(256)
+        cut = damaged[: random.randrange(len(damaged))] if number % 10 == 0 else damaged
+        (tmp_path / "model.bin").write_bytes(bytes(cut))
+        done = subprocess.run([program, tmp_path / "model.bin"], input=texts, capture_output=True, check=False)
+        assert not any(word in done.stderr for word in (b"Sanitizer", b"runtime error")), done.stderr.decode()
+
+
+def test_check_builds_with_every_compiler(tmp_path):
+    export_model(fitted_case("multinomial", "words"), "c", tmp_path / "out")
+    found = check_export(tmp_path / "out")
+    assert [one.engine for one in found if not one.good] == []
+    names = " ".join(one.engine for one in found)
+    for compiler in ("gcc", "clang"):
+        assert compiler in names or shutil.which(compiler) is None
+    try:
+        import ziglang  # noqa: F401
+    except ImportError:
+        return
+    assert "WebAssembly" in names or shutil.which("node") is None
