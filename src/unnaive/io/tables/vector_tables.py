@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import BadData
+from unnaive.base.errors import BadData, count_noun
 from unnaive.io.tables.tables import Table, TableSample
 
 
@@ -103,7 +103,7 @@ class VectorTable(Table):
         for name, rows in self.arrays.items():
             if len(rows) > at:
                 raise BadData(
-                    f"there are {len(rows):,} vectors of {name!r}, but {self.source} has {at:,} rows; "
+                    f"there are {len(rows):,} vectors of {name!r}, but {self.source} has {count_noun(at, 'row')}; "
                     "give one for each row"
                 )
 
