@@ -2,11 +2,12 @@
 
 python tools/trace_files.py [--tree] [CHECKOUT] [-- COMMAND…]
 
-By default three commands on the built-in tickets: train -m multinomial, train -m nbsvm --memory 1G, predict. Each runs
-twice in one process, and the second run is traced (sys.setprofile: calls and returns of Python functions, in all
-threads), so that no import is. A package is a folder directly under unnaive/; a module at the root is one by itself.
-A switch is a call or a return after which control is in another package than before, in the same thread; functions of
-other libraries in between do not count. --tree also lists the files passed by package.
+By default four commands on the built-in tickets: train -m multinomial, train, predict, evaluate --html. Each runs twice
+in one process, and the second run is traced (sys.setprofile: calls and returns of Python functions, in all threads),
+so that no import is. A package is a folder directly under unnaive/, after MOVED: two layouts are compared by one map of
+packages, so that a file that only moved changes nothing. A module at the root is a package by itself. A switch is a
+call or a return after which control is in another package than before, in the same thread; functions of other
+libraries in between do not count. --tree also lists the files passed by package.
 """
 
 from __future__ import annotations
@@ -25,9 +26,22 @@ from typing import Any
 
 COMMANDS = (
     "train train.csv --label queue -m multinomial -o multinomial.model",
-    "train train.csv --label queue -m nbsvm --memory 1G -o nbsvm.model",
+    "train train.csv --label queue -o auto.model",
     "predict multinomial.model train.csv -o predicted.csv",
+    "evaluate multinomial.model test.csv --html report.html",
 )
+# beginnings of paths in 0.3 and the package that their content belongs to now
+MOVED = (
+    ("io/collections/", "papers"),
+    ("evaluation/papers/", "papers"),
+    ("classifier/export/", "interop"),
+    ("classifier/fasttext/", "interop"),
+    ("classifier/integrations/", "interop"),
+    *((f"io/{name}.py", "data") for name in (
+        "corpus", "fields", "record_columns", "record_fields", "numbers_and_dates", "bad_values", "vector_values",
+        "field_choice", "profiles", "label_checks",
+    )),
+)  # fmt: skip
 
 
 def run_command(arguments: list[str]) -> None:
@@ -40,6 +54,16 @@ def run_command(arguments: list[str]) -> None:
             if not end.code:
                 return
     raise SystemExit(f"unnaive {' '.join(arguments)} failed: {said.getvalue().strip()}")
+
+
+def package_of_path(path: str) -> str:
+    """The package of a file, whichever of the two layouts it is in.
+
+    >>> package_of_path("io/collections/fetching.py"), package_of_path("papers/runs.py"), package_of_path("spark.py")
+    ('papers', 'papers', 'spark')
+    """
+    moved = next((package for beginning, package in MOVED if path.startswith(beginning)), None)
+    return moved or path.split("/")[0].removesuffix(".py")
 
 
 class Trace:
@@ -58,7 +82,7 @@ class Trace:
         name = frame.f_code.co_filename
         if name not in self.packages:
             inside = name.removeprefix(self.root) if name.startswith(self.root) else None
-            self.packages[name] = inside and inside.split("/")[0].removesuffix(".py")
+            self.packages[name] = inside and package_of_path(inside)
         return self.packages[name]
 
     def note(self, frame: FrameType, event: str, argument: Any) -> None:
@@ -105,7 +129,7 @@ def trace_commands(commands: list[list[str]], tree: bool) -> None:
         trace.run(command)
         by_package: dict[str, list[str]] = {}
         for name in sorted(trace.files):
-            by_package.setdefault(name.split("/")[0].removesuffix(".py"), []).append(name)
+            by_package.setdefault(package_of_path(name), []).append(name)
         print(
             f"{' '.join(command)[:68]:<70}{len(trace.files):>7}{len(by_package):>10}"
             f"{trace.switches.total():>10,}{trace.calls:>10,}"
