@@ -17,8 +17,8 @@ import pyarrow.parquet
 import pytest
 from scipy.sparse import csr_matrix
 
-from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.base import open_files
+from unnaive.base.errors import BadData, UnnaiveError
 from unnaive.io.datafiles import DataFile
 from unnaive.io.options import ReadOptions
 from unnaive.io.tables import binary_tables

@@ -5,8 +5,8 @@ read "shared" (the plain terms), "own" (every word prefixed with the field's key
 first. The content of a fixed field (category, number, date, characters or vector) is its value as shown to users,
 followed by further UNITs and the terms that encode it, which data/fields/fields.py makes; each term is prefixed with
 the key and FIXED. For example, "refund" in the subject gives the terms "refund" and "subject:refund", and a product
-gives "product=Printer". N-grams do not cross sections, sections of unknown fields are skipped, and text before the first
-section is shared text.
+gives "product=Printer". N-grams do not cross sections, sections of unknown fields are skipped, and text before the
+first section is shared text.
 """
 
 from __future__ import annotations
