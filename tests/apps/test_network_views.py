@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from unnaive.apps.cli.network_views import network_view, write_network
 from unnaive.base.errors import BadData, UnknownName, UnnaiveError
 from unnaive.classifier.text_classifier import TextClassifier
 from unnaive.linear.linear import Linear
 from unnaive.models.or_gate import NoisyOr
 from unnaive.text.vocabulary import Vocabulary
+from unnaive.workflows.network_views import network_view, write_network
 
 
 @pytest.fixture

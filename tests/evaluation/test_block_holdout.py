@@ -6,11 +6,11 @@ import json
 import numpy as np
 import pytest
 
-from unnaive.apps.cli.blocks import are_groups, as_dates, read_other_columns
 from unnaive.apps.cli.main import exit_code
 from unnaive.evaluation.block_holdout import BlockEffect, find_block_effect, group_block, last_block
 from unnaive.io.datafiles import DataFile
 from unnaive.text.counting import TextCounter
+from unnaive.workflows.held_out_blocks import are_groups, as_dates, read_other_columns
 
 CLASSES = ("ham", "news", "spam")
 

@@ -11,7 +11,6 @@ import pytest
 from scipy.sparse import csr_array
 
 from unnaive import TextClassifier
-from unnaive.apps.cli.predictor import Predictor
 from unnaive.apps.service.answers import Answers, TopAnswers
 from unnaive.apps.service.rendering import plain_rows
 from unnaive.base.errors import BadData
@@ -29,6 +28,7 @@ from unnaive.linear.scorer import Scorer
 from unnaive.linear.top_scores import TopScores
 from unnaive.models.label_tree.scorer import LabelTreeScorer
 from unnaive.scaleout.spark.scoring import batch_scorer, decided_labels, predicted_labels
+from unnaive.workflows.predictor import Predictor
 
 pytestmark = pytest.mark.slow
 

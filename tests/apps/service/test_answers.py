@@ -8,9 +8,9 @@ from apps.service.conftest import options
 from fastapi.testclient import TestClient
 
 from unnaive import TextClassifier
-from unnaive.apps.cli.predictor import Predictor
 from unnaive.apps.service.answers import Answers
 from unnaive.apps.service.app import create_app
+from unnaive.workflows.predictor import Predictor
 
 TEXTS = ["ball goal", "ball ball", "vote law", "goal ball", "soup", "ball vote", "law ball", "ball goal soup"] * 8
 LABELS = ["sport", "sport", "politics", "sport", "food", "politics", "politics", "sport"] * 8

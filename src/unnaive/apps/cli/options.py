@@ -13,12 +13,11 @@ import typer
 
 from unnaive.apps.cli.declared import command_option, command_parameter, read_parameters, show_parameters
 from unnaive.apps.cli.paths import CHANGED_MODEL, READ, WRITTEN
-from unnaive.base.errors import BadData, UnnaiveError, choose
+from unnaive.base.errors import UnnaiveError
 from unnaive.io.options import COLUMN_OPTIONS, MAX_LINE, READ_OPTIONS
 from unnaive.learning.training_options import TrainingOptions
 
 if TYPE_CHECKING:
-    from unnaive.data.corpus import Corpus
     from unnaive.io.datafiles import DataFile
     from unnaive.io.folder_ahead import FolderAhead
 
@@ -210,62 +209,6 @@ class Interrupted(UnnaiveError):
     """Ctrl-C during work of which a part is kept; the message says how to continue."""
 
     exit_code = 130
-
-
-def read_corpus(source: DataFile, data: Path | None) -> Corpus:
-    """A data file, or a collection by its name and perhaps a view."""
-    from unnaive.apps.cli.output import say_what_was_read
-    from unnaive.io.tables.binary_tables import SQLITE
-    from unnaive.io.tickets import load_tickets
-    from unnaive.papers.collections import COLLECTIONS, load
-
-    name, _, view = source.path.partition(":")
-    names = ["tickets", *COLLECTIONS]
-    address = source.path.startswith(SQLITE) or "://" in source.path
-    if len(source.paths) == 1 and name not in names and not address and is_collection_name(name):
-        choose(names, name, "file, folder or collection")
-    if len(source.paths) > 1 or Path(source.path).exists() or name not in names:
-        if source.paths == (name,) and name in names:
-            tell_of_collection(name)
-        corpus = source.corpus()
-        say_what_was_read(source)
-        return corpus
-    if name == "tickets":
-        return load_tickets(view or "queue")
-    return load(name, view=view or None, data=data)
-
-
-def tell_of_collection(name: str) -> None:
-    """Report that a file or folder with the name of a collection is read, and how to read the collection."""
-    from unnaive.apps.cli.screen import note
-    from unnaive.papers.collections import COLLECTIONS
-
-    kind = "folder" if Path(name).is_dir() else "file"
-    view = COLLECTIONS[name].views[0] if name in COLLECTIONS else "queue"
-    note(f"reading the {kind} {name} that is here; the collection of that name is {name}:{view}")
-
-
-def is_collection_name(word: str) -> bool:
-    """Whether the word may be the name of a collection: not a file or folder, and without an ending."""
-    return (
-        word != "-"
-        and not set(word) & set("*?[")
-        and not Path(word).exists()
-        and Path(word).name == word
-        and not Path(word).suffix
-    )
-
-
-def check_archives(data: Path | None) -> Path | None:
-    """The folder or archive of --data, which must exist."""
-    if data is not None and not data.exists():
-        raise BadData(f"--data {data} does not exist; give the folder with the archives, or one archive")
-    return data
-
-
-def has_own_split(corpus: Corpus) -> bool:
-    """Whether the data has a split into training and test documents."""
-    return corpus.split is not None and {"train", "test"} <= set(corpus.split)
 
 
 def split_list(text: str) -> list[str]:

@@ -83,6 +83,12 @@ def note(sentence: str) -> None:
         echo(f"note: {sentence}", err=True)
 
 
+def show_event(name: str, details: dict[str, Any]) -> None:
+    """Print a note of a workflow, or what it has read, on stderr, unless --quiet."""
+    if not _quiet and name in ("note", "read"):
+        echo(f"{name}{':' if name == 'note' else ''} {details['sentence']}", err=True)
+
+
 def say_summary(line: str) -> None:
     """Print a summary line on stdout, unless --quiet."""
     if not _quiet:
@@ -97,10 +103,10 @@ class Progress:
     """
 
     def __init__(
-        self, title: str, total: float | None = None, *, steps: int | None = None, in_logs: bool = True
+        self, title: str = "", total: float | None = None, *, steps: int | None = None, in_logs: bool = True
     ) -> None:
         self._steps, self._step, self._in_logs = steps, 0, in_logs
-        self._base = self._name_step(title)
+        self._base = self._name_step(title) if title else ""
         self._title, self._total, self._done = self._base, total, 0.0
         self._bar: Any = None
         self._task: Any = None
@@ -213,7 +219,18 @@ class Progress:
             self._bar.update(self._task, description=title, total=total, completed=done)
 
     def event(self, name: str, details: dict[str, Any]) -> None:
-        """Show a report of a learner: its task, and its progress if known."""
+        """Show an event of a workflow: a step, its progress or a note; or of a learner: its task and progress."""
+        if name == "step":
+            if details["steps"] is not None:
+                self._steps, self._step = details["steps"], 0
+            self.rename(details["title"], details["total"])
+            return
+        if name == "advance":
+            self.advance(details["amount"])
+            return
+        if name in ("note", "read"):
+            show_event(name, details)
+            return
         words, done, total = find_progress(details)
         title = f"{self._base}{f', {TUNING}' if name == 'tuning' else ''}{words}"
         with self._lock:

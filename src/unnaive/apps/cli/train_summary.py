@@ -1,103 +1,18 @@
-"""The result of training.
-
-Sizes, measures and the search of auto, as plain values for `--json` and as lines for people.
-"""
+"""Show the result of training: sizes, measures, the search of auto, as lines for people."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-if TYPE_CHECKING:
-    from unnaive.learning.fitted import FittedModel
-
-UNEVEN = 10  # times as many documents in the largest class as in the smallest
-
-
-def describe_training(
-    model: str,
-    fitted: FittedModel,
-    output: Path,
-    *,
-    n_docs: int | None,
-    seconds: float,
-    read: str,
-    sizes: Mapping[str, int] | None = None,
-) -> dict[str, Any]:
-    """The model in the file `output` and its training, as plain values.
-
-    model    its name in the catalogue
-    n_docs   number of training documents; None if they were not counted
-    seconds  from the first document read to the file
-    read     which columns were read, for people
-    sizes    documents of each label, if they were counted
-    """
-    from unnaive.classifier.model_file import documents_bytes
-
-    return {
-        "model": model,
-        "file": str(output),
-        "bytes": output.stat().st_size,
-        "documents_bytes": documents_bytes(output),
-        "documents": n_docs,
-        "classes": len(fitted.classes),
-        "terms": fitted.scorer.n_terms,
-        "multilabel": fitted.multilabel,
-        "seconds": round(seconds, 3),
-        "read": read,
-        "decides": describe_aim(fitted, sizes or {}),
-        **describe_search(fitted),
-    }
-
-
-def describe_aim(fitted: FittedModel, sizes: Mapping[str, int]) -> str:
-    """The aim of the decision, and a hint at --optimise for imbalanced classes; "" for the default."""
-    from unnaive.base.errors import count_noun
-
-    optimise = fitted.spec.optimise
-    if isinstance(optimise, dict):
-        return "the decision minimises the expected cost (--optimise)"
-    weights = getattr(fitted.decision, "weights", None)
-    if optimise == "macro-f1" and weights:
-        return (
-            f"the decision maximises macro F1 (--optimise), with class weights from {min(weights):.2g} to "
-            f"{max(weights):.2g}, tuned on held-out documents"
-        )
-    if optimise is not None or fitted.multilabel or not sizes:
-        return ""
-    small, large = min(sizes, key=lambda label: sizes[label]), max(sizes, key=lambda label: sizes[label])
-    if sizes[large] < UNEVEN * sizes[small]:
-        return ""
-    return (
-        f"the classes are imbalanced ({large}: {count_noun(sizes[large], 'document')}, {small}: {sizes[small]:,}), "
-        "and the decision maximises accuracy; --optimise macro-f1 predicts rare classes more often, "
-        "--optimise COST.csv minimises the cost of mistakes"
-    )
-
-
-def describe_search(fitted: FittedModel) -> dict[str, Any]:
-    """The search of auto, as stored in the model; empty for other models."""
-    recipe = getattr(fitted.scorer, "recipe", None)
-    return {"search": recipe["report"]} if recipe else {}
-
-
-def search_lines(summary: dict[str, Any]) -> list[str]:
-    """The search of auto, for people."""
-    if not summary.get("search"):
-        return []
-    from unnaive.models.auto.report import report_lines
-
-    return report_lines(summary["search"])
+from unnaive.base.errors import count_noun
 
 
 def show_summary(summary: dict[str, Any], memory: str | None = None) -> None:
     """The summary for people; `memory` is the limit that was given, if any."""
-    from unnaive.apps.cli.measuring import headline
-    from unnaive.apps.cli.out_of_core import describe_report
     from unnaive.apps.cli.screen import format_size
     from unnaive.apps.cli.screen import say_summary as say
-    from unnaive.base.errors import count_noun
+    from unnaive.workflows.training_summary import search_lines
 
     kind = "any number of labels" if summary["multilabel"] else "one label each"
     say(f"read {summary['read']}")
@@ -117,10 +32,64 @@ def show_summary(summary: dict[str, Any], memory: str | None = None) -> None:
             values = summary[name]
             say(f"{headline(values, summary['multilabel'])} on {count_noun(values['documents'], 'document')} {words}")
     if "size" in summary:
-        from unnaive.apps.cli.sizes import size_sentences
-
         for sentence in size_sentences(summary["size"], summary["multilabel"]):
             say(sentence)
     n_bytes = summary["documents_bytes"]
     of_them = f", {format_size(n_bytes)} of it counted documents for updates" if n_bytes else ""
     say(f"wrote {summary['file']} ({format_size(summary['bytes'])}{of_them})")
+
+
+def headline(measured: dict[str, Any], multilabel: bool) -> str:
+    """The main measures: micro and macro F1 for multilabel data, else accuracy and macro F1."""
+    if multilabel:
+        return f"micro F1 {measured['micro-f1']:.3f}, macro F1 {measured['macro-f1']:.3f}"
+    return f"accuracy {100 * measured['accuracy']:.1f} %, macro F1 {measured['macro-f1']:.3f}"
+
+
+def size_sentences(about: dict[str, Any], multilabel: bool) -> list[str]:
+    """The changes to a model and their cost, for people."""
+    from unnaive.apps.cli.screen import format_size
+
+    limit, before = format_size(about["limit"]), format_size(about["bytes_before"])
+    if about["bytes_before"] <= about["limit"]:
+        return [f"it fits in {limit} as it is"]
+    done = []
+    if about["terms"] < about["terms_before"]:
+        done.append(f"the {about['terms']:,} most important of {count_noun(about['terms_before'], 'term')}")
+    if about["weight_bits"]:
+        done.append(f"weights of {about['weight_bits']} bits")
+    done.append("nothing kept for updates")
+    sentences = [f"made to fit in {limit}, from {before}: {', '.join(done)}"]
+    cost = about.get("cost")
+    if cost:
+        documents = count_noun(cost["before"]["documents"], "document")
+        sentences.append(
+            f"{headline(cost['before'], multilabel)} before, {headline(cost['after'], multilabel)} after, on "
+            f"{documents}{' set aside, by a model of the rest' if about.get('set_aside') else ''}"
+        )
+    return sentences
+
+
+def describe_report(report: dict[str, Any], memory: str | None) -> Sequence[str]:
+    """Notes about training on a large collection.
+
+    >>> list(describe_report({"pruned_terms": 1200, "pruned_below_df": 3}, "2G"))
+    ['1,200 terms of fewer than 3 documents left out, so that the model fits in 2G of memory']
+    """
+    lines = []
+    if "resumed_at" in report:
+        lines.append(f"continued after row {report['resumed_at']:,} from the checkpoint")
+    if "runs_written" in report:
+        lines.append(f"wrote sums to disk {count_noun(report['runs_written'], 'time')}, when memory was full")
+    if "pruned_terms" in report:
+        lines.append(
+            f"{count_noun(report['pruned_terms'], 'term')} of fewer than "
+            f"{count_noun(report['pruned_below_df'], 'document')} left out, so that the model fits in {memory} of "
+            "memory"
+        )
+    effect = "evaluate and filter cannot warn about texts that the model has learnt"
+    if "option_without_hashes" in report:
+        lines.append(f"with {report['option_without_hashes']} no hashes of the texts are kept: {effect}")
+    elif "without_hashes" in report:
+        lines.append(f"the hashes of the texts do not fit in {memory} of memory and were dropped: {effect}")
+    return [*lines, *report.get("notes", ())]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from unnaive.apps.cli.options import make_output_folders, read_corpus
-from unnaive.apps.cli.screen import Progress, console, echo, plain_table
-from unnaive.apps.cli.source_fields import settle_fields
+from unnaive.apps.cli.options import make_output_folders
+from unnaive.apps.cli.screen import Progress, console, echo, plain_table, show_event
 from unnaive.base.errors import count_noun
 from unnaive.base.visible_text import visible_json
 from unnaive.curation.labelling.simulate import WAYS, LabellingCurve, seed_sign_test, simulate
@@ -15,6 +14,9 @@ from unnaive.data.corpus import Corpus
 from unnaive.data.word_vectors import WordVectors
 from unnaive.io.datafiles import DataFile
 from unnaive.text.tokens import TokenRule
+from unnaive.workflows.corpora import read_corpus
+from unnaive.workflows.feedback import Feedback
+from unnaive.workflows.source_fields import settle_fields
 
 
 def run_simulation(
@@ -23,8 +25,8 @@ def run_simulation(
 ) -> None:  # fmt: skip
     """Read the data, replay the labelling, and print the result; the plot goes to a page."""
     make_output_folders([html])
-    data, fields = settle_fields(data)
-    corpus = read_corpus(data, None)
+    data, fields = settle_fields(data, Feedback(show_event))
+    corpus = read_corpus(data, None, Feedback(show_event))
     pool, test = split_corpus(corpus, seed)
     with Progress("simulating", len(WAYS) * seeds) as bar:
         curves = simulate(

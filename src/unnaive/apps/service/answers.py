@@ -121,14 +121,14 @@ def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:
 
 def has_network(fitted: FittedModel) -> bool:
     """Whether the model has a Bayesian network to display."""
-    from unnaive.apps.cli.network_views import VIEWS
+    from unnaive.workflows.network_views import VIEWS
 
     return fitted.scorer.kind in VIEWS
 
 
 def network_picture(fitted: FittedModel, name: str, terms: int = 12) -> bytes:
     """The network of a class as SVG."""
-    from unnaive.apps.cli.network_views import network_view
+    from unnaive.workflows.network_views import network_view
 
     try:
         figure = network_view(fitted, name, terms, "1").figure()

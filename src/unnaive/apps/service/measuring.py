@@ -20,8 +20,9 @@ class HeldOut:
 
 def read_held_out(path: str, fitted: FittedModel) -> HeldOut:
     """Read a file of documents like the training data of the model."""
-    from unnaive.apps.cli.output import read_as_trained, respell_labels
     from unnaive.io.datafiles import DataFile
+    from unnaive.workflows.class_spellings import respell_labels
+    from unnaive.workflows.trained_columns import read_as_trained
 
     corpus = respell_labels(fitted, read_as_trained(DataFile(path), fitted).corpus())
     return HeldOut(list(corpus.texts), [tuple(map(str, names)) for names in corpus.labels])

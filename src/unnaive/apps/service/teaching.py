@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from unnaive.apps.cli.output import class_spellings
 from unnaive.apps.service.changes import Change, Document
 from unnaive.apps.service.refused import Refused
 from unnaive.base.types import Label
@@ -16,6 +15,7 @@ from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.packed_documents import PackedDocuments
 from unnaive.data.targets import shorten_classes
 from unnaive.learning.fitted import FittedModel
+from unnaive.workflows.class_spellings import class_spellings
 
 
 def resolve_labels(fitted: FittedModel, labels: Sequence[Label]) -> tuple[Label, ...]:

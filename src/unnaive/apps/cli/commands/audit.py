@@ -10,23 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.cli.guard import refuse_inputs
-from unnaive.apps.cli.options import (
-    OUTPUT,
-    STDOUT,
-    Archives,
-    AsJson,
-    Interrupted,
-    Seed,
-    is_collection_name,
-    make_output_folders,
-    read_corpus,
-    reading,
-)
+from unnaive.apps.cli.options import OUTPUT, STDOUT, Archives, AsJson, Interrupted, Seed, make_output_folders, reading
 from unnaive.apps.cli.paths import READ, WRITTEN, written_into
-from unnaive.apps.cli.screen import echo
+from unnaive.apps.cli.screen import echo, show_event
 from unnaive.apps.cli.word_options import token_options
 from unnaive.base.errors import UnnaiveError, count_noun
 from unnaive.base.visible_text import visible_json
+from unnaive.workflows.corpora import is_collection_name, read_corpus
 
 if TYPE_CHECKING:
     from unnaive.apps.cli.screen import Progress
@@ -34,6 +24,7 @@ if TYPE_CHECKING:
     from unnaive.curation.audit.material import AuditData
     from unnaive.curation.audit.unfinished import Unfinished
     from unnaive.io.datafiles import DataFile
+    from unnaive.workflows.feedback import Feedback
 
 PAGE, FINDINGS, UNFINISHED = "audit.html", "findings.csv", "unfinished-audit"
 SHOWN = 5  # suspected label errors on the screen
@@ -115,7 +106,6 @@ def audit(
 
     from unnaive.apps.cli.output import write_text, write_whole_table
     from unnaive.apps.cli.screen import Progress
-    from unnaive.apps.cli.source_fields import settle_fields
     from unnaive.curation.audit.audit import AuditOptions
     from unnaive.curation.audit.audit import audit as look
     from unnaive.curation.audit.findings import COLUMNS
@@ -123,8 +113,10 @@ def audit(
     from unnaive.io.endings import written_format
     from unnaive.text.messages import PARTS
     from unnaive.text.tokens import TokenRule
+    from unnaive.workflows.feedback import Feedback
+    from unnaive.workflows.source_fields import settle_fields
 
-    rule = TokenRule(**words)
+    rule, feedback = TokenRule(**words), Feedback(show_event)
     if output is None and html is None and csv_file is None and not as_json:
         output = default_folder(source.path)
     page, findings = output_paths(output, html, csv_file)
@@ -132,7 +124,7 @@ def audit(
     written_format(findings)
     check_folders([page, findings])
     refuse_overwriting(findings, force)
-    source, fields = settle_fields(source)
+    source, fields = settle_fields(source, feedback)
     rule = replace(rule, fields=fields).without_vectors()
     # for mail, the parts that people read: headers are not duplicates, and attachments have no words
     source = replace(
@@ -141,7 +133,7 @@ def audit(
         message=PARTS if rule.message is None else None,
     )
     with Progress("reading") as bar:
-        data = read_audit_data(source, archives)
+        data = read_audit_data(source, archives, feedback)
         new = None if against is None else read_audit_texts(source, against)
         tested = None if test is None else read_audit_texts(source, test)
         options = AuditOptions(fast, similarity, most, seed)
@@ -217,9 +209,8 @@ def refuse_overwriting(findings: Path | None, force: bool) -> None:
         )
 
 
-def read_audit_data(source: DataFile, archives: Path | None) -> AuditData:
+def read_audit_data(source: DataFile, archives: Path | None, feedback: Feedback) -> AuditData:
     """The documents with row numbers and all other columns; for folders and collections, what they have."""
-    from unnaive.apps.cli.output import say_what_was_read
     from unnaive.curation.audit.material import AuditData
     from unnaive.io.formats import find_format
 
@@ -227,7 +218,7 @@ def read_audit_data(source: DataFile, archives: Path | None) -> AuditData:
     collection = single_path and is_collection_name(source.path.partition(":")[0])
     folder = single_path and source.format in (None, "folder") and Path(source.path).is_dir()
     if collection or (folder and find_format(source.path) == "folder"):
-        return AuditData.of(read_corpus(source, archives))
+        return AuditData.of(read_corpus(source, archives, feedback))
     texts: list[str] = []
     labels: list[tuple[str, ...]] = []
     ids: list[str] = []
@@ -241,7 +232,7 @@ def read_audit_data(source: DataFile, archives: Path | None) -> AuditData:
         texts.extend(batch.texts)
         labels.extend(batch.labels)
         ids.extend(batch.ids)
-    say_what_was_read(source)
+    feedback.read(source)
     whole = {name: values for name, values in columns.items() if len(values) == len(texts)}
     split_name, split = find_split(whole)
     whole.pop(split_name, None)

@@ -386,8 +386,9 @@ def change_file(
 
 def read_labelled(source: DataFile, fitted: FittedModel) -> tuple[Any, list[tuple[Any, ...]]]:
     """The texts of a source, and their labels in the type of the model's classes."""
-    from unnaive.apps.cli.output import parse_class_labels, read_as_trained
     from unnaive.apps.cli.screen import reading_progress
+    from unnaive.workflows.class_spellings import parse_class_labels
+    from unnaive.workflows.trained_columns import read_as_trained
 
     with reading_progress(read_as_trained(source, fitted)) as (watched, _):
         corpus = watched.corpus()

@@ -18,19 +18,18 @@ from unnaive.apps.cli.options import (
     JsonFile,
     Markdown,
     Seed,
-    has_own_split,
     make_output_folders,
     parse_number,
-    read_corpus,
     reading,
     split_list,
 )
 from unnaive.apps.cli.output import say_what_was_written, write_text
 from unnaive.apps.cli.paths import EXTENDED, READ
-from unnaive.apps.cli.screen import echo
-from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, compare_on_spark
+from unnaive.apps.cli.screen import echo, show_event
+from unnaive.apps.cli.spark_engine import Engine, Master, Ship, choose_engine
 from unnaive.apps.cli.word_options import token_options
 from unnaive.base.errors import UnnaiveError, choose, count_noun
+from unnaive.workflows.corpora import has_own_split, read_corpus
 
 if TYPE_CHECKING:
     from unnaive.data.corpus import Corpus
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from unnaive.evaluation.trials import ExperimentPlan
     from unnaive.io.datafiles import DataFile
     from unnaive.text.tokens import TokenRule
+    from unnaive.workflows.spark_jobs import SparkEngine
 
 FAMILY = ("auto", "multinomial", "bernoulli", "complement", "or-gate", "rocchio", "hos", "maxent", "svm", "knn", "tree")
 DATA_HELP = "A data file or folder, or a collection: tickets, reuters, 20newsgroups:subject-body and others."
@@ -113,16 +113,18 @@ def compare(
     """
     from dataclasses import replace
 
-    from unnaive.apps.cli.source_fields import settle_fields
     from unnaive.classifier.vector_files import read_vectors
     from unnaive.evaluation.material import Material
     from unnaive.evaluation.trials import Contender, ExperimentPlan
     from unnaive.io.endings import RECORDS, choose_ending
     from unnaive.text.messages import PARTS
     from unnaive.text.tokens import TokenRule
+    from unnaive.workflows.feedback import Feedback
+    from unnaive.workflows.source_fields import settle_fields
 
     # errors of the command are found before the data is read
-    spark = SparkEngine.from_options(engine, master, ship)
+    feedback = Feedback(show_event)
+    spark = choose_engine(engine, master, ship)
     rule = TokenRule(**words)
     plan = ExperimentPlan(
         tuple(
@@ -147,14 +149,14 @@ def compare(
             raise UnnaiveError("compare --engine spark has no --vectors; leave it out, or use --engine local")
         results, file = run_on_spark(spark, plan, source, rule, records)
     else:
-        source, fields = settle_fields(source)
+        source, fields = settle_fields(source, feedback)
         rule = replace(rule, fields=fields)
         source = replace(
             source,
             options=replace(source.options, language=rule.language or "en"),
             message=PARTS if rule.message is None else None,  # for mail, the parts that people read
         )
-        corpus = read_corpus(source, archives)
+        corpus = read_corpus(source, archives, feedback)
         material = Material.of(corpus, rule, read_vectors(vectors))
         warn_about_small_classes(corpus)
         if measures is None and not material.exclusive:
@@ -175,6 +177,7 @@ def run_on_spark(
 ) -> tuple[list[Record], Path]:
     """Run the plan on Spark; returns the results and the file that has them."""
     from unnaive.evaluation.records import RecordFile
+    from unnaive.workflows.spark_jobs import compare_on_spark
 
     results = compare_on_spark(spark, plan, source, rule)
     file = records if records is not None else Path(f"compare-{Path(source.paths[0]).stem}-spark.jsonl")

@@ -42,12 +42,14 @@ def compress(
 
     unnaive compress tickets/tickets.model tickets/test.csv --label queue -o small.model --max-size 200kB
     """
-    from unnaive.apps.cli.output import read_as_trained, respell_labels
     from unnaive.apps.cli.screen import format_size, say_summary
-    from unnaive.apps.cli.sizes import compare_measures, describe_size, size_sentences
+    from unnaive.apps.cli.train_summary import size_sentences
     from unnaive.base.byte_sizes import parse_size
     from unnaive.classifier.compress import compress_model
     from unnaive.classifier.model_file import check_writable, load_model, save
+    from unnaive.workflows.class_spellings import respell_labels
+    from unnaive.workflows.compress import compare_measures, describe_size
+    from unnaive.workflows.trained_columns import read_as_trained
 
     limit = parse_size(max_size)
     check_writable(output)

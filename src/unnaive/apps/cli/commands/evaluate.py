@@ -12,7 +12,7 @@ import typer
 from unnaive.apps.cli.options import AsJson, Html, Markdown, ModelFile, reading
 from unnaive.apps.cli.paths import READ
 from unnaive.apps.cli.screen import MANY_CLASSES, TOO_MANY_CLASSES, echo, shown_classes
-from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, evaluate_on_spark, show_spark_measures
+from unnaive.apps.cli.spark_engine import Engine, Master, Ship, choose_engine, refuse_on_spark, show_spark_measures
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:
@@ -71,15 +71,19 @@ def evaluate(
 
     unnaive evaluate tickets/tickets.model tickets/test.csv --label queue --html report.html
     """
-    from unnaive.apps.cli.output import read_as_trained, respell_labels, warn_about_learnt, write_text
+    from unnaive.apps.cli.output import write_text
     from unnaive.apps.cli.screen import reading_progress, say_summary
     from unnaive.classifier.model_file import load_model
     from unnaive.evaluation.evaluate import evaluate as evaluate_model
     from unnaive.evaluation.report import as_dict, as_markdown
+    from unnaive.workflows.class_spellings import respell_labels
+    from unnaive.workflows.learnt_documents import warn_about_learnt
+    from unnaive.workflows.spark_jobs import evaluate_on_spark
+    from unnaive.workflows.trained_columns import read_as_trained
 
-    spark = SparkEngine.from_options(engine, master, ship)
+    spark = choose_engine(engine, master, ship)
     if spark is not None:
-        spark.refuse(
+        refuse_on_spark(
             "evaluate",
             {"--html": html, "--markdown": markdown, "--records": records, "--measure": measure}
             | {"--abstain-for": abstain_for is not None, "--out-of-scope": out_of_scope},
@@ -125,9 +129,9 @@ def evaluate(
 
 def find_out_of_scope(fitted: FittedModel, texts: Sequence[str], source: DataFile, path: Path) -> OutOfScope:
     """How well the model detects the out-of-scope texts of a file."""
-    from unnaive.apps.cli.output import read_as_trained
     from unnaive.evaluation.out_of_scope import evaluate_out_of_scope
     from unnaive.io.datafiles import DataFile
+    from unnaive.workflows.trained_columns import read_as_trained
 
     others = read_as_trained(DataFile(str(path), message=source.message), fitted)
     outside = [text for batch in others.batches(labelled=False) for text in batch.texts]

@@ -49,9 +49,10 @@ def explain(
 
     unnaive explain tickets/tickets.model "I was charged twice, please refund me"
     """
-    from unnaive.apps.cli.output import find_class, write_text
+    from unnaive.apps.cli.output import write_text
     from unnaive.apps.cli.screen import console
     from unnaive.classifier.model_file import load_model
+    from unnaive.workflows.class_spellings import find_class
 
     fitted = load_model(model)
     document = sys.stdin.read() if text == "-" else text

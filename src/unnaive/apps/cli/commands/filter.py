@@ -94,12 +94,14 @@ def filter_command(
     unnaive predict tickets/tickets.model tickets/test.csv -o texts.jsonl
     unnaive filter tickets/tickets.model texts.jsonl -o billing.jsonl --keep billing --above 0.5
     """
-    from unnaive.apps.cli.output import find_class, read_as_trained, write_text
+    from unnaive.apps.cli.output import write_text
     from unnaive.apps.cli.screen import say_summary
     from unnaive.base.visible_text import visible_json
     from unnaive.classifier.model_file import load_model
     from unnaive.scaleout.filter.filter_page import FilterReport, filter_page
     from unnaive.scaleout.filter.shards import plan_shards
+    from unnaive.workflows.class_spellings import find_class
+    from unnaive.workflows.trained_columns import read_as_trained
 
     target = None if output is None or output == STDOUT else output
     check_cut(above, recall, held_out, confidence)
@@ -158,10 +160,12 @@ def choose_rule(
     read_like: Callable[..., DataFile],
 ) -> tuple[KeepRule, RecallThreshold | None]:
     """(the rule, how its threshold was found, or None if it was given)."""
-    from unnaive.apps.cli.output import parse_class_labels, read_as_trained, say_what_was_read
+    from unnaive.apps.cli.output import say_what_was_read
     from unnaive.base.errors import BadData
     from unnaive.evaluation.recall_threshold import check_share
     from unnaive.scaleout.filter.keep_rule import choose_keep_rule
+    from unnaive.workflows.class_spellings import parse_class_labels
+    from unnaive.workflows.trained_columns import read_as_trained
 
     if recall is None:
         return choose_keep_rule(fitted, classes, above=above)

@@ -48,8 +48,8 @@ def inspect(
 
     unnaive inspect tickets/tickets.model --terms 12
     """
-    from unnaive.apps.cli.output import find_class
     from unnaive.classifier.model_file import load_model
+    from unnaive.workflows.class_spellings import find_class
 
     fitted = load_model(model)
     if network is not None:
@@ -67,8 +67,8 @@ def inspect(
 
 def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int) -> dict[str, Any]:
     """A model and its file, as plain values."""
-    from unnaive.apps.cli.train_summary import describe_search
     from unnaive.classifier.model_file import documents_bytes
+    from unnaive.workflows.training_summary import describe_search
 
     statistic, spec = fitted.statistic, fitted.spec
     documents = {} if statistic is None else dict(zip(fitted.classes, statistic.class_docs.tolist(), strict=True))
@@ -157,7 +157,7 @@ def show_description(description: dict[str, Any]) -> None:
     from rich.markup import escape
 
     from unnaive.apps.cli.screen import console, format_size, plain_table
-    from unnaive.apps.cli.train_summary import search_lines
+    from unnaive.workflows.training_summary import search_lines
 
     screen = console()
     screen.print(f"[bold]{escape(description['file'])}[/]: {description['title']}, {format_size(description['bytes'])}")
@@ -247,7 +247,7 @@ def show_network(
     as_json: bool = False,
 ) -> None:
     """The network of a class as lines or JSON, or as a file."""
-    from unnaive.apps.cli.network_views import network_view, write_network
+    from unnaive.workflows.network_views import network_view, write_network
 
     view = network_view(fitted, name, terms, members)
     if output is not None:

@@ -12,7 +12,7 @@ import typer
 
 from unnaive.apps.cli.options import AsJson, Html, Interrupted, Seed, reading, split_list
 from unnaive.apps.cli.paths import EXTENDED, READ, WRITTEN
-from unnaive.apps.cli.screen import echo, note, say_summary
+from unnaive.apps.cli.screen import echo, note, say_summary, show_event
 from unnaive.base.errors import BadData, MissingExtra, UnnaiveError, count_noun
 from unnaive.base.visible_text import visible_json
 
@@ -210,12 +210,15 @@ def label(
 
 def open_record(source: DataFile | None, output: Path | None, classes: list[str], *, multilabel: bool) -> LabelRecord:
     """The record to continue, or a new one with the texts."""
-    from unnaive.apps.cli.source_fields import settle_fields
     from unnaive.curation.labelling.record import IMPORTED, LabelRecord, is_label_record
+    from unnaive.workflows.feedback import Feedback
+    from unnaive.workflows.source_fields import settle_fields
 
     fields = None
     if source is not None:
-        source, fields = settle_fields(source, labelled=source.label is not None or bool(source.label_columns))
+        source, fields = settle_fields(
+            source, Feedback(show_event), labelled=source.label is not None or bool(source.label_columns)
+        )
     record_path = None if source is None or len(source.paths) > 1 else Path(source.path)
     if record_path is not None and record_path.is_file() and is_label_record(record_path):
         if output is not None and output != record_path:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.cli.guard import refuse_inputs
-from unnaive.apps.cli.options import Archives, has_own_split, make_output_folders, read_corpus, reading
+from unnaive.apps.cli.options import Archives, make_output_folders, reading
 from unnaive.apps.cli.paths import READ, WRITTEN
-from unnaive.apps.cli.screen import echo
+from unnaive.apps.cli.screen import echo, show_event
 from unnaive.base.errors import BadData, choose
+from unnaive.workflows.corpora import has_own_split, read_corpus
 
 if TYPE_CHECKING:
     from unnaive.io.datafiles import DataFile
@@ -119,17 +120,20 @@ def curve_figure(path: Path, name: str, measure: str | None, title: str | None) 
 
 def model_figure(path: Path, source: DataFile | None, archives: Path | None, name: str, title: str | None) -> Any:
     """The results of a model on labelled data."""
-    from unnaive.apps.cli.output import read_as_trained, respell_labels, warn_about_learnt
     from unnaive.classifier.model_file import load_model
     from unnaive.evaluation.evaluate import evaluate
     from unnaive.evaluation.grids import short_name
     from unnaive.evaluation.report import classes_by_size
     from unnaive.evaluation.reports import plots
+    from unnaive.workflows.class_spellings import respell_labels
+    from unnaive.workflows.feedback import Feedback
+    from unnaive.workflows.learnt_documents import warn_about_learnt
+    from unnaive.workflows.trained_columns import read_as_trained
 
     fitted = load_model(path)
     if source is None:
         raise BadData(f"the figure needs labelled data to evaluate {path} on; write unnaive plot {path} DATA")
-    corpus = read_corpus(read_as_trained(source, fitted), archives)
+    corpus = read_corpus(read_as_trained(source, fitted), archives, Feedback(show_event))
     tested = has_own_split(corpus)  # a model is evaluated on documents that it has not learnt
     shown = respell_labels(fitted, corpus.part("test") if tested else corpus)
     warn_about_learnt(fitted, shown)

@@ -13,15 +13,15 @@ import typer
 
 from unnaive.apps.cli.options import AsJson, ModelFile, reading
 from unnaive.apps.cli.paths import WRITTEN
-from unnaive.apps.cli.predictor import Predictor
-from unnaive.apps.cli.screen import echo
-from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, predict_on_spark
+from unnaive.apps.cli.screen import echo, note, say_summary
+from unnaive.apps.cli.spark_engine import Engine, Master, Ship, choose_engine, refuse_on_spark
+from unnaive.workflows.predictor import Predictor
 
 if TYPE_CHECKING:
-    from unnaive.apps.cli.prediction_columns import Layout
     from unnaive.base.types import RowValues
     from unnaive.io.datafiles import Batch, DataFile
     from unnaive.io.writing.table_writer import Write
+    from unnaive.workflows.prediction_columns import Layout
 
 
 def register(app: typer.Typer) -> None:
@@ -114,28 +114,27 @@ def predict(
 
     unnaive predict tickets/tickets.model tickets/test.csv -o predicted.csv
     """
-    from unnaive.apps.cli.output import (
-        read_as_trained,
-        say_what_sets_promise,
-        say_what_was_read,
-        say_what_was_written,
-    )
-    from unnaive.apps.cli.prediction_columns import Layout
+    from unnaive.apps.cli.output import say_what_sets_promise, say_what_was_read, say_what_was_written
     from unnaive.base.errors import UnnaiveError
     from unnaive.classifier.model_file import load_model
     from unnaive.io.endings import written_format
     from unnaive.io.writing.table_writer import open_table_writer
+    from unnaive.workflows.prediction_columns import Layout
+    from unnaive.workflows.trained_columns import read_as_trained
 
     if document and source.path != "-":
         raise UnnaiveError(f"texts came with --document and as {source.path}; give one of the two")
-    spark = SparkEngine.from_options(engine, master, ship)
+    spark = choose_engine(engine, master, ship)
     if spark is not None:
         others = {"--document": document, "--all": every, "--top": top > 1, "--unknown": unknown, "--json": as_json}
         others |= {"--reject-below": reject_below is not None, "--explain": explain, "--unbuffered": unbuffered}
         others |= {"--unknown-rate": unknown_rate is not None}
         others |= {"--confidence": confidence is not None, "--by-class": by_class, "--at-least-one": at_least_one}
-        spark.refuse("predict", others | {"--no-keep-columns": not keep_columns, "--excel-safe": excel_safe})
-        predict_on_spark(spark, load_model(model), source, output)
+        refuse_on_spark("predict", others | {"--no-keep-columns": not keep_columns, "--excel-safe": excel_safe})
+        from unnaive.workflows.spark_jobs import predict_on_spark
+
+        columns = predict_on_spark(spark, load_model(model), source, output)
+        say_summary(f"wrote {output}, a folder of part files ({columns.describe()})")
         return
     format = written_format(output, as_json=as_json)
     rejecting = {"--unknown": unknown, "--reject-below": reject_below, "--unknown-rate": unknown_rate}
@@ -167,7 +166,9 @@ def predict(
         say_what_sets_promise(fitted, confidence, by_class=by_class)
     if output is not None:
         say_what_was_written(output)
-    predictor.tell_unknown()
+    sentence = predictor.describe_unknown()
+    if sentence is not None:
+        note(sentence)
 
 
 def refuse_top(top: int, format: str, option: str | None) -> None:

@@ -19,13 +19,13 @@ from unnaive.apps.cli.options import (
     JsonFile,
     Markdown,
     Seed,
-    check_archives,
     make_output_folders,
     split_list,
 )
 from unnaive.apps.cli.output import write_text
 from unnaive.apps.cli.paths import written_into
 from unnaive.apps.cli.screen import echo
+from unnaive.workflows.corpora import check_archives
 
 if TYPE_CHECKING:
     from unnaive.papers.comparison import TableComparison

@@ -9,13 +9,13 @@ import typer
 
 from unnaive.apps.cli.declared import command_option
 from unnaive.apps.cli.options import AsJson, KeyFile, parse_select, reading
-from unnaive.apps.cli.out_of_core import CHECKPOINT_EVERY, LargeDataOptions
 from unnaive.apps.cli.paths import READ, WRITTEN_MODEL, written_into
-from unnaive.apps.cli.screen import echo
-from unnaive.apps.cli.spark_engine import Engine, Master, Ship, SparkEngine, train_on_spark
+from unnaive.apps.cli.screen import Progress, echo
+from unnaive.apps.cli.spark_engine import Engine, Master, Ship, choose_engine, refuse_on_spark
 from unnaive.apps.cli.word_options import token_options
 from unnaive.base.visible_text import visible_json
 from unnaive.learning.training_options import TrainingOptions
+from unnaive.workflows.large_data import CHECKPOINT_EVERY, LargeDataOptions
 
 if TYPE_CHECKING:
     from unnaive.io.datafiles import DataFile
@@ -169,11 +169,12 @@ def train(
     best uses the better of scut and rcut. pcut predicts each class for the same share of documents as in the
     training data. untuned predicts every class with a probability over 0.5.
     """
-    from unnaive.apps.cli.train_files import registering, train_file
     from unnaive.apps.cli.train_summary import show_summary
     from unnaive.base.byte_sizes import parse_size
     from unnaive.base.settings import parse_settings
     from unnaive.classifier.text_classifier import TextClassifier
+    from unnaive.workflows.feedback import Feedback
+    from unnaive.workflows.train import registering, train_file
 
     parameters: dict[str, Any] = words | {
         "model": choose_model(model, alpha, smoothing), "min_df": min_df, "select": parse_select(select),
@@ -185,17 +186,20 @@ def train(
     parameters |= parse_budget(budget, parameters["model"])
     classifier = TextClassifier(**parameters)
     finish = registering(register, key, frozen)
-    spark = SparkEngine.from_options(engine, master, ship)
+    spark = choose_engine(engine, master, ship)
     if spark is not None:
         others = {"--holdout": holdout is not None, "--register": register, "--max-size": max_size}
-        spark.refuse("train", others | {"--memory": memory, "--checkpoint": checkpoint, "--cache": cache})
+        refuse_on_spark("train", others | {"--memory": memory, "--checkpoint": checkpoint, "--cache": cache})
+        from unnaive.workflows.spark_jobs import train_on_spark
+
         summary = train_on_spark(spark, classifier, source, output, test=test, frozen=frozen, soft=soft_labels or ())
     else:
         limits = LargeDataOptions(memory, checkpoint, checkpoint_every, cache, output.absolute().parent)
-        summary = train_file(
-            classifier, source, output, test=test, holdout=holdout, frozen=frozen, finish=finish, max_size=max_size,
-            soft=soft_labels or (), limits=limits,
-        )  # fmt: skip
+        with Progress() as bar:
+            summary = train_file(
+                classifier, source, output, Feedback(bar.event), test=test, holdout=holdout, frozen=frozen,
+                finish=finish, max_size=max_size, soft=soft_labels or (), limits=limits,
+            )  # fmt: skip
     if as_json:
         echo(visible_json(summary))
     else:

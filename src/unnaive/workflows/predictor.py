@@ -122,7 +122,7 @@ class Predictor:
     @cached_property
     def _clear_lead(self) -> float:
         """The lead of the best score from which its probability is 1 to six digits."""
-        from unnaive.apps.cli.prediction_columns import WRITTEN_AS_ONE
+        from unnaive.workflows.prediction_columns import WRITTEN_AS_ONE
 
         seen = self.kind != "probability" or (self.below is not None and self.below > WRITTEN_AS_ONE)
         seen = seen or self.unknown_rate is not None
@@ -219,15 +219,15 @@ class Predictor:
         self.seen += len(n_known)
         self.guessed += n_known.count(0)
 
-    def tell_unknown(self) -> None:
-        """Print a note about documents without a known term."""
-        from unnaive.apps.cli.screen import note
+    def describe_unknown(self) -> str | None:
+        """A note about documents without a known term, if there are any."""
         from unnaive.base.errors import count_noun
 
-        if self.guessed:
-            advice = "" if self.unknown is not None else "; --unknown LABEL gives them a label of their own"
-            verb = "has" if self.guessed == 1 else "have"
-            note(
-                f"{self.guessed:,} of {count_noun(self.seen, 'document')} {verb} no word that the model knows "
-                f"(known_terms 0){advice}"
-            )
+        if not self.guessed:
+            return None
+        advice = "" if self.unknown is not None else "; --unknown LABEL gives them a label of their own"
+        verb = "has" if self.guessed == 1 else "have"
+        return (
+            f"{self.guessed:,} of {count_noun(self.seen, 'document')} {verb} no word that the model knows "
+            f"(known_terms 0){advice}"
+        )

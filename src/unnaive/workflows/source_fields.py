@@ -8,18 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unnaive.apps.cli.screen import note
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 from unnaive.text.sections import TEXT, base_kind, field_kinds
 
 if TYPE_CHECKING:
     from unnaive.io.datafiles import DataFile
+    from unnaive.workflows.feedback import Feedback
 
 QUICK_TO_OPEN = ("csv", "tsv", "jsonl", "parquet")  # formats that are read twice for a note
 
 
 def settle_fields(
-    source: DataFile, *, labelled: bool = True, unused: Sequence[str] = (), vectors: bool = True
+    source: DataFile, feedback: Feedback, *, labelled: bool = True, unused: Sequence[str] = (), vectors: bool = True
 ) -> tuple[DataFile, tuple[str, ...] | None]:
     """(the source with its fields named, the fields for a token rule); the fields are None if documents are texts.
 
@@ -47,7 +47,7 @@ def settle_fields(
 
     columns, line = look_for_fields(source, labelled=labelled, unused=unused, vectors=vectors)
     if line is not None:
-        note(f"{source.name}: {line}")
+        feedback.note(f"{source.name}: {line}")
     if not columns.fields:
         return replace(source, fields=None), None
     kinds = field_kinds(columns.fields)
@@ -58,7 +58,7 @@ def settle_fields(
     return replace(source, text=columns.texts, fields=None, **named), columns.fields
 
 
-def note_other_columns(source: DataFile, *, vectors: bool = True) -> None:
+def note_other_columns(source: DataFile, feedback: Feedback, *, vectors: bool = True) -> None:
     """Name the columns that --fields auto would read as well, unless the command names columns or files are texts."""
     if source.fields is not None or source.text or source.fixed_fields or "-" in source.paths:
         return
@@ -75,7 +75,7 @@ def note_other_columns(source: DataFile, *, vectors: bool = True) -> None:
     except UnnaiveError:
         return  # reported when all is read
     if line is not None:
-        note(f"{source.name}: {line}")
+        feedback.note(f"{source.name}: {line}")
 
 
 def recorded_fields(source: DataFile) -> tuple[str, ...] | None:

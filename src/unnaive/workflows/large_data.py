@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unnaive.base.errors import UnnaiveError, count_noun
+from unnaive.base.errors import UnnaiveError
 
 if TYPE_CHECKING:
     from unnaive.classifier.text_classifier import TextClassifier
@@ -195,28 +195,3 @@ def input_size(source: DataFile) -> int:
         elif file_path.is_file():
             total += file_path.stat().st_size
     return total
-
-
-def describe_report(report: dict[str, Any], memory: str | None) -> Sequence[str]:
-    """Notes about training on a large collection.
-
-    >>> list(describe_report({"pruned_terms": 1200, "pruned_below_df": 3}, "2G"))
-    ['1,200 terms of fewer than 3 documents left out, so that the model fits in 2G of memory']
-    """
-    lines = []
-    if "resumed_at" in report:
-        lines.append(f"continued after row {report['resumed_at']:,} from the checkpoint")
-    if "runs_written" in report:
-        lines.append(f"wrote sums to disk {count_noun(report['runs_written'], 'time')}, when memory was full")
-    if "pruned_terms" in report:
-        lines.append(
-            f"{count_noun(report['pruned_terms'], 'term')} of fewer than "
-            f"{count_noun(report['pruned_below_df'], 'document')} left out, so that the model fits in {memory} of "
-            "memory"
-        )
-    effect = "evaluate and filter cannot warn about texts that the model has learnt"
-    if "option_without_hashes" in report:
-        lines.append(f"with {report['option_without_hashes']} no hashes of the texts are kept: {effect}")
-    elif "without_hashes" in report:
-        lines.append(f"the hashes of the texts do not fit in {memory} of memory and were dropped: {effect}")
-    return [*lines, *report.get("notes", ())]

@@ -1,4 +1,4 @@
-"""Models of a maximum size for `train --max-size` and `compress`: compressed, evaluated before and after, described."""
+"""Models of a maximum size: compressed, evaluated before and after, described."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def measure_cost(classifier: TextClassifier, corpus: Corpus, limit: int, multila
     """Measures before and after compression on a fifth of the documents, with a model trained on the rest."""
     import numpy as np
 
-    from unnaive.apps.cli.measuring import as_targets
     from unnaive.classifier.compress import compress_model
     from unnaive.data.folds import folds
     from unnaive.data.targets import read_targets
+    from unnaive.workflows.hold_out import as_targets
 
     Y = read_targets(corpus.labels, len(corpus), multilabel=True).Y
     aside = folds(Y, min(FOLDS, len(corpus)), seed=classifier.random_state) == 0
@@ -32,7 +32,7 @@ def measure_cost(classifier: TextClassifier, corpus: Corpus, limit: int, multila
 
 def compare_measures(before: FittedModel, after: FittedModel, corpus: Corpus) -> dict[str, Any]:
     """The measures of two models on the same documents."""
-    from unnaive.apps.cli.measuring import measure_model
+    from unnaive.workflows.hold_out import measure_model
 
     return {"before": measure_model(before, corpus), "after": measure_model(after, corpus)}
 
@@ -48,29 +48,3 @@ def describe_size(small: Compressed, limit: int) -> dict[str, Any]:
         "terms_before": small.terms_before,
         "can_be_updated": not small.frozen,
     }
-
-
-def size_sentences(about: dict[str, Any], multilabel: bool) -> list[str]:
-    """The changes to a model and their cost, for people."""
-    from unnaive.apps.cli.measuring import headline
-    from unnaive.apps.cli.screen import format_size
-    from unnaive.base.errors import count_noun
-
-    limit, before = format_size(about["limit"]), format_size(about["bytes_before"])
-    if about["bytes_before"] <= about["limit"]:
-        return [f"it fits in {limit} as it is"]
-    done = []
-    if about["terms"] < about["terms_before"]:
-        done.append(f"the {about['terms']:,} most important of {count_noun(about['terms_before'], 'term')}")
-    if about["weight_bits"]:
-        done.append(f"weights of {about['weight_bits']} bits")
-    done.append("nothing kept for updates")
-    sentences = [f"made to fit in {limit}, from {before}: {', '.join(done)}"]
-    cost = about.get("cost")
-    if cost:
-        documents = count_noun(cost["before"]["documents"], "document")
-        sentences.append(
-            f"{headline(cost['before'], multilabel)} before, {headline(cost['after'], multilabel)} after, on "
-            f"{documents}{' set aside, by a model of the rest' if about.get('set_aside') else ''}"
-        )
-    return sentences

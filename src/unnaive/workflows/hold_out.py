@@ -29,13 +29,6 @@ def describe_tally(tally: Tally) -> dict[str, Any]:
     }
 
 
-def headline(measured: dict[str, Any], multilabel: bool) -> str:
-    """The main measures: micro and macro F1 for multilabel data, else accuracy and macro F1."""
-    if multilabel:
-        return f"micro F1 {measured['micro-f1']:.3f}, macro F1 {measured['macro-f1']:.3f}"
-    return f"accuracy {100 * measured['accuracy']:.1f} %, macro F1 {measured['macro-f1']:.3f}"
-
-
 def measure_holdout(
     classifier: TextClassifier, corpus: Corpus, share: float, multilabel: bool, progress: ProgressCallback | None = None
 ) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`unnaive train` on this machine: learn from files, evaluate, compress, write a model file."""
+"""Train a model from files: learn, evaluate, compress, write a model file."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unnaive.apps.cli.out_of_core import LargeDataOptions, open_large_data, open_soft_labels, text_size
 from unnaive.base.errors import UnnaiveError, count_noun
+from unnaive.workflows.large_data import LargeDataOptions, open_large_data, open_soft_labels, text_size
 
 if TYPE_CHECKING:
-    from unnaive.apps.cli.screen import Progress
     from unnaive.classifier.compress import Compressed
     from unnaive.classifier.text_classifier import TextClassifier
     from unnaive.data.corpus import Corpus
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from unnaive.io.datafiles import DataFile
     from unnaive.learning.fitted import FittedModel
     from unnaive.learning.learner import TrainingSpec
+    from unnaive.workflows.feedback import Feedback
 
     Finish = Callable[[FittedModel, Corpus], FittedModel]
 
@@ -29,6 +29,7 @@ def train_file(
     classifier: TextClassifier,
     source: DataFile,
     output: Path,
+    feedback: Feedback,
     *,
     test: Sequence[str] | None = None,
     holdout: float | None = None,
@@ -43,17 +44,16 @@ def train_file(
     finish  applied before writing
     soft    names or patterns of the columns with the probability of each label
     """
-    from unnaive.apps.cli.measuring import measure_holdout
-    from unnaive.apps.cli.screen import reading_progress
-    from unnaive.apps.cli.train_summary import describe_training
     from unnaive.base.byte_sizes import parse_size
     from unnaive.classifier.model_file import check_writable, save
     from unnaive.learning.train import train
+    from unnaive.workflows.hold_out import measure_holdout
+    from unnaive.workflows.training_summary import describe_training
 
     limit = None if max_size is None else parse_size(max_size)
     check_writable(output)  # first, because training may take minutes
     label, label_columns = source.label, source.label_columns
-    source = _settle_source(classifier, source, soft)
+    source = _settle_source(classifier, source, soft, feedback)
     spec = classifier.spec()  # also first, since it raises an error if a setting is wrong
     if soft:
         unused = {} if test else {"--label": label, "--label-columns": label_columns or None}
@@ -66,23 +66,24 @@ def train_file(
     needs_corpus = next((name for name, requested in needs.items() if requested), None)
     steps = 3 + (holdout is not None) + bool(test)  # reading, learning and writing are always among them
     steps += spec.model.keeps_choice + (0 if limit is None else 2)
-    with reading_progress(source, steps=steps) as (watched, bar), ExitStack() as stack:
+    watched = feedback.reading(source, steps=steps)
+    with ExitStack() as stack:
         measured: dict[str, Any] = {}
         documents = _open_documents(stack, classifier, spec, watched, soft, limits or LargeDataOptions(), needs_corpus)
         corpus, multilabel = documents.corpus, documents.multilabel
         if holdout is not None and corpus is not None:
-            bar.rename(f"measuring {classifier.model} on documents set aside")
-            measured["holdout"] = measure_holdout(classifier, corpus, holdout, multilabel, bar.event)
-        bar.rename(f"learning {classifier.model} from {count_noun(documents.n_docs, 'document')}")
+            feedback.step(f"measuring {classifier.model} on documents set aside")
+            measured["holdout"] = measure_holdout(classifier, corpus, holdout, multilabel, feedback.event)
+        feedback.step(f"learning {classifier.model} from {count_noun(documents.n_docs, 'document')}")
         data = documents.count()
-        fitted = train(data, spec, progress=bar.event)
+        fitted = train(data, spec, progress=feedback.event)
         measured |= {"out_of_core": data.report} if data.report else {}
         if corpus is not None and spec.model.keeps_choice:
-            bar.rename("holding out other parts")
+            feedback.step("holding out other parts")
             measured["blocks"] = _hold_out_blocks(fitted, data, source)
         read = watched.describe()
         if test:
-            bar.rename("measuring")
+            feedback.step("measuring")
             tested = replace(source, paths=tuple(test), label=label, label_columns=label_columns)
             measured["test"] = _measure_test(fitted, tested)
         if finish and corpus is not None:
@@ -90,10 +91,10 @@ def train_file(
         if limit is not None and corpus is not None:
             fitted = replace(fitted, counts=None) if frozen else fitted
             small, measured["size"] = _make_smaller(
-                fitted, limit, classifier, corpus, bar, multilabel=multilabel, registered=finish is not None
+                fitted, limit, classifier, corpus, feedback, multilabel=multilabel, registered=finish is not None
             )
             fitted, frozen = small.fitted, frozen or small.frozen
-        bar.rename("writing")
+        feedback.step("writing")
         save(fitted, output, frozen=frozen)
     seconds = time.perf_counter() - start
     sizes = watched.options.log.label_sizes()
@@ -103,19 +104,19 @@ def train_file(
     return summary | measured
 
 
-def _settle_source(classifier: TextClassifier, source: DataFile, soft: Sequence[str]) -> DataFile:
+def _settle_source(classifier: TextClassifier, source: DataFile, soft: Sequence[str], feedback: Feedback) -> DataFile:
     """The source with its fields, which are set in the classifier too; mail and unused columns are noted."""
-    from unnaive.apps.cli.source_fields import note_other_columns, settle_fields
     from unnaive.models.catalogue import find_model
+    from unnaive.workflows.source_fields import note_other_columns, settle_fields
 
     if soft:  # only --test has labels
         source = replace(source, label=None, label_columns=())
     vectors = find_model(classifier.model).takes_vectors
-    source, classifier.fields = settle_fields(source, labelled=not soft, unused=soft, vectors=vectors)
+    source, classifier.fields = settle_fields(source, feedback, labelled=not soft, unused=soft, vectors=vectors)
     if classifier.fields is None:
-        recognise_mail(classifier, source)
+        recognise_mail(classifier, source, feedback)
         if not soft:
-            note_other_columns(source, vectors=vectors)
+            note_other_columns(source, feedback, vectors=vectors)
     return source
 
 
@@ -154,15 +155,16 @@ def _open_documents(
 
 def _hold_out_blocks(fitted: FittedModel, data: TrainingData, source: DataFile) -> list[dict[str, Any]]:
     """Accuracy on parts of the data that are held out together, as plain values."""
-    from unnaive.apps.cli.blocks import find_block_holdouts
+    from unnaive.workflows.held_out_blocks import find_block_holdouts
 
     return [asdict(block) | {"sentence": block.sentence()} for block in find_block_holdouts(fitted, data, source)]
 
 
 def _measure_test(fitted: FittedModel, source: DataFile) -> dict[str, Any]:
     """Measures on the documents of --test; a warning if the model has learnt some of them."""
-    from unnaive.apps.cli.measuring import measure_model
-    from unnaive.apps.cli.output import read_as_trained, warn_about_learnt
+    from unnaive.workflows.hold_out import measure_model
+    from unnaive.workflows.learnt_documents import warn_about_learnt
+    from unnaive.workflows.trained_columns import read_as_trained
 
     corpus = read_as_trained(source, fitted).corpus()
     measured = measure_model(fitted, corpus)
@@ -170,7 +172,7 @@ def _measure_test(fitted: FittedModel, source: DataFile) -> dict[str, Any]:
     return measured
 
 
-def recognise_mail(classifier: TextClassifier, source: DataFile) -> None:
+def recognise_mail(classifier: TextClassifier, source: DataFile, feedback: Feedback) -> None:
     """Let the classifier read subject and body if documents are messages and --message was not given.
 
     The token rule stores it, as with --message, so that updates, predictions and the service do the same.
@@ -178,11 +180,9 @@ def recognise_mail(classifier: TextClassifier, source: DataFile) -> None:
     from unnaive.text.messages import PARTS, are_messages
 
     if classifier.message is None and are_messages(source.sample_texts()):
-        from unnaive.apps.cli.screen import note
-
         classifier.message = PARTS
         read = PARTS.replace("-", " and ")
-        note(
+        feedback.note(
             f"{source.name}: the texts are e-mail messages; of each, {read} are read; --message whole reads "
             "the whole message"
         )
@@ -200,8 +200,8 @@ def _read_corpus(classifier: TextClassifier, source: DataFile) -> tuple[Corpus, 
 
 def _count_corpus(classifier: TextClassifier, corpus: Corpus, source: DataFile, multilabel: bool) -> TrainingData:
     """The training data: the counted documents, and what the model stores about the files."""
-    from unnaive.apps.cli.measuring import as_targets
     from unnaive.data.text_hashes import TextHashes
+    from unnaive.workflows.hold_out import as_targets
 
     columns = source.options.log.columns
     columns = columns and replace(columns, separator=source.separator)
@@ -235,14 +235,14 @@ def _count_soft_labels(classifier: TextClassifier, source: DataFile, soft: Seque
 
 
 def _make_smaller(
-    fitted: FittedModel, limit: int, classifier: TextClassifier, corpus: Corpus, bar: Progress, *,
+    fitted: FittedModel, limit: int, classifier: TextClassifier, corpus: Corpus, feedback: Feedback, *,
     multilabel: bool, registered: bool,
 ) -> tuple[Compressed, dict[str, Any]]:  # fmt: skip
     """The model in at most `limit` bytes, and the changes and their cost as plain values."""
-    from unnaive.apps.cli.sizes import describe_size, measure_cost
     from unnaive.classifier.compress import compress_model
+    from unnaive.workflows.compress import describe_size, measure_cost
 
-    bar.rename("making it smaller")
+    feedback.step("making it smaller")
     small = compress_model(fitted, limit, texts=corpus.texts)
     if registered and small.frozen:
         raise UnnaiveError(
@@ -251,7 +251,7 @@ def _make_smaller(
         )
     size = describe_size(small, limit)
     if small.lossy:
-        bar.rename("measuring what that costs")
+        feedback.step("measuring what that costs")
         size |= {"cost": measure_cost(classifier, corpus, limit, multilabel), "set_aside": True}
     return small, size
 
