@@ -210,8 +210,13 @@ def test_mistakes_are_sentences(train_file, tmp_path, loaded):
         fasttext.train_supervised(str(train_file), loss="x")
     with pytest.raises(ValueError, match="no word vectors"):
         fasttext.train_unsupervised(str(train_file))
-    with pytest.raises(ValueError, match="k needs to be 1 or higher"):
-        loaded(FastTextParts()).predict("a", k=0)
+    lines = tmp_path / "lines.txt"
+    lines.write_text("__label__c0 the of\n")
+    for k in (0, -2):
+        with pytest.raises(ValueError, match="k needs to be 1 or higher"):
+            loaded(FastTextParts()).predict("a", k=k)
+        with pytest.raises(ValueError, match="k needs to be 1 or higher"):
+            loaded(FastTextParts()).test(lines, k=k)
 
 
 # Language identification, where somebody has the model: it is CC-BY-SA 3.0, and not in this repository.

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.apart import run_apart
 from support.fasttext_files import KEPT, KINDS, TEXTS, WORDS, FastTextParts, write_fasttext
 from support.model_files import read_parts, rewrite
 
@@ -398,7 +399,7 @@ DAMAGES = {
     "its loss": lambda arrays, about: about["scorer"]["settings"].update(loss="l2"),
     "settings have more": lambda arrays, about: about["scorer"]["settings"].update(more=1),
     "its rows has values": lambda arrays, about: arrays["scorer.rows"].fill(np.nan),
-    "does not fit its classes and vocabulary": lambda arrays, about: about["scorer"]["settings"].update(n_words=3),
+    "does not fit its vocabulary": lambda arrays, about: about["scorer"]["settings"].update(n_words=3),
 }
 
 
@@ -431,3 +432,57 @@ def test_version_11_has_no_character_ngrams(tmp_path):
     path = tmp_path / "old.bin"
     path.write_bytes(write_fasttext(KINDS["version-11"]))
     assert read_fasttext_file(path).settings["maxn"] == 0
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_folded_word_whose_grams_add_up_to_infinity_is_refused(imported, tmp_path, sign):
+    """Infinities of both signs add up to NaN, of which no label is the largest."""
+    words = ("</s>", "a" * 999, "b" * 999)
+    parts = FastTextParts(words=words, labels=("__label__a", "__label__b"), dim=2, bucket=50, minn=1, maxn=6)
+    fitted = imported(parts, fold=True)
+    save(fitted, tmp_path / "a.model")
+    (name,) = (name for name in read_parts(tmp_path / "a.model")[0] if name.endswith(".rows"))
+    rewrite(tmp_path / "a.model", lambda arrays, _: arrays[name].fill(sign * 9e34))
+    with pytest.raises(BadModel, match="weights that are NaN or too large"):
+        load_model(tmp_path / "a.model")
+    huge = {"input": np.full((52, 2), 9e14 * sign), "output": np.full((2, 2), 9e14)}
+    with pytest.raises(BadModel, match="weights that are NaN or too large"):
+        imported(parts.with_(words=("</s>", "a" * 1_000_000), matrices=huge), fold=True)
+
+
+NO_NUMBERS = """
+import numpy as np
+from unnaive.models.fasttext.documents import kernel
+
+n_labels = int(sys.argv[1])
+for loss in (1, 2, 3, 4):
+    for value in (np.nan, np.inf, -np.inf):
+        for place in range(-1, n_labels):
+            rows = np.zeros((2, n_labels), np.float32)
+            rows[:, slice(None) if place < 0 else place] = value
+            children = np.array([[0, 1]] + [[n + 1, n_labels + n - 1] for n in range(1, n_labels - 1)], np.int32)
+            blob = np.frombuffer(b"ab", np.uint8)
+            engine = kernel.Engine(
+                blob, np.array([0, 1, 2]), 2, 0, 0, 0, 1, None, rows, None, None, loss,
+                children if loss == 1 else np.zeros((0, 2), np.int32), np.arange(n_labels),
+            )
+            texts, best, scores = ["a b", "a", ""], np.empty(3, np.int64), np.empty((3, n_labels))
+            engine.best(texts, best, 1)
+            assert ((best >= 0) & (best < n_labels)).all(), (loss, value, place, best)
+            engine.scores(texts, scores, np.empty(3, np.int64), 1)
+            for k in (1, 2, -1):
+                engine.top(texts, k, 0.0, [str(label) for label in range(n_labels)])
+            for k in (0, -2):
+                try:
+                    engine.top(texts, k, 0.0, [str(label) for label in range(n_labels)])
+                except ValueError as problem:
+                    assert "at least 1" in str(problem)
+                else:
+                    raise AssertionError(k)
+"""
+
+
+@pytest.mark.skipif(documents.kernel is None, reason="built without a compiler")
+@pytest.mark.parametrize("n_labels", ["2", "3", "9", "40"])
+def test_the_decision_is_a_label_even_if_outputs_are_no_numbers(n_labels):
+    run_apart("import sys\n" + NO_NUMBERS, n_labels)

@@ -215,8 +215,9 @@ def unpack(
     if not all(_is_utf8(label) for label in classes):
         raise BadModel("the name of a class has half of a surrogate pair, which UTF-8 cannot encode; rename that label")
     scorer = _scorer(arrays, about["scorer"])
-    if (scorer.n_classes, scorer.n_terms) != (len(classes), len(vocabulary)):
-        raise BadModel("its scorer does not fit its classes and vocabulary; train it again")
+    if scorer.n_classes != len(classes):
+        raise BadModel("its scorer does not fit its classes; train it again")
+    scorer.check_vocabulary(vocabulary)
     choose(list(LINKS), scorer.link, "link")
     decision = decision_from_dict(about["decision"])
     if not isinstance(decision, Argmax):

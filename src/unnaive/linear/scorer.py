@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from unnaive.base.errors import BadData
+from unnaive.base.errors import BadData, BadModel
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Arrays, Floats, Ids, Label, Sparse
 from unnaive.linear.links import LINKS, Link
@@ -145,6 +145,11 @@ class Scorer(ABC):
     def text_reader(self, vocabulary: Any, classes: tuple[Label, ...], n_jobs: int | None) -> Any:
         """The DocumentReader of scorers with their own way to read texts; None: by token rule and vocabulary."""
         return None
+
+    def check_vocabulary(self, vocabulary: Any) -> None:
+        """Raise an error if the scorer, which was read from a file, does not fit the terms that are its columns."""
+        if self.n_terms != len(vocabulary):
+            raise BadModel("its scorer does not fit its vocabulary; train it again")
 
     def reading(self) -> dict[str, Any]:
         """The reading options of a scorer with its own text reader; empty for other scorers."""

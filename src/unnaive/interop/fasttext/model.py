@@ -66,8 +66,6 @@ class FastTextModel:
 
         For a str a tuple of labels and an array; for a list of str a list of lists and a list of arrays.
         """
-        if k != -1 and k < 1:
-            raise UnnaiveError(f"k needs to be 1 or higher! It is {k}; −1 gives all labels")
         texts = text if isinstance(text, list) else [text]
         if set(map(type, texts)) != {str} or any(map(contains, texts, repeat("\n"))):
             texts = [self._line(entry) for entry in texts]
@@ -96,6 +94,8 @@ class FastTextModel:
 
     def _best(self, texts: list[str], k: int, threshold: float) -> tuple[list[list[str]], Singles]:
         """The best labels of each text, and their probabilities, concatenated over texts."""
+        if k != -1 and k < 1:
+            raise UnnaiveError(f"k needs to be 1 or higher! It is {k}; −1 gives all labels")
         fitted = self.fitted
         if isinstance(fitted.reader, FastTextDocuments):
             return fitted.reader.top_labels(texts, k, threshold)

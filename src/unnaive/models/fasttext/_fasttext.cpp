@@ -3,6 +3,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
 #include <functional>
 #include <memory>
 
@@ -29,6 +30,7 @@ using OutTable = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 constexpr size_t kBlock = 32;       // rows that are summed in 32 bits before the sum is added in 64 bits
 constexpr size_t kSoon = 1 << 16;   // numbers (floats) in rows that are prefetched before they are needed
+constexpr double kLargest = 1e36;     // of a row that includes n-grams: the sum of kBlock rows stays finite in 32 bits
 constexpr size_t kShare = 1 << 15;  // bytes of text for which another thread is started
 
 // The buffers of a thread, reused for every group of texts.
@@ -100,6 +102,7 @@ class Engine {
   // For each text, the list of its k best labels from `names`; the probabilities of all texts are concatenated.
   nb::tuple top(nb::handle texts, int64_t k, float threshold, nb::list names) const {
     require(nb::len(names) == n_labels_, "the names do not fit the labels");
+    require(k == -1 || k >= 1, "k is the number of labels, at least 1, or -1 for all");
     const Held held = hold(texts);
     std::vector<int32_t> labels;
     std::vector<size_t> ends;
@@ -225,7 +228,10 @@ class Engine {
       std::fill(sum.begin(), sum.end(), 0);
       for (const int32_t row : space.rows)
         for (size_t j = 0; j < width_; ++j) sum[j] += rows_.data()[static_cast<size_t>(row) * width_ + j];
-      for (size_t j = 0; j < width_; ++j) word_rows_[word * width_ + j] = static_cast<float>(sum[j]);
+      for (size_t j = 0; j < width_; ++j) {
+        require(std::abs(sum[j]) <= kLargest, "a word and its n-grams add up to NaN or too much");
+        word_rows_[word * width_ + j] = static_cast<float>(sum[j]);
+      }
       sizes_[word] = static_cast<uint32_t>(space.rows.size());
     }
     rule_.whole_words = true;

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -135,7 +136,7 @@ class Outputs {
     size_t n = 0;
     for (size_t i = 0; i < n_labels; ++i) n += raw[i] >= least;
     if (n > 1) return best_label(raw, space.values).second;
-    return static_cast<int32_t>(std::find(raw, raw + n_labels, most) - raw);
+    return static_cast<int32_t>(std::min<ptrdiff_t>(std::find(raw, raw + n_labels, most) - raw, last()));  // NaN
   }
 
   // Log-probabilities of all labels by hierarchical softmax (n_labels,); `space` is a buffer for the tree.
@@ -150,6 +151,8 @@ class Outputs {
   }
 
  private:
+  ptrdiff_t last() const { return static_cast<ptrdiff_t>(n_labels) - 1; }
+
   // Labels whose outputs differ from the best one by less than this may have equal 32-bit log-probabilities. Three
   // effects add up: the spacing of floats near the log-probability of the best label, which is at least 1/n_labels; the
   // error of probabilities, 2.4e-7; and the constant 1e-5 that fastText adds to them, which matters if all labels are
@@ -165,7 +168,7 @@ class Outputs {
     if (loss != Loss::kSoftmax) {
       const float value = kSigmoid(most);
       size_t i = n_labels - 1;
-      while (kSigmoid(raw[i]) != value) --i;
+      while (i > 0 && kSigmoid(raw[i]) != value) --i;
       return {fasttext_log(value), static_cast<int32_t>(i)};
     }
     space.resize(n_labels);

@@ -69,6 +69,8 @@ def fasttext_model(file: FastTextFile, *, multilabel: bool = False, fold: bool |
     class_number = {label: i for i, label in enumerate(classes)}
     folds = _is_better_folded(file) if fold is None else fold
     scorer = _scorer(file, np.array([class_number[name] for name in names], np.int64), prefix, folds)
+    vocabulary = Vocabulary(_distinct_words(file.words))
+    scorer.check_vocabulary(vocabulary)
     decision: Decision = Thresholds((0.0,) * len(classes)) if multilabel else Argmax()
     return FittedModel(
         spec=TrainingSpec(make_model("fasttext", {}), decision=decision if multilabel else None),
@@ -77,7 +79,7 @@ def fasttext_model(file: FastTextFile, *, multilabel: bool = False, fold: bool |
         scorer=scorer,
         decision=decision,
         token_rule=TokenRule(language=None, lowercase=False, min_length=1),
-        vocabulary=Vocabulary(_distinct_words(file.words)),
+        vocabulary=vocabulary,
     )
 
 

@@ -15,6 +15,7 @@ from unnaive.base.errors import BadModel
 Numbers = TypeVar("Numbers", bound=NDArray[Any])
 LARGEST = 1e15  # largest weight: sums of products of two weights stay finite in float32
 LARGEST_SUM = 1e35  # largest value of folded rows, which are such sums: their means stay finite in float32
+LARGEST_WORD = 1e36  # largest sum of a folded word and its n-grams: the kernel adds 32 of them in float32
 BLOCK = 1 << 22  # numbers that are read at a time: 16 MB
 
 

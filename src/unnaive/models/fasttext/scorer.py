@@ -17,7 +17,14 @@ from unnaive.linear.scorer import Contributions, Scorer
 from unnaive.models.fasttext.binary_file import LARGEST_COUNT, LARGEST_DIM, LONGEST_GRAM, LOSSES
 from unnaive.models.fasttext.features import FeatureRule
 from unnaive.models.fasttext.huffman import huffman_tree
-from unnaive.models.fasttext.matrices import LARGEST, LARGEST_SUM, QuantisedMatrix, check_finite, largest_product
+from unnaive.models.fasttext.matrices import (
+    LARGEST,
+    LARGEST_SUM,
+    LARGEST_WORD,
+    QuantisedMatrix,
+    check_finite,
+    largest_product,
+)
 from unnaive.models.fasttext.outputs import Outputs
 from unnaive.text.vocabulary import Vocabulary
 
@@ -136,6 +143,16 @@ class FastTextScorer(Scorer):
         lead = leaves[:, chosen] - self._reference(leaves, rival)
         loss: Floats = lead[0] - lead[1:]
         return Contributions(float(lead[0] - loss.sum()), loss, exact=False)
+
+    def check_vocabulary(self, vocabulary: Vocabulary) -> None:
+        """Raise an error if folded rows of a word and its character n-grams might add up to infinity in float32."""
+        super().check_vocabulary(vocabulary)
+        if not self.folded or not self.maxn:
+            return
+        longest = int(np.diff(vocabulary.to_arrays()[1][: self.n_words + 1]).max(initial=0)) + 2  # with < and >
+        n_features = 1 + longest * max(0, self.maxn - max(self.minn, 1) + 1)
+        largest = largest_product(self.rows, self.step)  # type: ignore[arg-type]  # folded rows are not quantised
+        check_finite(np.array([n_features * largest]), LARGEST_WORD)
 
     def _by_class(self, values: Floats) -> Floats:
         out = np.empty_like(values)
