@@ -34,7 +34,7 @@ def test_decisions_and_scores_are_those_of_the_model(model, rule, program, tmp_p
 
 def test_a_damaged_data_file_is_refused_or_harmless(program, tmp_path):
     fitted, random = fitted_case("sets-svm-platt", "characters"), Random(0)
-    sound = model_data(portable_model(fitted))
+    sound = model_data(portable_model(fitted, "c"))
     texts = _with_lengths([json.dumps({"text": text}) for text in drawn_texts(fitted, 20, seed=1)])
     for number in range(120):
         damaged = bytearray(sound)

@@ -16,11 +16,12 @@ from unnaive.interop.export.conformance import (
     conformance_lines,
     conformance_texts,
 )
+from unnaive.interop.export.declared_parts import CannotExport
 from unnaive.interop.export.engines import read_answers
 from unnaive.interop.export.fasttext import portable_fasttext
 from unnaive.interop.export.fasttext_c import write_fasttext_c
 from unnaive.interop.export.folders import check_export, export_model
-from unnaive.interop.export.portable import CannotExport, portable_model
+from unnaive.interop.export.portable import portable_model
 from unnaive.models.fasttext.compressing import rounded
 from unnaive.models.fasttext.importing import import_fasttext
 
@@ -98,4 +99,4 @@ def test_what_cannot_be_exported_is_said_in_a_sentence(models, tmp_path):
     with pytest.raises(CannotExport, match="which sql cannot express; it can be exported to js and c"):
         export_model(fitted, "sql", tmp_path / "export")
     with pytest.raises(CannotExport, match="leave --page out"):
-        portable_model(fitted)
+        portable_model(fitted, "page")

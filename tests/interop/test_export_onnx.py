@@ -14,9 +14,10 @@ from unnaive.interop.export.conformance import (
     conformance_lines,
     conformance_texts,
 )
+from unnaive.interop.export.declared_parts import CannotExport
 from unnaive.interop.export.folders import check_export, export_model
 from unnaive.interop.export.onnx_target import onnx_model, open_session, run_texts
-from unnaive.interop.export.portable import CannotExport, portable_model
+from unnaive.interop.export.portable import portable_model
 from unnaive.text import _unicode_table
 
 pytestmark = pytest.mark.slow  # onnxruntime takes a while to import and to load a model
@@ -29,7 +30,7 @@ def runtime():
 
 def agree(fitted, texts, at_once=200):
     """How onnxruntime agrees with the model on some texts."""
-    session = open_session(onnx_model(portable_model(fitted)))
+    session = open_session(onnx_model(portable_model(fitted, "onnx")))
     parts = [texts[at : at + at_once] for at in range(0, len(texts), at_once)]
     answers = [answer for part in parts for answer in run_texts(session, part, list(fitted.classes))]
     return compare_answers("onnx", TOLERANCE_OF_SINGLES, conformance_lines(fitted, texts), answers)
@@ -55,7 +56,7 @@ def test_drawn_texts(model, rule, seed):
 
 def test_a_text_alone_and_among_others_gives_the_same():
     fitted = fitted_case("nbsvm", "both")
-    session = open_session(onnx_model(portable_model(fitted)))
+    session = open_session(onnx_model(portable_model(fitted, "onnx")))
     texts = ["", *drawn_texts(fitted, 60, 5)]
     together = run_texts(session, texts, list(fitted.classes))
     assert together == [run_texts(session, [text], list(fitted.classes))[0] for text in texts]
@@ -93,7 +94,7 @@ def test_check_runs_it_in_onnxruntime_and_finds_what_differs(tmp_path, runtime):
 
 def test_labels_leave_as_strings_and_no_label_as_an_empty_one():
     fitted = TextClassifier("or-gate").fit(["a b ball", "vote law"], [("x", "y"), ("z",)]).fitted_
-    session = open_session(onnx_model(portable_model(fitted)))
+    session = open_session(onnx_model(portable_model(fitted, "onnx")))
     label, decided, *_ = session.run(None, {"text": np.array(["ball", "nothing known"], dtype=object)})
     expected = fitted.predict(["ball", "nothing known"])
     assert [bool(row.any()) for row in decided] == [bool(labels) for labels in expected]
@@ -103,7 +104,7 @@ def test_labels_leave_as_strings_and_no_label_as_an_empty_one():
 def test_a_model_that_is_too_large_for_the_format_is_refused_in_a_sentence(monkeypatch):
     monkeypatch.setattr(onnx_target, "LARGEST", 1000)
     with pytest.raises(CannotExport, match="too many for an ONNX file; make it smaller first"):
-        onnx_target.write_onnx(portable_model(fitted_case(*QUICK[0])))
+        onnx_target.write_onnx(portable_model(fitted_case(*QUICK[0]), "onnx"))
 
 
 def test_no_letter_of_a_script_without_spaces_is_a_mark():

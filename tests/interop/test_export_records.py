@@ -19,9 +19,10 @@ from unnaive.interop.export import sql_engines
 from unnaive.interop.export.c_engines import _with_lengths
 from unnaive.interop.export.c_header import model_data
 from unnaive.interop.export.conformance import TOLERANCE, compare_answers, conformance_lines, conformance_texts
+from unnaive.interop.export.declared_parts import CannotExport
 from unnaive.interop.export.folders import check_export, export_model
 from unnaive.interop.export.hard_records import VALUES
-from unnaive.interop.export.portable import CannotExport, portable_model
+from unnaive.interop.export.portable import portable_model
 from unnaive.interop.export.sql import write_sql
 from unnaive.text.sections import read_fields
 from unnaive.text.tokens import TokenRule, spans
@@ -55,7 +56,7 @@ def test_c_refuses_the_values_that_python_refuses(program, tmp_path):
     values = [(kind, value) for kind in fields for value in ODD_VALUES[kind]]
     values += [(kind, drawn_value(kind, random)) for kind in fields for _ in range(5000)]
     lines = [json.dumps({"record": record | {fields[kind]: value}}) for kind, value in values]
-    (tmp_path / "model.bin").write_bytes(model_data(portable_model(fitted_records(drawn_records(50)), records=True)))
+    (tmp_path / "model.bin").write_bytes(model_data(portable_model(fitted_records(drawn_records(50)), "c")))
     done = subprocess.run(
         [program, tmp_path / "model.bin"], input=_with_lengths(lines), capture_output=True, check=True
     )
@@ -69,7 +70,7 @@ def test_c_refuses_the_values_that_python_refuses(program, tmp_path):
 @SLOW
 def test_a_damaged_data_file_with_fields_is_refused_or_harmless(program, tmp_path):
     fitted, random = fitted_records(drawn_records(60)), Random(0)
-    sound = model_data(portable_model(fitted, records=True))
+    sound = model_data(portable_model(fitted, "c"))
     records = _with_lengths([json.dumps({"record": record}) for record in drawn_records(60)[:20]])
     fields = sound.index(b"Subject_line\0")
     for number in range(120):
@@ -236,7 +237,7 @@ NUMBERS_AND_DATES = {"number": "age", "date": "opened"}
 
 def sql_answers(fitted, records, folder, run):
     """(the answers of a database, the name of an unreadable field) for each record."""
-    for name, content in write_sql(portable_model(fitted, records=True)).items():
+    for name, content in write_sql(portable_model(fitted, "sql")).items():
         (folder / name).write_bytes(content)
     rows = list(run(folder, sql_engines.documents_table([{"record": record} for record in records])))
     unreadable = {int(row[0]): row[7] for row in rows if row[7]}
@@ -306,7 +307,7 @@ def test_sql_reads_columns_of_numbers_and_times(database, tmp_path):
         for product, age, opened in product_of(*values.values())
     ]
     fitted = fitted_records(records)
-    for name, content in write_sql(portable_model(fitted, records=True)).items():
+    for name, content in write_sql(portable_model(fitted, "sql")).items():
         (tmp_path / name).write_bytes(content)
     table = TypedTable("records", list(KINDS), [[row, *record.values()] for row, record in enumerate(records)])
     answers = sql_engines._answers(database(tmp_path, table), len(records), len(fitted.classes))
@@ -329,5 +330,5 @@ def test_sql_names_the_field_of_every_value_that_python_refuses(database, tmp_pa
 
 def test_what_reads_no_records_says_what_does(tmp_path):
     fitted = fitted_records(drawn_records(50))
-    with pytest.raises(CannotExport, match=r"which ONNX and the page do not support; export it to js, c or sql"):
+    with pytest.raises(CannotExport, match="which the export to ONNX does not support; export it to js, c or sql, or"):
         export_model(fitted, "onnx", tmp_path / "out")

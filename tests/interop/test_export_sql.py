@@ -9,8 +9,9 @@ from unnaive import TextClassifier
 from unnaive.base.errors import UnnaiveError
 from unnaive.interop.export import sql_engines
 from unnaive.interop.export.conformance import TOLERANCE, compare_answers, conformance_lines, conformance_texts
+from unnaive.interop.export.declared_parts import CannotExport
 from unnaive.interop.export.folders import check_export, export_model
-from unnaive.interop.export.portable import CannotExport, portable_model
+from unnaive.interop.export.portable import portable_model
 from unnaive.interop.export.sql import write_sql
 from unnaive.learning.calibration import Temperature
 
@@ -33,7 +34,7 @@ def server():
 
 def agree(fitted, texts, folder, run):
     """How a database agrees with the model on some texts."""
-    for name, content in write_sql(portable_model(fitted)).items():
+    for name, content in write_sql(portable_model(fitted, "sql")).items():
         (folder / name).write_bytes(content)
     rows = run(folder, sql_engines.documents_table([{"text": text} for text in texts]))
     answers = sql_engines._answers(rows, len(texts), len(fitted.classes))
@@ -79,15 +80,19 @@ def test_five_thousand_drawn_texts_in_sqlite(tmp_path):
 @pytest.mark.parametrize(
     ("model", "rule", "words"),
     [
-        ("nbsvm", "both", "also reads character n-grams"),
-        ("multinomial", "turkish", "symbols"),
-        ("maxent-platt", "words", "does not support platt calibration"),
+        ("nbsvm", "both", "analyzer='both', which the export to SQL does not support; export it to js, c or onnx, or"),
+        ("multinomial", "turkish", "symbols=True, which the export to SQL does not"),
+        (
+            "maxent-platt",
+            "words",
+            "platt calibration, which the export to SQL does not support; export it to js, c or",
+        ),
         ("auto-vectors", "words", "weight terms in different ways"),
     ],
 )
 def test_what_sql_cannot_express_is_refused_in_a_sentence(model, rule, words):
     with pytest.raises(CannotExport, match=words):
-        write_sql(portable_model(fitted_case(model, rule)))
+        write_sql(portable_model(fitted_case(model, rule), "sql"))
 
 
 def test_numbers_with_an_exponent_are_literals(tmp_path):
@@ -111,7 +116,7 @@ def hostile_records(**more):
 @pytest.mark.slow
 def test_the_name_of_a_field_does_not_end_the_comment_with_it():
     """For PostgreSQL and DuckDB a carriage return ends a comment."""
-    query = write_sql(portable_model(hostile_records(), records=True))["postgresql-label.sql"].decode()
+    query = write_sql(portable_model(hostile_records(), "sql"))["postgresql-label.sql"].decode()
     comment = next(line for line in query.splitlines() if "Labels the records" in line)
     assert comment.startswith('-- Labels the records of a table records(id, a"b ; DROP TABLE orders; --, age): a row')
     assert 'r."a""b\r; DROP TABLE orders; --"' in query
@@ -134,4 +139,4 @@ def test_a_damaged_export_is_one_sentence(tmp_path):
 @pytest.mark.parametrize("name", ["id", "Age"])
 def test_columns_that_databases_take_for_one_are_refused(name):
     with pytest.raises(CannotExport, match=f"two columns called '{name.lower()}'"):
-        write_sql(portable_model(hostile_records(**{name: "c"}), records=True))
+        write_sql(portable_model(hostile_records(**{name: "c"}), "sql"))

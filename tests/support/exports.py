@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from random import Random
@@ -21,6 +22,7 @@ from unnaive.interop.export.engines import read_answers
 from unnaive.interop.export.hard_texts import hard_texts
 from unnaive.interop.export.portable import portable_model
 from unnaive.learning.fitted import FittedModel
+from unnaive.text.token_rule import OPTIONS
 
 COMPILER = shutil.which("gcc") or shutil.which("clang")
 ENGLISH = [
@@ -75,9 +77,41 @@ CASES = [
 QUICK = [("multinomial", "words"), ("nbsvm", "both")]  # the others are slow tests
 
 
+DRAWN: dict[str, tuple[Any, ...]] = {  # the values to draw of options that have neither choices nor two values
+    "language": ("en", "tr", None),
+    "min_length": (1, 2, 3),
+    "stopwords": (None, "smart", ("the", "北", "京大", "👍", ":)", "ΣΊΣΥΦΟΣ")),
+    "ngrams": ((1, 1), (1, 2), (2, 2), (2, 3)),
+    "char_ngrams": ((1, 3), (2, 5), (3, 4)),
+    "fields": (None, ("body:text",)),
+}
+
+
+def option_values(name: str) -> tuple[Any, ...]:
+    """The values of a token option that are tried."""
+    declared = OPTIONS[name]
+    if name in DRAWN:
+        return DRAWN[name]
+    return (False, True) if declared.choices is None else tuple(dict.fromkeys((declared.default, *declared.choices)))
+
+
+def drawn_rule(targets: Iterable[str], random: Random) -> dict[str, Any]:
+    """A value, drawn evenly, for each token option that all these exports carry; the others keep their default."""
+    return {
+        name: random.choice(option_values(name))
+        for name, declared in OPTIONS.items()
+        if name != "fields" and set(targets) <= set(declared.exports)
+    }
+
+
 @lru_cache(maxsize=64)
 def fitted_case(model: str, rule: str) -> FittedModel:
     """A model of the table, trained on hard texts read by a rule of the table."""
+    return fitted_rule(model, RULES[rule])
+
+
+def fitted_rule(model: str, rule: dict[str, Any]) -> FittedModel:
+    """A model of the table, trained on hard texts read by a rule."""
     random = Random(7)
     texts = [f"{text} {random.choice(ENGLISH)}" for text in hard_texts(ENGLISH, 240, seed=5)]
     if model in MULTILABEL:
@@ -86,7 +120,7 @@ def fitted_case(model: str, rule: str) -> FittedModel:
     else:
         labels = [random.choice(["access", "bug", "éclair"]) for _ in texts]
         how = MODELS[model]
-    return TextClassifier(**how, **RULES[rule], random_state=0).fit(texts, labels).fitted_
+    return TextClassifier(**how, **rule, random_state=0).fit(texts, labels).fitted_
 
 
 def drawn_texts(fitted: FittedModel, n: int, seed: int) -> list[str]:
@@ -106,7 +140,7 @@ def build_c_program(folder: Path, header: bytes | None = None) -> Path:
 
 def run_c_program(program: Path, fitted: FittedModel, lines: list[str], folder: Path) -> EngineAgreement:
     """How the program agrees with the lines of a conformance file."""
-    (folder / "model.bin").write_bytes(model_data(portable_model(fitted, records=True)))
+    (folder / "model.bin").write_bytes(model_data(portable_model(fitted, "c")))
     command = [program, folder / "model.bin"]
     done = subprocess.run(command, input=_with_lengths(lines), capture_output=True, check=True)
     answers = [_named(answer, fitted.classes) for answer in read_answers(done.stdout.decode())]

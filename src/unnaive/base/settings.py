@@ -18,6 +18,10 @@ from unnaive.base.errors import UnknownName, UnnaiveError, choose
 
 Class = TypeVar("Class")
 
+# The exports of interop/export. What a model may contain declares which of them carry it; they refuse everything else.
+EXPORTS = ("js", "page", "c", "onnx", "sql")
+EXPORTS_BUT_SQL = ("js", "page", "c", "onnx")
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -31,6 +35,7 @@ class Setting:
     flags    the command line flags, if they are not derived from the name
     metavar  the placeholder for the value in the command line help
     path     "read", "read-named" (NAME=PATH) or "written" if the value may be a file path
+    exports  of a token option: the exports that carry every value of it; the others refuse all but the default
     """
 
     default: Any
@@ -47,6 +52,7 @@ class Setting:
     flags: tuple[str, ...] = ()
     metavar: str = ""
     path: str = ""
+    exports: tuple[str, ...] = ()
 
     def check(self, value: Any, owner: str) -> None:
         """Raise an error of one sentence unless the value has a declared type and is in the declared range."""
@@ -155,6 +161,7 @@ def setting(
     flags: tuple[str, ...] = (),
     metavar: str = "",
     path: str = "",
+    exports: tuple[str, ...] = (),
 ) -> Any:
     """Declare a setting: one sentence of help, its default, and its permitted strings or numbers; see Setting."""
     return Setting(
@@ -170,6 +177,7 @@ def setting(
         flags=flags,
         metavar=metavar,
         path=path,
+        exports=exports,
     )
 
 

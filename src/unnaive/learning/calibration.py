@@ -13,15 +13,20 @@ import numpy as np
 
 from unnaive.base.errors import BadData, choose, refuse_damaged
 from unnaive.base.log_functions import log_softmax
+from unnaive.base.settings import EXPORTS, EXPORTS_BUT_SQL
 from unnaive.base.types import Floats
 from unnaive.data.arrays import is_number
 from unnaive.linear.links import LINKS, clear_lead, comparable_scores
 
 
 class Calibration(Protocol):
-    """A frozen value: scores (n_docs, n_classes) of a link in, probabilities of the same shape out."""
+    """A frozen value: scores (n_docs, n_classes) of a link in, probabilities of the same shape out.
+
+    exports  the exports that compute it; the others refuse it
+    """
 
     kind: ClassVar[str]
+    exports: ClassVar[tuple[str, ...]]
 
     @property
     def exclusive(self) -> bool:
@@ -59,6 +64,7 @@ class Temperature:
     """
 
     kind: ClassVar[str] = "temperature"
+    exports: ClassVar[tuple[str, ...]] = EXPORTS
 
     value: float
     offset: float = 0.0
@@ -148,6 +154,7 @@ class Platt(_OneVsRest):
     """
 
     kind: ClassVar[str] = "platt"
+    exports: ClassVar[tuple[str, ...]] = EXPORTS_BUT_SQL
 
     slopes: tuple[float, ...]
     offsets: tuple[float, ...]
@@ -192,6 +199,7 @@ class Isotonic(_OneVsRest):
     """
 
     kind: ClassVar[str] = "isotonic"
+    exports: ClassVar[tuple[str, ...]] = EXPORTS_BUT_SQL
 
     curves: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...]
     exclusive: bool = True

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, choose, refuse_damaged
+from unnaive.base.settings import EXPORTS, EXPORTS_BUT_SQL
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Sparse
 from unnaive.data.arrays import is_number
@@ -25,9 +26,11 @@ class Decision(Protocol):
 
     exclusive  whether every document gets exactly one label
     per_batch  whether it decides about all documents together, so that they cannot be split into batches
+    exports    the exports that make this decision; the others refuse it
     """
 
     kind: ClassVar[str]
+    exports: ClassVar[tuple[str, ...]]
     exclusive: ClassVar[bool]
     per_batch: ClassVar[bool]
 
@@ -46,6 +49,7 @@ class _Stored:
     """Base of most decisions, with to_dict for frozen dataclasses of plain values."""
 
     kind: ClassVar[str]
+    exports: ClassVar[tuple[str, ...]] = ()
     exclusive: ClassVar[bool] = False
     per_batch: ClassVar[bool] = False
 
@@ -68,6 +72,7 @@ class Argmax(_Stored):
     """
 
     kind: ClassVar[str] = "argmax"
+    exports: ClassVar[tuple[str, ...]] = EXPORTS
     exclusive: ClassVar[bool] = True
 
     def decide(self, scores: Floats) -> Sparse:
@@ -87,6 +92,7 @@ class WeightedArgmax(_Stored):
     """
 
     kind: ClassVar[str] = "weighted-argmax"
+    exports: ClassVar[tuple[str, ...]] = EXPORTS
     exclusive: ClassVar[bool] = True
     on_probabilities: ClassVar[bool] = True
 
@@ -115,6 +121,7 @@ class LeastCost(_Stored):
     """
 
     kind: ClassVar[str] = "least-cost"
+    exports: ClassVar[tuple[str, ...]] = EXPORTS_BUT_SQL
     exclusive: ClassVar[bool] = True
     on_probabilities: ClassVar[bool] = True
 
@@ -143,6 +150,7 @@ class TopK(_Stored):
     """
 
     kind: ClassVar[str] = "top-k"
+    exports: ClassVar[tuple[str, ...]] = EXPORTS
 
     k: int
 
@@ -176,6 +184,7 @@ class Thresholds(_Stored):
     """
 
     kind: ClassVar[str] = "thresholds"
+    exports: ClassVar[tuple[str, ...]] = EXPORTS
 
     values: tuple[float, ...]
     on: str = "scores"

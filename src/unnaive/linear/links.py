@@ -9,6 +9,7 @@ import numpy as np
 
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.log_functions import log_softmax
+from unnaive.base.settings import EXPORTS
 from unnaive.base.types import Floats
 
 
@@ -21,13 +22,15 @@ class Link:
     exclude each other: scores are log joint probabilities ("softmax"), or log-odds of each class whose p are divided by
     their sum ("one-of-all": p_c ∝ σ(s_c), which saturates, unlike a softmax). `share` is for links without a useful
     threshold at even odds, because scores grow with the length of the document or are not odds: a multilabel decision
-    then accepts the classes that reach this share of the document's best score.
+    then accepts the classes that reach this share of the document's best score. `exports` are the exports that compute
+    it; the others refuse it.
     """
 
     name: str
     log_odds: Callable[[Floats], Floats] | None
     exclusive: bool = False
     share: float | None = None
+    exports: tuple[str, ...] = ()
 
 
 def _noisy_or_log_odds(scores: Floats) -> Floats:
@@ -45,12 +48,12 @@ NEAR_BEST = 0.9  # near the best F1 on the tags of the built-in tickets and on R
 LINKS: dict[str, Link] = {
     link.name: link
     for link in (
-        Link("softmax", _as_they_are, exclusive=True),
-        Link("log-odds", _as_they_are),
-        Link("one-of-all", lambda scores: -np.logaddexp(0.0, -scores), exclusive=True),
-        Link("noisy-or", _noisy_or_log_odds, share=NEAR_BEST),
-        Link("cosine", None, share=NEAR_BEST),
-        Link("margin", None),
+        Link("softmax", _as_they_are, exclusive=True, exports=EXPORTS),
+        Link("log-odds", _as_they_are, exports=EXPORTS),
+        Link("one-of-all", lambda scores: -np.logaddexp(0.0, -scores), exclusive=True, exports=EXPORTS),
+        Link("noisy-or", _noisy_or_log_odds, share=NEAR_BEST, exports=EXPORTS),
+        Link("cosine", None, share=NEAR_BEST, exports=EXPORTS),
+        Link("margin", None, exports=EXPORTS),
     )
 }
 

@@ -1,7 +1,8 @@
 """TokenRule: how texts become terms. It declares every token option with its type, range, default and help.
 
-tokens.py specifies what each option does. TextClassifier's parameters, the command line options, completion and the
-reference pages are generated from these fields, so this module imports nothing heavy.
+tokens.py specifies what each option does; `exports` names the exports that carry it, and the others refuse it.
+TextClassifier's parameters, the command line options, completion and the reference pages are generated from these
+fields, so this module imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -12,7 +13,14 @@ from dataclasses import fields as dataclass_fields
 from typing import Any
 
 from unnaive.base.errors import BadModel, UnnaiveError, choose
-from unnaive.base.settings import check_options, declared_options, documented, option
+from unnaive.base.settings import (
+    EXPORTS,
+    EXPORTS_BUT_SQL,
+    check_options,
+    declared_options,
+    documented,
+    option,
+)
 
 BORDERS = {"spaces": " ", "words": "_"}  # units of character n-grams, and the character that marks their borders
 LONGEST_NGRAM = 8
@@ -39,21 +47,23 @@ class TokenRule:
 
     language: str | None = option(
         "Language of the texts as an ISO 639 code, e.g. en, tr or de.",
-        default="en", metavar="CODE",
+        default="en", metavar="CODE", exports=EXPORTS,
         more='It sets case folding ("tr" folds I→ı), the Snowball stemmer and the code page of files; None for none.',
     )  # fmt: skip
     lowercase: bool = option(
-        "Convert to lower case, by the rules of the language.", default=True, flags=("--lowercase/--keep-case",)
-    )
-    min_length: int = option("Minimum length of a word in characters.", default=2, at_least=1)
+        "Convert to lower case, by the rules of the language.", default=True, flags=("--lowercase/--keep-case",),
+        exports=EXPORTS,
+    )  # fmt: skip
+    min_length: int = option("Minimum length of a word in characters.", default=2, at_least=1, exports=EXPORTS)
     digits: bool = option(
         "Keep digits as parts of words.",
         default=True,
         more="With False, digits end a word and are ignored, as with the pattern [a-z]+.",
+        exports=EXPORTS,
     )
     stopwords: str | tuple[str, ...] | None = option(
         "Stop words to leave out: smart, a language code, or a file of words; by default none.",
-        metavar="LIST", path="read",
+        metavar="LIST", path="read", exports=EXPORTS,
         more="In Python, a list of words is allowed too. Stop words are compared with whole words after case folding.",
     )  # fmt: skip
     stem: str | None = option(
@@ -64,6 +74,7 @@ class TokenRule:
         default=(1, 1),
         metavar="N[-M]",
         more="Words are joined by a space.",
+        exports=EXPORTS,
     )
     html: bool = option(
         "Leave out HTML tags, scripts and styles, and decode entities.", default=False, flags=("--markup", "--html")
@@ -74,15 +85,17 @@ class TokenRule:
     )  # fmt: skip
     analyzer: str = option(
         "Terms to count: word, char (character n-grams) or both.",
-        default="word", choices=("word", "char", "both"), metavar="KIND",
+        default="word", choices=("word", "char", "both"), metavar="KIND", exports=EXPORTS_BUT_SQL,
     )  # fmt: skip
     char_ngrams: tuple[int, int] = option(
         "Length of character n-grams, e.g. 3 or 2-5.", default=(2, 5), metavar="N[-M]",
         more="The borders of words are marked and count as characters; stop words and short words have n-grams too.",
+        exports=EXPORTS,
     )  # fmt: skip
     unspaced: str = option(
         "Terms of scripts without spaces, e.g. Chinese: grams (characters and pairs) or whole (text between spaces).",
         default="grams", choices=("grams", "whole"), noun="treatment of scripts without spaces", metavar="KIND",
+        exports=EXPORTS,
         more='Also Lao, Khmer and Burmese. "grams" makes each character (with its marks) and each pair of neighbours a '
         'term, "whole" makes each text between spaces a word.',
     )  # fmt: skip
@@ -91,12 +104,15 @@ class TokenRule:
         more="Its words replace the character grams. Texts are then read by Python, which is slower.",
     )  # fmt: skip
     emoji: bool = option(
-        "Count emoji as terms.", default=True, more="Skin tones and joined emoji belong to the same term."
+        "Count emoji as terms.",
+        default=True,
+        more="Skin tones and joined emoji belong to the same term.",
+        exports=EXPORTS,
     )
-    symbols: bool = option("Count symbols such as :-) and <3 as terms.", default=False)
+    symbols: bool = option("Count symbols such as :-) and <3 as terms.", default=False, exports=EXPORTS_BUT_SQL)
     char_borders: str = option(
         "Borders of character n-grams: spaces (n-grams include punctuation) or words (they do not).", default="spaces",
-        choices=tuple(BORDERS), noun="borders of character n-grams", metavar="KIND",
+        choices=tuple(BORDERS), noun="borders of character n-grams", metavar="KIND", exports=EXPORTS,
     )  # fmt: skip
 
     fields: tuple[str, ...] | None = option(
@@ -104,6 +120,7 @@ class TokenRule:
         more='For example {"subject": "text", "age": "number"}. The last text field gives plain words, the others give '
         'plain words and words with the field name; "shared", "own" and "both" set this for one field. If only names '
         "are given, kinds are guessed.",
+        exports=("js", "c", "sql"),
     )  # fmt: skip
 
     def __post_init__(self) -> None:

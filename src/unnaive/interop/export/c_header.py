@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from unnaive.base.sparse import csr_array, issparse
 from unnaive.data.missing_values import MISSING
+from unnaive.interop.export.declared_parts import CannotExport
 from unnaive.interop.export.portable import (
-    CannotExport,
     PortableModel,
     PortablePart,
     character_tables,

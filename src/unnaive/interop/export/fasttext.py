@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from unnaive import __version__
 from unnaive.interop.export.conformance import TOLERANCE_OF_SINGLES, EngineAgreement
+from unnaive.interop.export.declared_parts import CannotExport
 from unnaive.interop.export.javascript import check_javascript, encode_numbers, package_files
-from unnaive.interop.export.portable import CannotExport
 from unnaive.learning.decisions import Argmax, Thresholds
 from unnaive.learning.fitted import FittedModel
 from unnaive.models.fasttext.features import TOKENS

@@ -15,6 +15,7 @@ from unnaive.base.errors import UnnaiveError, choose
 from unnaive.interop.export.c_engines import check_c
 from unnaive.interop.export.c_header import write_c
 from unnaive.interop.export.conformance import EngineAgreement, conformance_lines, conformance_texts
+from unnaive.interop.export.declared_parts import CannotExport
 from unnaive.interop.export.fasttext import (
     PortableFastText,
     check_fasttext_javascript,
@@ -24,7 +25,7 @@ from unnaive.interop.export.fasttext import (
 from unnaive.interop.export.fasttext_c import check_fasttext_c, write_fasttext_c
 from unnaive.interop.export.javascript import check_javascript, write_javascript
 from unnaive.interop.export.onnx_target import check_onnx, write_onnx
-from unnaive.interop.export.portable import CannotExport, PortableModel, portable_model
+from unnaive.interop.export.portable import PortableModel, portable_model
 from unnaive.interop.export.sql import write_sql
 from unnaive.interop.export.sql_engines import check_sql
 from unnaive.learning.fitted import FittedModel
@@ -40,19 +41,17 @@ class Target:
 
     write  the PortableModel or PortableFastText → its files by name
     check  (folder, lines of the conformance file) → one EngineAgreement for each engine that ran it
-    fields whether it reads records with fields
     """
 
     write: Callable[[Any], dict[str, bytes]]
     check: Callable[[Path, list[str]], list[EngineAgreement]]
-    fields: bool = False
 
 
 TARGETS = {
-    "js": Target(write_javascript, check_javascript, fields=True),
+    "js": Target(write_javascript, check_javascript),
     "onnx": Target(write_onnx, check_onnx),
-    "c": Target(write_c, check_c, fields=True),
-    "sql": Target(write_sql, check_sql, fields=True),
+    "c": Target(write_c, check_c),
+    "sql": Target(write_sql, check_sql),
 }
 FASTTEXT_TARGETS = {  # the targets of imported fastText models
     "js": Target(write_fasttext_javascript, check_fasttext_javascript),
@@ -76,7 +75,7 @@ def export_model(
                                f"express; it can be exported to {' and '.join(FASTTEXT_TARGETS)}")  # fmt: skip
         model, chosen = portable_fasttext(fitted), FASTTEXT_TARGETS[target]
     else:
-        model = portable_model(fitted, records=chosen.fields)
+        model = portable_model(fitted, target)
     contents = {**chosen.write(model), **(more or {})}
     contents[CONFORMANCE] = ("\n".join(conformance_lines(fitted, conformance_texts(fitted))) + "\n").encode()
     about = {

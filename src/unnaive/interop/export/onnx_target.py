@@ -18,9 +18,10 @@ from unnaive import __version__
 from unnaive.base.errors import MissingExtra, UnnaiveError
 from unnaive.base.sparse import issparse
 from unnaive.interop.export.conformance import TOLERANCE_OF_SINGLES, EngineAgreement, compare_answers
+from unnaive.interop.export.declared_parts import CannotExport
 from unnaive.interop.export.onnx_graph import BOOL, DOUBLE, FLOAT, INT64, STRING, Graph, onnx_bytes
 from unnaive.interop.export.onnx_tokens import TextReader
-from unnaive.interop.export.portable import CannotExport, PortableModel, PortablePart, exact_form
+from unnaive.interop.export.portable import PortableModel, PortablePart, exact_form
 from unnaive.linear.links import LINKS
 
 FILE = "model.onnx"

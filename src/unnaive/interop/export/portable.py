@@ -15,11 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import UnnaiveError
 from unnaive.base.sparse import csr_array, issparse
 from unnaive.base.types import Floats, Ids, Label
-from unnaive.data.weighting import NORMS
-from unnaive.learning.decisions import Proportional
+from unnaive.interop.export.declared_parts import CannotExport, check_declared
 from unnaive.learning.fitted import FittedModel
 from unnaive.linear.linear import Linear
 from unnaive.linear.links import LINKS
@@ -28,17 +26,12 @@ from unnaive.models.fasttext.scorer import FastTextScorer
 from unnaive.text import _unicode_table
 from unnaive.text.gram_units import which_are_grams
 from unnaive.text.scripts import SPACES
-from unnaive.text.sections import TEXT_KINDS
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
-PORTABLE_KINDS = (*TEXT_KINDS, "category", "number", "date")  # kinds of fields that a target can read
 CONFIDENCES = (0.8, 0.9, 0.95, 0.99)  # confidences for which the limits of sets are written
+TERM_FREQUENCIES, NORMS = ("raw", "binary", "log"), (None, "l1", "l2")  # what every target computes
 LOG_COUNTS = 256  # 1 + log n is exported for counts below it, because other libraries round logarithms differently
-
-
-class CannotExport(UnnaiveError):
-    """A target cannot express the model or the token rule; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,14 +103,18 @@ class PortableModel:
         return LINKS[self.link].exclusive
 
 
-def portable_model(fitted: FittedModel, *, counts: bool = False, records: bool = False) -> PortableModel:
-    """The model as plain values; an error if it cannot be exported.
+def portable_model(
+    fitted: FittedModel, target: str, *, counts: bool = False, carries: frozenset[str] = frozenset()
+) -> PortableModel:
+    """The model as plain values for an export; an error if the export cannot carry all that the model contains.
 
+    target   the name of the export, which the declarations of options, decisions, calibrations and links list
     counts   whether models trained on rows of counts, which have no terms, are accepted
-    records  whether models of records with fields are accepted
+    carries  further names of options, decisions, calibrations and links, for an export that no declaration lists
 
     >>> from unnaive import TextClassifier
-    >>> model = portable_model(TextClassifier("multinomial").fit(["good ball", "fair vote"], ["s", "p"]).fitted_)
+    >>> fitted = TextClassifier("multinomial").fit(["good ball", "fair vote"], ["s", "p"]).fitted_
+    >>> model = portable_model(fitted, "js")
     >>> model.terms.terms, len(model.parts), model.parts[0].weights.shape
     (['ball', 'fair', 'good', 'vote'], 1, (4, 2))
     """
@@ -132,10 +129,7 @@ def portable_model(fitted: FittedModel, *, counts: bool = False, records: bool =
     if (rule is None or vocabulary is None) and not counts:
         raise CannotExport(f"this {title} was trained on rows of counts, so it cannot be exported; train it on texts")
     rule, vocabulary = rule or TokenRule(), Vocabulary() if vocabulary is None else vocabulary
-    if isinstance(fitted.decision, Proportional):
-        raise CannotExport("the decision 'proportional' decides about all documents together, so it cannot be "
-                           "exported; train with another decision")  # fmt: skip
-    _check_rule(rule, records)
+    check_declared(fitted, rule, scorer.link, target, carries)
     is_gram = which_are_grams(vocabulary)
     return PortableModel(
         name=fitted.spec.model.name,
@@ -155,30 +149,6 @@ def portable_model(fitted: FittedModel, *, counts: bool = False, records: bool =
     )
 
 
-def _check_rule(rule: TokenRule, records: bool) -> None:
-    """Raise an error for token options that only Python supports, and for fields that the target does not read."""
-    kinds = rule.field_kinds or {}
-    odd = next((name for name in kinds if kinds[name] not in PORTABLE_KINDS), None)
-    if odd is not None:
-        raise CannotExport(
-            f"the model reads {odd!r} as {kinds[odd]}, which no export supports; train it without this field"
-        )
-    if kinds and not records:
-        raise CannotExport(
-            f"the model reads records with fields ({', '.join(kinds)}), which ONNX and the page do not support; "
-            "export it to js, c or sql, without --page"
-        )
-    lacking = {
-        "stem": (rule.stem, "stems words"), "segmenter": (rule.segmenter, "finds words with jieba"),
-        "html": (rule.html, "leaves out markup"), "message": (rule.message, "reads parts of mail messages"),
-    }  # fmt: skip
-    for name, (value, does) in lacking.items():
-        if value:
-            raise CannotExport(
-                f"the model {does} ({name}={value!r}), which no export supports; train it without this option"
-            )
-
-
 def _parts(scorer: Linear | Pool) -> list[PortablePart]:
     if isinstance(scorer, Linear):
         return [_part(None, scorer)]
@@ -187,8 +157,11 @@ def _parts(scorer: Linear | Pool) -> list[PortablePart]:
 
 def _part(columns: Ids | None, linear: Linear) -> PortablePart:
     weights, weighting = linear.sparse_weights, linear.weighting
-    if weighting.norm is not None and weighting.norm not in NORMS:
-        raise CannotExport(f"the document norm is {weighting.norm!r}; only l1, l2 and none can be exported")
+    if weighting.tf not in TERM_FREQUENCIES or weighting.norm not in NORMS:
+        raise CannotExport(
+            f"the model weights terms by tf={weighting.tf!r} and norm={weighting.norm!r}, which no export supports; "
+            "train another model"
+        )
     by_term: Any = csr_array(weights.T) if issparse(weights) else np.ascontiguousarray(np.asarray(weights).T)
     if issparse(by_term) and 3 * by_term.nnz > by_term.shape[0] * by_term.shape[1]:
         by_term = by_term.toarray()  # an index for each weight would take as much space as the zeros

@@ -14,10 +14,10 @@ import numpy as np
 
 from unnaive.base.sparse import csr_array, issparse
 from unnaive.interop.export.c_header import character_kinds
-from unnaive.interop.export.portable import CannotExport, PortableModel, PortablePart
+from unnaive.interop.export.declared_parts import CannotExport
+from unnaive.interop.export.portable import PortableModel, PortablePart
 from unnaive.interop.export.sql_dialects import DIALECTS, Dialect
 from unnaive.interop.export.sql_records import SELECT, TABLES, record_rows, record_source, record_terms
-from unnaive.text.gram_units import which_are_grams
 from unnaive.text.languages import fold_table
 from unnaive.text.sections import field_kinds
 
@@ -36,19 +36,6 @@ def write_sql(model: PortableModel) -> dict[str, bytes]:
 
 
 def _check(model: PortableModel) -> None:
-    if which_are_grams(model.terms).any():
-        raise CannotExport(f"the SQL export reads only words, and this {model.title} also reads character n-grams; "
-                           "train it with --analyzer word, or export it to js or c")  # fmt: skip
-    if model.rule.symbols:
-        raise CannotExport(
-            "the SQL export does not support symbols such as :-); train the model without --symbols, or "
-            "export it to js or c"
-        )
-    if model.calibration is not None and model.calibration["kind"] != "temperature":
-        raise CannotExport(
-            f"the SQL export does not support {model.calibration['kind']} calibration; calibrate by "
-            "temperature, or export to js or c"
-        )
     columns = ["id", *(name.lower() for name in field_kinds(model.rule.fields or ()))]
     twice = next((name for number, name in enumerate(columns) if name in columns[:number]), None)
     if twice is not None:
@@ -56,8 +43,6 @@ def _check(model: PortableModel) -> None:
             f"a table of the SQL export would have two columns called {twice!r}, because databases ignore case and the "
             "first is id; rename the field and train again, or export to js or c"
         )
-    if model.decision["kind"] == "least-cost":
-        raise CannotExport("the SQL export does not support a decision by costs; export the model to js or c")
 
 
 def _tables(model: PortableModel, dialect: Dialect) -> Iterator[str]:

@@ -49,7 +49,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     if model.fitted_.multilabel:
         raise UnnaiveError("skl2onnx supports only single-label classifiers; use `unnaive export --to onnx`")
     graph = Graph(scope.get_unique_variable_name("unnaive") + "_")
-    portable = portable_model(model.fitted_, counts=True)
+    portable = portable_model(model.fitted_, "onnx", counts=True)
     input_name = operator.inputs[0].full_name
     if isinstance(model, TextClassifier):
         counts, columns = TextReader(graph, portable, graph("Reshape", input_name, [-1])).count()

@@ -97,7 +97,7 @@ def make_page(fitted: FittedModel) -> str:
     from unnaive.interop.export.javascript import javascript_module
     from unnaive.interop.export.portable import portable_model
 
-    portable = portable_model(fitted)
+    portable = portable_model(fitted, "page")
     return single_page(javascript_module(portable), f"{portable.title}, {len(portable.classes)} classes")
 
 
