@@ -44,8 +44,8 @@ def complaints():
 @pytest.fixture
 def run(capsys, tmp_path, monkeypatch):
     """Run a command line in an empty folder; its exit code, stdout and stderr."""
-    from unnaive.apps.cli import screen
     from unnaive.apps.cli.main import exit_code
+    from unnaive.apps.common import screen
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(screen, "LINE_EVERY", 3600.0)  # what is shown is compared, on slow machines too

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from unnaive.apps.cli.screen import format_size
+from unnaive.apps.common.screen import format_size
 from unnaive.data.corpus import Corpus
 from unnaive.data.targets import label_matrix
 from unnaive.evaluation.grids import format_seconds

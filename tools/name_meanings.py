@@ -18,7 +18,7 @@ PROTOCOL_NAMES = {"register", "main", "join"}  # of a command's module, of a scr
 # the names of fastText's functions, and of those that an MLflow flavor has
 INTERFACES = {"interop/fasttext/model.py", "interop/integrations/mlflow_flavor.py"}
 TWINS = "_reference.py"  # how the modules end that do in Python what native ones do
-COMMANDS = "apps/cli/commands/"
+COMMANDS = ("apps/cli/commands/", "apps/service/command.py", "apps/labelling/command.py")
 
 
 def top_names(tree: ast.Module) -> list[tuple[str, str]]:

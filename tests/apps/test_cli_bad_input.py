@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from unnaive import TextClassifier
-from unnaive.apps.cli import screen
 from unnaive.apps.cli.main import exit_code
+from unnaive.apps.common import screen
 from unnaive.classifier.model_file import FORMAT
 
 pytestmark = pytest.mark.slow  # `make test` runs these; `make quick` stays under a minute

@@ -17,9 +17,9 @@ import pytest
 
 import unnaive
 from unnaive import TextClassifier
-from unnaive.apps.cli import screen
 from unnaive.apps.cli.main import build_app
-from unnaive.apps.cli.screen import Progress
+from unnaive.apps.common import screen
+from unnaive.apps.common.screen import Progress
 from unnaive.classifier.model_file import load_model
 from unnaive.data.text_hashes import TextHashes
 from unnaive.io.tickets import load_tickets

@@ -113,8 +113,8 @@ def test_examples_run_as_printed(name, tickets, tmp_path, monkeypatch):
 
 def teach_a_document(model):
     pytest.importorskip("fastapi", reason="the service needs the extra `serve`")
-    from unnaive.apps.service.changes import Change, Document
     from unnaive.apps.service.served import ServedModel
+    from unnaive.curation.teaching.changes import Change, Document
 
     served = ServedModel("tickets", model, teachable=True)
     served.change("teach", Change((Document("My card was charged twice this month.", ("billing",)),)))

@@ -11,9 +11,9 @@ from typer.main import get_command
 
 from unnaive import TextClassifier, TokenRule
 from unnaive.apps.cli.commands.train import SETTINGS_HELP
-from unnaive.apps.cli.main import build_app
-from unnaive.apps.cli.options import FIELD_OPTIONS, shared_defaults
+from unnaive.apps.cli.main import build_app, find_functions
 from unnaive.apps.cli.word_options import OF_COLUMNS
+from unnaive.apps.common.options import FIELD_OPTIONS, shared_defaults
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.settings import declared_options
 from unnaive.io.datafiles import DataFile
@@ -196,7 +196,7 @@ def test_completion_knows_names_and_choices(words, expected, monkeypatch, capsys
     monkeypatch.setenv("COMP_WORDS", words)
     monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
     with pytest.raises(SystemExit):
-        build_app((words.split()[1],))(prog_name="unnaive")
+        build_app(find_functions(words.split()[1:2]))(prog_name="unnaive")
     assert set(capsys.readouterr().out.split()) == expected
 
 

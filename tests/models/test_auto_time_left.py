@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from unnaive.apps.cli import screen
+from unnaive.apps.common import screen
 from unnaive.learning.class_limits import DataSize
 from unnaive.models.auto.candidates import Candidate
 from unnaive.models.auto.expected_work import LAST, ExpectedWork, first_estimate, fit_work, ordering_work

@@ -18,8 +18,8 @@ from statemachine.data import CLASSES, MISSPELT, Document, Model, refusal
 from statemachine.draws import Draws
 from statemachine.verbs import Verbs
 from unnaive import UnnaiveError
-from unnaive.apps.cli.commands.label import start_from
 from unnaive.apps.cli.main import exit_code
+from unnaive.apps.labelling.command import start_from
 from unnaive.curation.labelling.moving import LABEL_STUDIO, PRODIGY, SEPARATOR, export_labels, import_labels
 from unnaive.curation.labelling.record import LabelRecord
 from unnaive.curation.labelling.session import Labelling

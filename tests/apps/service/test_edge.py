@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 import uvicorn
 
+from unnaive.apps.common.web.limits import Limits
+from unnaive.apps.common.web.running import SERVER
 from unnaive.apps.service.app import create_app
-from unnaive.apps.service.limits import Limits
-from unnaive.apps.service.running import SERVER
 
 from .conftest import options
 

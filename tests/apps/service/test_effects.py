@@ -10,9 +10,9 @@ import pytest
 from fastapi import APIRouter, FastAPI
 from fastapi.testclient import TestClient
 
-from unnaive.apps.service.app import create_app, include_routers
-from unnaive.apps.service.effects import Effect, RouteEffects, declares
-from unnaive.apps.service.guard import Guard
+from unnaive.apps.common.web.effects import Effect, RouteEffects, declares, include_routers
+from unnaive.apps.common.web.guard import Guard
+from unnaive.apps.service.app import create_app
 
 from .conftest import WITH_TOKEN, options
 

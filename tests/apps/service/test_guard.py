@@ -12,12 +12,12 @@ import pytest
 from fastapi.testclient import TestClient
 
 from unnaive.apps.cli.main import exit_code
-from unnaive.apps.service.access import Access
+from unnaive.apps.common.web.access import Access
+from unnaive.apps.common.web.effects import RouteEffects
+from unnaive.apps.common.web.guard import Guard
+from unnaive.apps.common.web.limits import Limits
+from unnaive.apps.common.web.metrics import Metrics
 from unnaive.apps.service.app import create_app
-from unnaive.apps.service.effects import RouteEffects
-from unnaive.apps.service.guard import Guard
-from unnaive.apps.service.limits import Limits
-from unnaive.apps.service.metrics import Metrics
 
 from .conftest import TOKEN, WITH_TOKEN, options
 
@@ -138,7 +138,7 @@ def test_slow_bodies_and_too_many_requests(monkeypatch: pytest.MonkeyPatch) -> N
         guard = Guard(inner, Access("x", hosts=frozenset()), Limits(requests=1), Metrics(), RouteEffects([]))
         slow = asyncio.create_task(ask(guard, [{"type": "http.request", "body": b"a", "more_body": True}]))
         await asyncio.sleep(0.05)
-        monkeypatch.setattr("unnaive.apps.service.guard.SLOW", 0.01)  # it has been arriving for long
+        monkeypatch.setattr("unnaive.apps.common.web.guard.SLOW", 0.01)  # it has been arriving for long
         assert await ask(guard, [{"type": "http.request", "body": b""}]) == 200
         assert await slow == 408
         assert await ask(guard, [{"type": "http.request", "body": b""}]) == 200
@@ -210,8 +210,8 @@ def test_a_volume_of_another_user_is_told_before_the_port_is_open(
     model_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], refused: int, words: str
 ) -> None:
     """As in a container whose user does not own the folder that was mounted; root may do anything, so it is feigned."""
-    monkeypatch.setattr("unnaive.apps.cli.commands.serve.os.access", lambda _, mode: not mode & refused)
-    monkeypatch.setattr("unnaive.apps.service.running.run_app", lambda *_, **__: pytest.fail("the port was opened"))
+    monkeypatch.setattr("unnaive.apps.service.command.os.access", lambda _, mode: not mode & refused)
+    monkeypatch.setattr("unnaive.apps.common.web.running.run_app", lambda *_, **__: pytest.fail("the port was opened"))
     assert exit_code(["serve", str(model_file)]) == 2
     complaint = capsys.readouterr().err
     owner = model_file.stat()

@@ -14,11 +14,11 @@ import pytest
 from fastapi.testclient import TestClient
 
 from unnaive import TextClassifier
+from unnaive.apps.common.web.refused import Refused
 from unnaive.apps.service.app import create_app
-from unnaive.apps.service.changes import Change, Document
-from unnaive.apps.service.refused import Refused
 from unnaive.apps.service.served import ServedModel
 from unnaive.classifier.receipts import model_hash
+from unnaive.curation.teaching.changes import Change, Document
 
 from .conftest import WITH_TOKEN, options, tickets
 

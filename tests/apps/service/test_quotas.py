@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from unnaive.apps.service import access, quotas
-from unnaive.apps.service.access import WrongTokens
+from unnaive.apps.common.web import access, quotas
+from unnaive.apps.common.web.access import WrongTokens
+from unnaive.apps.common.web.limits import Limits
+from unnaive.apps.common.web.quotas import SWEEP, Quotas
+from unnaive.apps.common.web.refused import Refused
 from unnaive.apps.service.app import create_app
-from unnaive.apps.service.limits import Limits
-from unnaive.apps.service.quotas import SWEEP, Quotas
-from unnaive.apps.service.refused import Refused
 
 from .conftest import WITH_TOKEN, options
 

@@ -14,14 +14,14 @@ import pytest
 from support.killing import run_and_kill
 
 from unnaive import TextClassifier
-from unnaive.apps.service.changes import Change, Document
-from unnaive.apps.service.record import TeachingRecord
-from unnaive.apps.service.refused import Refused
+from unnaive.apps.common.web.refused import Refused
 from unnaive.apps.service.served import ServedModel
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 from unnaive.base.open_files import hash_file
 from unnaive.base.types import Label
 from unnaive.classifier.receipts import model_hash
+from unnaive.curation.teaching.changes import Change, Document
+from unnaive.curation.teaching.record import TeachingRecord
 
 KILLS = 200
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from unnaive.apps.service.changes import Change, Document
-from unnaive.apps.service.record import TeachingRecord
-from unnaive.apps.service.refused import Refused
+from unnaive.apps.common.web.refused import Refused
 from unnaive.apps.service.served import ServedModel
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
+from unnaive.curation.teaching.changes import Change, Document
+from unnaive.curation.teaching.record import TeachingRecord
 
 pytestmark = pytest.mark.slow  # `make quick` stays under a minute
 

@@ -10,9 +10,9 @@ import pytest
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 
-from unnaive.apps.service import access
+from unnaive.apps.common.web import access
+from unnaive.apps.common.web.effects import Effect
 from unnaive.apps.service.app import create_app
-from unnaive.apps.service.effects import Effect
 
 from .conftest import TOKEN, WITH_TOKEN, options
 

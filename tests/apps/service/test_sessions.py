@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from unnaive.apps.common.web.sessions import LASTS, Sessions, read_local_secret
 from unnaive.apps.service.app import create_app
-from unnaive.apps.service.sessions import LASTS, Sessions, read_local_secret
 
 from .conftest import TOKEN, WITH_TOKEN, options
 

@@ -18,22 +18,41 @@ from typer.models import OptionInfo
 from unnaive import __version__
 from unnaive.apps.cli.guard import guarded
 from unnaive.apps.cli.help_page import command_group, describe_command, lay_out_options
-from unnaive.apps.cli.options import THREADS, Quiet, with_quiet, with_threads
 from unnaive.apps.cli.plain_values import read_plainly
-from unnaive.apps.cli.screen import note, set_quiet
+from unnaive.apps.common.options import THREADS, Quiet, with_quiet, with_threads
+from unnaive.apps.common.screen import note, set_quiet
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 from unnaive.base.system import buffer_stdout, replace_closed_streams, use_utf8
 from unnaive.base.visible_text import visible
 
-# each module has `register(app)`; heavy imports are inside the command functions, so that help is instant
-VERBS = (
-    "train", "predict", "evaluate", "explain", "inspect", "demo", "change", "compress", "verify", "label", "audit",
-    "clean", "filter", "serve", "rebase", "export", "import_model", "compare", "plot", "reproduce", "collections",
-    "doctor",
-)  # fmt: skip
-COMMANDS = {  # commands whose names differ from their modules'
-    "update": "change", "forget": "change", "merge": "change", "remake": "change", "import": "import_model",
-}  # fmt: skip
+# the function that adds each command to the app; heavy imports are inside the commands, so that help is instant
+COMMANDS = {
+    "train": "unnaive.apps.cli.commands.train:register",
+    "predict": "unnaive.apps.cli.commands.predict:register",
+    "evaluate": "unnaive.apps.cli.commands.evaluate:register",
+    "explain": "unnaive.apps.cli.commands.explain:register",
+    "inspect": "unnaive.apps.cli.commands.inspect:register",
+    "demo": "unnaive.apps.cli.commands.demo:register",
+    "update": "unnaive.apps.cli.commands.change:register",
+    "forget": "unnaive.apps.cli.commands.change:register",
+    "merge": "unnaive.apps.cli.commands.change:register",
+    "remake": "unnaive.apps.cli.commands.change:register",
+    "compress": "unnaive.apps.cli.commands.compress:register",
+    "verify": "unnaive.apps.cli.commands.verify:register",
+    "label": "unnaive.apps.labelling.command:register",
+    "audit": "unnaive.apps.cli.commands.audit:register",
+    "clean": "unnaive.apps.cli.commands.clean:register",
+    "filter": "unnaive.apps.cli.commands.filter:register",
+    "serve": "unnaive.apps.service.command:register",
+    "rebase": "unnaive.apps.cli.commands.rebase:register",
+    "export": "unnaive.apps.cli.commands.export:register",
+    "import": "unnaive.apps.cli.commands.import_model:register",
+    "compare": "unnaive.apps.cli.commands.compare:register",
+    "plot": "unnaive.apps.cli.commands.plot:register",
+    "reproduce": "unnaive.apps.cli.commands.reproduce:register",
+    "collections": "unnaive.apps.cli.commands.collections:register",
+    "doctor": "unnaive.apps.cli.commands.doctor:register",
+}
 
 PARALLEL = (
     "train", "predict", "evaluate", "explain", "update", "forget", "merge", "remake", "compress", "verify", "demo",
@@ -44,19 +63,18 @@ EXIT_MISTAKE = 2
 EXIT_INTERRUPTED = 130
 
 
-def modules_for(arguments: list[str]) -> tuple[str, ...]:
-    """The modules to import: only that of the command if it is named first, which saves time.
+def find_functions(arguments: list[str]) -> tuple[str, ...]:
+    """The functions of `COMMANDS` to call: only that of the command if it is named first, which saves time.
 
-    >>> modules_for(["update", "tickets.model"]), modules_for(["--help"]) == VERBS
-    (('change',), True)
+    >>> find_functions(["update", "tickets.model"]), find_functions(["--help"]) == find_functions([])
+    (('unnaive.apps.cli.commands.change:register',), True)
     """
-    word = arguments[0] if arguments else ""
-    module = COMMANDS.get(word, word)
-    return (module,) if module in VERBS and word not in COMMANDS.values() else VERBS
+    named = COMMANDS.get(arguments[0] if arguments else "")
+    return tuple(dict.fromkeys(COMMANDS.values())) if named is None else (named,)
 
 
-def build_app(modules: tuple[str, ...] = VERBS) -> typer.Typer:
-    """The app with the commands of these modules, by default all."""
+def build_app(functions: tuple[str, ...] | None = None) -> typer.Typer:
+    """The app with the commands that these functions add, by default all."""
     app = typer.Typer(
         cls=Group,
         pretty_exceptions_enable=False,
@@ -64,8 +82,9 @@ def build_app(modules: tuple[str, ...] = VERBS) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(top)
-    for name in modules:
-        import_module(f"unnaive.apps.cli.commands.{name}").register(app)
+    for path in find_functions([]) if functions is None else functions:
+        module, _, function = path.partition(":")
+        getattr(import_module(module), function)(app)
     name_values(top)
     for group in app.registered_groups:
         group.rich_help_panel = command_group(group.name or "")
@@ -181,7 +200,7 @@ def exit_code(arguments: list[str]) -> int:
 
 def _run(arguments: list[str]) -> int:
     try:
-        code = build_app(modules_for(arguments))(args=arguments, prog_name="unnaive", standalone_mode=False)
+        code = build_app(find_functions(arguments))(args=arguments, prog_name="unnaive", standalone_mode=False)
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         code = EXIT_INTERRUPTED

@@ -69,7 +69,7 @@ def show_spark_measures(results: dict[str, Any]) -> None:
     """
     from rich.markup import escape
 
-    from unnaive.apps.cli.screen import MANY_CLASSES, TOO_MANY_CLASSES, console, plain_table, shown_classes
+    from unnaive.apps.common.screen import MANY_CLASSES, TOO_MANY_CLASSES, console, plain_table, shown_classes
 
     screen = console()
     table = plain_table("measure", ">value")

@@ -10,8 +10,8 @@ from unnaive.base.errors import count_noun
 
 def show_summary(summary: dict[str, Any], memory: str | None = None) -> None:
     """The summary for people; `memory` is the limit that was given, if any."""
-    from unnaive.apps.cli.screen import format_size
-    from unnaive.apps.cli.screen import say_summary as say
+    from unnaive.apps.common.screen import format_size
+    from unnaive.apps.common.screen import say_summary as say
     from unnaive.workflows.training_summary import search_lines
 
     kind = "any number of labels" if summary["multilabel"] else "one label each"
@@ -48,7 +48,7 @@ def headline(measured: dict[str, Any], multilabel: bool) -> str:
 
 def size_sentences(about: dict[str, Any], multilabel: bool) -> list[str]:
     """The changes to a model and their cost, for people."""
-    from unnaive.apps.cli.screen import format_size
+    from unnaive.apps.common.screen import format_size
 
     limit, before = format_size(about["limit"]), format_size(about["bytes_before"])
     if about["bytes_before"] <= about["limit"]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from unnaive.apps.cli.declared import command_parameter, read_parameters, show_parameters
+from unnaive.apps.common.declared import command_parameter, read_parameters, show_parameters
 from unnaive.text.token_rule import OPTIONS
 
 WORDS = "Tokens"  # heading in the help

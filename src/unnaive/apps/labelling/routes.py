@@ -13,25 +13,23 @@ from fastapi import APIRouter, FastAPI, Response
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
-from unnaive.apps.cli.screen import echo, note
+from unnaive.apps.common.screen import echo, note
+from unnaive.apps.common.web.access import LOOPBACK, Access
+from unnaive.apps.common.web.answering import answer_errors_in_sentences, json_response
+from unnaive.apps.common.web.effects import Effect, declares, include_routers
+from unnaive.apps.common.web.guard import Guard
+from unnaive.apps.common.web.limits import Limits
+from unnaive.apps.common.web.metrics import Metrics
+from unnaive.apps.common.web.page import make_page_router, read_static
+from unnaive.apps.common.web.running import address, run_app
+from unnaive.apps.common.web.session_routes import make_session_router
+from unnaive.apps.common.web.sessions import Sessions, read_local_secret
 from unnaive.apps.labelling.keys import keys_of
 from unnaive.apps.labelling.progress import Standing, describe_agreement
-from unnaive.apps.service.access import LOOPBACK, Access
-from unnaive.apps.service.app import answer_errors_in_sentences, include_routers
-from unnaive.apps.service.effects import Effect, declares
-from unnaive.apps.service.guard import Guard
-from unnaive.apps.service.limits import Limits
-from unnaive.apps.service.metrics import Metrics
-from unnaive.apps.service.page import make_page_router, read_static
-from unnaive.apps.service.routes import json_response
-from unnaive.apps.service.running import address, run_app
-from unnaive.apps.service.session_routes import make_session_router
-from unnaive.apps.service.sessions import Sessions, read_local_secret
 from unnaive.base.errors import UnnaiveError
 from unnaive.curation.labelling.session import Labelling, Shown
 
 STATIC = files("unnaive.apps.labelling") / "static"
-SHARED = ("api.js", "session.js", "shown.js", "page.css", "icon.svg")  # files of the page of `serve`
 PORTS = range(20_000, 30_000)
 LONGEST = 20_000  # characters of a text that are highlighted; the rest is shown plain
 
@@ -147,10 +145,9 @@ def describe_shown(labelling: Labelling, shown: Shown) -> dict[str, Any]:
 def make_label_app(labelling: Labelling, who: str, token: str, secret: str) -> Guard:
     """The application of a labelling session; `secret` signs its cookies."""
     app = FastAPI(title="unnaive label", docs_url=None, redoc_url=None, openapi_url=None)
-    shared = {name: file for name, file in read_static().items() if name in SHARED}
     sessions = Sessions(secret)
     routes = include_routers(
-        app, make_page_router(shared | read_static(STATIC), index="label.html"),
+        app, make_page_router(read_static() | read_static(STATIC), index="label.html"),
         make_session_router(sessions, always=True), make_label_router(labelling, who),
     )  # fmt: skip
     answer_errors_in_sentences(app)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from unnaive.apps.cli.options import make_output_folders
-from unnaive.apps.cli.screen import Progress, console, echo, plain_table, show_event
+from unnaive.apps.common.options import make_output_folders
+from unnaive.apps.common.screen import Progress, console, echo, plain_table, show_event
 from unnaive.base.errors import count_noun
 from unnaive.base.visible_text import visible_json
 from unnaive.curation.labelling.simulate import WAYS, LabellingCurve, seed_sign_test, simulate

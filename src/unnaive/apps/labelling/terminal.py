@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unnaive.apps.cli.screen import console, echo
+from unnaive.apps.common.screen import console, echo
 from unnaive.apps.labelling import keys
 from unnaive.apps.labelling.progress import Standing
 from unnaive.base.errors import UnnaiveError

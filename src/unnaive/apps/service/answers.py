@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.apps.service.refused import refuse_mistake
+from unnaive.apps.common.web.refused import refuse_mistake
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.types import Floats, Label
 from unnaive.data.targets import label_sets
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.top_labels import TopLabels
-from unnaive.text.tokens import TokenRule
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,45 +83,6 @@ class TopAnswers:
         columns, values = self.top.top.classes[cells].tolist(), self.top.values[cells].tolist()
         for row in zip(columns, values, strict=True):
             yield [(classes[c], value) for c, value in zip(*row, strict=True) if above is None or value >= above]
-
-
-def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:
-    """The model card as plain values."""
-    from unnaive.apps.cli.commands.inspect import class_thresholds, describe_decision
-
-    statistic = fitted.statistic
-    documents = {} if statistic is None else dict(zip(fitted.classes, statistic.class_docs.tolist(), strict=True))
-    usual = TokenRule().to_dict()
-    thresholds = class_thresholds(fitted)
-    return {
-        "model": fitted.spec.model.name,
-        "title": fitted.spec.model.title,
-        "settings": fitted.spec.model.changed_settings(),
-        "reading": {name: value for name, value in fitted.reading.items() if value != usual.get(name)},
-        "multilabel": fitted.multilabel,
-        "probabilistic": fitted.probabilistic,
-        "calibrated": fitted.calibrated,
-        "decision": describe_decision(fitted.decision),
-        "network": has_network(fitted),
-        "documents": None if statistic is None else float(statistic.n_docs),
-        "terms": fitted.scorer.n_terms,
-        "classes": [
-            {
-                "label": label,
-                "documents": documents.get(label),
-                "threshold": thresholds.get(str(label)),
-                "terms": [{"term": term, "value": value} for term, value in fitted.strongest_terms(label, terms)],
-            }
-            for label in fitted.classes
-        ],
-    }
-
-
-def has_network(fitted: FittedModel) -> bool:
-    """Whether the model has a Bayesian network to display."""
-    from unnaive.workflows.network_views import VIEWS
-
-    return fitted.scorer.kind in VIEWS
 
 
 def network_picture(fitted: FittedModel, name: str, terms: int = 12) -> bytes:

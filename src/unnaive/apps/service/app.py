@@ -10,38 +10,37 @@ import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
+from fastapi import APIRouter, FastAPI, Response
 from fastapi.middleware.cors import CORSMiddleware
-from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 
 from unnaive import __version__
-from unnaive.apps.service.access import Access
+from unnaive.apps.common.web.access import Access
+from unnaive.apps.common.web.answering import answer_errors_in_sentences, json_response
+from unnaive.apps.common.web.effects import Effect, declares, include_routers
+from unnaive.apps.common.web.guard import Guard
+from unnaive.apps.common.web.limits import Limits
+from unnaive.apps.common.web.page import make_page_router, read_static
+from unnaive.apps.common.web.session_routes import make_session_router
+from unnaive.apps.common.web.sessions import Sessions
 from unnaive.apps.service.classify import DirectClassify
 from unnaive.apps.service.compatible import make_compatible_router
-from unnaive.apps.service.effects import Effect, RouteEffects, declares
-from unnaive.apps.service.guard import Guard, refusal
 from unnaive.apps.service.label_studio import make_label_studio_router
-from unnaive.apps.service.limits import Limits
 from unnaive.apps.service.measuring import read_held_out
-from unnaive.apps.service.metrics import Metrics
+from unnaive.apps.service.model_metrics import ModelMetrics
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import describe_bodies
-from unnaive.apps.service.page import make_page_router, read_static
-from unnaive.apps.service.refused import Refused, refuse_mistake
-from unnaive.apps.service.routes import json_response, make_router
-from unnaive.apps.service.session_routes import make_session_router
-from unnaive.apps.service.sessions import Sessions
+from unnaive.apps.service.routes import make_router
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.open_files import check_exists
 from unnaive.base.system import at_hangup
 
 OPTIONS = "UNNAIVE_SERVICE"  # the environment variable that passes the options to worker processes
 
+STATIC = files("unnaive.apps.service") / "static"
 WATCH_SECONDS = 0.5  # interval between two checks of the model files
 
 log = logging.getLogger("unnaive.service")
@@ -77,7 +76,7 @@ class ServiceOptions:
 
 def create_app(options: ServiceOptions) -> Guard:
     """Build the application; models are loaded first, so that a bad file is reported before the port opens."""
-    metrics = Metrics()
+    metrics = ModelMetrics()
     models = Models(
         {name: Path(path) for name, path in options.models.items()}, options.limits, metrics,
         teachable=not options.read_only, grow=options.grow,
@@ -114,7 +113,7 @@ def create_app(options: ServiceOptions) -> Guard:
     routes = include_routers(
         app, make_router(models), make_compatible_router(models), make_label_studio_router(models),
         make_session_router(sessions, always=options.token_always),
-        make_page_router(read_static(), index="index.html", docs="docs.html"),
+        make_page_router(read_static() | read_static(STATIC), index="index.html", docs="docs.html"),
         make_description_router(lambda: describe_bodies(app, routes.all(), options.token_always)),
     )  # fmt: skip
     answer_errors_in_sentences(app)
@@ -126,16 +125,6 @@ def create_app(options: ServiceOptions) -> Guard:
             allow_headers=["Authorization", "Content-Type", "Idempotency-Key"],
         )  # fmt: skip
     return Guard(inner, access=access, limits=options.limits, metrics=metrics, routes=routes)
-
-
-def include_routers(app: FastAPI, *routers: APIRouter) -> RouteEffects:
-    """Add routes to an application and return their effects for the guard.
-
-    A route without a declared effect is an error.
-    """
-    for router in routers:
-        app.include_router(router)
-    return RouteEffects(routers)
 
 
 def make_description_router(describe: Callable[[], dict[str, Any]]) -> APIRouter:
@@ -204,39 +193,3 @@ def reload_at_signal(models: Models, tasks: list[asyncio.Task[None]]) -> None:
         tasks.append(loop.create_task(models.reload_changed()))
 
     at_hangup(loop, reload)
-
-
-def answer_errors_in_sentences(app: FastAPI) -> None:
-    """Answer every error as {"error": a sentence}."""
-
-    @app.exception_handler(Refused)
-    async def refused(_: Request, problem: Refused) -> Response:
-        body, headers = refusal(problem)
-        return Response(body, problem.status, {name.decode(): value.decode() for name, value in headers})
-
-    @app.exception_handler(UnnaiveError)
-    async def mistake(_: Request, problem: UnnaiveError) -> Response:
-        return json_response({"error": str(refuse_mistake(422, problem))}, 422)
-
-    @app.exception_handler(RequestValidationError)
-    async def invalid(_: Request, problem: RequestValidationError) -> Response:
-        first: dict[str, Any] = dict(problem.errors()[0])
-        location = " ".join(map(str, first["loc"]))
-        return json_response({"error": f"{location}: {first['msg']}"}, 422)
-
-    @app.exception_handler(HTTPException)
-    async def http(request: Request, problem: HTTPException) -> Response:
-        sentence = f"there is nothing at {request.url.path}; see /openapi.json" if problem.status_code == 404 else None
-        answer = json_response({"error": sentence or str(problem.detail)}, problem.status_code)
-        answer.headers.update(problem.headers or {})
-        return answer
-
-    @app.exception_handler(ClientDisconnect)
-    async def gone(_: Request, problem: ClientDisconnect) -> Response:
-        # the client will not receive it
-        return json_response({"error": "the client left before its request was complete"}, 400)
-
-    @app.exception_handler(Exception)
-    async def broken(_: Request, problem: Exception) -> Response:
-        log.exception("a request failed", exc_info=problem)
-        return json_response({"error": "the service failed to answer this request; see its log"}, 500)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from unnaive.apps.service.refused import Refused
+from unnaive.apps.common.web.refused import Refused
 from unnaive.base.types import Label
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import orjson
 
+from unnaive.apps.common.web.guard import Application, Scope, Send
+from unnaive.apps.common.web.inflating import Receive
+from unnaive.apps.common.web.refused import Refused, refuse_mistake
 from unnaive.apps.service import bodies
 from unnaive.apps.service.batching import Scored, TopScored
-from unnaive.apps.service.guard import Application, Scope, Send
-from unnaive.apps.service.inflating import Receive
 from unnaive.apps.service.models import Models
-from unnaive.apps.service.refused import Refused, refuse_mistake
 from unnaive.apps.service.rendering import plain_rows
 from unnaive.apps.service.served import check_label
 from unnaive.apps.service.version import Version

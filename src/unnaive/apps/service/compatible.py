@@ -14,16 +14,17 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from unnaive import __version__
+from unnaive.apps.common.web.answering import json_response
+from unnaive.apps.common.web.effects import Effect, declares
+from unnaive.apps.common.web.refused import Refused
 from unnaive.apps.service import bodies
 from unnaive.apps.service.answers import Answers, TopAnswers
 from unnaive.apps.service.classify import read_given, reads_records
-from unnaive.apps.service.effects import Effect, declares
 from unnaive.apps.service.label_studio import predict_tasks
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.open_inference import add_open_inference
 from unnaive.apps.service.openapi import described
-from unnaive.apps.service.refused import Refused
-from unnaive.apps.service.routes import json_response, model_summary
+from unnaive.apps.service.routes import model_summary
 from unnaive.apps.service.served import ServedModel
 
 ANSWER = bodies.Foreign

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from unnaive.apps.common.web.refused import Refused
 from unnaive.apps.service.bodies import Tensor
-from unnaive.apps.service.refused import Refused
 from unnaive.text.sections import VECTOR, base_kind, field_kinds, vector_lengths
 
 NUMBERS = ("number", VECTOR)  # kinds of fields whose tensors are described as FP64; others are BYTES

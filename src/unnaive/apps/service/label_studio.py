@@ -7,15 +7,15 @@ from xml.etree import ElementTree
 
 from fastapi import APIRouter, Request, Response
 
+from unnaive.apps.common.web.answering import json_response
+from unnaive.apps.common.web.effects import Effect, declares
+from unnaive.apps.common.web.refused import Refused
 from unnaive.apps.service import bodies
-from unnaive.apps.service.changes import Document
 from unnaive.apps.service.classify import read_given, reads_records
-from unnaive.apps.service.effects import Effect, declares
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
-from unnaive.apps.service.refused import Refused
-from unnaive.apps.service.routes import json_response
 from unnaive.apps.service.served import ServedModel
+from unnaive.curation.teaching.changes import Document
 from unnaive.learning.fitted import FittedModel
 
 CREATED = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_CREATED")

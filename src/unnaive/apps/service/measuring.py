@@ -21,7 +21,7 @@ class HeldOut:
 def read_held_out(path: str, fitted: FittedModel) -> HeldOut:
     """Read a file of documents like the training data of the model."""
     from unnaive.io.datafiles import DataFile
-    from unnaive.workflows.class_spellings import respell_labels
+    from unnaive.learning.class_spellings import respell_labels
     from unnaive.workflows.trained_columns import read_as_trained
 
     corpus = respell_labels(fitted, read_as_trained(DataFile(path), fitted).corpus())

@@ -8,12 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from unnaive.apps.service.answered_by import note_version
+from unnaive.apps.common.web.answered_by import note_version
+from unnaive.apps.common.web.limits import Limits
+from unnaive.apps.common.web.refused import Refused
 from unnaive.apps.service.batching import Batcher, Scored, TopScored
 from unnaive.apps.service.drift import measure_drift
-from unnaive.apps.service.limits import Limits
-from unnaive.apps.service.metrics import Metrics
-from unnaive.apps.service.refused import Refused
+from unnaive.apps.service.model_metrics import ModelMetrics
 from unnaive.apps.service.served import ServedModel
 from unnaive.base.errors import count_noun
 
@@ -24,7 +24,7 @@ class Models:
     """The served models; the first is the default. Scoring, changing and explaining have one thread each."""
 
     def __init__(
-        self, paths: dict[str, Path], limits: Limits, metrics: Metrics, *, teachable: bool, grow: bool = False
+        self, paths: dict[str, Path], limits: Limits, metrics: ModelMetrics, *, teachable: bool, grow: bool = False
     ) -> None:
         self.limits, self.metrics = limits, metrics
         self.grow = grow  # whether other tools may add classes

@@ -8,14 +8,14 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from unnaive import __version__
+from unnaive.apps.common.web.answering import json_response
+from unnaive.apps.common.web.effects import Effect, declares
+from unnaive.apps.common.web.refused import Refused
 from unnaive.apps.service import bodies
 from unnaive.apps.service.classify import read_given
-from unnaive.apps.service.effects import Effect, declares
 from unnaive.apps.service.field_tensors import describe_field_tensors, read_field_tensors
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
-from unnaive.apps.service.refused import Refused
-from unnaive.apps.service.routes import json_response
 from unnaive.apps.service.served import ServedModel
 
 ANSWER = bodies.Foreign

@@ -10,8 +10,8 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from unnaive.apps.common.web.effects import Effect, RouteEffect
 from unnaive.apps.service import bodies
-from unnaive.apps.service.effects import Effect, RouteEffect
 from unnaive.apps.service.openapi_examples import EXAMPLES
 
 REFERENCE = "#/components/schemas/{model}"

@@ -11,26 +11,23 @@ import orjson
 from fastapi import APIRouter, Header, Query, Request, Response
 from starlette.requests import ClientDisconnect
 
+from unnaive.apps.common.web.answering import json_response
+from unnaive.apps.common.web.effects import Effect, declares
+from unnaive.apps.common.web.refused import Refused, refuse_mistake
 from unnaive.apps.service import bodies
-from unnaive.apps.service.answers import model_card, network_picture
-from unnaive.apps.service.changes import Change, Document
+from unnaive.apps.service.answers import network_picture
 from unnaive.apps.service.classify import classify_texts, read_given
-from unnaive.apps.service.effects import Effect, declares
 from unnaive.apps.service.models import Models
 from unnaive.apps.service.openapi import described
 from unnaive.apps.service.openapi_examples import LINES as LINES_EXAMPLE
-from unnaive.apps.service.refused import Refused, refuse_mistake
 from unnaive.apps.service.served import ServedModel
 from unnaive.base.errors import BadData, UnnaiveError
+from unnaive.curation.teaching.changes import Change, Document
+from unnaive.workflows.model_card import model_card
 
 STREAM_BODY = {"schema": {"type": "string"}, "example": LINES_EXAMPLE}
 LINES = 256  # lines of a stream scored at a time
 IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, min_length=1)]
-
-
-def json_response(value: Any, status: int = 200) -> Response:
-    """A value as a JSON response."""
-    return Response(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS), status, media_type="application/json")
 
 
 class LinesResponse(Response):

@@ -9,25 +9,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from unnaive.apps.service.changes import Change, Document
-from unnaive.apps.service.folds import write_fold
+from unnaive.apps.common.web.refused import Refused, refuse_mistake
 from unnaive.apps.service.measuring import HeldOut, measure_version
-from unnaive.apps.service.rebase import REBASE, rebase
-from unnaive.apps.service.record import TeachingRecord
-from unnaive.apps.service.record_versions import PREVIOUS, PreviousFile
-from unnaive.apps.service.refused import Refused, refuse_mistake
-from unnaive.apps.service.teaching import (
-    change_model,
-    check_learnt,
-    check_new_classes,
-    resolve_labels,
-    select_documents,
-)
+from unnaive.apps.service.teaching import check_learnt, check_new_classes, select_documents
 from unnaive.apps.service.version import file_signature, load_served, make_version
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.open_files import hash_file
 from unnaive.base.system import locked_for_replacing
 from unnaive.base.types import Label
+from unnaive.curation.teaching.change_model import change_model, resolve_labels
+from unnaive.curation.teaching.changes import Change, Document
+from unnaive.curation.teaching.folds import write_fold
+from unnaive.curation.teaching.rebase import REBASE, rebase
+from unnaive.curation.teaching.record import TeachingRecord
+from unnaive.curation.teaching.record_versions import PREVIOUS, PreviousFile
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.tuned_models import lost_tuning
 

@@ -5,33 +5,15 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
 
-from unnaive.apps.service.changes import Change, Document
-from unnaive.apps.service.refused import Refused
+from unnaive.apps.common.web.refused import Refused
 from unnaive.base.types import Label
-from unnaive.classifier.text_classifier import TextClassifier
+from unnaive.curation.teaching.change_model import resolve_labels
+from unnaive.curation.teaching.changes import Document
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.packed_documents import PackedDocuments
 from unnaive.data.targets import shorten_classes
 from unnaive.learning.fitted import FittedModel
-from unnaive.workflows.class_spellings import class_spellings
-
-
-def resolve_labels(fitted: FittedModel, labels: Sequence[Label]) -> tuple[Label, ...]:
-    """Convert labels to the type of the model's classes; pages and other tools send strings."""
-    spellings = class_spellings(fitted)
-    whole = type(fitted.classes[0]) is int
-
-    def resolve(label: Label) -> Label:
-        if not isinstance(label, str):
-            return label
-        if label in spellings:
-            resolved: Label = spellings[label]
-            return resolved
-        return int(label) if whole and label.removeprefix("-").isdecimal() else label
-
-    return tuple(resolve(label) for label in labels)
 
 
 def check_new_classes(
@@ -133,32 +115,3 @@ def select_documents(standing: Sequence[Document], wanted: Sequence[Document], e
     if left.total():
         raise Refused(409, f"event {event} did not teach that document, or it has been forgotten")
     return tuple(selected)
-
-
-def change_model(fitted: FittedModel, change: Change) -> FittedModel:
-    """The model after a change; `auto` retrains its chosen members, since a request cannot wait for a new search.
-
-    Unknown labels become classes; whether that is allowed was checked before.
-    """
-    classifier = TextClassifier.from_fitted(fitted)
-    if change.learn:
-        classifier.partial_fit(
-            [document.text for document in change.learn], _labels_for(fitted, change.learn), grow=True, keep_choice=True
-        )
-    if change.forget:
-        classifier.forget(
-            [document.text for document in change.forget], _labels_for(fitted, change.forget), keep_choice=True
-        )
-    return classifier.fitted_
-
-
-def _labels_for(fitted: FittedModel, documents: Sequence[Document]) -> list[Any]:
-    """The labels in the format that the model takes."""
-    if fitted.multilabel:
-        return [document.labels for document in documents]
-    for document in documents:
-        if len(document.labels) != 1:
-            raise Refused(
-                409, f"this model assigns one label to each text, but a document came with {len(document.labels)}"
-            )
-    return [document.labels[0] for document in documents]

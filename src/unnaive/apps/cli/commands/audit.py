@@ -10,16 +10,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.cli.guard import refuse_inputs
-from unnaive.apps.cli.options import OUTPUT, STDOUT, Archives, AsJson, Interrupted, Seed, make_output_folders, reading
-from unnaive.apps.cli.paths import READ, WRITTEN, written_into
-from unnaive.apps.cli.screen import echo, show_event
 from unnaive.apps.cli.word_options import token_options
+from unnaive.apps.common.options import (
+    OUTPUT,
+    STDOUT,
+    Archives,
+    AsJson,
+    Interrupted,
+    Seed,
+    make_output_folders,
+    reading,
+)
+from unnaive.apps.common.paths import READ, WRITTEN, written_into
+from unnaive.apps.common.screen import echo, show_event
 from unnaive.base.errors import UnnaiveError, count_noun
 from unnaive.base.visible_text import visible_json
 from unnaive.workflows.corpora import is_collection_name, read_corpus
 
 if TYPE_CHECKING:
-    from unnaive.apps.cli.screen import Progress
+    from unnaive.apps.common.screen import Progress
     from unnaive.curation.audit.audit import Audit
     from unnaive.curation.audit.material import AuditData
     from unnaive.curation.audit.unfinished import Unfinished
@@ -104,8 +113,8 @@ def audit(
     """
     from dataclasses import replace
 
-    from unnaive.apps.cli.output import write_text, write_whole_table
-    from unnaive.apps.cli.screen import Progress
+    from unnaive.apps.common.output import write_text, write_whole_table
+    from unnaive.apps.common.screen import Progress
     from unnaive.curation.audit.audit import AuditOptions
     from unnaive.curation.audit.audit import audit as look
     from unnaive.curation.audit.findings import COLUMNS
@@ -310,7 +319,7 @@ def show_audit(audit: Audit) -> None:
     """The findings, for people."""
     from rich.markup import escape
 
-    from unnaive.apps.cli.screen import console, plain_table, shorten_text
+    from unnaive.apps.common.screen import console, plain_table, shorten_text
     from unnaive.curation.audit.findings import KINDS, count_kinds
     from unnaive.curation.audit.page import drift_sentence, error_sentence
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.declared import command_option
-from unnaive.apps.cli.options import AsJson, ChangedModel, KeyFile, parse_select, reading
-from unnaive.apps.cli.paths import READ, WRITTEN, WRITTEN_MODEL
-from unnaive.apps.cli.screen import echo
+from unnaive.apps.common.declared import command_option
+from unnaive.apps.common.options import AsJson, ChangedModel, KeyFile, parse_select, reading
+from unnaive.apps.common.paths import READ, WRITTEN, WRITTEN_MODEL
+from unnaive.apps.common.screen import echo
 from unnaive.base.visible_text import visible_json
 from unnaive.learning.training_options import TrainingOptions
 
@@ -149,8 +149,8 @@ def follow_source(
     model: Path, source: DataFile, *, grow: bool, every: float, batch: str | None, output: Path | None, as_json: bool
 ) -> None:
     """Learn what arrives in a growing JSON lines file, or on stdin."""
-    from unnaive.apps.cli.screen import is_quiet
-    from unnaive.apps.cli.screen import say_summary as say
+    from unnaive.apps.common.screen import is_quiet
+    from unnaive.apps.common.screen import say_summary as say
     from unnaive.base.errors import UnnaiveError, count_noun
     from unnaive.classifier.model_file import load_model
     from unnaive.learning.update import kept_statistic
@@ -220,8 +220,8 @@ def forget(
     unnaive update tickets/tickets.model tickets/test.csv --label queue -o larger.model
     unnaive forget larger.model tickets/test.csv --label queue -o smaller.model --receipt forgotten.json
     """
-    from unnaive.apps.cli.options import make_output_folders
-    from unnaive.apps.cli.output import write_text
+    from unnaive.apps.common.options import make_output_folders
+    from unnaive.apps.common.output import write_text
     from unnaive.base.errors import UnnaiveError
     from unnaive.base.open_files import hash_file
     from unnaive.classifier.receipts import complete_receipt, make_receipt, read_key, unlock_register
@@ -336,7 +336,7 @@ def training_progress(
 
     A note says that a search takes as long as training; --keep-choice is refused for other models.
     """
-    from unnaive.apps.cli.screen import Progress, note
+    from unnaive.apps.common.screen import Progress, note
     from unnaive.base.errors import UnnaiveError
 
     chooses = fitted.spec.model.keeps_choice
@@ -362,8 +362,8 @@ def change_file(
 
     `done` is called when the new file exists.
     """
-    from unnaive.apps.service.noting import noting_change
     from unnaive.classifier.model_file import check_writable, load_model, save, update_model_file
+    from unnaive.curation.teaching.noting import noting_change
 
     before: dict[str, int] = {}
 
@@ -386,8 +386,8 @@ def change_file(
 
 def read_labelled(source: DataFile, fitted: FittedModel) -> tuple[Any, list[tuple[Any, ...]]]:
     """The texts of a source, and their labels in the type of the model's classes."""
-    from unnaive.apps.cli.screen import reading_progress
-    from unnaive.workflows.class_spellings import parse_class_labels
+    from unnaive.apps.common.screen import reading_progress
+    from unnaive.learning.class_spellings import parse_class_labels
     from unnaive.workflows.trained_columns import read_as_trained
 
     with reading_progress(read_as_trained(source, fitted)) as (watched, _):
@@ -409,7 +409,7 @@ def show_change(what: str, summary: dict[str, Any], as_json: bool) -> None:
     if as_json:
         echo(visible_json(summary))
         return
-    from unnaive.apps.cli.screen import say_summary as say
+    from unnaive.apps.common.screen import say_summary as say
     from unnaive.base.errors import count_noun
 
     if "read" in summary:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.options import AsJson, make_output_folders, reading
-from unnaive.apps.cli.paths import READ, WRITTEN
-from unnaive.apps.cli.screen import echo
+from unnaive.apps.common.options import AsJson, make_output_folders, reading
+from unnaive.apps.common.paths import READ, WRITTEN
+from unnaive.apps.common.screen import echo
 from unnaive.base.errors import BadData, choose, count_noun
 from unnaive.base.visible_text import visible_json
 
@@ -55,7 +55,7 @@ def clean(
     unnaive audit tickets/train.csv --label queue -o audit
     unnaive clean tickets/train.csv audit/findings.csv --label queue -o fixed.csv --accept label-error --min-score 0.9
     """
-    from unnaive.apps.cli.screen import reading_progress, say_summary
+    from unnaive.apps.common.screen import reading_progress, say_summary
     from unnaive.curation.audit.cleaning import plan_changes
     from unnaive.curation.audit.findings import KINDS, read_corrections
     from unnaive.io.endings import written_format

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.options import (
+from unnaive.apps.cli.spark_engine import Engine, Master, Ship, choose_engine
+from unnaive.apps.cli.word_options import token_options
+from unnaive.apps.common.options import (
     OUTPUT,
     STDOUT,
     Archives,
@@ -23,11 +25,9 @@ from unnaive.apps.cli.options import (
     reading,
     split_list,
 )
-from unnaive.apps.cli.output import say_what_was_written, write_text
-from unnaive.apps.cli.paths import EXTENDED, READ
-from unnaive.apps.cli.screen import echo, show_event
-from unnaive.apps.cli.spark_engine import Engine, Master, Ship, choose_engine
-from unnaive.apps.cli.word_options import token_options
+from unnaive.apps.common.output import say_what_was_written, write_text
+from unnaive.apps.common.paths import EXTENDED, READ
+from unnaive.apps.common.screen import echo, show_event
 from unnaive.base.errors import UnnaiveError, choose, count_noun
 from unnaive.workflows.corpora import has_own_split, read_corpus
 
@@ -208,7 +208,7 @@ def default_models(on_spark: bool = False) -> list[str]:
 
 def run_plan(plan: ExperimentPlan, material: Material, file: Path, jobs: int) -> list[Record]:
     """Run the plan with a progress bar; an interruption loses nothing."""
-    from unnaive.apps.cli.screen import Progress
+    from unnaive.apps.common.screen import Progress
     from unnaive.evaluation.experiments import run
 
     with Progress("comparing") as bar:
@@ -275,7 +275,7 @@ def write_comparison(
 
 def show_comparison(records: list[Record], rival: str, file: Path) -> None:
     """Means and differences as tables for the terminal."""
-    from unnaive.apps.cli.screen import console, say_summary
+    from unnaive.apps.common.screen import console, say_summary
     from unnaive.evaluation.grids import make_grids
     from unnaive.evaluation.summaries import pairwise_tests
 
@@ -316,7 +316,7 @@ def explain_tests(tests: list[PairwiseTest]) -> list[str]:
 
 def show_grid(grid: Grid) -> None:
     """One measure: models by training size and vocabulary, in as many tables as the width asks for."""
-    from unnaive.apps.cli.screen import console, format_size, plain_table
+    from unnaive.apps.common.screen import console, format_size, plain_table
     from unnaive.evaluation.grids import fitting, format_seconds
 
     out, sized = console(), any(grid.size(name) for name in grid.names)
@@ -334,7 +334,7 @@ def show_grid(grid: Grid) -> None:
 
 def printed_difference_table(tests: list[PairwiseTest]) -> Any:
     """Wins and losses, p and verdict of each paired test."""
-    from unnaive.apps.cli.screen import plain_table
+    from unnaive.apps.common.screen import plain_table
     from unnaive.evaluation.grids import place_names
     from unnaive.evaluation.summaries import FEWEST_SPLITS
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unnaive.apps.cli.options import AsJson, ModelFile, reading
-from unnaive.apps.cli.paths import WRITTEN_MODEL
-from unnaive.apps.cli.screen import echo
+from unnaive.apps.common.options import AsJson, ModelFile, reading
+from unnaive.apps.common.paths import WRITTEN_MODEL
+from unnaive.apps.common.screen import echo
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:
@@ -42,12 +42,12 @@ def compress(
 
     unnaive compress tickets/tickets.model tickets/test.csv --label queue -o small.model --max-size 200kB
     """
-    from unnaive.apps.cli.screen import format_size, say_summary
     from unnaive.apps.cli.train_summary import size_sentences
+    from unnaive.apps.common.screen import format_size, say_summary
     from unnaive.base.byte_sizes import parse_size
     from unnaive.classifier.compress import compress_model
     from unnaive.classifier.model_file import check_writable, load_model, save
-    from unnaive.workflows.class_spellings import respell_labels
+    from unnaive.learning.class_spellings import respell_labels
     from unnaive.workflows.compress import compare_measures, describe_size
     from unnaive.workflows.trained_columns import read_as_trained
 

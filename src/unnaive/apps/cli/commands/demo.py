@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.paths import written_into
+from unnaive.apps.common.paths import written_into
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,7 +49,7 @@ def demo(
 
     unnaive demo --keep tickets
     """
-    from unnaive.apps.cli.screen import console
+    from unnaive.apps.common.screen import console
     from unnaive.classifier.text_classifier import TextClassifier
     from unnaive.evaluation.evaluate import evaluate
     from unnaive.io.tickets import load_tickets
@@ -97,7 +97,7 @@ def show_training(screen: Console, model: TextClassifier, train: Corpus, seconds
         f"The default chose among models, pooled the best and learnt {len(train):,} tickets and "
         f"{count_noun(len(model.vocabulary_), 'term')} in [bold]{seconds:.1f} s[/]."
     )
-    from unnaive.apps.cli.screen import shorten_text
+    from unnaive.apps.common.screen import shorten_text
 
     for row in (0, 7, 19):
         label = train.labels[row][0]
@@ -121,7 +121,7 @@ def show_demo_measures(screen: Console, evaluation: Evaluation) -> None:
 
 def show_terms(screen: Console, model: TextClassifier) -> None:
     """The strongest terms of each queue."""
-    from unnaive.apps.cli.screen import plain_table
+    from unnaive.apps.common.screen import plain_table
 
     heading(screen, 3, "Look inside")
     table = plain_table("queue", "strongest terms")
@@ -179,7 +179,7 @@ def show_tags(screen: Console) -> None:
         f"Tickets also carry up to three of {len(model.classes_)} tags. Each tag is decided by itself, with a "
         f"threshold tuned on held-out scores: micro F1 [bold]{evaluation.measures['micro-f1']:.3f}[/]."
     )
-    from unnaive.apps.cli.screen import shorten_text
+    from unnaive.apps.common.screen import shorten_text
 
     row = next(row for row, names in enumerate(test.labels) if len(names) > 1 and 80 < len(test.texts[row]) < 400)
     screen.print(f"  [dim]{shorten_text(test.texts[row], screen.width - 4)}[/]")

@@ -6,8 +6,8 @@ from typing import Any
 
 import typer
 
-from unnaive.apps.cli.options import Archives, AsJson
-from unnaive.apps.cli.screen import echo
+from unnaive.apps.common.options import Archives, AsJson
+from unnaive.apps.common.screen import echo
 from unnaive.base.visible_text import visible_json
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pyarrow", "PyStemmer", "safetensors", "typer", "rich", "matplotlib")

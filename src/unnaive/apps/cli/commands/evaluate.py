@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.options import AsJson, Html, Markdown, ModelFile, reading
-from unnaive.apps.cli.paths import READ
-from unnaive.apps.cli.screen import MANY_CLASSES, TOO_MANY_CLASSES, echo, shown_classes
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, choose_engine, refuse_on_spark, show_spark_measures
+from unnaive.apps.common.options import AsJson, Html, Markdown, ModelFile, reading
+from unnaive.apps.common.paths import READ
+from unnaive.apps.common.screen import MANY_CLASSES, TOO_MANY_CLASSES, echo, shown_classes
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:
@@ -71,12 +71,12 @@ def evaluate(
 
     unnaive evaluate tickets/tickets.model tickets/test.csv --label queue --html report.html
     """
-    from unnaive.apps.cli.output import write_text
-    from unnaive.apps.cli.screen import reading_progress, say_summary
+    from unnaive.apps.common.output import write_text
+    from unnaive.apps.common.screen import reading_progress, say_summary
     from unnaive.classifier.model_file import load_model
     from unnaive.evaluation.evaluate import evaluate as evaluate_model
     from unnaive.evaluation.report import as_dict, as_markdown
-    from unnaive.workflows.class_spellings import respell_labels
+    from unnaive.learning.class_spellings import respell_labels
     from unnaive.workflows.learnt_documents import warn_about_learnt
     from unnaive.workflows.spark_jobs import evaluate_on_spark
     from unnaive.workflows.trained_columns import read_as_trained
@@ -140,7 +140,7 @@ def find_out_of_scope(fitted: FittedModel, texts: Sequence[str], source: DataFil
 
 def show_out_of_scope(novel: OutOfScope, model: Path) -> None:
     """The detection of out-of-scope texts as a table, and the command."""
-    from unnaive.apps.cli.screen import console
+    from unnaive.apps.common.screen import console
     from unnaive.base.errors import count_noun
 
     rejected, detected = 100 * (novel.rejected or 0.0), 100 * (novel.told or 0.0)
@@ -175,7 +175,7 @@ def last_comparison(path: Path) -> list[Record]:
 
 def show_evaluation(evaluation: Evaluation, values: dict[str, float]) -> None:
     """The report for people."""
-    from unnaive.apps.cli.screen import console
+    from unnaive.apps.common.screen import console
     from unnaive.base.errors import count_noun
     from unnaive.evaluation.report import (
         ABSTENTION,
@@ -236,7 +236,7 @@ def find_choice(evaluation: Evaluation, accuracy: float, sureness: float) -> Abs
 
 def show_choice(choice: AbstentionChoice, model: Path) -> None:
     """How to reject, as a sentence and a command."""
-    from unnaive.apps.cli.screen import console
+    from unnaive.apps.common.screen import console
     from unnaive.base.errors import count_noun
 
     screen = console()
@@ -252,7 +252,7 @@ def show_choice(choice: AbstentionChoice, model: Path) -> None:
 
 def table_of_text(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
     """A table of rows of text, all but the first column to the right."""
-    from unnaive.apps.cli.screen import plain_table
+    from unnaive.apps.common.screen import plain_table
 
     table = plain_table(head[0], *(f">{name}" for name in head[1:]))
     for row in rows:
@@ -283,7 +283,7 @@ def class_mismatches(support: Mapping[str, float], unknown: Sequence[str]) -> li
 
 def printed_measure_table(values: dict[str, float]) -> Any:
     """The measures, with their meaning if the screen is wide enough."""
-    from unnaive.apps.cli.screen import console, plain_table
+    from unnaive.apps.common.screen import console, plain_table
     from unnaive.evaluation.measures import find_measure
 
     narrow = console().width < NARROW
@@ -300,7 +300,7 @@ def printed_class_table(evaluation: Evaluation) -> Any:
     """
     from rich.markup import escape
 
-    from unnaive.apps.cli.screen import console, plain_table
+    from unnaive.apps.common.screen import console, plain_table
     from unnaive.evaluation.report import class_rows, worst_of_largest
 
     narrow = console().width < NARROW
@@ -320,7 +320,7 @@ def printed_confusion_table(pairs: list[tuple[str, str, int]]) -> Any:
     """The most frequent confusions of classes."""
     from rich.markup import escape
 
-    from unnaive.apps.cli.screen import console, plain_table
+    from unnaive.apps.common.screen import console, plain_table
 
     table = plain_table("true class", "was predicted as", ">n" if console().width < NARROW else ">documents")
     for true, predicted, n in pairs:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.options import AsJson, Html, ModelFile
-from unnaive.apps.cli.paths import READ_INLINE
-from unnaive.apps.cli.screen import echo
+from unnaive.apps.common.options import AsJson, Html, ModelFile
+from unnaive.apps.common.paths import READ_INLINE
+from unnaive.apps.common.screen import echo
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:
@@ -49,10 +49,10 @@ def explain(
 
     unnaive explain tickets/tickets.model "I was charged twice, please refund me"
     """
-    from unnaive.apps.cli.output import write_text
-    from unnaive.apps.cli.screen import console
+    from unnaive.apps.common.output import write_text
+    from unnaive.apps.common.screen import console
     from unnaive.classifier.model_file import load_model
-    from unnaive.workflows.class_spellings import find_class
+    from unnaive.learning.class_spellings import find_class
 
     fitted = load_model(model)
     document = sys.stdin.read() if text == "-" else text

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.options import AsJson
-from unnaive.apps.cli.paths import READ, written_into
-from unnaive.apps.cli.screen import echo
+from unnaive.apps.common.options import AsJson
+from unnaive.apps.common.paths import READ, written_into
+from unnaive.apps.common.screen import echo
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def export(
 
 def write_export(path: Path, to: str, output: Path, *, page: bool, as_json: bool) -> None:
     """Write the export and describe it."""
-    from unnaive.apps.cli.screen import format_size, say_summary
+    from unnaive.apps.common.screen import format_size, say_summary
     from unnaive.base.errors import UnnaiveError, choose
     from unnaive.classifier.model_file import load_model
     from unnaive.interop.export.folders import TARGETS, check_folder_writable, export_model
@@ -93,7 +93,7 @@ def write_export(path: Path, to: str, output: Path, *, page: bool, as_json: bool
 
 def make_page(fitted: FittedModel) -> str:
     """The page in one file, with the module of the model."""
-    from unnaive.apps.service.single_page import single_page
+    from unnaive.apps.common.web.single_page import single_page
     from unnaive.interop.export.javascript import javascript_module
     from unnaive.interop.export.portable import portable_model
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.options import (
+from unnaive.apps.common.options import (
     FIELD_OPTIONS,
     STDOUT,
     AsJson,
@@ -20,8 +20,8 @@ from unnaive.apps.cli.options import (
     make_output_folders,
     reading,
 )
-from unnaive.apps.cli.paths import READ, WRITTEN
-from unnaive.apps.cli.screen import echo, note
+from unnaive.apps.common.paths import READ, WRITTEN
+from unnaive.apps.common.screen import echo, note
 
 if TYPE_CHECKING:
     from unnaive.base.types import Label
@@ -94,13 +94,13 @@ def filter_command(
     unnaive predict tickets/tickets.model tickets/test.csv -o texts.jsonl
     unnaive filter tickets/tickets.model texts.jsonl -o billing.jsonl --keep billing --above 0.5
     """
-    from unnaive.apps.cli.output import write_text
-    from unnaive.apps.cli.screen import say_summary
+    from unnaive.apps.common.output import write_text
+    from unnaive.apps.common.screen import say_summary
     from unnaive.base.visible_text import visible_json
     from unnaive.classifier.model_file import load_model
+    from unnaive.learning.class_spellings import find_class
     from unnaive.scaleout.filter.filter_page import FilterReport, filter_page
     from unnaive.scaleout.filter.shards import plan_shards
-    from unnaive.workflows.class_spellings import find_class
     from unnaive.workflows.trained_columns import read_as_trained
 
     target = None if output is None or output == STDOUT else output
@@ -129,7 +129,7 @@ def filter_command(
 
 def note_summary(line: str) -> None:
     """Print a summary line on stderr, where stdout has the texts, unless --quiet."""
-    from unnaive.apps.cli.screen import is_quiet
+    from unnaive.apps.common.screen import is_quiet
 
     if not is_quiet():
         echo(line, err=True)
@@ -160,11 +160,11 @@ def choose_rule(
     read_like: Callable[..., DataFile],
 ) -> tuple[KeepRule, RecallThreshold | None]:
     """(the rule, how its threshold was found, or None if it was given)."""
-    from unnaive.apps.cli.output import say_what_was_read
+    from unnaive.apps.common.output import say_what_was_read
     from unnaive.base.errors import BadData
     from unnaive.evaluation.recall_threshold import check_share
+    from unnaive.learning.class_spellings import parse_class_labels
     from unnaive.scaleout.filter.keep_rule import choose_keep_rule
-    from unnaive.workflows.class_spellings import parse_class_labels
     from unnaive.workflows.trained_columns import read_as_trained
 
     if recall is None:
@@ -199,7 +199,7 @@ def filter_plan(plan: ShardPlan, rule: KeepRule, source: DataFile, model: Path, 
     """Filter all shards with a progress bar; finished shards are kept on an interruption."""
     from contextlib import nullcontext
 
-    from unnaive.apps.cli.screen import Progress
+    from unnaive.apps.common.screen import Progress
     from unnaive.base.errors import BadData, UnnaiveError, count_noun
     from unnaive.base.open_files import STDIN, hash_file
     from unnaive.scaleout.filter.filter_record import open_filter_record

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from unnaive.apps.cli.options import AsJson
-from unnaive.apps.cli.paths import READ, WRITTEN_MODEL
-from unnaive.apps.cli.screen import echo
+from unnaive.apps.common.options import AsJson
+from unnaive.apps.common.paths import READ, WRITTEN_MODEL
+from unnaive.apps.common.screen import echo
 from unnaive.base.visible_text import visible_json
 
 
@@ -40,7 +40,7 @@ def import_model(
 
     unnaive import lid.176.ftz -o lid.model
     """
-    from unnaive.apps.cli.screen import format_size, say_summary
+    from unnaive.apps.common.screen import format_size, say_summary
     from unnaive.base.errors import count_noun
     from unnaive.base.open_files import check_exists
     from unnaive.classifier.model_file import check_writable, save

@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.options import AsJson, ModelFile
-from unnaive.apps.cli.paths import WRITTEN
-from unnaive.apps.cli.screen import echo
+from unnaive.apps.common.options import AsJson, ModelFile
+from unnaive.apps.common.paths import WRITTEN
+from unnaive.apps.common.screen import echo
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:
     from unnaive.learning.fitted import FittedModel
-
-
-SCALES = {"scores": "score", "probabilities": "probability", "relative": "score relative to the best"}
 
 
 def register(app: typer.Typer) -> None:
@@ -49,7 +46,7 @@ def inspect(
     unnaive inspect tickets/tickets.model --terms 12
     """
     from unnaive.classifier.model_file import load_model
-    from unnaive.workflows.class_spellings import find_class
+    from unnaive.learning.class_spellings import find_class
 
     fitted = load_model(model)
     if network is not None:
@@ -68,6 +65,7 @@ def inspect(
 def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int) -> dict[str, Any]:
     """A model and its file, as plain values."""
     from unnaive.classifier.model_file import documents_bytes
+    from unnaive.workflows.model_card import class_thresholds, describe_decision
     from unnaive.workflows.training_summary import describe_search
 
     statistic, spec = fitted.statistic, fitted.spec
@@ -115,39 +113,6 @@ def describe_objective(optimise: Any) -> str:
     return {"macro-f1": "macro F1"}.get(optimise, str(optimise or "accuracy"))
 
 
-def describe_decision(decision: Any) -> str:
-    """How scores become labels, in words.
-
-    >>> from unnaive import TopK
-    >>> describe_decision(TopK(2))
-    'the 2 best classes of every document'
-    """
-    words = {
-        "argmax": "the best class",
-        "weighted-argmax": "the class with the highest weighted probability, rare classes weighing more",
-        "least-cost": "the class with the least expected cost",
-        "top-k": f"the {best_classes(getattr(decision, 'k', 0))} of every document",
-        "thresholds": f"every class that reaches its threshold of {SCALES.get(getattr(decision, 'on', ''), '')}",
-        "proportional": "each class goes to its share of the documents",
-    }
-    return words.get(decision.kind, str(decision))
-
-
-def best_classes(k: int) -> str:
-    """The number of best classes in words.
-
-    >>> best_classes(1), best_classes(2)
-    ('best class', '2 best classes')
-    """
-    return "best class" if k == 1 else f"{k} best classes"
-
-
-def class_thresholds(fitted: FittedModel) -> dict[str, float]:
-    """The threshold of each class; empty if the decision has none."""
-    values = getattr(fitted.decision, "values", ())
-    return dict(zip(map(str, fitted.classes), values, strict=True)) if values else {}
-
-
 def _plain_number(value: Any) -> float | int:
     return int(value) if value == int(value) else float(value)
 
@@ -156,7 +121,7 @@ def show_description(description: dict[str, Any]) -> None:
     """Print the description of a model."""
     from rich.markup import escape
 
-    from unnaive.apps.cli.screen import console, format_size, plain_table
+    from unnaive.apps.common.screen import console, format_size, plain_table
     from unnaive.workflows.training_summary import search_lines
 
     screen = console()
@@ -212,7 +177,7 @@ def _describe_seen(seen: int | None, terms: int) -> str:
 
 
 def _describe_documents(description: dict[str, Any]) -> str:
-    from unnaive.apps.cli.screen import format_size
+    from unnaive.apps.common.screen import format_size
 
     if description["documents"] is None:
         return "not kept"

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.apps.cli.guard import refuse_inputs
-from unnaive.apps.cli.options import Archives, make_output_folders, reading
-from unnaive.apps.cli.paths import READ, WRITTEN
-from unnaive.apps.cli.screen import echo, show_event
+from unnaive.apps.common.options import Archives, make_output_folders, reading
+from unnaive.apps.common.paths import READ, WRITTEN
+from unnaive.apps.common.screen import echo, show_event
 from unnaive.base.errors import BadData, choose
 from unnaive.workflows.corpora import has_own_split, read_corpus
 
@@ -125,7 +125,7 @@ def model_figure(path: Path, source: DataFile | None, archives: Path | None, nam
     from unnaive.evaluation.grids import short_name
     from unnaive.evaluation.report import classes_by_size
     from unnaive.evaluation.reports import plots
-    from unnaive.workflows.class_spellings import respell_labels
+    from unnaive.learning.class_spellings import respell_labels
     from unnaive.workflows.feedback import Feedback
     from unnaive.workflows.learnt_documents import warn_about_learnt
     from unnaive.workflows.trained_columns import read_as_trained

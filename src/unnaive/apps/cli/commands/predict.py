@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.options import AsJson, ModelFile, reading
-from unnaive.apps.cli.paths import WRITTEN
-from unnaive.apps.cli.screen import echo, note, say_summary
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, choose_engine, refuse_on_spark
+from unnaive.apps.common.options import AsJson, ModelFile, reading
+from unnaive.apps.common.paths import WRITTEN
+from unnaive.apps.common.screen import echo, note, say_summary
 from unnaive.workflows.predictor import Predictor
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def predict(
 
     unnaive predict tickets/tickets.model tickets/test.csv -o predicted.csv
     """
-    from unnaive.apps.cli.output import say_what_sets_promise, say_what_was_read, say_what_was_written
+    from unnaive.apps.common.output import say_what_sets_promise, say_what_was_read, say_what_was_written
     from unnaive.base.errors import UnnaiveError
     from unnaive.classifier.model_file import load_model
     from unnaive.io.endings import written_format
@@ -206,7 +206,7 @@ def read_prediction_batches(
     source: DataFile, documents: list[str] | None, unbuffered: bool, keep: bool
 ) -> Iterator[Batch]:
     """The documents given as arguments, or those of the source, with a progress bar."""
-    from unnaive.apps.cli.screen import reading_progress
+    from unnaive.apps.common.screen import reading_progress
     from unnaive.io.datafiles import Batch
 
     if documents:
@@ -291,7 +291,7 @@ def print_line(record: RowValues) -> None:
     """The line of one record."""
     from rich.text import Text
 
-    from unnaive.apps.cli.screen import console, shorten_text
+    from unnaive.apps.common.screen import console, shorten_text
     from unnaive.base.visible_text import visible
 
     screen = console()

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.options import AsJson, ChangedModel
-from unnaive.apps.cli.paths import EXTENDED, WRITTEN_MODEL
-from unnaive.apps.cli.screen import echo
+from unnaive.apps.common.options import AsJson, ChangedModel
+from unnaive.apps.common.paths import EXTENDED, WRITTEN_MODEL
+from unnaive.apps.common.screen import echo
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.visible_text import visible_json
 
@@ -49,12 +49,12 @@ def rebase(
     unnaive train tickets/train.csv --label queue --model nbsvm -o retrained.model
     unnaive rebase retrained.model --record tickets/tickets.model.record -o tickets.model
     """
-    from unnaive.apps.service.folds import write_fold
-    from unnaive.apps.service.rebase import REBASE
-    from unnaive.apps.service.rebase import rebase as carry_over
-    from unnaive.apps.service.record import TeachingRecord
     from unnaive.base.open_files import check_exists, hash_file
     from unnaive.classifier.model_file import check_writable, load_model
+    from unnaive.curation.teaching.folds import write_fold
+    from unnaive.curation.teaching.rebase import REBASE
+    from unnaive.curation.teaching.rebase import rebase as carry_over
+    from unnaive.curation.teaching.record import TeachingRecord
 
     target = check_writable(output or model)
     fitted = load_model(model)
@@ -80,7 +80,7 @@ def show_rebase(summary: dict[str, Any], described: str, as_json: bool) -> None:
     if as_json:
         echo(visible_json(summary))
         return
-    from unnaive.apps.cli.screen import say_summary as say
+    from unnaive.apps.common.screen import say_summary as say
     from unnaive.text.sections import shown_record
 
     say(f"{summary['file']}: {described}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unnaive.apps.cli.options import (
+from unnaive.apps.common.options import (
     OUTPUT,
     STDOUT,
     Archives,
@@ -22,9 +22,9 @@ from unnaive.apps.cli.options import (
     make_output_folders,
     split_list,
 )
-from unnaive.apps.cli.output import write_text
-from unnaive.apps.cli.paths import written_into
-from unnaive.apps.cli.screen import echo
+from unnaive.apps.common.output import write_text
+from unnaive.apps.common.paths import written_into
+from unnaive.apps.common.screen import echo
 from unnaive.workflows.corpora import check_archives
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def reproduce(
 
     unnaive reproduce iir --table example
     """
-    from unnaive.apps.cli.screen import Progress
+    from unnaive.apps.common.screen import Progress
     from unnaive.base.errors import UnnaiveError
     from unnaive.papers.comparison import UNEXPLAINED
     from unnaive.papers.runs import PaperRun

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.declared import command_option
-from unnaive.apps.cli.options import AsJson, KeyFile, parse_select, reading
-from unnaive.apps.cli.paths import READ, WRITTEN_MODEL, written_into
-from unnaive.apps.cli.screen import Progress, echo
 from unnaive.apps.cli.spark_engine import Engine, Master, Ship, choose_engine, refuse_on_spark
 from unnaive.apps.cli.word_options import token_options
+from unnaive.apps.common.declared import command_option
+from unnaive.apps.common.options import AsJson, KeyFile, parse_select, reading
+from unnaive.apps.common.paths import READ, WRITTEN_MODEL, written_into
+from unnaive.apps.common.screen import Progress, echo
 from unnaive.base.visible_text import visible_json
 from unnaive.learning.training_options import TrainingOptions
 from unnaive.workflows.large_data import CHECKPOINT_EVERY, LargeDataOptions

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.options import AsJson, KeyFile, ModelFile
-from unnaive.apps.cli.paths import READ
-from unnaive.apps.cli.screen import echo
+from unnaive.apps.common.options import AsJson, KeyFile, ModelFile
+from unnaive.apps.common.paths import READ
+from unnaive.apps.common.screen import echo
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.visible_text import visible_json
 from unnaive.io.options import COLUMN_OPTIONS
@@ -112,6 +112,6 @@ def read_documents(
 ) -> tuple[Any, list[tuple[Any, ...]]]:
     """The documents of a file, read like the training data of the model."""
     from unnaive.apps.cli.commands.change import read_labelled
-    from unnaive.apps.cli.options import data_file, shared_defaults
+    from unnaive.apps.common.options import data_file, shared_defaults
 
     return read_labelled(data_file([path], **(shared_defaults() | {"text": text, "label": label})), fitted)

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.paths import READ, READ_NAMED, WRITTEN
+from unnaive.apps.common.paths import READ, READ_NAMED, WRITTEN
 from unnaive.base.settings import Setting
 
 # types on the command line, by declared type; all others are strings

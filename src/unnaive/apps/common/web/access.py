@@ -11,8 +11,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from ipaddress import IPv6Address
 
-from unnaive.apps.service.refused import Refused
-from unnaive.apps.service.sessions import Headers, Sessions
+from unnaive.apps.common.web.refused import Refused
+from unnaive.apps.common.web.sessions import Headers, Sessions
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 ONCE = (

@@ -8,9 +8,9 @@ from typing import Any
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from unnaive.apps.service.edge import Address, Edge
-from unnaive.apps.service.guard import HEADERS, refusal
-from unnaive.apps.service.refused import Refused
+from unnaive.apps.common.web.edge import Address, Edge
+from unnaive.apps.common.web.guard import HEADERS, refusal
+from unnaive.apps.common.web.refused import Refused
 
 NOT_HTTP = "this is not HTTP/1.1, or a header contains an invalid character"
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unnaive.apps.cli.screen import echo, is_quiet
+from unnaive.apps.common.screen import echo, is_quiet
 from unnaive.io.writing.output_files import open_output
 
 if TYPE_CHECKING:

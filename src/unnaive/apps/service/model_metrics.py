@@ -1,31 +1,23 @@
-"""Prometheus metrics: requests and their duration, texts, changes; never the content of a text."""
+"""Prometheus metrics of served models: texts, changes, drift; never the content of a text."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import Counter, Gauge
 
+from unnaive.apps.common.web.metrics import Metrics
 from unnaive.apps.service.drift import DriftGauge
 from unnaive.base.types import Label
 
-SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 MOST_CLASSES = 200  # maximum number of classes with a share; Prometheus keeps a time series for each
 
 
-class Metrics:
-    """The metrics of one process."""
+class ModelMetrics(Metrics):
+    """The metrics of one process and its models."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        self.requests = Counter(
-            "unnaive_requests", "Requests answered.", ["path", "status"], registry=self.registry
-        )  # fmt: skip
-        self.seconds = Histogram(
-            "unnaive_request_seconds", "Time to answer.", ["path"], buckets=SECONDS, registry=self.registry
-        )
-        self.at_once = Gauge("unnaive_requests_at_once", "Requests being answered.", registry=self.registry)
-        self.connections = Gauge("unnaive_connections", "Open connections.", registry=self.registry)
+        super().__init__()
         self.texts = Counter("unnaive_texts", "Texts classified.", ["model"], registry=self.registry)
         self.changes = Counter(
             "unnaive_documents_changed", "Documents taught or forgotten.", ["model", "kind"], registry=self.registry
@@ -47,15 +39,6 @@ class Metrics:
             ["model", "label", "of"],
             registry=self.registry,
         )
-        self._of_path: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
-
-    def request(self, path: str, status: int, seconds: float) -> None:
-        """Count a request."""
-        series = self._of_path.get((path, status))  # cached, since looking up labels takes longer than counting
-        if series is None:
-            series = self._of_path[path, status] = (self.requests.labels(path, str(status)), self.seconds.labels(path))
-        series[0].inc()
-        series[1].observe(seconds)
 
     def set_drift(self, model: str, classes: Sequence[Label], drift: DriftGauge | None) -> None:
         """Set the drift of recent texts; removes it if it is unknown."""
@@ -66,7 +49,3 @@ class Metrics:
         for label, learnt, recent in zip(classes[:MOST_CLASSES], drift.learnt, drift.recent, strict=False):
             self.class_share.labels(model, str(label), "learnt").set(learnt)
             self.class_share.labels(model, str(label), "recent").set(recent)
-
-    def text(self) -> bytes:
-        """All metrics in Prometheus's text format."""
-        return generate_latest(self.registry)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from unnaive.apps.service.effects import Effect, declares
-from unnaive.apps.service.routes import json_response
-from unnaive.apps.service.sessions import LASTS, Sessions
+from unnaive.apps.common.web.answering import json_response
+from unnaive.apps.common.web.effects import Effect, declares
+from unnaive.apps.common.web.sessions import LASTS, Sessions
 
 
 def make_session_router(sessions: Sessions, *, always: bool) -> APIRouter:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.paths import CHANGED_MODELS, READ, READ_NAMED
-from unnaive.apps.cli.screen import echo, note
+from unnaive.apps.common.paths import CHANGED_MODELS, READ, READ_NAMED
+from unnaive.apps.common.screen import echo, note
 from unnaive.base.errors import BadData, MissingExtra, UnnaiveError, choose
 from unnaive.base.system import user_id
 
@@ -118,10 +118,10 @@ def serve(
     import secrets
 
     try:
+        from unnaive.apps.common.web.limits import Limits
+        from unnaive.apps.common.web.running import fit_limits, run_app
+        from unnaive.apps.common.web.sessions import read_local_secret
         from unnaive.apps.service.app import OPTIONS, ServiceOptions, create_app
-        from unnaive.apps.service.limits import Limits
-        from unnaive.apps.service.running import fit_limits, run_app
-        from unnaive.apps.service.sessions import read_local_secret
     except ImportError as problem:
         raise MissingExtra(f"serve needs {problem.name}; install it with: pip install 'unnaive[serve]'") from problem
     local = host in LOOPBACK
@@ -240,7 +240,7 @@ def check_served_models(options: ServiceOptions) -> None:
 
 
 def _say_where(options: ServiceOptions, host: str, port: int, made_token: bool) -> None:
-    from unnaive.apps.service.running import address
+    from unnaive.apps.common.web.running import address
 
     secret = options.token if made_token and not options.read_only else None
     echo(f"serving {', '.join(options.models)} at {address(host, port, secret)}")

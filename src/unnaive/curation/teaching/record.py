@@ -18,10 +18,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from unnaive.apps.service.changes import Change, Document
-from unnaive.apps.service.noting import SUFFIX
-from unnaive.apps.service.record_format import prepare_tables
-from unnaive.apps.service.record_seals import (
+from unnaive.base.errors import UnnaiveError, UnnaiveWarning, count_noun
+from unnaive.base.sqlite_files import connect_durable, transaction
+from unnaive.base.system import open_lock
+from unnaive.base.types import Label
+from unnaive.curation.teaching.changes import Change, Document
+from unnaive.curation.teaching.noting import SUFFIX
+from unnaive.curation.teaching.record_format import prepare_tables
+from unnaive.curation.teaching.record_seals import (
     LastFile,
     LastKnown,
     find_record_problem,
@@ -29,17 +33,13 @@ from unnaive.apps.service.record_seals import (
     seal_fold,
     seal_unsealed,
 )
-from unnaive.apps.service.record_versions import (
+from unnaive.curation.teaching.record_versions import (
     PREVIOUS,
     PreviousFile,
     VersionMap,
     read_previous,
     read_version_map,
 )
-from unnaive.base.errors import UnnaiveError, UnnaiveWarning, count_noun
-from unnaive.base.sqlite_files import connect_durable, transaction
-from unnaive.base.system import open_lock
-from unnaive.base.types import Label
 
 REMEDY = "restore it from a backup, or move it away: the model file is then served as it is, with a new record"
 DERIVED = "derived "  # prefix of a setting's name, followed by the hash of a model file

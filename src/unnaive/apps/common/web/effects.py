@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from fastapi import APIRouter
+from fastapi import APIRouter, FastAPI
 
 DECLARED = "__unnaive_effect__"  # the attribute of an endpoint that holds its effect
 
@@ -98,3 +98,13 @@ class RouteEffects:
             if route_method == method and pattern.match(path):
                 return route
         return NOT_FOUND[method == "GET"]
+
+
+def include_routers(app: FastAPI, *routers: APIRouter) -> RouteEffects:
+    """Add routes to an application and return their effects for the guard.
+
+    A route without a declared effect is an error.
+    """
+    for router in routers:
+        app.include_router(router)
+    return RouteEffects(routers)

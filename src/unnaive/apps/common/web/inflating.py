@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from unnaive.apps.service.refused import Refused
+from unnaive.apps.common.web.refused import Refused
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.options import AsJson, Html, Interrupted, Seed, reading, split_list
-from unnaive.apps.cli.paths import EXTENDED, READ, WRITTEN
-from unnaive.apps.cli.screen import echo, note, say_summary, show_event
+from unnaive.apps.common.options import AsJson, Html, Interrupted, Seed, reading, split_list
+from unnaive.apps.common.paths import EXTENDED, READ, WRITTEN
+from unnaive.apps.common.screen import echo, note, say_summary, show_event
 from unnaive.base.errors import BadData, MissingExtra, UnnaiveError, count_noun
 from unnaive.base.visible_text import visible_json
 
@@ -253,7 +253,7 @@ def _reopened(record: LabelRecord, classes: list[str]) -> LabelRecord:
 
 def read_unlabelled_texts(source: DataFile) -> tuple[list[str], list[str], dict[int, tuple[str, ...]]]:
     """Texts, ids, and the labels that some have, if a column of labels was named."""
-    from unnaive.apps.cli.output import say_what_was_read
+    from unnaive.apps.common.output import say_what_was_read
 
     labelled = source.label is not None or bool(source.label_columns)
     from unnaive.text.messages import PARTS

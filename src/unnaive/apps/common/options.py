@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.apps.cli.declared import command_option, command_parameter, read_parameters, show_parameters
-from unnaive.apps.cli.paths import CHANGED_MODEL, READ, WRITTEN
+from unnaive.apps.common.declared import command_option, command_parameter, read_parameters, show_parameters
+from unnaive.apps.common.paths import CHANGED_MODEL, READ, WRITTEN
 from unnaive.base.errors import UnnaiveError
 from unnaive.io.options import COLUMN_OPTIONS, MAX_LINE, READ_OPTIONS
 from unnaive.learning.training_options import TrainingOptions
@@ -27,7 +27,7 @@ STDOUT = Path("-")
 
 
 def _set_quiet(quiet: bool) -> bool:
-    from unnaive.apps.cli.screen import set_quiet
+    from unnaive.apps.common.screen import set_quiet
 
     if quiet:
         set_quiet(True)

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from unnaive.apps.service.limits import Limits
+from unnaive.apps.common.web.limits import Limits
 
 SWEEPS = 20  # checks within the time that a header may take
 CLOSED, SOON = 8, 0.005  # connections closed per sweep, so that requests are not delayed; seconds until the next sweep

@@ -10,16 +10,16 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
-from unnaive.apps.service.access import Access, WrongTokens, read_headers
-from unnaive.apps.service.answered_by import begin_request, version_headers
-from unnaive.apps.service.edge import Edge
-from unnaive.apps.service.effects import Effect, RouteEffect, RouteEffects
-from unnaive.apps.service.inflating import InflatedBody, Message, Receive, check_encoding
-from unnaive.apps.service.limits import Limits
-from unnaive.apps.service.metrics import Metrics
-from unnaive.apps.service.quotas import Quotas, Use
-from unnaive.apps.service.refused import Refused
-from unnaive.apps.service.sessions import Headers
+from unnaive.apps.common.web.access import Access, WrongTokens, read_headers
+from unnaive.apps.common.web.answered_by import begin_request, version_headers
+from unnaive.apps.common.web.edge import Edge
+from unnaive.apps.common.web.effects import Effect, RouteEffect, RouteEffects
+from unnaive.apps.common.web.inflating import InflatedBody, Message, Receive, check_encoding
+from unnaive.apps.common.web.limits import Limits
+from unnaive.apps.common.web.metrics import Metrics
+from unnaive.apps.common.web.quotas import Quotas, Use
+from unnaive.apps.common.web.refused import Refused
+from unnaive.apps.common.web.sessions import Headers
 from unnaive.base.visible_text import visible
 
 Scope = MutableMapping[str, Any]

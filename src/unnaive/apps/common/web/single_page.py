@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from unnaive.apps.service.static_files import STATIC
+from unnaive.apps.common.web.static_files import STATIC
 
 # the browser enforces that nothing is fetched, sent or framed
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"

@@ -12,10 +12,10 @@ import sqlite3
 from collections.abc import Callable
 from typing import Any
 
-from unnaive.apps.service.record_seals import TABLES as SEALS
-from unnaive.apps.service.record_seals import find_record_problem, seal_all, seal_unsealed
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.sqlite_files import transaction
+from unnaive.curation.teaching.record_seals import TABLES as SEALS
+from unnaive.curation.teaching.record_seals import find_record_problem, seal_all, seal_unsealed
 
 FORMAT = 2  # stored as user_version; raised when earlier versions of unnaive cannot read the new format
 EVENTS = """

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from unnaive.apps.service.limits import Limits
-from unnaive.apps.service.refused import Refused
+from unnaive.apps.common.web.limits import Limits
+from unnaive.apps.common.web.refused import Refused
 
 SWEEP = 1_000  # number of clients at which idle ones are forgotten
 

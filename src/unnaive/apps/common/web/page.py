@@ -7,9 +7,9 @@ from importlib.resources.abc import Traversable
 
 from fastapi import APIRouter, Response
 
-from unnaive.apps.service.effects import Effect, declares
-from unnaive.apps.service.refused import Refused
-from unnaive.apps.service.static_files import STATIC
+from unnaive.apps.common.web.effects import Effect, declares
+from unnaive.apps.common.web.refused import Refused
+from unnaive.apps.common.web.static_files import STATIC
 
 TYPES = {
     "html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8",

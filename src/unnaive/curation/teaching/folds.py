@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unnaive.apps.service.record import TeachingRecord
 from unnaive.base.atomic_files import HashingFile, replacing
 from unnaive.classifier.model_file import write_arrays
 from unnaive.classifier.packing import pack
+from unnaive.curation.teaching.record import TeachingRecord
 from unnaive.learning.fitted import FittedModel
 
 

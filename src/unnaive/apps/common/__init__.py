@@ -1,0 +1,1 @@
+"""What the command line, the service and the labelling page share: options, messages, parts of web applications."""

@@ -1,0 +1,80 @@
+"""The card of a model as plain values: settings, sizes, decision, classes and their strongest terms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unnaive.learning.fitted import FittedModel
+from unnaive.text.tokens import TokenRule
+
+SCALES = {"scores": "score", "probabilities": "probability", "relative": "score relative to the best"}
+
+
+def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:
+    """The model card as plain values."""
+    statistic = fitted.statistic
+    documents = {} if statistic is None else dict(zip(fitted.classes, statistic.class_docs.tolist(), strict=True))
+    usual = TokenRule().to_dict()
+    thresholds = class_thresholds(fitted)
+    return {
+        "model": fitted.spec.model.name,
+        "title": fitted.spec.model.title,
+        "settings": fitted.spec.model.changed_settings(),
+        "reading": {name: value for name, value in fitted.reading.items() if value != usual.get(name)},
+        "multilabel": fitted.multilabel,
+        "probabilistic": fitted.probabilistic,
+        "calibrated": fitted.calibrated,
+        "decision": describe_decision(fitted.decision),
+        "network": has_network(fitted),
+        "documents": None if statistic is None else float(statistic.n_docs),
+        "terms": fitted.scorer.n_terms,
+        "classes": [
+            {
+                "label": label,
+                "documents": documents.get(label),
+                "threshold": thresholds.get(str(label)),
+                "terms": [{"term": term, "value": value} for term, value in fitted.strongest_terms(label, terms)],
+            }
+            for label in fitted.classes
+        ],
+    }
+
+
+def has_network(fitted: FittedModel) -> bool:
+    """Whether the model has a Bayesian network to display."""
+    from unnaive.workflows.network_views import VIEWS
+
+    return fitted.scorer.kind in VIEWS
+
+
+def describe_decision(decision: Any) -> str:
+    """How scores become labels, in words.
+
+    >>> from unnaive import TopK
+    >>> describe_decision(TopK(2))
+    'the 2 best classes of every document'
+    """
+    words = {
+        "argmax": "the best class",
+        "weighted-argmax": "the class with the highest weighted probability, rare classes weighing more",
+        "least-cost": "the class with the least expected cost",
+        "top-k": f"the {best_classes(getattr(decision, 'k', 0))} of every document",
+        "thresholds": f"every class that reaches its threshold of {SCALES.get(getattr(decision, 'on', ''), '')}",
+        "proportional": "each class goes to its share of the documents",
+    }
+    return words.get(decision.kind, str(decision))
+
+
+def best_classes(k: int) -> str:
+    """The number of best classes in words.
+
+    >>> best_classes(1), best_classes(2)
+    ('best class', '2 best classes')
+    """
+    return "best class" if k == 1 else f"{k} best classes"
+
+
+def class_thresholds(fitted: FittedModel) -> dict[str, float]:
+    """The threshold of each class; empty if the decision has none."""
+    values = getattr(fitted.decision, "values", ())
+    return dict(zip(map(str, fitted.classes), values, strict=True)) if values else {}
