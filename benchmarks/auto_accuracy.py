@@ -58,7 +58,7 @@ def measure(name, budget):
         p = found["model"].predict_proba(list(test))
         right = found["labels"] == truth
         confidence = p.max(axis=1)
-        report = found["model"].scorer_.recipe["report"]
+        report = found["model"].fitted_.provenance.recipe["report"]
         rows.append(
             (right.mean(), calibration_error(confidence, right), excess_error(confidence, right), fit, predict,
              found["bytes"] / 1e6, report["accuracy"])

@@ -79,7 +79,7 @@ def one_vs_rest(X, Y, X_test, top, n_labels):
 def label_tree(X, Y, X_test, top, exclusive):
     """The same of the tree, and processor seconds of prediction for one document."""
     began = time.process_time()
-    scorer = LabelTree(levels=2, **SETTINGS).learn(X, Y, exclusive=exclusive)
+    scorer = LabelTree(levels=2, **SETTINGS).learn(X, Y, exclusive=exclusive).scorer
     seconds, began = time.process_time() - began, time.process_time()
     best = [np.argsort(-scorer.scores(X_test[at : at + 200]), axis=1, kind="stable")[:, :top]
             for at in range(0, X_test.shape[0], 200)]  # fmt: skip

@@ -92,7 +92,7 @@ def read_reuters_labels(folder):
 def train_ours(Z, Y, folder):
     from unnaive.models.label_tree.learner import LabelTree
 
-    return LabelTree(weights="counts", n_jobs=1).learn(Z, Y, exclusive=False)
+    return LabelTree(weights="counts", n_jobs=1).learn(Z, Y, exclusive=False).scorer
 
 
 def save_ours(scorer, path):

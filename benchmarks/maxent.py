@@ -81,12 +81,12 @@ def iteration(found, repeats):
 def compare_lbfgs(found, folder, repeats):
     from sklearn.linear_model import LogisticRegression
 
-    targets, weighting = found.Y.indices, MaxEnt(max_iter=0).learn(found.X, found.Y).weighting
+    targets, weighting = found.Y.indices, MaxEnt(max_iter=0).learn(found.X, found.Y).scorer.weighting
     Z = weighting.apply(found.X)
     results = {}
 
     def ours():
-        model = MaxEnt(l2=1.0, tol=TOLERANCE, n_jobs=1).learn(found.X, found.Y)
+        model = MaxEnt(l2=1.0, tol=TOLERANCE, n_jobs=1).learn(found.X, found.Y).scorer
         results["ours"] = model.weights().T, model.bias
 
     def peer():

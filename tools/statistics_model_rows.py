@@ -155,7 +155,7 @@ def auto_interval(budget: str, copies: float = 0.0, n: int = N_TRAINING) -> Simu
         _, _, new, truth = draw(data, seed, copies=copies, n=n)
         made = model_of(data, seed, Auto, copies=copies, budget=budget, n=n)
         right = made.class_array[made.scores(new).argmax(axis=1)] == truth
-        low, high = made.scorer.recipe["report"]["interval"]  # type: ignore[attr-defined]
+        low, high = made.provenance.report["interval"]
         error = 2 * np.sqrt(right.mean() * (1 - right.mean()) / len(right))
         return float(low - error <= right.mean() <= high + error)
 

@@ -190,7 +190,7 @@ def test_sets_cover_new_threads_as_promised(settings):
 
 def test_the_report_says_how_many_share_passages():
     texts, labels = threads(120, 4)
-    report = TextClassifier(budget="fast").fit(texts, labels).scorer_.recipe["report"]
+    report = TextClassifier(budget="fast").fit(texts, labels).fitted_.provenance.recipe["report"]
     assert report["sharing-passages"] > 0.8
     assert any("share passages with others" in line for line in report_lines(report))
     quiet = {**report, "sharing-passages": 0.02}

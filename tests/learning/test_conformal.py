@@ -1,6 +1,5 @@
 """Conformal sets: ranks by hand, the coverage that is promised, both entrances, files, and sentences."""
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -15,9 +14,9 @@ from unnaive.data.training_data import TrainingData
 from unnaive.evaluation.evaluate import evaluate
 from unnaive.io.tickets import load_tickets
 from unnaive.learning.conformal import MOST, MOST_BY_CLASS, ConformalScores, Ladder, describe_sets, kept_ranks
-from unnaive.learning.learner import HeldOutScores, TrainingSpec
+from unnaive.learning.learner import TrainingSpec
+from unnaive.learning.learnt import HeldOutScores, Learnt
 from unnaive.learning.train import train
-from unnaive.linear.linear import Linear
 from unnaive.models.estimator import DocumentsModel
 
 TEXTS = ["good ball, good game", "fair vote in a fair law", "warm soup with bread", "the ball is lost", "a new law"] * 6
@@ -240,13 +239,6 @@ def test_without_held_out_scores_there_is_a_sentence():
             made.predict_set(["a ball"], wrong)
 
 
-@dataclass(frozen=True, eq=False)
-class Searched(Linear):
-    """A scorer of a model that held documents out while it learnt."""
-
-    held_out: HeldOutScores | None = None
-
-
 class Searching(DocumentsModel):
     """Naive Bayes that says how it scored the first twenty documents without them."""
 
@@ -262,17 +254,15 @@ class Searching(DocumentsModel):
         rows = np.arange(20)
         scores = scorer(np.arange(20, X.shape[0])).scores(X[rows])
         whole = scorer(np.arange(X.shape[0]))
-        names = ("sparse_weights", "bias", "class_offset", "term_offset")
-        return Searched(**{one: getattr(whole, one) for one in names}, held_out=(rows, scores))
+        return Learnt(whole, HeldOutScores(rows, scores))
 
 
-def test_scores_that_the_model_held_out_itself_are_used_and_taken_off():
+def test_scores_that_the_model_held_out_itself_are_used():
     counted = np.random.default_rng(0).poisson(1.0, size=(40, 6))
     y = [["a", "b"][row % 2] for row in range(40)]
     data = TrainingData.of_rows(csr_array(counted), read_targets(y, 40))
     fitted = train(data, TrainingSpec(Searching()))
     assert fitted.conformal.overall.n == 20
-    assert fitted.scorer.held_out is None
     tuned = train(data, TrainingSpec(Searching(), calibrate="temperature"))
     assert tuned.calibration is not None
     assert tuned.conformal.overall.n == 20

@@ -25,7 +25,7 @@ def test_an_update_chooses_anew_by_default_and_by_name():
     for options in ({}, {"rechoose": True}):
         model = fitted(TEXTS[:20], LABELS[:20]).partial_fit(TEXTS[20:], LABELS[20:], **options)
         assert same(model, whole)
-        assert (model.fitted_.choice_kept, model.fitted_.chosen_on) == (False, None)
+        assert (model.fitted_.choice_kept, model.fitted_.provenance.chosen_on) == (False, None)
     with pytest.raises(UnnaiveError, match="keep_choice and rechoose contradict each other"):
         whole.partial_fit(TEXTS[:2], LABELS[:2], keep_choice=True, rechoose=True)
 
@@ -34,11 +34,11 @@ def test_a_choice_that_is_kept_knows_on_how_many_documents_it_was_made():
     model = fitted(TEXTS[:20], LABELS[:20])
     for start in (20, 30):
         model.partial_fit(TEXTS[start : start + 10], LABELS[start : start + 10], keep_choice=True)
-        assert (model.fitted_.choice_kept, model.fitted_.chosen_on) == (True, 20)
+        assert (model.fitted_.choice_kept, model.fitted_.provenance.chosen_on) == (True, 20)
     once = fitted(TEXTS[:20], LABELS[:20]).partial_fit(TEXTS[20:], LABELS[20:], keep_choice=True)
-    assert once.fitted_.scorer.recipe == model.fitted_.scorer.recipe
+    assert once.fitted_.provenance.recipe == model.fitted_.provenance.recipe
     model.partial_fit(["penalty"], ["sport"], rechoose=True)
-    assert model.fitted_.chosen_on is None
+    assert model.fitted_.provenance.chosen_on is None
 
 
 @pytest.fixture

@@ -26,7 +26,8 @@ SINGLE = Targets(("a", "b"), Y, "single")
 def scorer_of(name, targets=SINGLE, sample_weight=None, settings=None, **training):
     spec = TrainingSpec(make_model(name, settings or {}), **training)
     rows = DocumentRows(X, targets, TERMS, sample_weight)
-    return make_scorer(spec, NamedCounts.of(X, targets, TERMS), rows, exclusive=not targets.multilabel)
+    learnt, active = make_scorer(spec, NamedCounts.of(X, targets, TERMS), rows, exclusive=not targets.multilabel)
+    return learnt.scorer, active
 
 
 def test_all_terms_or_the_ids_of_those_in_use():
@@ -38,7 +39,7 @@ def test_all_terms_or_the_ids_of_those_in_use():
 
 def test_documents_lose_the_terms_that_are_not_in_use():
     scorer, active = scorer_of("maxent", select=2)
-    alone = make_model("maxent", {}).learn(X[:, active], Y)
+    alone = make_model("maxent", {}).learn(X[:, active], Y).scorer
     np.testing.assert_array_equal(scorer.scores(X[:, active]), alone.scores(X[:, active]))
 
 

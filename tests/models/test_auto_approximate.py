@@ -53,7 +53,7 @@ def test_new_documents_are_learnt_and_forgotten_again(tickets, trained):
     assert np.all(after[before < 0.95] > before[before < 0.95])
     assert np.log(after).mean() > np.log(before).mean() + 0.1
     assert changed.fitted_.documents.n_docs == N + 12
-    assert changed.fitted_.n_approximate == 12
+    assert changed.fitted_.provenance.n_approximate == 12
     changed.forget(texts, labels, approximate=True)
     np.testing.assert_allclose(changed.predict_proba(texts), trained.predict_proba(texts), atol=2e-4)
     assert changed.fitted_.documents == trained.fitted_.documents
@@ -66,7 +66,7 @@ def test_the_next_exact_change_is_the_model_of_all_documents(tickets, trained):
     exact = TextClassifier("auto", budget="fast").fit(texts, labels)
     assert model_hash(changed.fitted_) != model_hash(exact.fitted_)
     assert model_hash(changed.remake().fitted_) == model_hash(exact.fitted_)
-    assert changed.fitted_.n_approximate == 0
+    assert changed.fitted_.provenance.n_approximate == 0
 
 
 def test_rows_of_counts_are_adjusted_too():

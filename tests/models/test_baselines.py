@@ -33,7 +33,7 @@ def multilabel(documents):
 
 def test_svm_is_that_of_scikit_learn(documents):
     X, Y, topic = documents
-    ours = LinearSVM(tol=1e-9).learn(X, Y)
+    ours = LinearSVM(tol=1e-9).learn(X, Y).scorer
     Z = csr_matrix(document_weighting("tf-idf", X).apply(X))
     theirs = LinearSVC(dual=False, tol=1e-10).fit(Z, topic)
     np.testing.assert_allclose(ours.scores(X), theirs.decision_function(Z), atol=1e-6)  # measured 2e-9
@@ -44,7 +44,7 @@ def test_svm_is_that_of_scikit_learn(documents):
 def test_svm_of_a_class_that_all_or_none_have_is_a_constant(documents):
     X, Y, _ = documents
     always, never = np.ones((90, 1)), np.zeros((90, 1))
-    scores = LinearSVM().learn(X, csr_array(np.hstack([Y.toarray(), always, never]))).scores(X)
+    scores = LinearSVM().learn(X, csr_array(np.hstack([Y.toarray(), always, never]))).scorer.scores(X)
     assert (scores[:, 3] == 1).all()
     assert (scores[:, 4] == -1).all()
 
@@ -52,7 +52,7 @@ def test_svm_of_a_class_that_all_or_none_have_is_a_constant(documents):
 def test_neighbours_are_those_of_brute_force(multilabel):
     X, Y = multilabel
     Z = document_weighting("tf-idf", X).apply(X[:60])
-    ours = NearestNeighbours(k=7).learn(X[:60], Y[:60])
+    ours = NearestNeighbours(k=7).learn(X[:60], Y[:60]).scorer
     weighting = document_weighting("tf-idf", X[:60])
     similarity = cosine_similarity(csr_matrix(weighting.apply(X[60:])), csr_matrix(weighting.apply(X[:60])))
     expected = np.zeros((30, 4))
@@ -73,7 +73,7 @@ def test_ties_at_the_last_place_are_shared():
 @pytest.mark.parametrize("max_depth", [None, 3])
 def test_tree_walks_as_scikit_learn_does(documents, max_depth):
     X, Y, topic = documents
-    ours = DecisionTree(max_depth=max_depth).learn(X[:60], Y[:60])
+    ours = DecisionTree(max_depth=max_depth).learn(X[:60], Y[:60]).scorer
     grown = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=2, max_depth=max_depth, random_state=0)
     theirs = grown.fit(csr_matrix(X[:60], dtype=np.float32), topic[:60])
     leaves = theirs.apply(csr_matrix(X[60:], dtype=np.float32))
@@ -83,9 +83,9 @@ def test_tree_walks_as_scikit_learn_does(documents, max_depth):
 
 def test_trees_of_multilabel_targets_are_one_for_each_class(multilabel):
     X, Y = multilabel
-    together = DecisionTree().learn(X[:60], Y[:60], exclusive=False).scores(X[60:])
+    together = DecisionTree().learn(X[:60], Y[:60], exclusive=False).scorer.scores(X[60:])
     for c in range(4):
-        alone = DecisionTree().learn(X[:60], Y[:60][:, [c]], exclusive=False).scores(X[60:])
+        alone = DecisionTree().learn(X[:60], Y[:60][:, [c]], exclusive=False).scorer.scores(X[60:])
         np.testing.assert_array_equal(together[:, [c]], alone)
 
 
@@ -93,13 +93,13 @@ def test_a_class_without_documents_is_never_the_best(documents):
     X, Y, _ = documents
     wider = csr_array((Y.data, Y.indices, Y.indptr), shape=(90, 4))
     for scheme in ("multiclass", "one-vs-rest"):
-        assert 3 not in DecisionTree(scheme=scheme).learn(X, wider).scores(X).argmax(axis=1)
+        assert 3 not in DecisionTree(scheme=scheme).learn(X, wider).scorer.scores(X).argmax(axis=1)
 
 
 @pytest.mark.parametrize("learner", [LinearSVM, NearestNeighbours, DecisionTree])
 def test_storage_brings_the_same_scores_back(multilabel, learner):
     X, Y = multilabel
-    model = learner().learn(X, Y, exclusive=False)
+    model = learner().learn(X, Y, exclusive=False).scorer
     again = type(model).from_arrays(*model.to_arrays())
     np.testing.assert_array_equal(again.scores(X), model.scores(X))
     assert (again.link, again.n_classes, again.n_terms) == (model.link, model.n_classes, model.n_terms)
@@ -131,7 +131,7 @@ def spoiled(model, name, change):
 def test_a_damaged_tree_is_refused(documents, name, change):
     X, Y, _ = documents
     with pytest.raises(BadModel, match="train it again"):
-        Trees.from_arrays(*spoiled(DecisionTree().learn(X, Y), name, change))
+        Trees.from_arrays(*spoiled(DecisionTree().learn(X, Y).scorer, name, change))
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_damaged_tree_is_refused(documents, name, change):
 def test_damaged_neighbours_are_refused(documents, name, change):
     X, Y, _ = documents
     with pytest.raises(BadModel, match="train it again"):
-        Neighbours.from_arrays(*spoiled(NearestNeighbours().learn(X, Y), name, change))
+        Neighbours.from_arrays(*spoiled(NearestNeighbours().learn(X, Y).scorer, name, change))
 
 
 def test_settings_are_checked(documents):

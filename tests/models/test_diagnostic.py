@@ -13,7 +13,7 @@ SCHEMES = ("multiclass", "one-vs-rest")
 
 
 def diagnostic_mixture(X, Y, *, sample_weight=None, **settings):
-    return DiagnosticMixture(**settings).learn(X, Y, sample_weight=sample_weight)
+    return DiagnosticMixture(**settings).learn(X, Y, sample_weight=sample_weight).scorer
 
 
 def random_documents(seed=0, n_docs=120, n_terms=6, n_classes=3):

@@ -22,7 +22,9 @@ FAST = {"restarts": 8, "average": 2, "features": 8, "branching": 3, "n_jobs": 1}
 
 def hierarchical(X, Y, *, sample_weight=None, progress=None, **settings):
     """The scorer, of multilabel targets unless a scheme is given."""
-    return HierarchicalBN(**settings).learn(X, Y, exclusive=False, sample_weight=sample_weight, progress=progress)
+    return (
+        HierarchicalBN(**settings).learn(X, Y, exclusive=False, sample_weight=sample_weight, progress=progress).scorer
+    )
 
 
 def random_network(direction, seed=0, members=2):

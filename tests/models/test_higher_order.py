@@ -20,11 +20,11 @@ FIRST = np.array([[1, 0], [1, 1], [0, 2], [0, 1]])
 
 
 def higher_order_smoothing(X, Y, **settings):
-    return HigherOrderSmoothing(**settings).learn(X, Y)
+    return HigherOrderSmoothing(**settings).learn(X, Y).scorer
 
 
 def higher_order_naive_bayes(X, Y, **settings):
-    return HigherOrderNB(**settings).learn(X, Y)
+    return HigherOrderNB(**settings).learn(X, Y).scorer
 
 
 def random_documents(seed=0, n=80, terms=25, classes=4):

@@ -25,7 +25,7 @@ from unnaive.models.svm.solver import softmax
 
 
 def maxent(X, Y, *, sample_weight=None, progress=None, **settings):
-    return MaxEnt(**settings).learn(X, Y, sample_weight=sample_weight, progress=progress)
+    return MaxEnt(**settings).learn(X, Y, sample_weight=sample_weight, progress=progress).scorer
 
 
 def random_problem(n_docs=80, n_terms=40, n_classes=4, seed=0):

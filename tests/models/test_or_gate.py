@@ -171,7 +171,7 @@ def test_views_need_a_noisy_or():
 
 def test_blend_is_the_weighted_sum_of_relative_scores_and_survives_its_arrays():
     X, Y = random_data(5, n_docs=12)
-    model = OrBlend(share=0.3).learn(X, Y)
+    model = OrBlend(share=0.3).learn(X, Y).scorer
     gate, centroids = model.gate.scores(X), model.centroids.scores(X)
     top = [np.where(s.max(axis=1, keepdims=True) > 0, s.max(axis=1, keepdims=True), 1) for s in (gate, centroids)]
     assert model.scores(X) == pytest.approx(0.3 * gate / top[0] + 0.7 * centroids / top[1])

@@ -27,19 +27,21 @@ def by_definition(unit, beta=16, gamma=4):
 
 
 def test_scores_are_cosines_with_the_centroids_of_the_definition():
-    assert Rocchio().learn(X, Y).scores(X) == pytest.approx(by_definition(unit=True), abs=1e-12)
+    assert Rocchio().learn(X, Y).scorer.scores(X) == pytest.approx(by_definition(unit=True), abs=1e-12)
     assert RocchioCounts().rule(Counts.of(X, Y)).scores(X) == pytest.approx(by_definition(unit=False), abs=1e-12)
 
 
 def test_counts_version_is_exact_in_parts_and_the_documents_version_is_not():
     parts = Counts.of(X[:7], Y[:7]) + Counts.of(X[7:], Y[7:])
     assert np.array_equal(RocchioCounts().rule(parts).scores(X), RocchioCounts().rule(Counts.of(X, Y)).scores(X))
-    assert not np.allclose(Rocchio().learn(X[:7], Y[:7]).weighting.idf, Rocchio().learn(X, Y).weighting.idf)
+    assert not np.allclose(
+        Rocchio().learn(X[:7], Y[:7]).scorer.weighting.idf, Rocchio().learn(X, Y).scorer.weighting.idf
+    )
 
 
 def test_class_without_documents_class_of_all_documents_and_unknown_document():
     labels = csr_array(np.column_stack([np.ones(15, int), np.zeros(15, int)]))
-    scores = Rocchio().learn(X, labels).scores(csr_array(np.vstack([X.toarray()[0], np.zeros(8, int)])))
+    scores = Rocchio().learn(X, labels).scorer.scores(csr_array(np.vstack([X.toarray()[0], np.zeros(8, int)])))
     assert np.isfinite(scores).all()
     assert scores[:, 1].tolist() == [0, 0]
     assert scores[1].tolist() == [0, 0]
@@ -48,8 +50,8 @@ def test_class_without_documents_class_of_all_documents_and_unknown_document():
 def test_weights_are_repetitions():
     weight = np.arange(15) % 3
     repeated = np.repeat(np.arange(15), weight)
-    heavy = Rocchio().learn(X, Y, sample_weight=weight).scores(X)
-    assert heavy == pytest.approx(Rocchio().learn(X[repeated], Y[repeated]).scores(X), abs=1e-12)
+    heavy = Rocchio().learn(X, Y, sample_weight=weight).scorer.scores(X)
+    assert heavy == pytest.approx(Rocchio().learn(X[repeated], Y[repeated]).scorer.scores(X), abs=1e-12)
 
 
 def test_bad_settings_are_refused():

@@ -12,7 +12,7 @@ SCHEMES = ("multiclass", "one-vs-rest")
 
 
 def selective_naive_bayes(X, Y, sample_weight=None, **settings):
-    return SelectiveNB(**settings).learn(X, Y, sample_weight=sample_weight)
+    return SelectiveNB(**settings).learn(X, Y, sample_weight=sample_weight).scorer
 
 
 def random_documents(seed=0, n_docs=150, n_terms=12, n_classes=3):

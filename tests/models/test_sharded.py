@@ -55,7 +55,7 @@ def test_several_shards_are_the_mean_of_two_rounds():
         found = minimise(csr_array(hstack([Z[rows], csr_array(scores)])), rows, wider)
         own, gain = np.delete(found, [40, 41, 42], axis=1), np.diagonal(found[:, 40:43])
         expected += share[number][:, None] * (own + gain[:, None] * others)
-    scorer = model.learn(X, Y)
+    scorer = model.learn(X, Y).scorer
     np.testing.assert_allclose(scorer.sparse_weights, expected[:, :-1], atol=1e-6)
     np.testing.assert_allclose(scorer.bias, expected[:, -1], atol=1e-6)
 

@@ -15,7 +15,7 @@ SCHEMES = ("multiclass", "one-vs-rest")
 
 
 def superparent_tan(X, Y, *, sample_weight=None, **settings):
-    return SuperParentTAN(**settings).learn(X, Y, sample_weight=sample_weight)
+    return SuperParentTAN(**settings).learn(X, Y, sample_weight=sample_weight).scorer
 
 
 def random_documents(seed=0, n_docs=160, n_terms=6, n_classes=3):

@@ -131,7 +131,7 @@ class TestView:
 
 class TestModel:
     def test_words_that_training_never_saw_count(self, model):
-        assert any(one["view"] == VECTORS for one in model.fitted_.scorer.recipe["members"])
+        assert any(one["view"] == VECTORS for one in model.fitted_.provenance.recipe["members"])
         assert model.predict(NEW_TEXTS).tolist() == NEW_LABELS
         assert {"keeper", "tax"} <= set(model.vocabulary_.terms)
         assert model.fitted_.known_terms(["keeper league", "qwertz"]).tolist() == [2, 0]

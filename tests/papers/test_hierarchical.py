@@ -73,7 +73,7 @@ def test_the_tree_of_class_trade_by_dependence():
     found = load_data(PaperRun())
     X, Y = found.part("train")
     member = csr_array(Y[:, [CLASSES.index("trade")]])
-    model = HierarchicalBN(clustering="dep", restarts=1, average=1).learn(X, member, exclusive=False)
+    model = HierarchicalBN(clustering="dep", restarts=1, average=1).learn(X, member, exclusive=False).scorer
     one = model.networks[0]
     terms = np.array(found.vocabulary.terms)[one.terms]
     tree = one.network.tree

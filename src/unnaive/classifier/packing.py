@@ -35,6 +35,7 @@ from unnaive.learning.conformal import ConformalScores
 from unnaive.learning.decisions import Argmax, Decision, decision_from_dict
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
+from unnaive.learning.learnt import Provenance
 from unnaive.learning.train import check_spec
 from unnaive.learning.training_options import DOCUMENTS_LIMIT
 from unnaive.linear.links import LINKS
@@ -60,7 +61,7 @@ SCORERS = {
     "label-tree": "unnaive.models.label_tree.scorer:LabelTreeScorer",
     "neighbours": "unnaive.models.neighbours:Neighbours",
     "paths": "unnaive.models.higher_order.path_scorer:PathScorer",
-    "pool": "unnaive.models.auto.pool:Pool",
+    "pool": "unnaive.linear.sum_of_linears:SumOfLinears",
     "trees": "unnaive.models.trees:Trees",
 }
 
@@ -85,7 +86,7 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
     arrays |= _pack_vocabulary("vocabulary", fitted.vocabulary)
     if counts is not None:
         arrays |= _pack_counts(counts, fitted.vocabulary)
-    spec = fitted.spec
+    spec, recipe = fitted.spec, fitted.provenance.recipe
     about = {
         "model": spec.model.name,
         "settings": {
@@ -98,7 +99,7 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
         "decision": fitted.decision.to_dict(),
         "tuning": spec.decision if spec.decision is None or isinstance(spec.decision, str) else GIVEN,
         "calibration": fitted.calibration and fitted.calibration.to_dict(),
-        "scorer": {"kind": scorer.kind, "settings": settings},
+        "scorer": {"kind": scorer.kind, "settings": settings | ({"recipe": recipe} if recipe else {})},
         "counts": counts is not None,
         "columns": fitted.columns and fitted.columns.to_dict(),
     }
@@ -214,7 +215,9 @@ def unpack(
         raise BadModel("its classes are not a sorted list of distinct labels; train it again")
     if not all(_is_utf8(label) for label in classes):
         raise BadModel("the name of a class has half of a surrogate pair, which UTF-8 cannot encode; rename that label")
-    scorer = _scorer(arrays, about["scorer"])
+    settings = dict(about["scorer"]["settings"])
+    recipe = settings.pop("recipe", {})
+    scorer = _scorer(arrays, about["scorer"]["kind"], settings)
     if scorer.n_classes != len(classes):
         raise BadModel("its scorer does not fit its classes; train it again")
     scorer.check_vocabulary(vocabulary)
@@ -228,8 +231,10 @@ def unpack(
         arrays, about.get("documents"), tuple(classes), vocabulary, exclusive=target_type == "single",
         verify=verify_documents,
     )  # fmt: skip
+    spec = replace(_spec(about, decision), vectors=_vectors(arrays, about.get("vectors")))
+    spec.model.check_recipe(recipe, len(classes))
     return FittedModel(
-        spec=replace(_spec(about, decision), vectors=_vectors(arrays, about.get("vectors"))),
+        spec=spec,
         classes=tuple(classes),
         target_type=target_type,
         scorer=scorer,
@@ -243,6 +248,7 @@ def unpack(
         text_hashes=TextHashes.from_file(arrays["text_hashes"]) if "text_hashes" in arrays else None,
         columns=Columns.from_dict(about.get("columns")),
         conformal=_conformal(arrays, about.get("conformal"), len(classes)),
+        provenance=Provenance(recipe),
         file=file,
     )
 
@@ -293,9 +299,9 @@ def _vocabulary(arrays: Arrays, name: str) -> Vocabulary:
     return Vocabulary.from_arrays(arrays[f"{name}.bytes"], arrays[f"{name}.offsets"])
 
 
-def _scorer(arrays: Arrays, about: dict[str, Any]) -> Scorer:
+def _scorer(arrays: Arrays, kind: str, settings: dict[str, Any]) -> Scorer:
     tables = {key.removeprefix("scorer."): array for key, array in arrays.items() if key.startswith("scorer.")}
-    return find_scorer(about["kind"]).from_arrays(tables, dict(about["settings"]))
+    return find_scorer(kind).from_arrays(tables, settings)
 
 
 def _counts(arrays: Arrays, classes: tuple[Any, ...], in_use: Vocabulary) -> NamedCounts:

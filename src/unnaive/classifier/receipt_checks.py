@@ -68,7 +68,7 @@ def check_receipts(
     if fitted.choice_kept:
         sentence = f"that the {CHOICE} does not depend on the documents: it was made before they were forgotten"
         checks.append(ReceiptCheck("choice", None, f"{sentence} (--keep-choice)"))
-    if fitted.n_approximate:
+    if fitted.provenance.n_approximate:
         words = (
             "that weights, vocabulary and calibration do not depend on the documents: the weights were changed "
             "approximately (--approximate)"
@@ -228,7 +228,7 @@ def _check_bytes(
         again, fitted.target_type, token_rule=fitted.token_rule, columns=fitted.columns, register=register,
         text_hashes=None if fitted.text_hashes is None else TextHashes.of(as_texts(texts)),
     )  # fmt: skip
-    if fitted.n_approximate:
+    if fitted.provenance.n_approximate:
         return ReceiptCheck(
             "bytes", None, "that the file is equal byte for byte: its weights were changed approximately"
         )

@@ -87,12 +87,12 @@ def complete_receipt(
 
 def kept_from_before(fitted: FittedModel) -> list[str]:
     """The parts that may depend on forgotten documents, because of --keep-choice or --approximate."""
-    return [CHOICE] * fitted.choice_kept + [WEIGHTS] * bool(fitted.n_approximate)
+    return [CHOICE] * fitted.choice_kept + [WEIGHTS] * bool(fitted.provenance.n_approximate)
 
 
 def find_statement(fitted: FittedModel) -> str:
     """The statement of a receipt about the model after forgetting."""
-    return STATEMENTS["approximate" if fitted.n_approximate else statistic_name(fitted)]
+    return STATEMENTS["approximate" if fitted.provenance.n_approximate else statistic_name(fitted)]
 
 
 def n_documents(fitted: FittedModel) -> int:

@@ -168,8 +168,8 @@ def hold_out_block(fitted: FittedModel, rows: DocumentRows, block: NDArray[np.bo
     rows   the documents that it learnt from, in the order of `block`, which marks those held out (n_docs,)
     """
     codes = single_labels(csr_array(rows.targets.Y))
-    recipe = getattr(fitted.scorer, "recipe", None)
-    if codes is None or not recipe or "accuracy" not in recipe["report"] or rows.vocabulary is None:
+    report = fitted.provenance.report
+    if codes is None or "accuracy" not in report or rows.vocabulary is None:
         return None
     if has_vectors(fitted.spec, fitted.token_rule):
         return None
@@ -178,7 +178,7 @@ def hold_out_block(fitted: FittedModel, rows: DocumentRows, block: NDArray[np.bo
     effect = find_block_effect(words, codes, block)
     if effect is None or not effect.parts:
         return None
-    report, aside, related = recipe["report"], np.flatnonzero(block), find_related(words).related
+    aside, related = np.flatnonzero(block), find_related(words).related
     rest = np.flatnonzero(~block & ~np.isin(related, related[aside]))
     rest = sample_rows(rest, codes, round(report["learnt-from"] * len(codes)), np.random.default_rng(0))
     if len(np.unique(codes[rest])) < 2:
@@ -189,10 +189,10 @@ def hold_out_block(fitted: FittedModel, rows: DocumentRows, block: NDArray[np.bo
         X, names = csr_array(rows.X[:, order]), names.in_order(order)
     places = np.arange(len(fitted.classes))
     weight = None if rows.weight is None else rows.weight[rest]
-    pool = fitted.spec.model.relearn(
-        fitted.scorer, places, X[rest], rows.targets.Y[rest], terms=names, sample_weight=weight
+    learnt = fitted.spec.model.relearn(
+        fitted.learnt, places, X[rest], rows.targets.Y[rest], terms=names, sample_weight=weight
     )
-    accuracy = float((pool.scores(X[aside]).argmax(axis=1) == codes[aside]).mean())
+    accuracy = float((learnt.scorer.scores(X[aside]).argmax(axis=1) == codes[aside]).mean())
     if report["accuracy"] - accuracy < LEAST_GAP:
         return None
     return BlockHoldout(by, len(aside), accuracy, float(report["accuracy"]))

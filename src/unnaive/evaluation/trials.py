@@ -308,10 +308,12 @@ class SplitData:
         """The scorer trained on all training documents."""
         exclusive = not self.targets.multilabel
         if spec.model.statistic == "counts" and spec.class_weight is None:  # the documents are not needed
-            return make_scorer(spec, NamedCounts(self.targets.classes, None, self.counts), exclusive=exclusive)[0]
+            return make_scorer(spec, NamedCounts(self.targets.classes, None, self.counts), exclusive=exclusive)[
+                0
+            ].scorer
         rows = DocumentRows(self.X_train, self.targets).weighted(spec.class_weight)
         counts = self.counts if rows.weight is None else Counts.of(rows.X, rows.targets.Y, rows.weight)
-        return make_scorer(spec, NamedCounts(self.targets.classes, None, counts), rows, exclusive=exclusive)[0]
+        return make_scorer(spec, NamedCounts(self.targets.classes, None, counts), rows, exclusive=exclusive)[0].scorer
 
     def decision(self, fitted: FittedModel) -> Decision:
         """The best class; for multilabel targets scut or rcut, tuned on out-of-fold scores of training documents.

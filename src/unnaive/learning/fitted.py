@@ -6,7 +6,7 @@ TextClassifier and the estimators predict and explain through it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from unnaive.learning.decisions import Argmax, Decision
 from unnaive.learning.explain import explain_document
 from unnaive.learning.explanation import Explanation
 from unnaive.learning.learner import TrainingSpec
+from unnaive.learning.learnt import Learnt, Provenance
 from unnaive.learning.novelty import UNKNOWN
 from unnaive.learning.score_methods import ScoreMethods
 from unnaive.learning.top_labels import TopLabels, find_top_labels
@@ -67,6 +68,7 @@ class FittedModel(ScoreMethods):
     text_hashes    short hashes of the learnt texts, if `unnaive train` kept them
     n_jobs         number of threads that read texts; None for all cores. Not stored
     conformal      scores of held-out documents, for prediction sets; None if no documents were held out
+    provenance     how the parts of the scorer were selected, for models that select among candidates
     file           the mapped file that contains its arrays; every use checks whether the file was changed
     """
 
@@ -86,6 +88,7 @@ class FittedModel(ScoreMethods):
     text_hashes: TextHashes | None = None
     n_jobs: int | None = None
     conformal: ConformalScores | None = None
+    provenance: Provenance = field(default_factory=Provenance)
     file: MappedFile | None = None
 
     def __post_init__(self) -> None:
@@ -104,19 +107,14 @@ class FittedModel(ScoreMethods):
         return self.documents if self.documents is not None else self.counts
 
     @property
+    def learnt(self) -> Learnt:
+        """What its model learnt, to train it again with its selection or to adjust it."""
+        return Learnt(self.scorer, provenance=self.provenance)
+
+    @property
     def choice_kept(self) -> bool:
         """Whether it was trained with a selection made on other documents, without a new search (`keep_choice`)."""
-        return bool(getattr(self.scorer, "choice_kept", False))
-
-    @property
-    def chosen_on(self) -> int | None:
-        """The number of documents that a kept selection was made on; None if nothing was kept or selected."""
-        return getattr(self.scorer, "chosen_on", None)
-
-    @property
-    def n_approximate(self) -> int:
-        """How many documents it learnt or forgot approximately since it was trained; 0 for an exact model."""
-        return int(getattr(self.scorer, "n_approximate", 0))
+        return self.provenance.choice_kept
 
     @property
     def reading(self) -> dict[str, Any]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
+from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.word_vectors import WordVectors
 from unnaive.learning.class_limits import ClassCost, DataSize
+from unnaive.learning.learnt import Learnt
 from unnaive.learning.training_options import DOCUMENTS_LIMIT
 from unnaive.linear.scorer import Scorer
 from unnaive.text.token_rule import TokenRule
@@ -52,43 +53,25 @@ class Learner(Protocol):
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
-    ) -> Scorer:  # fmt: skip
-        """For models that learn from documents: fit the scorer to X (n_docs, n_terms) and Y (n_docs, n_classes).
-
-        A model that holds documents out while it learns returns their rows and scores in the field `held_out` of its
-        scorer (HeldOutScores), so that calibration, decisions and conformal sets need no further fits. Training then
-        removes the field.
-        """
+    ) -> Learnt:  # fmt: skip
+        """For models that learn from documents: fit the scorer to X (n_docs, n_terms) and Y (n_docs, n_classes)."""
 
     def relearn(
-        self, before: Scorer, places: NDArray[np.int64], X: Sparse, Y: Sparse, *, chosen_on: int | None = None,
+        self, before: Learnt, places: NDArray[np.int64], X: Sparse, Y: Sparse, *, chosen_on: int | None = None,
         **same: Any,
-    ) -> Scorer:  # fmt: skip
+    ) -> Learnt:  # fmt: skip
         """Retrain on these documents the models that were selected for `before` on `chosen_on` documents.
 
         Class i of `before` is column places[i] of Y, −1 if it is gone.
         """
 
     def adjust(
-        self, scorer: Scorer, X: Sparse, Y: Sparse, *, sample_weight: Floats | None = None, gone: bool = False
-    ) -> Scorer:
-        """The scorer after approximately learning or forgetting documents X with labels Y; an error for most models."""
+        self, before: Learnt, X: Sparse, Y: Sparse, *, sample_weight: Floats | None = None, gone: bool = False
+    ) -> Learnt:
+        """What it is after approximately learning or forgetting documents X with labels Y; an error for most models."""
 
-
-class HeldOutScores(NamedTuple):
-    """Scores of documents by models that were not trained on them.
-
-    rows    indices of the documents in X (n_rows,)
-    scores  on the scale of the scorer (n_rows, n_classes)
-    weight  sample weight of each document, without that of its class (n_rows,); None if all are 1
-    likely  for texts with several weighted labels, whether the row has the likeliest of them (n_rows,); None if every
-            row is a document
-    """
-
-    rows: Ids
-    scores: Floats
-    weight: Floats | None = None
-    likely: NDArray[np.bool_] | None = None
+    def check_recipe(self, recipe: dict[str, Any], n_classes: int) -> None:
+        """Raise an error if the recipe of a model file (Provenance) cannot be one of this model."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,8 @@ from unnaive.data.training_data import DocumentRows
 from unnaive.learning.class_limits import DataSize, check_class_limit
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
+from unnaive.learning.learnt import Learnt
 from unnaive.learning.vectors import find_field_vectors
-from unnaive.linear.scorer import Scorer
 from unnaive.linear.selection import min_df_for_full_table, select_terms
 
 
@@ -33,8 +33,8 @@ def make_scorer(
     exclusive: bool,
     progress: ProgressCallback | None = None,
     before: FittedModel | None = None,
-) -> tuple[Scorer, Ids | None]:
-    """The scorer, and the columns of its terms; None for all columns.
+) -> tuple[Learnt, Ids | None]:
+    """What the model learns, and the columns of its terms; None for all columns.
 
     named      the sums over the documents
     rows       the documents, for models that learn from them; columns as in `named`
@@ -45,7 +45,7 @@ def make_scorer(
     active = active_terms(spec, named, dense)
     if model.statistic == "counts":
         counts = named.counts if active is None else named.counts.take_terms(active)
-        return model.rule(counts, exclusive=exclusive), active
+        return Learnt(model.rule(counts, exclusive=exclusive)), active
     if rows is None:
         raise UnnaiveError(f"{model.title} learns from all documents at once; train it with all of them instead")
     if rows.weight is not None and not model.takes_sample_weight:
@@ -73,13 +73,13 @@ def make_scorer(
         position_of = {label: position for position, label in enumerate(targets.classes)}
         places = np.array([position_of.get(label, -1) for label in before.classes], np.int64)
         chosen_on = None if before.statistic is None else int(before.statistic.n_docs)
-        scorer = model.relearn(before.scorer, places, documents, targets.Y, chosen_on=chosen_on, **more)
+        learnt = model.relearn(before.learnt, places, documents, targets.Y, chosen_on=chosen_on, **more)
     else:
-        scorer = model.learn(documents, targets.Y, **more)
-    used = scorer.used_terms() if named.vocabulary is not None else None
+        learnt = model.learn(documents, targets.Y, **more)
+    used = learnt.scorer.used_terms() if named.vocabulary is not None else None
     if used is None:
-        return scorer, active
-    return scorer.take_terms(used), used if active is None else active[used]
+        return learnt, active
+    return replace(learnt, scorer=learnt.scorer.take_terms(used)), used if active is None else active[used]
 
 
 def _selection(

@@ -29,7 +29,8 @@ from unnaive.learning.class_limits import DataSize, check_class_limit
 from unnaive.learning.decisions import Decision, default_decision
 from unnaive.learning.fit_calibration import FITS
 from unnaive.learning.fitted import FittedModel
-from unnaive.learning.learner import HeldOutScores, TrainingSpec
+from unnaive.learning.learner import TrainingSpec
+from unnaive.learning.learnt import HeldOutScores, Learnt
 from unnaive.learning.make_scorer import active_terms, make_scorer
 from unnaive.learning.optimise import least_cost, read_optimise
 from unnaive.learning.top_tuning import TOP, needs_top_scores, refuse_calibration, tune_top
@@ -185,12 +186,9 @@ def _learn(
         inner, rows = with_vector_words(spec, rows, data.token_rule)
         wider = named.counts.grown(len(named.classes), rows.X.shape[1])
         named = replace(named, vocabulary=rows.vocabulary, counts=wider)
-    scorer, active = make_scorer(inner, named, rows, progress=progress, exclusive=not data.multilabel, before=before)
-    held_out: HeldOutScores | None = getattr(scorer, "held_out", None)
-    if held_out is not None:
-        held_out = _with_weights(HeldOutScores(*held_out), rows)
-        scorer = replace(scorer, held_out=None)  # type: ignore[type-var]  # only dataclasses have the field
-    fitted = _make_fitted(data, spec, named, scorer, active, kept_fields)
+    learnt, active = make_scorer(inner, named, rows, progress=progress, exclusive=not data.multilabel, before=before)
+    held_out = None if learnt.held_out is None else _with_weights(learnt.held_out, rows)
+    fitted = _make_fitted(data, spec, named, learnt, active, kept_fields)
     if rows is None:
         return fitted
     tuning = find_tuning(spec, rows.targets, data.token_rule is not None)
@@ -200,7 +198,7 @@ def _learn(
             return tune_choice(fitted, held_out, rows.targets, tuning)
     if held_out is None and (spec.calibration or tuning or spec.optimise == "macro-f1"):
         _check_some_can_be_held_out(rows.targets)
-        if needs_top_scores(scorer, rows.X.shape[0]):
+        if needs_top_scores(learnt.scorer, rows.X.shape[0]):
             return tune_by_part(fitted, rows, tuning, progress=progress)
         held_out = _hold_out(inner, rows, progress)
     return tune_model(fitted, held_out, rows.targets, tuning)
@@ -217,7 +215,7 @@ def _learn_in_passes(data: TrainingData, spec: TrainingSpec, progress: ProgressC
     size = DataSize(int(counts.n_docs), counts.n_terms, int(counts.df.sum()), counts.n_classes)
     check_class_limit(spec.model, size, exclusive=not data.multilabel)
     model, scorer = data.passes(spec.model, counts, vocabulary, exclusive=not data.multilabel, progress=progress)
-    return _make_fitted(data, replace(spec, model=model), named, scorer, active, {})
+    return _make_fitted(data, replace(spec, model=model), named, Learnt(scorer), active, {})
 
 
 def _hold_out(spec: TrainingSpec, rows: DocumentRows, progress: ProgressCallback | None) -> HeldOutScores:
@@ -323,7 +321,8 @@ def hold_out_parts(
             aside = aside[is_learnt[targets.Y.indices[targets.Y.indptr[aside]]]]
         if not len(aside) or (not targets.multilabel and is_learnt.sum() < 2):
             continue
-        scorer, active = make_scorer(spec, part.counts(), part, exclusive=not targets.multilabel, before=before)
+        learnt, active = make_scorer(spec, part.counts(), part, exclusive=not targets.multilabel, before=before)
+        scorer = learnt.scorer
         if change is not None:
             reduced = part if active is None else replace(part, X=part.X[:, active])
             scorer, columns = change(scorer, reduced)
@@ -346,7 +345,7 @@ def _make_fitted(
     data: TrainingData,
     spec: TrainingSpec,
     named: NamedCounts,
-    scorer: Scorer,
+    learnt: Learnt,
     active: Ids | None,
     kept_fields: dict[str, Any],
 ) -> FittedModel:
@@ -358,8 +357,9 @@ def _make_fitted(
         spec=spec,
         classes=named.classes,
         target_type=data.target_type,
-        scorer=scorer,
-        decision=untuned_decision(spec, data.target_type, scorer),
+        scorer=learnt.scorer,
+        decision=untuned_decision(spec, data.target_type, learnt.scorer),
+        provenance=learnt.provenance,
         vocabulary=vocabulary,
         **kept_fields,
         **data.reading,
@@ -414,8 +414,8 @@ def _learn_without(
         learnt = np.flatnonzero(named.counts.df > 0)
         named = replace(named, counts=named.counts.take_terms(learnt))
         rest, held = replace(rest, X=rest.X[:, learnt]), held[:, learnt]
-    scorer, active = make_scorer(spec, named, rest, exclusive=not targets.multilabel)
-    return scorer, held if active is None else held[:, active]
+    result, active = make_scorer(spec, named, rest, exclusive=not targets.multilabel)
+    return result.scorer, held if active is None else held[:, active]
 
 
 def _fold_like_new(spec: TrainingSpec, rows: DocumentRows, n_folds: int) -> Ids:

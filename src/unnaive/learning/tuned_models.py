@@ -21,7 +21,8 @@ from unnaive.learning.conformal import ConformalScores
 from unnaive.learning.decisions import default_decision
 from unnaive.learning.fit_calibration import FITS
 from unnaive.learning.fitted import FittedModel
-from unnaive.learning.learner import HeldOutScores, TrainingSpec
+from unnaive.learning.learner import TrainingSpec
+from unnaive.learning.learnt import HeldOutScores
 from unnaive.learning.novelty import novelty_scores
 from unnaive.learning.optimise import least_cost, tune_macro_f1
 from unnaive.learning.tuning import TUNINGS

@@ -242,8 +242,8 @@ def _adjust(
     else:
         X = move_columns(X, None, n_terms)
     Y = place_columns(changed.Y, class_codes(changed.classes, fitted.classes), len(fitted.classes))
-    scorer = model.adjust(fitted.scorer, X, Y, sample_weight=changed.weight, gone=gone)
-    return replace(fitted, scorer=scorer, documents=statistic, **changes)
+    learnt = model.adjust(fitted.learnt, X, Y, sample_weight=changed.weight, gone=gone)
+    return replace(fitted, scorer=learnt.scorer, provenance=learnt.provenance, documents=statistic, **changes)
 
 
 def _refuse_stale_register(fitted: FittedModel, changes: dict[str, Any]) -> None:

@@ -44,8 +44,6 @@ class Scorer(ABC):
     kind: ClassVar[str]  # its name in model files
     link: str  # the name of the link, which defines the meaning of scores (links.py)
     n_terms: int
-    # rows of training documents and their scores by models not trained on them, if the learner has any
-    held_out: tuple[Ids, Floats] | None = None
 
     @property
     @abstractmethod

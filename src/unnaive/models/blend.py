@@ -17,6 +17,7 @@ from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.array_rules import check_keys
 from unnaive.data.arrays import is_number
 from unnaive.data.counts import Counts
+from unnaive.learning.learnt import Learnt
 from unnaive.linear.linear import Linear
 from unnaive.linear.links import relative
 from unnaive.linear.scorer import Contributions, Scorer
@@ -115,10 +116,10 @@ class OrBlend(DocumentsModel):
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
-    ) -> Blend:  # fmt: skip
+    ) -> Learnt:  # fmt: skip
         """Train both on the same documents."""
         gate = OrGate(weights=self.weights).rule(Counts.of(X, Y, sample_weight))
-        return Blend(gate, Rocchio(tf=self.tf).learn(X, Y, sample_weight=sample_weight), self.share)
+        return Learnt(Blend(gate, Rocchio(tf=self.tf).centroids(X, Y, sample_weight), self.share))
 
 
 def _part(kind: type[Linear], arrays: dict[str, NDArray[Any]], settings: Any, name: str) -> Linear:

@@ -22,6 +22,7 @@ from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.array_rules import ABOVE_ZERO, ArrayRule, check_keys, check_rules, read_whole
 from unnaive.learning.class_limits import ClassCost, DataSize
+from unnaive.learning.learnt import Learnt
 from unnaive.linear.network import Network
 from unnaive.linear.scorer import Scorer
 from unnaive.models.distinct_cases import DistinctCases, learning_problems
@@ -189,7 +190,7 @@ class DiagnosticMixture(DocumentsModel, HasNetwork):
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
-    ) -> DiagnosticNetworks:  # fmt: skip
+    ) -> Learnt:  # fmt: skip
         """A mixture over all classes, or one for each class."""
         scheme, mixtures = self.scheme_for(exclusive), []
         problems = learning_problems(X, Y, self.features, scheme, sample_weight)
@@ -199,7 +200,7 @@ class DiagnosticMixture(DocumentsModel, HasNetwork):
             tables = ProbabilityTables(cases, self.alpha)
             chosen = choose_members(tables, self.members, self.parents, report)
             mixtures.append(tuple(DiagnosticNetwork(terms[list(members)], tables.table(members)) for members in chosen))
-        return DiagnosticNetworks(tuple(mixtures), int(X.shape[1]), LINK_OF_SCHEME[scheme])
+        return Learnt(DiagnosticNetworks(tuple(mixtures), int(X.shape[1]), LINK_OF_SCHEME[scheme]))
 
 
 @dataclass(frozen=True, eq=False)

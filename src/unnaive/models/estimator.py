@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import BadData, UnknownName, UnnaiveError
+from unnaive.base.errors import BadData, BadModel, UnknownName, UnnaiveError
 from unnaive.base.settings import Settings, setting, unknown_setting
 from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
@@ -24,6 +24,7 @@ from unnaive.data.training_data import TrainingData
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
+from unnaive.learning.learnt import Learnt
 from unnaive.learning.train import train
 from unnaive.learning.update import (
     forget_documents,
@@ -106,7 +107,7 @@ class Model(Settings, PredictingEstimator):
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
-    ) -> Scorer:  # fmt: skip
+    ) -> Learnt:  # fmt: skip
         """The scorer from documents X and labels Y, for models that learn from documents."""
         raise NotImplementedError
 
@@ -119,9 +120,9 @@ class Model(Settings, PredictingEstimator):
         return 0.0, 0.0
 
     def relearn(
-        self, before: Scorer, places: NDArray[np.int64], X: Sparse, Y: Sparse, *, chosen_on: int | None = None,
+        self, before: Learnt, places: NDArray[np.int64], X: Sparse, Y: Sparse, *, chosen_on: int | None = None,
         **same: Any,
-    ) -> Scorer:  # fmt: skip
+    ) -> Learnt:  # fmt: skip
         """Retrain on these documents the models that were selected for `before` on `chosen_on` documents.
 
         Class i of `before` is now column places[i] of Y, or −1 if it no longer exists. Only models with `keeps_choice`
@@ -130,10 +131,15 @@ class Model(Settings, PredictingEstimator):
         return self.learn(X, Y, **same)
 
     def adjust(
-        self, scorer: Scorer, X: Sparse, Y: Sparse, *, sample_weight: Floats | None = None, gone: bool = False
-    ) -> Scorer:
+        self, before: Learnt, X: Sparse, Y: Sparse, *, sample_weight: Floats | None = None, gone: bool = False
+    ) -> Learnt:
         """Change a scorer approximately by documents that were learnt or forgotten; only some models can."""
         raise UnnaiveError(f"{self.title} cannot be updated approximately; leave out approximate to update it exactly")
+
+    def check_recipe(self, recipe: dict[str, Any], n_classes: int) -> None:
+        """Raise an error if the recipe of a model file cannot be one of this model; most models select nothing."""
+        if recipe:
+            raise BadModel(f"the model in this file is {self.title}, which has no recipe; train it again")
 
     def scheme_for(self, exclusive: bool) -> str:
         """The scheme that was set, else the one that fits the labels."""

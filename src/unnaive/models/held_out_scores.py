@@ -43,7 +43,8 @@ def multilabel_hinge_scores(X: Sparse, Y: Sparse, held_out: Sparse) -> Floats:
 def multilabel_nbsvm_scores(X: Sparse, Y: Sparse, held_out: Sparse, *, exclusive: bool = False) -> Floats:
     """NB-SVM, C = 0.3; Y (n_train, n_classes)."""
     X, held_out = _take_learnt_terms(X, held_out)
-    return NBSVM(C=0.3, tol=TOL).learn(X, Y, exclusive=exclusive).scores(held_out)
+    scores: Floats = NBSVM(C=0.3, tol=TOL).learn(X, Y, exclusive=exclusive).scorer.scores(held_out)
+    return scores
 
 
 def _take_learnt_terms(X: Sparse, held_out: Sparse) -> tuple[Sparse, Sparse]:

@@ -12,6 +12,7 @@ from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.targets import Targets
 from unnaive.data.unlabelled import read_partly_labelled
+from unnaive.learning.learnt import Learnt
 from unnaive.linear.linear import Linear, refuse_full_table
 from unnaive.models.estimator import IteratedModel, class_weight_setting
 from unnaive.models.naive_bayes import MultinomialNB
@@ -71,7 +72,7 @@ class NaiveBayesEM(IteratedModel):
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
-    ) -> Linear:  # fmt: skip
+    ) -> Learnt:  # fmt: skip
         """Naive Bayes on the labelled documents first, then EM over all."""
         labelled = np.diff(Y.indptr) > 0
         weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
@@ -79,10 +80,10 @@ class NaiveBayesEM(IteratedModel):
             rows = np.flatnonzero(labelled | (not exclusive))
             row_weight = None if sample_weight is None else weight[rows]
             plain = MultinomialNB(alpha=self.alpha, fit_prior=self.fit_prior)
-            return plain.rule(Counts.of(X[rows], Y[rows], row_weight), exclusive=exclusive)
+            return Learnt(plain.rule(Counts.of(X[rows], Y[rows], row_weight), exclusive=exclusive))
         refuse_full_table(Y.shape[1], X.shape[1], "EM")
         inside, outside = np.flatnonzero(labelled), np.flatnonzero(~labelled)
-        return self._iterate(X[inside], Y[inside], weight[inside], X[outside], weight[outside], progress)
+        return Learnt(self._iterate(X[inside], Y[inside], weight[inside], X[outside], weight[outside], progress))
 
     def _iterate(
         self,

@@ -15,6 +15,7 @@ from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.array_rules import LARGEST_IDF, ArrayRule, Rules, TableRule, check_keys, check_rules, read_whole
 from unnaive.data.arrays import csr_arrays, read_csr
 from unnaive.data.weighting import DOCUMENT_WEIGHTINGS, Weighting, document_weighting
+from unnaive.learning.learnt import Learnt
 from unnaive.linear.scorer import Scorer
 from unnaive.models.estimator import UnweightedDocumentsModel
 
@@ -129,8 +130,8 @@ class NearestNeighbours(UnweightedDocumentsModel):
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
-    ) -> Neighbours:  # fmt: skip
+    ) -> Learnt:  # fmt: skip
         """The weighted documents and their labels."""
         weighting = document_weighting(self.weights, X)
         unit = Weighting(weighting.tf, weighting.idf, "l2")
-        return Neighbours(csr_array(unit.apply(X)), csr_array(Y), int(self.k), unit)
+        return Learnt(Neighbours(csr_array(unit.apply(X)), csr_array(Y), int(self.k), unit))

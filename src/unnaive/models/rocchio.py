@@ -19,6 +19,7 @@ from unnaive.base.settings import Settings, setting
 from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.weighting import Weighting
+from unnaive.learning.learnt import Learnt
 from unnaive.linear.linear import Linear
 from unnaive.models.estimator import CountsModel, DocumentsModel, class_weight_setting
 
@@ -68,10 +69,14 @@ class Rocchio(_RocchioSettings, DocumentsModel):
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
-    ) -> Linear:  # fmt: skip
+    ) -> Learnt:  # fmt: skip
         """The centroids of X (n_docs, n_terms) with labels Y (n_docs, n_classes)."""
-        weighting = Weighting(self.tf, _idf(Counts.of(X, Y, sample_weight), self.idf), "l2")
-        return _centroids(Counts.of(weighting.apply(X), Y, sample_weight), weighting, self.beta, self.gamma)
+        return Learnt(self.centroids(X, Y, sample_weight))
+
+    def centroids(self, X: Sparse, Y: Sparse, weight: Floats | None = None) -> Linear:
+        """The centroids as a linear model."""
+        weighting = Weighting(self.tf, _idf(Counts.of(X, Y, weight), self.idf), "l2")
+        return _centroids(Counts.of(weighting.apply(X), Y, weight), weighting, self.beta, self.gamma)
 
 
 class RocchioCounts(_RocchioSettings, CountsModel):

@@ -21,6 +21,7 @@ from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.weighting import Weighting, presence
 from unnaive.learning.class_limits import ClassCost, DataSize
+from unnaive.learning.learnt import Learnt
 from unnaive.linear.linear import Linear
 from unnaive.linear.selection import class_gain, information_gain, informative_terms
 from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
@@ -63,7 +64,7 @@ class SelectiveNB(DocumentsModel):
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
-    ) -> Linear:  # fmt: skip
+    ) -> Learnt:  # fmt: skip
         """Select terms for all classes together, or for each class."""
         documents = _Documents(X, Y, sample_weight)
         if self.scheme_for(exclusive) == "multiclass":
@@ -73,7 +74,7 @@ class SelectiveNB(DocumentsModel):
             class_weights = [
                 ClassWeights(pool[taken], ratio, bias) for ratio, bias in zip(*bernoulli.over(taken), strict=True)
             ]
-            return _linear(class_weights, X.shape[1], "softmax")
+            return Learnt(_linear(class_weights, X.shape[1], "softmax"))
         class_weights = []
         classes = range(documents.counts.n_classes)
         for c in report_classes(classes, len(classes), progress, self.name):
@@ -81,7 +82,7 @@ class SelectiveNB(DocumentsModel):
             taken = choose_terms(documents.rows(pool), state, documents.weight, bernoulli, self.features)
             ratio, bias = bernoulli.over(taken)
             class_weights.append(ClassWeights(pool[taken], ratio[1] - ratio[0], float(bias[1] - bias[0])))
-        return _linear(class_weights, X.shape[1], "log-odds")
+        return Learnt(_linear(class_weights, X.shape[1], "log-odds"))
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from unnaive.base.progress import report_classes, rounds_of
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.learning.class_limits import ClassCost, DataSize
+from unnaive.learning.learnt import Learnt
 from unnaive.models.distinct_cases import DistinctCases, learning_problems
 from unnaive.models.naive_bayes import LINK_OF_SCHEME
 from unnaive.models.state_prior import state_prior
@@ -49,7 +50,7 @@ class SuperParentTAN(TreeAugmentedNB):
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
-    ) -> FeatureTrees:  # fmt: skip
+    ) -> Learnt:  # fmt: skip
         """A forest over the best terms, or one for each class."""
         scheme, grown = self.scheme_for(exclusive), []
         problems = learning_problems(X, Y, self.features, scheme, sample_weight)
@@ -60,7 +61,7 @@ class SuperParentTAN(TreeAugmentedNB):
             estimates = Estimates.of(cases, self.prior_cases)
             grown.append((terms, parents, estimates.tree_logs(parents), np.log(state_prior(cases.totals))))
         terms, parents, logs, prior = (np.stack(part) for part in zip(*grown, strict=True))
-        return FeatureTrees(terms, parents, logs, prior, int(X.shape[1]), LINK_OF_SCHEME[scheme])
+        return Learnt(FeatureTrees(terms, parents, logs, prior, int(X.shape[1]), LINK_OF_SCHEME[scheme]))
 
 
 @dataclass(frozen=True, eq=False)

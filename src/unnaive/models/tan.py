@@ -23,6 +23,7 @@ from unnaive.data.array_rules import ArrayRule, check_keys, check_rules, read_wh
 from unnaive.data.counts import Counts
 from unnaive.data.weighting import presence
 from unnaive.learning.class_limits import ClassCost, DataSize
+from unnaive.learning.learnt import Learnt
 from unnaive.linear.network import Network
 from unnaive.linear.scorer import Scorer
 from unnaive.linear.selection import class_gain, information_gain, top_k
@@ -181,7 +182,7 @@ class TreeAugmentedNB(DocumentsModel, HasNetwork):
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
-    ) -> FeatureTrees:  # fmt: skip
+    ) -> Learnt:  # fmt: skip
         """A Chow–Liu tree over the best terms, or one for each class."""
         scheme = self.scheme_for(exclusive)
         present = presence(X)
@@ -195,7 +196,7 @@ class TreeAugmentedNB(DocumentsModel, HasNetwork):
             for members, best in report_classes(problems, n_problems, progress, self.name)
         ]
         terms, parents, logs, prior = (np.stack(part) for part in zip(*grown, strict=True))
-        return FeatureTrees(terms, parents, logs, prior, int(present.shape[1]), LINK_OF_SCHEME[scheme])
+        return Learnt(FeatureTrees(terms, parents, logs, prior, int(present.shape[1]), LINK_OF_SCHEME[scheme]))
 
 
 Members = list[NDArray[np.bool_]]

@@ -18,6 +18,7 @@ from unnaive.data.array_rules import ArrayRule, check_keys, check_rules, read_wh
 from unnaive.data.targets import class_columns
 from unnaive.data.weighting import with_small_indices
 from unnaive.learning.class_limits import ClassCost, DataSize
+from unnaive.learning.learnt import Learnt
 from unnaive.linear.scorer import Scorer
 from unnaive.models.estimator import UnweightedDocumentsModel, scheme_setting
 
@@ -166,7 +167,7 @@ class DecisionTree(UnweightedDocumentsModel):
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
-    ) -> Trees:  # fmt: skip
+    ) -> Learnt:  # fmt: skip
         """One tree over all classes, or one for each class against the rest."""
         from sklearn.tree import DecisionTreeClassifier
 
@@ -179,12 +180,12 @@ class DecisionTree(UnweightedDocumentsModel):
             truth = np.asarray(csr_array(Y).argmax(axis=1)).ravel()
             nodes = [grower.fit(counts, truth, sample_weight=sample_weight).tree_]
             scores = [_log_shares(nodes[0], Y.shape[1], grower.classes_)]
-            return join_trees(nodes, scores, X.shape[1], "softmax")
+            return Learnt(join_trees(nodes, scores, X.shape[1], "softmax"))
         columns = class_columns(Y)
         watched = report_classes(columns, len(columns), progress, self.name)
         nodes = [grower.fit(counts, present, sample_weight=sample_weight).tree_ for present in watched]
         scores = [_log_odds(tree, bool(present.any())) for tree, present in zip(nodes, columns, strict=True)]
-        return join_trees(nodes, scores, X.shape[1], "log-odds")
+        return Learnt(join_trees(nodes, scores, X.shape[1], "log-odds"))
 
 
 def _log_shares(grown: Any, n_classes: int, seen: NDArray[Any]) -> Floats:

@@ -13,7 +13,7 @@ from unnaive.data.products import take_columns
 from unnaive.data.weighting import document_frequency
 from unnaive.data.word_vectors import TermVectors
 from unnaive.linear.linear import Linear
-from unnaive.models.auto.pool import Pool
+from unnaive.linear.sum_of_linears import SumOfLinears
 from unnaive.models.auto.vector_view import Vectors, VectorView, round_weights
 
 
@@ -49,7 +49,7 @@ class VectorColumns:
         """The factors of words (n_classes, n_words), extended by 1 for every column of vectors."""
         return np.hstack([scale, np.ones((len(scale), sum(item.n_dims for item, _ in self.views)))])
 
-    def fold(self, linear: Linear) -> Pool:
+    def fold(self, linear: Linear) -> SumOfLinears:
         """The scorer over all terms, from weights over words and vectors."""
         weights, at, bias = linear.weights(), len(self.words), np.array(linear.bias, np.float64)
         nothing = np.zeros(len(bias))
@@ -61,4 +61,4 @@ class VectorColumns:
             table, step = round_weights(table) if isinstance(item, TermVectors) else (table, None)
             parts.append((item.columns, Linear(table, nothing, weighting=view.weighting, link=linear.link, step=step)))
             bias, at = bias + offset, at + item.n_dims
-        return Pool(tuple(parts), bias, self.n_terms, linear.link)
+        return SumOfLinears(tuple(parts), bias, self.n_terms, linear.link)

@@ -164,7 +164,7 @@ def _continue_gis(Z: Sparse, Y: Sparse, start: Any, most: int) -> tuple[Any, int
         steps.append(int(state["iteration"]))
 
     model = MaxEnt(solver="gis", early_stopping=False, tol=1e-5, start=start, max_iter=most)
-    return model.learn(Z, Y, progress=count_step), steps[-1]
+    return model.learn(Z, Y, progress=count_step).scorer, steps[-1]
 
 
 def _error(scorer: Scorer, documents: Sparse, truth: NDArray[Any]) -> float:

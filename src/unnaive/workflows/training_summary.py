@@ -75,8 +75,8 @@ def describe_aim(fitted: FittedModel, sizes: Mapping[str, int]) -> str:
 
 def describe_search(fitted: FittedModel) -> dict[str, Any]:
     """The search of auto, as stored in the model; empty for other models."""
-    recipe = getattr(fitted.scorer, "recipe", None)
-    return {"search": recipe["report"]} if recipe else {}
+    report = fitted.provenance.report
+    return {"search": report} if report else {}
 
 
 def search_lines(summary: dict[str, Any]) -> list[str]:

@@ -21,7 +21,7 @@ from unnaive.interop.export.declared_parts import CannotExport, check_declared
 from unnaive.learning.fitted import FittedModel
 from unnaive.linear.linear import Linear
 from unnaive.linear.links import LINKS
-from unnaive.models.auto.pool import Pool
+from unnaive.linear.sum_of_linears import SumOfLinears
 from unnaive.models.fasttext.scorer import FastTextScorer
 from unnaive.text import _unicode_table
 from unnaive.text.gram_units import which_are_grams
@@ -123,7 +123,7 @@ def portable_model(
     if isinstance(scorer, FastTextScorer):
         raise CannotExport("the page shows the contribution of each term, which imported fastText models do not give; "
                            "leave --page out")  # fmt: skip
-    if not isinstance(scorer, (Linear, Pool)):
+    if not isinstance(scorer, (Linear, SumOfLinears)):
         raise CannotExport(f"{title} is not linear in the terms of a text, so it cannot be exported; auto, nbsvm, svm, "
                            "maxent and the naive Bayes models can")  # fmt: skip
     if (rule is None or vocabulary is None) and not counts:
@@ -139,7 +139,7 @@ def portable_model(
         rule=rule,
         terms=vocabulary,
         gram=is_gram if is_gram.any() and not is_gram.all() else None,
-        bias=scorer.bias if isinstance(scorer, Pool) else np.zeros(scorer.n_classes),
+        bias=scorer.bias if isinstance(scorer, SumOfLinears) else np.zeros(scorer.n_classes),
         parts=tuple(_parts(scorer)),
         link=scorer.link,
         calibration=None if fitted.calibration is None else fitted.calibration.to_dict(),
@@ -149,7 +149,7 @@ def portable_model(
     )
 
 
-def _parts(scorer: Linear | Pool) -> list[PortablePart]:
+def _parts(scorer: Linear | SumOfLinears) -> list[PortablePart]:
     if isinstance(scorer, Linear):
         return [_part(None, scorer)]
     return [_part(columns, linear) for columns, linear in scorer.parts]

@@ -22,8 +22,9 @@ from unnaive.base.errors import UnnaiveError
 from unnaive.base.log_functions import softmax_rows
 from unnaive.base.types import Floats, Sparse
 from unnaive.data.products import take_columns
+from unnaive.learning.learnt import Learnt, Provenance
 from unnaive.linear.linear import Linear
-from unnaive.models.auto.pool import Pool
+from unnaive.linear.sum_of_linears import SumOfLinears
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.views import CHARACTERS, COLUMNS, PAIRS, WORDS
 
@@ -46,13 +47,15 @@ class _Part:
     step: float
 
 
-def adjust_pool(pool: Pool, X: Sparse, Y: Sparse, weight: Floats | None = None, *, gone: bool = False) -> Pool:
+def adjust_pool(
+    pool: SumOfLinears, recipe: Recipe, X: Sparse, Y: Sparse, weight: Floats | None = None, *, gone: bool = False
+) -> Learnt:
     """The pool after learning documents X (n_docs, n_terms) with labels Y (n_docs, n_classes), or forgetting them.
 
-    The report in its recipe counts these documents.
+    The report in the new recipe counts these documents.
     """
     X, Y = csr_array(X), csr_array(Y)
-    part_steps = [(n, steps) for n, steps in enumerate(find_steps(pool.recipe, len(pool.parts))) if steps]
+    part_steps = [(n, steps) for n, steps in enumerate(find_steps(recipe, len(pool.parts))) if steps]
     parts = list(pool.parts)
     rows = np.arange(X.shape[0])
     for at in range(0, len(rows), AT_ONCE):
@@ -71,8 +74,7 @@ def adjust_pool(pool: Pool, X: Sparse, Y: Sparse, weight: Floats | None = None, 
         for view in views:
             columns, linear = parts[view.number]
             parts[view.number] = columns, _moved(linear, view, duals)
-    recipe = _count_change(pool.recipe, X.shape[0])
-    return replace(pool, parts=tuple(parts), recipe=recipe)
+    return Learnt(replace(pool, parts=tuple(parts)), provenance=Provenance(_count_change(recipe, X.shape[0])))
 
 
 def find_steps(recipe: Recipe, n_parts: int) -> list[float]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +18,8 @@ from unnaive.data.products import take_columns
 from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import single_labels
 from unnaive.learning.class_limits import DataSize
-from unnaive.linear.scorer import Scorer
+from unnaive.learning.learnt import HeldOutScores, Learnt, Provenance
+from unnaive.linear.sum_of_linears import SumOfLinears
 from unnaive.models.auto.adjust import adjust_pool
 from unnaive.models.auto.expected_work import SEARCHING, ExpectedWork, first_estimate, fit_work, ordering_work
 from unnaive.models.auto.held_out_accuracy import HeldOutAccuracy
@@ -34,8 +34,7 @@ from unnaive.models.auto.plan import (
     make_plan,
     plan_multilabel,
 )
-from unnaive.models.auto.pool import Pool
-from unnaive.models.auto.recipe import Recipe, place_classes
+from unnaive.models.auto.recipe import Recipe, check_recipe, place_classes
 from unnaive.models.auto.refit import count_classes, order_classes, refit
 from unnaive.models.auto.report import make_report, without_measures
 from unnaive.models.auto.sampling import sample_rows
@@ -84,7 +83,7 @@ class Auto(DocumentsModel):
     log-linear pool,
     and then the views do. Pool weights are shrunk toward equal ones (characters count as much as words and pairs
     together), and members with small weights are dropped. The chosen members are trained again on all documents. The
-    model keeps the choice as a recipe (`scorer_.recipe`), with a report of all candidates.
+    model keeps the choice as a recipe (`fitted_.provenance.recipe`), with a report of all candidates.
 
     The budget "normal" takes a minute or two on two cores for data of any size up to some hundred megabytes. With more
     data, fewer candidates are tried, on a sample, and the parts that cost most for the least gain are left out:
@@ -156,7 +155,7 @@ class Auto(DocumentsModel):
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None, terms: Sequence[str] | Vocabulary | None = None,
         active: Ids | None = None, select: SelectColumns | None = None, vectors: Sequence[Vectors] = (),
-    ) -> Scorer:  # fmt: skip
+    ) -> Learnt:  # fmt: skip
         """Choose the members on held-out documents, then train them on all documents.
 
         With feature selection, `active` has the columns selected on all documents, which the pool reads, and
@@ -189,13 +188,13 @@ class Auto(DocumentsModel):
             tell=tell, columns=active, vectors=dense,
         )  # fmt: skip
         if held_out is not None:
-            rows, scores = held_out
+            rows, scores, *_ = held_out
             all_scores = np.full((len(rows), n_classes), NEVER)
             all_scores[:, seen] = scores
-            pool = replace(pool, held_out=(rows, all_scores))
-        return pool
+            held_out = HeldOutScores(rows, all_scores)
+        return Learnt(pool, held_out, Provenance(recipe))
 
-    def _tree_of_labels(self, X: Sparse, Y: Sparse, **same: Any) -> Scorer:
+    def _tree_of_labels(self, X: Sparse, Y: Sparse, **same: Any) -> Learnt:
         """Train a label tree: for thousands of classes, tables of scores and weights would not fit in memory."""
         warnings.warn(
             f"{Y.shape[1]:,} classes are too many for a search, so auto trains a label tree; use --model label-tree "
@@ -205,20 +204,19 @@ class Auto(DocumentsModel):
         )
         return LabelTree(random_state=self.random_state, n_jobs=self.n_jobs).learn(X, Y, **same)
 
-    def _only_class(self, only: int, n_terms: int, n_classes: int) -> Pool:
+    def _only_class(self, only: int, n_terms: int, n_classes: int) -> Learnt:
         """A pool without members that predicts the one class with documents."""
         bias = np.full(n_classes, NEVER)
         bias[only] = 0.0
         report = {"budget": self.budget, "no-search": "only one class has documents"}
-        return Pool(
-            (), bias, n_terms, recipe={"kind": "single", "members": [], "bias": bias.tolist(), "report": report}
-        )
+        recipe = {"kind": "single", "members": [], "bias": bias.tolist(), "report": report}
+        return Learnt(SumOfLinears((), bias, n_terms), provenance=Provenance(recipe))
 
     def _search(
         self, X: Sparse, Y: Sparse, exclusive: bool, sample_weight: Floats | None, tell: WorkTeller,
         terms: Sequence[str] | Vocabulary | None, active: Ids | None = None, select: SelectColumns | None = None,
         vectors: Sequence[AnyVectors] = (),
-    ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
+    ) -> tuple[Recipe, HeldOutScores | None]:  # fmt: skip
         """The recipe, and the held-out rows with their scores; None if no document was held out."""
         targets = single_labels(Y) if exclusive else None
         views = select_views(X, terms, Y.shape[1], active)
@@ -239,36 +237,43 @@ class Auto(DocumentsModel):
         return self._choose_single(X, targets, views, size, plan, sample_weight, tell, terms, select, vectors)
 
     def relearn(
-        self, before: Scorer, places: Ids, X: Sparse, Y: Sparse, *, chosen_on: int | None = None, **same: Any
-    ) -> Scorer:
+        self, before: Learnt, places: Ids, X: Sparse, Y: Sparse, *, chosen_on: int | None = None, **same: Any
+    ) -> Learnt:
         """Train the recipe of the model `before` on these documents, without a search."""
         size = DataSize(X.shape[0], X.shape[1], X.nnz, Y.shape[1])
         too_many = has_too_many_classes(size, count_classes(Y), exclusive=same.get("exclusive", True))
-        if not isinstance(before, Pool) or not before.recipe["members"] or too_many:
+        if too_many or not before.provenance.recipe.get("members"):
             return self.learn(X, Y, **same)
-        recipe = place_classes(before.recipe, places.tolist(), Y.shape[1])
+        recipe = place_classes(before.provenance.recipe, places.tolist(), Y.shape[1])
         recipe = {**recipe, "report": without_measures(recipe["report"], chosen_on)}
-        return refit(
+        pool = refit(
             recipe, X, Y, same.get("terms"), sample_weight=same.get("sample_weight"), random_state=self.random_state,
             n_jobs=self.n_jobs, tell=WorkTeller(same.get("progress")), columns=same.get("active"),
             vectors=with_squares(same.get("vectors", ())),
         )  # fmt: skip
+        return Learnt(pool, provenance=Provenance(recipe))
 
     def adjust(
-        self, scorer: Scorer, X: Sparse, Y: Sparse, *, sample_weight: Floats | None = None, gone: bool = False
-    ) -> Scorer:
+        self, before: Learnt, X: Sparse, Y: Sparse, *, sample_weight: Floats | None = None, gone: bool = False
+    ) -> Learnt:
         """The pool after approximately learning these documents, or forgetting them if `gone`."""
-        if not isinstance(scorer, Pool) or not scorer.parts:
+        pool = before.scorer
+        if not isinstance(pool, SumOfLinears) or not pool.parts:
             raise UnnaiveError(
                 "this model of auto is not a pool, so it cannot be updated approximately; update it exactly"
             )
-        return adjust_pool(scorer, X, Y, sample_weight, gone=gone)
+        return adjust_pool(pool, before.provenance.recipe, X, Y, sample_weight, gone=gone)
+
+    def check_recipe(self, recipe: dict[str, Any], n_classes: int) -> None:
+        """Raise an error if the recipe of a model file is not one of a pool."""
+        if recipe:
+            check_recipe(recipe, n_classes)
 
     def _choose_single(
         self, X: Sparse, targets: Ids, views: list[View], size: Size, plan: SearchPlan, weight: Floats | None,
         tell: WorkTeller, terms: Sequence[str] | Vocabulary | None, select: SelectColumns | None,
         vectors: Sequence[AnyVectors],
-    ) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
+    ) -> tuple[Recipe, HeldOutScores | None]:  # fmt: skip
         """`_search` for documents with one class each."""
         rows = np.arange(len(targets))
         if len(targets) > MANY:  # documents outside this sample are on no side of a split
@@ -324,7 +329,7 @@ class Auto(DocumentsModel):
         held_out = HeldOutAccuracy.of(scores.argmax(axis=1) == search.truth, group, len(splits[0].train) / len(targets))
         sharing = passages.count_documents() / len(rows)
         report = make_report(self.budget, plan, chosen, shares_of, held_out, sharing)
-        return {**recipe, "report": report}, (search.rows, scores)
+        return {**recipe, "report": report}, HeldOutScores(search.rows, scores)
 
 
 def _without_others(X: Sparse, columns: Ids) -> Sparse:

@@ -16,6 +16,7 @@ from unnaive.data.products import take_columns
 from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.weighting import tf_idf
 from unnaive.learning.fit_calibration import soft_targets
+from unnaive.learning.learnt import HeldOutScores
 from unnaive.learning.tuning import best_cut
 from unnaive.models.auto.candidates import DENSE_MULTILABEL, Candidate
 from unnaive.models.auto.members import FAMILIES, Training, fit_family, member_scores, weight_rows
@@ -39,7 +40,7 @@ def choose_multilabel(
     X: Sparse, Y: Sparse, view: View, budget: str | float, plan: MultilabelPlan, *, weight: Floats | None,
     random_state: int, n_jobs: int | None, tell: WorkTeller, terms: Sequence[str] | Vocabulary | None = None,
     select: SelectColumns | None = None, vectors: Sequence[Vectors] = (),
-) -> tuple[Recipe, tuple[Ids, Floats] | None]:  # fmt: skip
+) -> tuple[Recipe, HeldOutScores | None]:  # fmt: skip
     """The recipe, and the rows with their out-of-fold log-odds; None with fewer than LEAST documents.
 
     A member's margins are divided by their standard deviation, so all members have equal weight. The log-odds
@@ -69,8 +70,8 @@ def choose_multilabel(
         factors = _weigh_vectors(factors, scores, len(plan.members), Y)
         total = sum(factor * margins for factor, margins in zip(factors, scores, strict=True))
         slope, levels = fit_log_odds(np.asarray(total), Y)
-        held_out = rows, _cross_fitted(np.asarray(total), Y)
-        report = _report(budget, names, chosen, scores, factors, held_out[1], Y) | {"left-out": list(plan.left_out)}
+        held_out = HeldOutScores(rows, _cross_fitted(np.asarray(total), Y))
+        report = _report(budget, names, chosen, scores, factors, held_out.scores, Y) | {"left-out": list(plan.left_out)}
     members = [make_member(name, member, slope * factor, plan.documents)
                for name, member, factor in zip(names, chosen, factors, strict=True)]  # fmt: skip
     return {"kind": "multilabel", "members": members, "bias": levels.tolist(), "report": report}, held_out

@@ -41,8 +41,8 @@ def make_member(view: str, candidate: Candidate, factor: float, documents: int |
     }
 
 
-def check_recipe(recipe: Any, n_classes: int) -> Recipe:
-    """Return the recipe of a model file; raise if it has unknown views or families, or numbers that are not finite."""
+def check_recipe(recipe: Any, n_classes: int) -> None:
+    """Raise an error if the recipe of a model file has unknown views or families, or numbers that are not finite."""
     sound = (
         isinstance(recipe, dict)
         and recipe.get("kind") in KINDS
@@ -55,7 +55,6 @@ def check_recipe(recipe: Any, n_classes: int) -> Recipe:
     )
     if not sound:
         raise BadModel("the recipe of the pool in this model is damaged; train it again")
-    return recipe  # type: ignore[no-any-return]
 
 
 def _is_member(member: Any) -> bool:

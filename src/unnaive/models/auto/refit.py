@@ -1,4 +1,4 @@
-"""Train the Pool of a recipe without a search; the same recipe and documents give the same bytes."""
+"""Train the pool of a recipe without a search; the same recipe and documents give the same bytes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from unnaive.data.products import take_columns
 from unnaive.data.targets import single_labels
 from unnaive.data.weighting import document_frequency, tf_idf
 from unnaive.linear.linear import Linear
+from unnaive.linear.sum_of_linears import SumOfLinears
 from unnaive.models.auto.expected_work import LAST, fit_work
 from unnaive.models.auto.members import FAMILIES, HINGES, NEVER, Training, Weights, fit_family
 from unnaive.models.auto.plan import PREPARING
-from unnaive.models.auto.pool import Pool
 from unnaive.models.auto.recipe import Recipe
 from unnaive.models.auto.sampling import sample_rows
 from unnaive.models.auto.vector_view import round_weights
@@ -46,7 +46,7 @@ def refit(
     tell: WorkTeller | None = None,
     columns: Ids | None = None,
     vectors: Sequence[AnyVectors] = (),
-) -> Pool:
+) -> SumOfLinears:
     """The pool that `recipe` gives on documents X (n_docs, n_terms) with labels Y (n_docs, n_classes).
 
     terms         names of the columns, which determine the views; None for one view of all columns
@@ -98,7 +98,7 @@ def refit(
             table, step = round_weights(table) if is_of_words(dense_vectors) else (table, None)
             linear = Linear(table, np.zeros(len(bias)), weighting=weighting, link=link, step=step)
             parts.append((view.columns, linear))
-    return Pool(tuple(parts), bias, X.shape[1], link, recipe)
+    return SumOfLinears(tuple(parts), bias, X.shape[1], link)
 
 
 def _fit_view(

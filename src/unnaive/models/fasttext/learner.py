@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.types import Floats, ProgressCallback, Sparse
-from unnaive.linear.scorer import Scorer
+from unnaive.learning.learnt import Learnt
 from unnaive.models.estimator import DocumentsModel
 
 
@@ -24,7 +24,7 @@ class FastText(DocumentsModel):
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
-    ) -> Scorer:  # fmt: skip
+    ) -> Learnt:  # fmt: skip
         """Imported models are not trained here."""
         raise UnnaiveError(
             "the model fasttext cannot be trained, only imported with `unnaive import`; choose another model, such as "

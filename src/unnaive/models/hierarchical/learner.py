@@ -25,6 +25,7 @@ from unnaive.data.counts import Counts
 from unnaive.data.named_counts import over_classes
 from unnaive.data.weighting import presence
 from unnaive.learning.class_limits import ClassCost, DataSize
+from unnaive.learning.learnt import Learnt
 from unnaive.linear.selection import class_gain, informative_terms
 from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
 from unnaive.models.hierarchical.cases import Cases
@@ -122,7 +123,7 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
-    ) -> HiddenNetworks:  # fmt: skip
+    ) -> Learnt:  # fmt: skip
         """A network for each class against the rest."""
         branching, alpha = _branching_and_alpha(self.clustering, self.branching, self.alpha)
         search = EmSearch(self.restarts, self.average, self.tol, self.stopping, self.max_iter)
@@ -141,7 +142,7 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
         n_threads = thread_count(self.n_jobs)
         with spare_threads(n_threads, len(class_indices)) as each:
             networks = in_threads(partial(network, each), class_indices, n_threads)
-        return HiddenNetworks(tuple(networks), documents.n_terms, "softmax" if pair else "log-odds")
+        return Learnt(HiddenNetworks(tuple(networks), documents.n_terms, "softmax" if pair else "log-odds"))
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, progress: ProgressCallback | None) -> Self:
         iterations = [1]  # without hidden variables, counting is enough

@@ -22,7 +22,8 @@ from unnaive.data.targets import Targets, check_known_classes, class_columns, so
 from unnaive.data.weighting import NORMS, Weighting, document_frequency, presence
 from unnaive.learning.decisions import default_decision
 from unnaive.learning.fitted import FittedModel
-from unnaive.linear.linear import Linear, refuse_full_table
+from unnaive.learning.learnt import Learnt
+from unnaive.linear.linear import refuse_full_table
 from unnaive.models.estimator import UnweightedDocumentsModel, scheme_setting
 from unnaive.models.higher_order.path_scorer import PathScorer
 from unnaive.models.higher_order.paths import FirstPass, SecondPass, TermSums, class_paths_as_published
@@ -69,7 +70,7 @@ class HigherOrderNB(UnweightedDocumentsModel):
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
-    ) -> Linear:  # fmt: skip
+    ) -> Learnt:  # fmt: skip
         """Count the paths within the documents of each class."""
         refuse_full_table(Y.shape[1], X.shape[1], "higher-order naive Bayes")
         B, labels = presence(X), presence(Y)
@@ -81,14 +82,16 @@ class HigherOrderNB(UnweightedDocumentsModel):
         paths = np.array([total for _, total in counted])
         inside = _path_shares(np.column_stack([containing for containing, _ in counted]), paths)
         if self.scheme_for(exclusive) == "multiclass":
-            return exclusive_scorer(inside, paths if self.prior == "paths" and paths.any() else masses, BERNOULLI)
+            return Learnt(
+                exclusive_scorer(inside, paths if self.prior == "paths" and paths.any() else masses, BERNOULLI)
+            )
         containing, other_paths = TermSums.of(B).without_classes(sums, B, labels)
         outside = _path_shares(containing, other_paths)
         if self.prior == "paths":
             has_paths = paths + other_paths > 0
             masses = np.where(has_paths, paths, masses)
             everything = np.where(has_paths, paths + other_paths, everything)
-        return one_vs_rest_scorer(inside, outside, masses, everything, BERNOULLI)
+        return Learnt(one_vs_rest_scorer(inside, outside, masses, everything, BERNOULLI))
 
 
 class HigherOrderSmoothing(UnweightedDocumentsModel):
@@ -152,7 +155,7 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
-    ) -> Linear:  # fmt: skip
+    ) -> Learnt:  # fmt: skip
         """Both passes over all documents at once."""
         scheme = self.scheme_for(exclusive)
         refuse_full_table(Y.shape[1], X.shape[1], "higher-order smoothing")
@@ -163,7 +166,7 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
             linear = mix_paths(first, _published(Z, labels, scheme), self._mixture, weighting, scheme)
         else:
             linear = smoothed(first, SecondPass.of(Z, labels, first.first), self._mixture, weighting, scheme)
-        return PathScorer.of(linear, Z, csr_array(Y)) if self.keep_documents else linear
+        return Learnt(PathScorer.of(linear, Z, csr_array(Y)) if self.keep_documents else linear)
 
     @classmethod
     def from_passes(

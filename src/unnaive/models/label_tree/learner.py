@@ -11,6 +11,7 @@ from unnaive.base.errors import BadData
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.weighting import DOCUMENT_WEIGHTINGS, document_weighting
+from unnaive.learning.learnt import Learnt
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
 from unnaive.models.label_tree.clustering import cluster_labels, compact_columns, label_centroids
 from unnaive.models.label_tree.scorer import LabelTreeScorer
@@ -60,7 +61,7 @@ class LabelTree(DocumentsModel):
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
-    ) -> LabelTreeScorer:  # fmt: skip
+    ) -> Learnt:  # fmt: skip
         """Train the tree on documents X (n_docs, n_terms) and labels Y (n_docs, n_classes)."""
         if Y.shape[1] < 1 or not Y.nnz:
             raise BadData("no document has a label; label some documents")
@@ -87,7 +88,7 @@ class LabelTree(DocumentsModel):
             above = below
         weights = csr_array(vstack(rows, format="csr"))
         link = "softmax" if exclusive else "log-odds"
-        return LabelTreeScorer(order, tuple(ends), weights, np.concatenate(biases), weighting, self.beam, link)
+        return Learnt(LabelTreeScorer(order, tuple(ends), weights, np.concatenate(biases), weighting, self.beam, link))
 
     def _group(self, Z: Sparse, labels: Sparse, weight: Floats) -> tuple[Ids, list[Ids]]:
         """The labels in the order of the leaves, and the groups of each level."""

@@ -25,6 +25,7 @@ from unnaive.data.training_data import TrainingData
 from unnaive.data.weighting import Weighting, tf_idf
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.fitted import FittedModel
+from unnaive.learning.learnt import Learnt
 from unnaive.learning.train import train
 from unnaive.linear.linear import Linear, refuse_full_table
 from unnaive.linear.scorer import Scorer
@@ -139,14 +140,16 @@ class MaxEnt(LinearAttributes, IteratedModel):
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None, active: Ids | None = None, vectors: Sequence[Vectors] = (),
-    ) -> Scorer:  # fmt: skip
+    ) -> Learnt:  # fmt: skip
         """The scorer with the largest conditional likelihood of Y (n_docs, n_classes) given X (n_docs, n_terms).
 
         `vectors`, if any, are further features beside the words, which are the columns `active`.
         """
         if vectors:
-            return self._learn_with_vectors(csr_array(X), Y, exclusive, sample_weight, progress, active, vectors)
-        return self._maximise(X, Y, exclusive, sample_weight, progress)
+            return Learnt(
+                self._learn_with_vectors(csr_array(X), Y, exclusive, sample_weight, progress, active, vectors)
+            )
+        return Learnt(self._maximise(X, Y, exclusive, sample_weight, progress))
 
     def _learn_with_vectors(
         self, X: Sparse, Y: Sparse, exclusive: bool, sample_weight: Floats | None, progress: ProgressCallback | None,

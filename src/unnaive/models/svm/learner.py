@@ -14,6 +14,7 @@ from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.products import take_columns
 from unnaive.data.weighting import DOCUMENT_WEIGHTINGS, Weighting, document_weighting
 from unnaive.learning.class_limits import ClassCost, DataSize
+from unnaive.learning.learnt import Learnt
 from unnaive.linear.linear import Linear
 from unnaive.linear.scorer import Scorer
 from unnaive.models.estimator import IteratedModel, class_weight_setting
@@ -109,8 +110,8 @@ class LinearSVM(HingeModel):
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None, active: Ids | None = None, vectors: Sequence[Vectors] = (),
-    ) -> Scorer:  # fmt: skip
+    ) -> Learnt:  # fmt: skip
         """Fit a hyperplane for each class, over the terms and over `vectors` if there are any."""
         if vectors:
-            return self.fit_with_vectors(X, Y, sample_weight, progress, active, vectors)
-        return self.fit_hinge(document_weighting(self.weights, X, sample_weight), X, Y, sample_weight, progress)
+            return Learnt(self.fit_with_vectors(X, Y, sample_weight, progress, active, vectors))
+        return Learnt(self.fit_hinge(document_weighting(self.weights, X, sample_weight), X, Y, sample_weight, progress))

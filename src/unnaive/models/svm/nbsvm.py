@@ -11,8 +11,8 @@ from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.weighting import Weighting, document_weighting, presence
+from unnaive.learning.learnt import Learnt
 from unnaive.linear.linear import Linear, refuse_full_table
-from unnaive.linear.scorer import Scorer
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
 from unnaive.models.mixins import LinearAttributes
 from unnaive.models.svm.learner import HingeModel
@@ -64,16 +64,17 @@ class NBSVM(HingeModel):
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None, active: Ids | None = None, vectors: Sequence[Vectors] = (),
-    ) -> Scorer:  # fmt: skip
+    ) -> Learnt:  # fmt: skip
         """Fit a hyperplane for each class on scaled features, and on `vectors`, unscaled, if there are any."""
         if vectors:
-            return self.fit_with_vectors(
+            scorer = self.fit_with_vectors(
                 X, Y, sample_weight, progress, active, vectors,
                 lambda words: log_count_ratio(Counts.of(presence(words), Y, sample_weight), self.alpha),
             )  # fmt: skip
+            return Learnt(scorer)
         weighting = document_weighting(self.weights, X, sample_weight)
         ratio = log_count_ratio(Counts.of(presence(X), Y, sample_weight), self.alpha)
-        return self.fit_hinge(weighting, X, Y, sample_weight, progress, scale=ratio)
+        return Learnt(self.fit_hinge(weighting, X, Y, sample_weight, progress, scale=ratio))
 
 
 class PowerRatio(LinearAttributes, DocumentsModel):
@@ -101,7 +102,7 @@ class PowerRatio(LinearAttributes, DocumentsModel):
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
-    ) -> Linear:  # fmt: skip
+    ) -> Learnt:  # fmt: skip
         """Fit in one pass over the documents."""
         weighting = Weighting("log", None, "l2")
         counts = Counts.of(weighting.apply(X), Y, sample_weight)
@@ -109,4 +110,4 @@ class PowerRatio(LinearAttributes, DocumentsModel):
         weights = np.sign(ratio) * np.abs(ratio) ** self.power
         absent = np.asarray(counts.class_docs) == 0
         weights[absent] = 0.0
-        return Linear(weights, np.where(absent, NEVER, 0.0), weighting=weighting, link="margin")
+        return Learnt(Linear(weights, np.where(absent, NEVER, 0.0), weighting=weighting, link="margin"))

@@ -21,6 +21,7 @@ from unnaive.data.count_tables import row_hashes
 from unnaive.data.counts import Counts
 from unnaive.data.products import product
 from unnaive.data.weighting import Weighting, counted_weighting
+from unnaive.learning.learnt import Learnt
 from unnaive.linear.linear import Linear, refuse_full_table
 from unnaive.models.svm.learner import HingeModel
 from unnaive.models.svm.solver import squared_hinge
@@ -62,14 +63,14 @@ class ShardedNBSVM(HingeModel):
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,
         progress: ProgressCallback | None = None,
-    ) -> Linear:  # fmt: skip
+    ) -> Learnt:  # fmt: skip
         """Fit the mean of the hyperplanes of all shards."""
         X, Y = csr_array(X), csr_array(Y)
         weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
         task = ShardTask.of(self, Counts.of(X, Y, sample_weight))
         shards = {number: documents.in_order() for number, documents in task.split(X, Y, weight)}
         n_jobs, report = thread_count(self.n_jobs), shard_events(progress, self.name, len(shards), task.n_rounds)
-        return learn_in_rounds(task, sorted(shards), shards.__getitem__, {}, n_jobs, report)
+        return Learnt(learn_in_rounds(task, sorted(shards), shards.__getitem__, {}, n_jobs, report))
 
 
 def learn_in_rounds(

@@ -181,7 +181,7 @@ def follow_source(
         say(f"{model} learnt {learnt} in {writes}{extra}")
         changed = load_model(model)
         if changed.choice_kept:
-            say(describe_kept_choice(changed.chosen_on, model_sizes(changed)["documents"], str(model)))
+            say(describe_kept_choice(changed.provenance.chosen_on, model_sizes(changed)["documents"], str(model)))
 
 
 @reading("The documents to unlearn, with the labels that they were learnt with.", trained=True)
@@ -380,7 +380,7 @@ def change_file(
         save(changed, output)
         done()
     sizes = {"before": before, "after": model_sizes(changed), "choice_kept": changed.choice_kept}
-    sizes |= {"chosen_on": changed.chosen_on, "approximate": changed.n_approximate}
+    sizes |= {"chosen_on": changed.provenance.chosen_on, "approximate": changed.provenance.n_approximate}
     return {"file": str(output or model)} | sizes
 
 

@@ -1,11 +1,8 @@
-"""Pool, the scorer that `auto` learns: a sum of linear models, each over one view of the text, and their recipe.
-
-Linear models with vectors beside the words learn a Pool too, without a recipe, because nothing was chosen.
-"""
+"""SumOfLinears scores documents by a sum of linear models, each over its own columns, such as words or vectors."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,18 +16,15 @@ from unnaive.data.products import add_tf_idf, places_of, take_columns
 from unnaive.linear.linear import Linear
 from unnaive.linear.links import LINKS
 from unnaive.linear.scorer import Contributions, Scorer
-from unnaive.models.auto.recipe import check_recipe
 from unnaive.text.scoring import TfIdfPart
 
 
 @dataclass(frozen=True, eq=False)
-class Pool(Scorer):
+class SumOfLinears(Scorer):
     """score = bias + Σ_parts linear(x[columns]), log-odds of each class; `link` says whether classes are exclusive.
 
-    parts     the columns of each view, ascending, and the linear model over them
-    bias      (n_classes,)
-    recipe    the chosen members as plain values; `refit` trains the same pool from the same documents (recipe.py)
-    held_out  rows of training documents and their held-out scores; not stored
+    parts  the columns of each part, ascending, and the linear model over them
+    bias   (n_classes,)
     """
 
     kind: ClassVar[str] = "pool"
@@ -39,25 +33,6 @@ class Pool(Scorer):
     bias: Floats
     n_terms: int
     link: str = "one-of-all"
-    recipe: dict[str, Any] = field(default_factory=dict)
-    held_out: tuple[Ids, Floats] | None = None
-
-    @property
-    def choice_kept(self) -> bool:
-        """Whether the recipe was chosen on other documents than the pool was trained on."""
-        return bool(self.recipe.get("report", {}).get("kept-choice"))
-
-    @property
-    def chosen_on(self) -> int | None:
-        """The number of documents that a kept recipe was chosen on; None if it was chosen on this model's documents."""
-        n_docs = self.recipe.get("report", {}).get("chosen-on")
-        return n_docs if isinstance(n_docs, int) else None
-
-    @property
-    def n_approximate(self) -> int:
-        """The number of documents that the pool learnt or forgot approximately since it was trained."""
-        n_docs = self.recipe.get("report", {}).get("approximate")
-        return n_docs if isinstance(n_docs, int) else 0
 
     @property
     def n_classes(self) -> int:
@@ -122,8 +97,8 @@ class Pool(Scorer):
             used[columns] = True
         return None if used.all() else np.flatnonzero(used)
 
-    def take_terms(self, columns: Ids) -> Pool:
-        """The pool over `columns` only, which must include all used columns; scores stay the same."""
+    def take_terms(self, columns: Ids) -> SumOfLinears:
+        """The sum over `columns` only, which must include all used columns; scores stay the same."""
         new_column = np.full(self.n_terms, -1, np.int64)
         new_column[columns] = np.arange(len(columns))
         parts = tuple((new_column[part_columns], linear) for part_columns, linear in self.parts)
@@ -132,7 +107,7 @@ class Pool(Scorer):
     def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
         """Arrays and plain settings from which `from_arrays` makes an equal scorer."""
         arrays: Arrays = {"bias": self.bias}
-        settings: dict[str, Any] = {"n_terms": self.n_terms, "link": self.link, "parts": [], "recipe": self.recipe}
+        settings: dict[str, Any] = {"n_terms": self.n_terms, "link": self.link, "parts": []}
         for number, (columns, linear) in enumerate(self.parts):
             part_arrays, about = linear.to_arrays()
             arrays |= {f"{number}.{name}": values for name, values in part_arrays.items()} | {
@@ -145,18 +120,17 @@ class Pool(Scorer):
     def from_arrays(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
         """The inverse of `to_arrays`; every value is checked, since models come from files."""
         try:
-            check_keys(settings, "n_terms", "link", "parts", "recipe")
+            check_keys(settings, "n_terms", "link", "parts")
             n_terms = read_whole(settings["n_terms"], "n_terms")
             link = choose(list(LINKS), settings["link"], "link")
-            pool_arrays = {name: array for name, array in arrays.items() if not _part_number(name, settings["parts"])}
-            check_rules(pool_arrays, {"bias": ArrayRule("float", ("classes",))})
-            bias = pool_arrays["bias"].astype(np.float64, copy=False)
+            own_arrays = {name: array for name, array in arrays.items() if not _part_number(name, settings["parts"])}
+            check_rules(own_arrays, {"bias": ArrayRule("float", ("classes",))})
+            bias = own_arrays["bias"].astype(np.float64, copy=False)
             parts = [_read_part(arrays, number, about, n_terms, len(bias))
                      for number, about in enumerate(settings["parts"])]  # fmt: skip
-            recipe = settings["recipe"] and check_recipe(settings["recipe"], len(bias))
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             raise BadModel(f"the pool in this model is damaged ({problem}); train it again") from problem
-        return cls(tuple(parts), bias, n_terms, link, recipe)
+        return cls(tuple(parts), bias, n_terms, link)
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the fields only."""
