@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from unnaive.models.trees import DecisionTree as DecisionTree
     from unnaive.models.word_clusters import WordClusterNB as WordClusterNB
     from unnaive.text.tokens import TokenRule as TokenRule
+    from unnaive.workflows.train import train_file as train_file
+    from unnaive.workflows.write_tickets import write_tickets as write_tickets
 
     backend: str  # "native", or "reference" where the package was built without a compiler
 
@@ -67,6 +69,8 @@ _HOMES = {
     "Counts": "unnaive.data.counts",
     "soft_labels": "unnaive.data.soft_labels",
     "TokenRule": "unnaive.text.tokens",
+    "train_file": "unnaive.workflows.train",
+    "write_tickets": "unnaive.workflows.write_tickets",
     **dict.fromkeys(("Argmax", "TopK", "Thresholds", "Proportional"), "unnaive.learning.decisions"),
     **dict.fromkeys(
         ("UnnaiveError", "UnknownName", "BadData", "BadModel", "MissingExtra", "UnnaiveWarning"), "unnaive.base.errors"

@@ -7,12 +7,13 @@ from contextlib import redirect_stdout
 import numpy as np
 
 from unnaive import TextClassifier
-from unnaive.apps.cli.commands.inspect import describe_file, show_description
+from unnaive.apps.cli.commands.inspect import show_description
 from unnaive.base.errors import BadModel, UnnaiveError
 from unnaive.classifier.compress import compress_model, file_size
 from unnaive.classifier.model_file import load_model
 from unnaive.classifier.model_file import save as save_model
 from unnaive.evaluation.evaluate import evaluate
+from unnaive.workflows.describe_model import describe_file
 
 TEXTS = ["good ball, good game", "fair vote in a fair law", "warm soup with bread", "the ball is lost", "a new law"] * 3
 LABELS = ["sport", "politics", "food", "sport", "politics"] * 3

@@ -12,7 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 from support.values import reachable_arrays, writeable_arrays
 
 from unnaive import MultinomialNB, TextClassifier
-from unnaive.apps.cli.commands.inspect import describe_file, show_description
+from unnaive.apps.cli.commands.inspect import show_description
 from unnaive.base.errors import UnnaiveError
 from unnaive.classifier.compress import compress_model, file_size
 from unnaive.classifier.model_file import load_model, save
@@ -21,6 +21,7 @@ from unnaive.data.text_hashes import TextHashes
 from unnaive.evaluation.evaluate import evaluate
 from unnaive.io.tickets import load_tickets
 from unnaive.models.catalogue import MODELS, find_model
+from unnaive.workflows.describe_model import describe_file
 from unnaive.workflows.network_views import network_view, write_network
 
 FORMS = ("memory", "loaded", "mapped")

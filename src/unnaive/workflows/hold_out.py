@@ -1,4 +1,4 @@
-"""Evaluation for the summaries of `train` and `compress`: on a test file, or on held-out documents."""
+"""Measures of a new model on a test file, or on documents that are held out (--holdout)."""
 
 from __future__ import annotations
 
@@ -8,15 +8,21 @@ if TYPE_CHECKING:
     from unnaive.base.types import ProgressCallback
     from unnaive.classifier.text_classifier import TextClassifier
     from unnaive.data.corpus import Corpus
+    from unnaive.evaluation.evaluate import Evaluation
     from unnaive.evaluation.tally import Tally
     from unnaive.learning.fitted import FittedModel
 
 
-def measure_model(fitted: FittedModel, corpus: Corpus) -> dict[str, Any]:
-    """Documents, accuracy and F1 of a model on a corpus."""
+def evaluate_corpus(fitted: FittedModel, corpus: Corpus) -> Evaluation:
+    """The evaluation of a model on a corpus."""
     from unnaive.evaluation.evaluate import evaluate
 
-    return describe_tally(evaluate(fitted, corpus.texts, corpus.labels, name=corpus.name).tally)
+    return evaluate(fitted, corpus.texts, corpus.labels, name=corpus.name, ids=corpus.ids)
+
+
+def measure_model(fitted: FittedModel, corpus: Corpus) -> dict[str, Any]:
+    """Documents, accuracy and F1 of a model on a corpus."""
+    return describe_tally(evaluate_corpus(fitted, corpus).tally)
 
 
 def describe_tally(tally: Tally) -> dict[str, Any]:
@@ -29,10 +35,10 @@ def describe_tally(tally: Tally) -> dict[str, Any]:
     }
 
 
-def measure_holdout(
+def evaluate_holdout(
     classifier: TextClassifier, corpus: Corpus, share: float, multilabel: bool, progress: ProgressCallback | None = None
-) -> dict[str, Any]:
-    """Measures of the same model on held-out documents; every class is in both parts if possible."""
+) -> Evaluation:
+    """The evaluation of the same model on held-out documents; every class is in both parts if possible."""
     import warnings
 
     import numpy as np
@@ -59,7 +65,7 @@ def measure_holdout(
     with warnings.catch_warnings():  # the same warnings come for all documents
         warnings.simplefilter("ignore", UnnaiveWarning)
         copy.fit(rest.texts, as_targets(rest, multilabel), progress=progress)
-    return measure_model(copy.fitted_, held_out)
+    return evaluate_corpus(copy.fitted_, held_out)
 
 
 def as_targets(corpus: Corpus, multilabel: bool) -> list[Any]:

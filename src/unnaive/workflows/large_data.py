@@ -1,4 +1,4 @@
-"""How `unnaive train` reads data: sums over a stream, a matrix on disk, or in memory."""
+"""How a training reads data: sums over a stream, a matrix on disk, or in memory."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from unnaive.io.fields.columns import Columns
     from unnaive.learning.fitted import FittedModel
     from unnaive.text.tokens import TokenRule
+    from unnaive.workflows.training_result import TrainingResult
 
 WRITERS = {"tsv": "csv", "jsonl": "json"}  # formats with another name in Spark
 
@@ -59,8 +60,8 @@ def train_on_spark(
     test: Sequence[str] | None = None,
     frozen: bool = False,
     soft: Sequence[str] = (),
-) -> dict[str, Any]:
-    """Train, evaluate if requested, write; returns sizes and measures as plain values, like `train_file`.
+) -> TrainingResult:
+    """Train, evaluate if requested, write; the result is that of `train_file`.
 
     soft  names or patterns of the columns with the probability of each label
     """
@@ -69,7 +70,7 @@ def train_on_spark(
     from unnaive.scaleout.spark.files import read_source
     from unnaive.scaleout.spark.fitting import check_trainable
     from unnaive.scaleout.spark.soft_rows import check_soft_model
-    from unnaive.workflows.training_summary import describe_training
+    from unnaive.workflows.training_result import TrainingResult
 
     check_writable(output)
     spec = classifier.spec()
@@ -87,11 +88,12 @@ def train_on_spark(
             data = _count_labels(df, columns, classifier.token_rule, source)
             n_docs = data.n_docs
         fitted = train(data.with_reading(columns=columns, n_jobs=classifier.n_jobs), spec)
-        measured = {"test": _measure(spark, replace(source, paths=tuple(test)), fitted)} if test else {}
+        measured = _measure(spark, replace(source, paths=tuple(test)), fitted) if test else None
         save(fitted, output, frozen=frozen)
     seconds, read = time.perf_counter() - start, f"{source.name} on Spark: {columns.describe()}"
-    summary = describe_training(classifier.model, fitted, output, n_docs=n_docs, seconds=seconds, read=read)
-    return summary | measured
+    return TrainingResult.of(
+        fitted, output, documents=n_docs, seconds=seconds, read=read, label_sizes={}, test=measured
+    )  # fmt: skip
 
 
 def _count_labels(df: Any, columns: Columns, rule: TokenRule, source: DataFile) -> TrainingData:

@@ -3,105 +3,166 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import UnnaiveError, count_noun
-from unnaive.workflows.large_data import LargeDataOptions, open_large_data, open_soft_labels, text_size
+from unnaive.workflows.feedback import Feedback
+from unnaive.workflows.large_data import LargeDataOptions
+from unnaive.workflows.sources import Data, open_source
 
 if TYPE_CHECKING:
+    from unnaive.base.types import ProgressCallback
     from unnaive.classifier.compress import Compressed
     from unnaive.classifier.text_classifier import TextClassifier
     from unnaive.data.corpus import Corpus
     from unnaive.data.training_data import TrainingData
+    from unnaive.evaluation.evaluate import Evaluation
     from unnaive.io.datafiles import DataFile
     from unnaive.learning.fitted import FittedModel
-    from unnaive.learning.learner import TrainingSpec
-    from unnaive.workflows.feedback import Feedback
-
-    Finish = Callable[[FittedModel, Corpus], FittedModel]
+    from unnaive.workflows.training_result import TrainingResult
 
 
 def train_file(
-    classifier: TextClassifier,
-    source: DataFile,
-    output: Path,
-    feedback: Feedback,
+    data: Data,
+    model: str | TextClassifier = "auto",
     *,
-    test: Sequence[str] | None = None,
+    text: str | Sequence[str] = (),
+    label: str | None = None,
+    output: str | Path | None = None,
+    test: Data | None = None,
     holdout: float | None = None,
     frozen: bool = False,
-    finish: Finish | None = None,
     max_size: str | None = None,
-    soft: Sequence[str] = (),
-    limits: LargeDataOptions | None = None,
-) -> dict[str, Any]:
-    """Train, evaluate if requested, write; returns sizes and measures as plain values.
+    register: bool = False,
+    key: str | Path | None = None,
+    soft_labels: Sequence[str] = (),
+    large_data: LargeDataOptions | None = None,
+    progress: ProgressCallback | None = None,
+) -> TrainingResult:
+    """Train a classifier on labelled documents in files, evaluate it if requested, and write a model file.
 
-    finish  applied before writing
-    soft    names or patterns of the columns with the probability of each label
+    The same as the command `unnaive train`. If it is interrupted, no file is changed.
+
+    Parameters
+    ----------
+    data : path, list of paths or DataFile
+        A CSV, TSV, JSONL or Parquet file, or a folder with a folder for each class; a DataFile has more options.
+    model : str or TextClassifier, default="auto"
+        Name of the model, or an unfitted TextClassifier with its options, which is not changed.
+    text : str or sequence of str, default=()
+        Columns with the text; by default they are guessed.
+    label : str or None, default=None
+        Column of the labels; None to guess it.
+    output : path or None, default=None
+        The model file to write; None for none.
+    test : path, list of paths or DataFile, default=None
+        Labelled documents to evaluate the model on, with the same columns.
+    holdout : float or None, default=None
+        Share of the documents to evaluate on before training on all.
+    frozen : bool, default=False
+        Whether to leave counts and documents out of the file, which updates need.
+    max_size : str or None, default=None
+        Maximum size of the model file, e.g. "5MB".
+    register : bool, default=False
+        Whether to store a hash of each document, so that only learnt documents can be forgotten.
+    key : path or None, default=None
+        File with the secret key for the hashes.
+    soft_labels : sequence of str, default=()
+        Columns, or patterns of columns, with the probability of each label, instead of labels.
+    large_data : LargeDataOptions or None, default=None
+        Memory limit, checkpoints and cache for large data.
+    progress : callable or None, default=None
+        Called with the name and the details of each event; see unnaive.workflows.feedback.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from unnaive import write_tickets
+    >>> folder = write_tickets(tempfile.mkdtemp())
+    >>> result = train_file(folder / "train.csv", "multinomial", label="queue", test=folder / "test.csv")
+    >>> result.documents, round(result.test["accuracy"], 3)
+    (651, 0.822)
+    >>> result.classifier.predict(["I was charged twice, please refund me"]).tolist()
+    ['billing']
     """
     from unnaive.base.byte_sizes import parse_size
     from unnaive.classifier.model_file import check_writable, save
     from unnaive.learning.train import train
-    from unnaive.workflows.hold_out import measure_holdout
-    from unnaive.workflows.training_summary import describe_training
+    from unnaive.workflows.hold_out import describe_tally, evaluate_holdout
+    from unnaive.workflows.training_documents import check_soft_labels, open_documents
+    from unnaive.workflows.training_result import TrainingResult
 
+    source, classifier, feedback = open_source(data, text=text, label=label), _copy(model), Feedback(progress)
+    path = None if output is None else Path(output)
     limit = None if max_size is None else parse_size(max_size)
-    check_writable(output)  # first, because training may take minutes
+    secret = _read_register_key(register, key, frozen)
+    if path is not None:
+        check_writable(path)  # first, because training may take minutes
     label, label_columns = source.label, source.label_columns
-    source = _settle_source(classifier, source, soft, feedback)
+    source = _settle_source(classifier, source, soft_labels, feedback)
     spec = classifier.spec()  # also first, since it raises an error if a setting is wrong
-    if soft:
-        unused = {} if test else {"--label": label, "--label-columns": label_columns or None}
-        check_soft_labels(spec, unused | {"--holdout": holdout, "--register": finish, "--max-size": max_size})
+    needs = {"--holdout": holdout is not None, "--register": register, "--max-size": limit is not None}
+    if soft_labels:
+        unused = {} if test else {"--label": label is not None, "--label-columns": bool(label_columns)}
+        check_soft_labels(spec, unused | needs)
     start = time.perf_counter()
     source = replace(
         source, options=replace(source.options, language=classifier.language or "en", threads=classifier.n_jobs)
     )
-    needs = {"--holdout": holdout is not None, "--register": finish is not None, "--max-size": limit is not None}
     needs_corpus = next((name for name, requested in needs.items() if requested), None)
-    steps = 3 + (holdout is not None) + bool(test)  # reading, learning and writing are always among them
+    limits = large_data or LargeDataOptions()
+    limits = replace(limits, scratch=limits.scratch or (None if path is None else path.absolute().parent))
+    steps = 2 + (path is not None) + (holdout is not None) + bool(test)  # reading and learning are always among them
     steps += spec.model.keeps_choice + (0 if limit is None else 2)
     watched = feedback.reading(source, steps=steps)
+    measured: dict[str, Any] = {}
+    report: Evaluation | None = None
     with ExitStack() as stack:
-        measured: dict[str, Any] = {}
-        documents = _open_documents(stack, classifier, spec, watched, soft, limits or LargeDataOptions(), needs_corpus)
-        corpus, multilabel = documents.corpus, documents.multilabel
+        documents = open_documents(stack, classifier, spec, watched, soft_labels, limits, needs_corpus)
+        corpus = documents.corpus
         if holdout is not None and corpus is not None:
             feedback.step(f"measuring {classifier.model} on documents set aside")
-            measured["holdout"] = measure_holdout(classifier, corpus, holdout, multilabel, feedback.event)
+            report = evaluate_holdout(classifier, corpus, holdout, documents.multilabel, feedback.event)
+            measured["holdout"] = describe_tally(report.tally)
         feedback.step(f"learning {classifier.model} from {count_noun(documents.n_docs, 'document')}")
-        data = documents.count()
-        fitted = train(data, spec, progress=feedback.event)
-        measured |= {"out_of_core": data.report} if data.report else {}
+        counted = documents.count()
+        fitted = train(counted, spec, progress=feedback.event)
+        measured["out_of_core"] = counted.report or None
         if corpus is not None and spec.model.keeps_choice:
             feedback.step("holding out other parts")
-            measured["blocks"] = _hold_out_blocks(fitted, data, source)
+            measured["blocks"] = _hold_out_blocks(fitted, counted, source)
         read = watched.describe()
         if test:
             feedback.step("measuring")
-            tested = replace(source, paths=tuple(test), label=label, label_columns=label_columns)
-            measured["test"] = _measure_test(fitted, tested)
-        if finish and corpus is not None:
-            fitted = finish(fitted, corpus)
+            report = _evaluate_test(fitted, _test_source(source, test, label, label_columns))
+            measured["test"] = describe_tally(report.tally)
+        if register and corpus is not None:
+            fitted = _register(fitted, corpus, secret)
         if limit is not None and corpus is not None:
             fitted = replace(fitted, counts=None) if frozen else fitted
             small, measured["size"] = _make_smaller(
-                fitted, limit, classifier, corpus, feedback, multilabel=multilabel, registered=finish is not None
+                fitted, limit, classifier, corpus, feedback, multilabel=documents.multilabel, registered=register
             )
             fitted, frozen = small.fitted, frozen or small.frozen
-        feedback.step("writing")
-        save(fitted, output, frozen=frozen)
-    seconds = time.perf_counter() - start
-    sizes = watched.options.log.label_sizes()
-    summary = describe_training(
-        classifier.model, fitted, output, n_docs=documents.n_docs, seconds=seconds, read=read, sizes=sizes
+        if path is not None:
+            feedback.step("writing")
+            save(fitted, path, frozen=frozen)
+    return TrainingResult.of(
+        fitted, path, in_memory=corpus is not None or path is None, documents=documents.n_docs,
+        seconds=time.perf_counter() - start, read=read, label_sizes=watched.options.log.label_sizes(), report=report,
+        notes=tuple(feedback.notes), **measured,
     )  # fmt: skip
-    return summary | measured
+
+
+def _copy(model: str | TextClassifier) -> TextClassifier:
+    """An unfitted classifier, which training may change."""
+    from unnaive.classifier.text_classifier import TextClassifier
+
+    return TextClassifier(**model.get_params()) if isinstance(model, TextClassifier) else TextClassifier(model)
 
 
 def _settle_source(classifier: TextClassifier, source: DataFile, soft: Sequence[str], feedback: Feedback) -> DataFile:
@@ -114,43 +175,10 @@ def _settle_source(classifier: TextClassifier, source: DataFile, soft: Sequence[
     vectors = find_model(classifier.model).takes_vectors
     source, classifier.fields = settle_fields(source, feedback, labelled=not soft, unused=soft, vectors=vectors)
     if classifier.fields is None:
-        recognise_mail(classifier, source, feedback)
+        _recognise_mail(classifier, source, feedback)
         if not soft:
             note_other_columns(source, feedback, vectors=vectors)
     return source
-
-
-@dataclass(frozen=True, eq=False)
-class _Documents:
-    """The documents to learn from.
-
-    count   returns them counted
-    corpus  their texts and labels; None if they are never all in memory
-    """
-
-    n_docs: int
-    count: Callable[[], TrainingData]
-    corpus: Corpus | None = None
-    multilabel: bool = False
-
-
-def _open_documents(
-    stack: ExitStack, classifier: TextClassifier, spec: TrainingSpec, source: DataFile, soft: Sequence[str],
-    limits: LargeDataOptions, needs_corpus: str | None,
-) -> _Documents:  # fmt: skip
-    """Read the documents, or open them as a stream or on disk for as long as the stack is open."""
-    if soft:
-        data, n_docs = open_soft_labels(stack, classifier, source, soft, limits) or _count_soft_labels(
-            classifier, source, soft
-        )
-        return _Documents(n_docs, lambda: data)
-    large = open_large_data(stack, classifier, spec, source, limits, needs_corpus)
-    if large is not None:
-        return _Documents(large.n_docs, lambda: large)
-    corpus, multilabel = _read_corpus(classifier, source)
-    return _Documents(
-        len(corpus), lambda: _count_corpus(classifier, corpus, source, multilabel), corpus, multilabel
-    )  # fmt: skip
 
 
 def _hold_out_blocks(fitted: FittedModel, data: TrainingData, source: DataFile) -> list[dict[str, Any]]:
@@ -160,19 +188,27 @@ def _hold_out_blocks(fitted: FittedModel, data: TrainingData, source: DataFile) 
     return [asdict(block) | {"sentence": block.sentence()} for block in find_block_holdouts(fitted, data, source)]
 
 
-def _measure_test(fitted: FittedModel, source: DataFile) -> dict[str, Any]:
-    """Measures on the documents of --test; a warning if the model has learnt some of them."""
-    from unnaive.workflows.hold_out import measure_model
+def _test_source(source: DataFile, test: Data, label: str | None, label_columns: tuple[str, ...]) -> DataFile:
+    """The test documents, read with the columns and options of the training data unless it is a DataFile itself."""
+    opened = open_source(test)
+    if opened is test:
+        return opened
+    return replace(source, paths=opened.paths, label=label, label_columns=label_columns)
+
+
+def _evaluate_test(fitted: FittedModel, source: DataFile) -> Evaluation:
+    """The evaluation on test documents; a warning if the model has learnt some of them."""
+    from unnaive.workflows.hold_out import evaluate_corpus
     from unnaive.workflows.learnt_documents import warn_about_learnt
     from unnaive.workflows.trained_columns import read_as_trained
 
     corpus = read_as_trained(source, fitted).corpus()
-    measured = measure_model(fitted, corpus)
+    evaluation = evaluate_corpus(fitted, corpus)
     warn_about_learnt(fitted, corpus)
-    return measured
+    return evaluation
 
 
-def recognise_mail(classifier: TextClassifier, source: DataFile, feedback: Feedback) -> None:
+def _recognise_mail(classifier: TextClassifier, source: DataFile, feedback: Feedback) -> None:
     """Let the classifier read subject and body if documents are messages and --message was not given.
 
     The token rule stores it, as with --message, so that updates, predictions and the service do the same.
@@ -186,52 +222,6 @@ def recognise_mail(classifier: TextClassifier, source: DataFile, feedback: Feedb
             f"{source.name}: the texts are e-mail messages; of each, {read} are read; --message whole reads "
             "the whole message"
         )
-
-
-def _read_corpus(classifier: TextClassifier, source: DataFile) -> tuple[Corpus, bool]:
-    """All documents in memory, and whether they may have any number of labels."""
-    from unnaive.models.catalogue import find_model
-
-    takes_unlabelled = find_model(classifier.model).takes_unlabelled
-    corpus = source.corpus(unlabelled=takes_unlabelled)
-    multilabel = bool(source.multilabel) or any(len(names) > 1 for names in corpus.labels)
-    return corpus, multilabel or (corpus.multilabel and not takes_unlabelled)
-
-
-def _count_corpus(classifier: TextClassifier, corpus: Corpus, source: DataFile, multilabel: bool) -> TrainingData:
-    """The training data: the counted documents, and what the model stores about the files."""
-    from unnaive.data.text_hashes import TextHashes
-    from unnaive.workflows.hold_out import as_targets
-
-    columns = source.options.log.columns
-    columns = columns and replace(columns, separator=source.separator)
-    # by the size of the files, as for a matrix on disk; for stdin the text is counted
-    data = classifier.count_texts(corpus.texts, as_targets(corpus, multilabel), n_chars=text_size(source) or None)
-    return data.with_reading(columns=columns, text_hashes=TextHashes.of(corpus.texts))
-
-
-def check_soft_labels(spec: TrainingSpec, others: dict[str, Any]) -> None:
-    """Raise an error if the model, or an option, does not support probabilities as labels."""
-    option = next((name for name, value in others.items() if value is not None), None)
-    if option is not None:
-        raise UnnaiveError(
-            f"--soft-labels cannot be combined with {option}, which needs one label for each text; leave it out"
-        )
-    if spec.model.keeps_choice or not spec.model.takes_sample_weight:
-        reason = "chooses on held-out texts by their labels" if spec.model.keeps_choice else "takes no weights"
-        raise UnnaiveError(f"--soft-labels: the model {spec.model.name} {reason}; use another, such as --model nbsvm")
-
-
-def _count_soft_labels(classifier: TextClassifier, source: DataFile, soft: Sequence[str]) -> tuple[TrainingData, int]:
-    """The training data: each text once for each label, weighted by its probability; and the number of texts."""
-    from unnaive.data.soft_labels import soft_labels
-    from unnaive.data.text_hashes import TextHashes
-    from unnaive.io.soft_columns import read_probabilities
-
-    texts, probabilities = read_probabilities(source, soft)
-    copies, labels, weight = soft_labels(texts, probabilities)
-    data = classifier.count_texts(copies, labels, weight, n_chars=text_size(source) or None)
-    return data.with_reading(columns=source.options.log.columns, text_hashes=TextHashes.of(texts)), len(texts)
 
 
 def _make_smaller(
@@ -256,21 +246,21 @@ def _make_smaller(
     return small, size
 
 
-def registering(register: bool, key: Path | None, frozen: bool) -> Finish | None:
-    """A function that adds a register of its documents to a model, if requested."""
+def _read_register_key(register: bool, key: str | Path | None, frozen: bool) -> bytes | None:
+    """The secret key of the register, if one is to be made and has one; an error if options contradict each other."""
     if key is not None and not register:
         raise UnnaiveError("--key is for the register; add --register")
-    if not register:
-        return None
-    if frozen:
+    if register and frozen:
         raise UnnaiveError("a frozen model cannot forget, so it has no register; leave one of the two out")
-    from unnaive.classifier.receipts import read_key, register_documents
+    from unnaive.classifier.receipts import read_key
 
-    secret = read_key(key)
+    return read_key(None if key is None else Path(key))
 
-    def add_register(fitted: FittedModel, corpus: Corpus) -> FittedModel:
-        if secret is not None:  # hashes without a key beside those with one would reveal what the key hides
-            fitted = replace(fitted, text_hashes=None)
-        return register_documents(fitted, corpus.texts, corpus.labels, secret)
 
-    return add_register
+def _register(fitted: FittedModel, corpus: Corpus, secret: bytes | None) -> FittedModel:
+    """The model with a register of its documents."""
+    from unnaive.classifier.receipts import register_documents
+
+    if secret is not None:  # hashes without a key beside those with one would reveal what the key hides
+        fitted = replace(fitted, text_hashes=None)
+    return register_documents(fitted, corpus.texts, corpus.labels, secret)

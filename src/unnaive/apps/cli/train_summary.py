@@ -9,10 +9,10 @@ from unnaive.base.errors import count_noun
 
 
 def show_summary(summary: dict[str, Any], memory: str | None = None) -> None:
-    """The summary for people; `memory` is the limit that was given, if any."""
+    """The summary of a training (TrainingResult.to_dict) for people; `memory` is the limit that was given, if any."""
     from unnaive.apps.common.screen import format_size
     from unnaive.apps.common.screen import say_summary as say
-    from unnaive.workflows.training_summary import search_lines
+    from unnaive.workflows.training_result import search_lines
 
     kind = "any number of labels" if summary["multilabel"] else "one label each"
     say(f"read {summary['read']}")
@@ -23,7 +23,7 @@ def show_summary(summary: dict[str, Any], memory: str | None = None) -> None:
     )
     if summary["decides"]:
         say(summary["decides"])
-    for line in (*search_lines(summary), *describe_report(summary.get("out_of_core", {}), memory)):
+    for line in (*search_lines(summary.get("search")), *describe_report(summary.get("out_of_core", {}), memory)):
         say(line)
     for block in summary.get("blocks", ()):
         say(block["sentence"])

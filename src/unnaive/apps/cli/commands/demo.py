@@ -53,6 +53,7 @@ def demo(
     from unnaive.classifier.text_classifier import TextClassifier
     from unnaive.evaluation.evaluate import evaluate
     from unnaive.io.tickets import load_tickets
+    from unnaive.workflows.write_tickets import make_folder
 
     if keep is not None:
         make_folder(keep)  # before the tour, so that an error comes at once
@@ -231,32 +232,15 @@ def same_model(first: TextClassifier, second: TextClassifier) -> bool:
     )
 
 
-def make_folder(folder: Path) -> None:
-    """Create the folder and its parents if needed."""
-    from unnaive.base.errors import UnnaiveError
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise UnnaiveError(f"{folder} cannot be made a folder ({problem.strerror}); name another") from problem
-
-
 def write_tour_files(folder: Path, model: TextClassifier) -> None:
     """Write the tickets as CSV files, and the model with their columns, as if it had been trained on the files."""
     from dataclasses import replace
 
     from unnaive.classifier.model_file import save
     from unnaive.io.fields.columns import Columns
-    from unnaive.io.tickets import load_records
-    from unnaive.io.writing.table_writer import write_table
+    from unnaive.workflows.write_tickets import write_tickets
 
-    for part in ("train", "test"):
-        rows = [
-            {"id": row["id"], "text": row["text"], "queue": row["queue"], "tags": ";".join(row["tags"])}
-            for row in load_records()
-            if row["split"] == part
-        ]
-        write_table(folder / f"{part}.csv", rows, ("id", "text", "queue", "tags"))
+    write_tickets(folder)
     save(replace(model.fitted_, columns=Columns(("text",), "queue")), folder / "tickets.model")
 
 

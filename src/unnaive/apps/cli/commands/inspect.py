@@ -47,6 +47,7 @@ def inspect(
     """
     from unnaive.classifier.model_file import load_model
     from unnaive.learning.class_spellings import find_class
+    from unnaive.workflows.describe_model import describe_file
 
     fitted = load_model(model)
     if network is not None:
@@ -62,67 +63,12 @@ def inspect(
         show_description(description)
 
 
-def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int) -> dict[str, Any]:
-    """A model and its file, as plain values."""
-    from unnaive.classifier.model_file import documents_bytes
-    from unnaive.workflows.model_card import class_thresholds, describe_decision
-    from unnaive.workflows.training_summary import describe_search
-
-    statistic, spec = fitted.statistic, fitted.spec
-    documents = {} if statistic is None else dict(zip(fitted.classes, statistic.class_docs.tolist(), strict=True))
-    return {
-        "file": str(path),
-        "bytes": path.stat().st_size,
-        "model": spec.model.name,
-        "title": spec.model.title,
-        "settings": spec.model.changed_settings(),
-        "reading": {name: value for name, value in fitted.reading.items() if value not in (None, False)},
-        "min_df": spec.min_df,
-        "select": spec.select,
-        "labels": "any number for each document" if fitted.multilabel else "one for each document",
-        "decision": describe_decision(fitted.decision),
-        "thresholds": class_thresholds(fitted),
-        "calibration": fitted.calibration and fitted.calibration.kind,
-        "temperature": getattr(fitted.calibration, "value", None),
-        "optimised_for": describe_objective(spec.optimise),
-        "probabilistic": fitted.probabilistic,
-        "calibrated": fitted.calibrated,
-        "held_out_documents": fitted.conformal and fitted.conformal.n_documents,
-        "documents": None if statistic is None else _plain_number(statistic.n_docs),
-        "documents_bytes": documents_bytes(path),
-        "terms": fitted.scorer.n_terms,
-        "terms_seen": None if statistic is None else statistic.n_terms,
-        "can_be_updated": statistic is not None,
-        **describe_search(fitted),
-        "classes": [
-            {
-                "class": label,
-                "documents": documents.get(label),
-                "threshold": class_thresholds(fitted).get(str(label)),
-                "terms": fitted.strongest_terms(label, terms),
-            }
-            for label in labels
-        ],
-    }
-
-
-def describe_objective(optimise: Any) -> str:
-    """The aim of the decision, in words."""
-    if isinstance(optimise, dict):
-        return "least expected cost"
-    return {"macro-f1": "macro F1"}.get(optimise, str(optimise or "accuracy"))
-
-
-def _plain_number(value: Any) -> float | int:
-    return int(value) if value == int(value) else float(value)
-
-
 def show_description(description: dict[str, Any]) -> None:
     """Print the description of a model."""
     from rich.markup import escape
 
     from unnaive.apps.common.screen import console, format_size, plain_table
-    from unnaive.workflows.training_summary import search_lines
+    from unnaive.workflows.training_result import search_lines
 
     screen = console()
     screen.print(f"[bold]{escape(description['file'])}[/]: {description['title']}, {format_size(description['bytes'])}")
@@ -131,7 +77,7 @@ def show_description(description: dict[str, Any]) -> None:
     for name, value in description_lines(description):
         facts.add_row(f"[dim]{name}[/]", escape(value))
     screen.print(facts)
-    for line in search_lines(description):
+    for line in search_lines(description.get("search")):
         screen.print(escape(line))
     thresholds = [">threshold"] if description["thresholds"] else []
     table = plain_table("class", ">documents", *thresholds, "strongest terms")

@@ -173,8 +173,7 @@ def train(
     from unnaive.base.byte_sizes import parse_size
     from unnaive.base.settings import parse_settings
     from unnaive.classifier.text_classifier import TextClassifier
-    from unnaive.workflows.feedback import Feedback
-    from unnaive.workflows.train import registering, train_file
+    from unnaive.workflows.train import train_file
 
     parameters: dict[str, Any] = words | {
         "model": choose_model(model, alpha, smoothing), "min_df": min_df, "select": parse_select(select),
@@ -185,25 +184,24 @@ def train(
     parameters |= {name: value for name, value in (("alpha", alpha), ("smoothing", smoothing)) if value is not None}
     parameters |= parse_budget(budget, parameters["model"])
     classifier = TextClassifier(**parameters)
-    finish = registering(register, key, frozen)
     spark = choose_engine(engine, master, ship)
     if spark is not None:
         others = {"--holdout": holdout is not None, "--register": register, "--max-size": max_size}
         refuse_on_spark("train", others | {"--memory": memory, "--checkpoint": checkpoint, "--cache": cache})
         from unnaive.workflows.spark_jobs import train_on_spark
 
-        summary = train_on_spark(spark, classifier, source, output, test=test, frozen=frozen, soft=soft_labels or ())
+        result = train_on_spark(spark, classifier, source, output, test=test, frozen=frozen, soft=soft_labels or ())
     else:
-        limits = LargeDataOptions(memory, checkpoint, checkpoint_every, cache, output.absolute().parent)
         with Progress() as bar:
-            summary = train_file(
-                classifier, source, output, Feedback(bar.event), test=test, holdout=holdout, frozen=frozen,
-                finish=finish, max_size=max_size, soft=soft_labels or (), limits=limits,
+            result = train_file(
+                source, classifier, output=output, test=test, holdout=holdout, frozen=frozen, max_size=max_size,
+                register=register, key=key, soft_labels=soft_labels or (), progress=bar.event,
+                large_data=LargeDataOptions(memory, checkpoint, checkpoint_every, cache),
             )  # fmt: skip
     if as_json:
-        echo(visible_json(summary))
+        echo(visible_json(result.to_dict()))
     else:
-        show_summary(summary, memory)
+        show_summary(result.to_dict(), memory)
 
 
 def choose_model(model: str | None, alpha: float | None, smoothing: str | None) -> str:
