@@ -58,6 +58,26 @@ def test_tallies_add_up_over_shards(seed, cut):
     assert whole + Tally.zero(5) == whole
 
 
+def test_macro_averages_leave_out_classes_without_documents_and_predictions():
+    """Two of ten classes are present and all is right: 1, as in scikit-learn, not 2/10."""
+    Y = np.zeros((4, 10), int)
+    Y[[0, 1, 2, 3], [3, 3, 7, 7]] = 1
+    assert measure(["macro-f1", "macro-recall"], Y, predictions=Y) == {"macro-f1": 1.0, "macro-recall": 1.0}
+    truth = Y.argmax(axis=1)
+    wrong = np.eye(10, dtype=int)[[3, 5, 7, 7]]  # class 5 is predicted: it counts, with F1 0
+    expected = metrics.f1_score(truth, wrong.argmax(axis=1), average="macro", zero_division=0)
+    assert measure(["macro-f1"], Y, predictions=wrong)["macro-f1"] == pytest.approx(expected, abs=1e-15)
+    assert expected == pytest.approx((2 / 3 + 0 + 1) / 3)
+
+
+def test_a_class_that_the_model_does_not_know_has_no_area_under_the_curve():
+    """Its scores are −∞: .5 would be a ranking by chance, which nobody made."""
+    Y = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    scores = [[2.0, 1.0, -np.inf], [0.0, 3.0, -np.inf], [1.0, 0.0, -np.inf]]
+    assert np.isnan(ranking.auc(Y, scores)[2])
+    assert measure(["auc"], Y, scores=scores)["auc"] == 1.0  # of the two others
+
+
 def test_tally_by_hand():
     tally = Tally.of([[1, 0, 0], [1, 1, 0], [0, 0, 0]], [[1, 0, 0], [0, 1, 0], [0, 1, 0]])
     assert tally.counts.tolist() == [[1, 1, 0], [0, 1, 0], [1, 0, 0]]
@@ -65,7 +85,7 @@ def test_tally_by_hand():
     assert tally.precision.tolist() == [1.0, 0.5, 0.0]
     assert tally.recall.tolist() == [0.5, 1.0, 0.0]
     assert tally.micro("f1") == pytest.approx(2 * 2 / (2 * 2 + 1 + 1))
-    assert tally.macro("f1") == pytest.approx((2 / 3 + 2 / 3 + 0) / 3)
+    assert tally.macro("f1") == pytest.approx((2 / 3 + 2 / 3) / 2)  # the third class has no document or prediction
     assert tally.support.tolist() == [2, 1, 0]
 
 

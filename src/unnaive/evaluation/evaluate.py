@@ -35,6 +35,7 @@ from unnaive.evaluation.tally import Tally, class_sizes, confusion, indicator_ma
 from unnaive.evaluation.training_drift import TrainingDrift, find_training_drift
 from unnaive.learning.explanation import Explanation
 from unnaive.learning.fitted import FittedModel
+from unnaive.learning.intervals import wilson_interval
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.top_labels import TopLabels, tells_by_best
 from unnaive.linear.links import comparable_scores
@@ -199,6 +200,16 @@ class Evaluation:
     def tally(self) -> Tally:
         """Right and wrong decisions of each class."""
         return Tally.of(self.Y, self.predictions)
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """The classes without a true document or a prediction, which macro averages leave out."""
+        return tuple(name for name, present in zip(self.classes, self.tally.present, strict=True) if not present)
+
+    @property
+    def accuracy_interval(self) -> tuple[float, float]:
+        """The 95 % interval of the accuracy on new documents like these, by Wilson's score."""
+        return wilson_interval(self.tally.exact, self.tally.n)
 
     @lazy_property
     def measures(self) -> dict[str, float]:

@@ -154,7 +154,9 @@ def reciprocal_ranks(Y: Any, order: Ids) -> Floats:
 
 
 def auc(Y: Any, scores: Any) -> Floats:
-    """Area under the ROC curve of each class against the rest (n_classes,); NaN where either side is empty.
+    """Area under the ROC curve of each class against the rest (n_classes,).
+
+    NaN where either side is empty, and for a class that the model does not know (all scores −∞): it has no ranking.
 
     This is the probability that a true document outscores another, with ties counting one half:
     (Σ_positives (#below + #tied/2) − P²/2) / (P·N), with #below and #tied counted among all documents; P²/2 is
@@ -173,6 +175,8 @@ def auc_of(scores: Floats, positives: Floats) -> float:
     if not wanted or not others:
         return float("nan")
     ascending = np.sort(scores)
+    if ascending[-1] == -np.inf:
+        return float("nan")
     positives = np.sort(positives)  # sorted, so that successive look-ups hit the cache
     midranks = np.searchsorted(ascending, positives) + np.searchsorted(ascending, positives, side="right")
     return float((midranks.sum() / 2 - wanted**2 / 2) / (wanted * others))

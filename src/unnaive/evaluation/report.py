@@ -76,7 +76,9 @@ def as_text(evaluation: Evaluation) -> str:
         evaluation.model,
         "",
     ]
-    lines += [f"{name:<{wide}}  {value:.4f}" for name, value in evaluation.measures.items()]
+    notes = {"accuracy": f"  95 % interval {describe_interval(evaluation)}"}
+    lines += [f"{name:<{wide}}  {value:.4f}{notes.get(name, '')}" for name, value in evaluation.measures.items()]
+    lines += [f"{absent_note(evaluation)}"] if evaluation.absent else []
     lines += ["", f"{'class':<{wide}}  precision  recall      F1  documents"]
     for name, precision, recall, f1, size in class_rows(evaluation):
         lines.append(f"{name:<{wide}}     {precision:.4f}  {recall:.4f}  {f1:.4f}  {size:>9,}")
@@ -86,12 +88,14 @@ def as_text(evaluation: Evaluation) -> str:
 def as_markdown(evaluation: Evaluation) -> str:
     """The measures and the classes as Markdown tables."""
     head = f"# {evaluation.name}\n\n{evaluation.model}; {_sizes(evaluation)}."
-    measures = _markdown(("measure", "value"), [(name, f"{value:.4f}") for name, value in evaluation.measures.items()])
+    intervals = {"accuracy": describe_interval(evaluation)}
+    measured = [(name, f"{value:.4f}", intervals.get(name, "")) for name, value in evaluation.measures.items()]
+    measures = _markdown(("measure", "value", "95 % interval"), measured)
     rows = [(name, *(f"{x:.4f}" for x in values), f"{size}") for name, *values, size in class_rows(evaluation)]
     classes = _markdown(("class", "precision", "recall", "F1", "documents"), rows)
     pairs = [(true, predicted, str(n)) for true, predicted, n in evaluation.confused_pairs()]
     drift = evaluation.drift.sentence() if evaluation.drift is not None else ""
-    note = f"Note: {drift}." if drift else ""
+    note = " ".join(f"Note: {sentence}." for sentence in (drift, absent_note(evaluation)) if sentence)
     tables = [note, measures, classes, _markdown(("true", "given", "documents"), pairs) if pairs else ""]
     points = abstention_rows(evaluation)
     tables.append(f"{_markdown(ABSTENTION, points)}\n\n{ABSTENTION_NOTE}" if points else "")
@@ -99,6 +103,22 @@ def as_markdown(evaluation: Evaluation) -> str:
     notes = ". ".join(sentence[0].upper() + sentence[1:] for sentence in coverage_notes(evaluation))
     tables.append(f"{_markdown(COVERAGE, sets)}\n\n{notes}." if sets else "")
     return "\n\n".join([head, *filter(None, tables)]) + "\n"
+
+
+def describe_interval(evaluation: Evaluation) -> str:
+    """The 95 % interval of the accuracy in words."""
+    low, high = evaluation.accuracy_interval
+    return f"{low:.4f} to {high:.4f}"
+
+
+def absent_note(evaluation: Evaluation) -> str:
+    """The classes that macro averages leave out, as a sentence without its stop; empty if there are none."""
+    absent = evaluation.absent
+    if not absent:
+        return ""
+    named = ", ".join(absent[:3]) + (", …" if len(absent) > 3 else "")
+    classes = count_noun(len(absent), "class", "classes")
+    return f"{classes} without a document or a prediction ({named}) left out of macro averages"
 
 
 ABSTENTION = ("target accuracy", "reject below", "share labelled", "accuracy")
@@ -180,6 +200,8 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
         "model": evaluation.model,
         "documents": len(evaluation),
         "unknown_classes": list(evaluation.unknown),
+        "absent_classes": list(evaluation.absent),
+        "accuracy_interval": list(evaluation.accuracy_interval),
         "drift": None if evaluation.drift is None else _plain_drift(evaluation.drift),
         "measures": evaluation.measures,
         "classes": [

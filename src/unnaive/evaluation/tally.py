@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.base.errors import BadData
@@ -17,7 +18,8 @@ class Tally:
     """Decisions of each class: tp, fp, fn (n_classes,); `n` documents, `exact` of them with all labels right.
 
     Tallies of disjoint sets of documents add up: Tally.of(a ∪ b) == Tally.of(a) + Tally.of(b). A ratio whose
-    denominator is 0 is 0, and macro averages run over all classes.
+    denominator is 0 is 0. Macro averages run over the classes that are present: those with a true document or a
+    prediction, as in scikit-learn; a class with neither would count as 0, whatever the classifier does.
 
     >>> tally = Tally.of([[1, 0], [1, 0], [0, 1]], [[1, 0], [0, 1], [0, 1]])
     >>> tally.precision.tolist(), tally.recall.tolist(), round(tally.accuracy, 3)
@@ -73,6 +75,11 @@ class Tally:
         return self.tp + self.fn
 
     @property
+    def present(self) -> NDArray[np.bool_]:
+        """The classes with a true document or a prediction (n_classes,)."""
+        return np.asarray(self.tp + self.fp + self.fn > 0)
+
+    @property
     def precision(self) -> Floats:
         """tp / (tp + fp) of each class."""
         return ratio(self.tp, self.tp + self.fp)
@@ -103,8 +110,8 @@ class Tally:
         return float(getattr(self.pooled, what)[0])
 
     def macro(self, what: str) -> float:
-        """Mean of the classes' precision, recall or f1 (for F1: the mean of F1s, not the F1 of means)."""
-        return float(np.mean(getattr(self, what))) if len(self.tp) else 0.0
+        """Mean of the present classes' precision, recall or f1 (for F1: the mean of F1s, not the F1 of means)."""
+        return float(np.mean(getattr(self, what)[self.present])) if self.present.any() else 0.0
 
     def weighted(self, what: str) -> float:
         """Mean of the classes' precision, recall or f1, weighted by their true documents."""
