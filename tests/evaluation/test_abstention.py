@@ -17,6 +17,7 @@ from unnaive.evaluation.abstention import (
 )
 from unnaive.evaluation.evaluate import evaluate
 from unnaive.evaluation.measures import measure
+from unnaive.evaluation.report import abstention_choices
 from unnaive.evaluation.reports.plots import risk_coverage_figure
 from unnaive.io.tickets import load_tickets
 
@@ -58,7 +59,6 @@ def test_the_area_of_ties_is_the_mean_over_orders():
 def test_an_accuracy_that_cannot_be_reached():
     curve = risk_coverage(np.array([0.9, 0.5]), np.array([False, True]))
     assert curve.point_for(0.9) is None
-    assert curve.points() == {}
     for wrong in (0.0, 1.5, -1.0):
         with pytest.raises(BadData, match="a share above 0 and up to 1"):
             curve.point_for(wrong)
@@ -127,8 +127,14 @@ def test_the_threshold_does_what_predict_does_with_it():
         "aurc"
     ]  # by the best class, which is the same
     assert again == pytest.approx(found.abstention.area)
-    drawing = risk_coverage_figure(found.abstention)
+    choices = abstention_choices(found)
+    drawing = risk_coverage_figure(found.abstention, choices=choices)
     assert [len(line.get_xdata()) for line in drawing.axes[0].lines][1] == 2
+    legend = [text.get_text() for text in drawing.legends[0].get_texts()] if drawing.legends else []
+    drawn = [line for line in legend if "p ≥" in line]
+    promised = [f"{100 * choice.for_accuracy:g} %: p ≥ {choice.threshold:.3f}" for choice in choices]
+    assert drawn == promised  # one threshold for an accuracy: the figure's is that of the table
+    assert promised
 
 
 def test_sets_by_hand():

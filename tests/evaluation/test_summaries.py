@@ -132,3 +132,18 @@ def test_json_is_plain():
     content = json.loads(records_as_json([*rows("nb", [0.7, 0.8]), *rows("svm", [0.8, 0.8])]))
     assert content["summaries"][0]["mean"] == pytest.approx(0.75)
     assert content["differences"][0]["win_tie_loss"] == "1/1/0"
+
+
+def test_an_interval_stays_within_the_range_of_the_measure():
+    """Means near 1 with a wide spread: mean ± half would pass 1; a log-loss has no upper end."""
+    (near_one,) = summarise(rows("nb", [0.90, 0.99, 1.0]))
+    low, high = near_one.interval
+    assert (low, high) == (pytest.approx(near_one.mean - near_one.half_width), 1.0)
+    (loss,) = summarise([replace(record, measure="log-loss") for record in rows("nb", [0.1, 0.9, 2.0])])
+    assert loss.interval == (0.0, pytest.approx(loss.mean + loss.half_width))
+
+
+def test_equal_values_of_all_splits_have_no_interval():
+    """A spread of 0 from three splits does not say that the mean is known exactly."""
+    (same,) = summarise(rows("nb", [0.9, 0.9, 0.9]))
+    assert (same.spread, same.half_width, same.interval) == (0.0, None, None)

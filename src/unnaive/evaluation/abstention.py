@@ -65,12 +65,6 @@ class RiskCoverage:
         at = int(good[-1])
         return OperatingPoint(float(self.thresholds[at]), float(self.coverage[at]), float(self.accuracy[at]))
 
-    def points(self) -> dict[float, OperatingPoint]:
-        """The points for the usual target accuracies that exceed that of labelling everything and can be reached."""
-        whole = float(self.accuracy[-1])
-        points = {target: self.point_for(target) for target in TARGETS if target > whole}
-        return {target: point for target, point in points.items() if point is not None}
-
 
 def risk_coverage(confidence: Floats, right: NDArray[np.bool_]) -> RiskCoverage:
     """The curve of documents with these confidences (n_docs,), right or wrong.

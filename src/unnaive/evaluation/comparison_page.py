@@ -63,11 +63,11 @@ def interval_figures(records: Sequence[Record]) -> str:
             drawn.append(
                 html.figure(
                     plots.intervals_figure,
-                    [(summary.contender, summary.mean, summary.half_width) for summary in summaries],
+                    [(summary.contender, summary.mean or 0.0, summary.interval) for summary in summaries],
                     title=f"{grid.measure}, {grid.places[point]}",
                     x=grid.measure,
                     alt=f"{grid.measure}, best first: {words}",
-                    caption=ONE_SPLIT if summaries[0].half_width is None else INTERVAL,
+                    caption=ONE_SPLIT if summaries[0].splits < 2 else INTERVAL,
                 )
             )
     return html.figures(*drawn)
@@ -124,7 +124,9 @@ def result_table(grid: Grid) -> str:
         for name in grid.names
     ]
     head = (escape(grid.measure), *map(escape, grid.places.values()), "seconds")
-    return f"<h3>{escape(grid.measure)}</h3>" + html.table(head, rows, label=f"{grid.measure} of the models")
+    several = any(summary.splits > 1 for summary in grid.cells.values())
+    note = html.page_note("Mean over the splits ± standard deviation.") if several else ""
+    return f"<h3>{escape(grid.measure)}</h3>{note}" + html.table(head, rows, label=f"{grid.measure} of the models")
 
 
 def difference_table(records: Sequence[Record], against: str | None = None) -> str:

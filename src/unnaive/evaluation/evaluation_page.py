@@ -21,6 +21,7 @@ from unnaive.evaluation.report import (
     ABSTENTION,
     ABSTENTION_NOTE,
     COVERAGE,
+    abstention_choices,
     abstention_rows,
     class_rows,
     coverage_notes,
@@ -257,10 +258,11 @@ def abstention_section(evaluation: Evaluation) -> str:
     drawn = html.figure(
         plots.risk_coverage_figure,
         curve,
+        choices=abstention_choices(evaluation),
         title="Accuracy of the most certain documents",
         alt=f"Accuracy against the share of documents labelled; area under the risk {curve.area:.3f}",
         caption="From left to right, more documents are labelled, most certain first; the dotted line is the accuracy "
-        "of labelling all of them.",
+        "of labelling all of them. A dot is a threshold of the table, measured on the half that did not choose it.",
     )
     tables = ""
     points = abstention_rows(evaluation)

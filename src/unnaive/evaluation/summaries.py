@@ -33,8 +33,8 @@ class Summary:
 
     `spread` is the standard deviation with divisor n − 1, 0 for a single split; `seconds` the mean time of fitting and
     scoring, `n_terms` the mean number of terms used, `train_seconds` and `n_bytes` the means of those of the records,
-    0 if they have none. `half_width` is half of the 95 % interval of the mean, with the
-    variance of the corrected resampled t-test; None with fewer than two splits.
+    0 if they have none. `half_width` is half of the 95 % interval of the mean, with the variance of the corrected
+    resampled t-test; None with fewer than two splits, or if all have the same value, which says nothing of the spread.
     """
 
     contender: str
@@ -49,6 +49,14 @@ class Summary:
     half_width: float | None = None
     train_seconds: float = 0.0
     n_bytes: float = 0.0
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of the mean, within the range of the measure; None without one."""
+        if self.mean is None or self.half_width is None:
+            return None
+        most = 1.0 if find_measure(self.measure).larger_is_better else float("inf")
+        return max(0.0, self.mean - self.half_width), min(most, self.mean + self.half_width)
 
     def __str__(self) -> str:
         if self.mean is None:
@@ -86,7 +94,7 @@ def _summary(key: tuple[str, float | None, int | None, str], group: Sequence[Rec
 
 def _half_width(group: Sequence[Record], spread: float, splits: int) -> float | None:
     """t(.975)·√((1/J + n_test/n_train)·s²), Nadeau and Bengio (2003), with the degrees of `split_freedom`."""
-    if splits < 2:
+    if splits < 2 or spread == 0:
         return None
     n_train, n_test = group[0].n_train, group[0].n_test
     if not (n_train and n_test):

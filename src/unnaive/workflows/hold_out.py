@@ -26,10 +26,13 @@ def measure_model(fitted: FittedModel, corpus: Corpus) -> dict[str, Any]:
 
 
 def describe_tally(tally: Tally) -> dict[str, Any]:
-    """Documents, accuracy and F1, as plain values."""
+    """Documents, accuracy with its 95 % interval, and F1, as plain values."""
+    from unnaive.learning.intervals import wilson_interval
+
     return {
         "documents": tally.n,
         "accuracy": tally.accuracy,
+        "accuracy_interval": wilson_interval(tally.exact, tally.n),
         "micro-f1": tally.micro("f1"),
         "macro-f1": tally.macro("f1"),
     }

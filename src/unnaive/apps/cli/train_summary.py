@@ -43,7 +43,11 @@ def headline(measured: dict[str, Any], multilabel: bool) -> str:
     """The main measures: micro and macro F1 for multilabel data, else accuracy and macro F1."""
     if multilabel:
         return f"micro F1 {measured['micro-f1']:.3f}, macro F1 {measured['macro-f1']:.3f}"
-    return f"accuracy {100 * measured['accuracy']:.1f} %, macro F1 {measured['macro-f1']:.3f}"
+    low, high = measured["accuracy_interval"]
+    return (
+        f"accuracy {100 * measured['accuracy']:.1f} % (95 % interval {100 * low:.1f} to {100 * high:.1f}), "
+        f"macro F1 {measured['macro-f1']:.3f}"
+    )
 
 
 def size_sentences(about: dict[str, Any], multilabel: bool) -> list[str]:

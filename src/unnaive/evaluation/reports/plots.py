@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import MissingExtra, UnnaiveWarning
 from unnaive.base.types import Floats
-from unnaive.evaluation.abstention import RiskCoverage
+from unnaive.evaluation.abstention import AbstentionChoice, RiskCoverage
 from unnaive.evaluation.ranking import precision_recall, r_precision
 from unnaive.evaluation.reliability import Reliability
 from unnaive.evaluation.summaries import MeasureCurve
@@ -112,13 +112,16 @@ def curves_figure(
 
 
 def intervals_figure(
-    values: Sequence[tuple[str, float, float | None]], *, title: str, x: str, ink: str = "black"
+    values: Sequence[tuple[str, float, tuple[float, float] | None]], *, title: str, x: str, ink: str = "black"
 ) -> Figure:
-    """A dot for each name, with its interval mean ± half if there is one, from top to bottom in the given order."""
+    """A dot for each name, with its interval (low, high) if there is one, from top to bottom in the given order."""
     with style(ink) as library:
         drawing, axes = _axes(library, title, x, "", size=(4.8, 1.2 + 0.3 * len(values)))
-        for row, (_, mean, half) in enumerate(values):
-            axes.errorbar([mean], [row], xerr=[half or 0.0], fmt="o", color=COLOURS[0], capsize=3 if half else 0)
+        for row, (_, mean, interval) in enumerate(values):
+            low, high = interval or (mean, mean)
+            axes.errorbar(
+                [mean], [row], xerr=[[mean - low], [high - mean]], fmt="o", color=COLOURS[0], capsize=3 * bool(interval)
+            )
         axes.set_yticks(range(len(values)), [name for name, _, _ in values])
         axes.set(ylim=(len(values) - 0.4, -0.6))
         return drawing
@@ -235,22 +238,28 @@ def calibration_figure(curves: Mapping[str, Reliability], *, title: str = "Calib
 
 
 def risk_coverage_figure(
-    curve: RiskCoverage, *, title: str = "Accuracy of the most certain documents", ink: str = "black"
+    curve: RiskCoverage,
+    *,
+    choices: Sequence[AbstentionChoice] = (),
+    title: str = "Accuracy of the most certain documents",
+    ink: str = "black",
 ) -> Figure:
     """Accuracy of labelled documents against their share, most certain first.
 
-    Points for the usual target accuracies.
+    A point for each of the `choices`, the thresholds that the report's table promises: those at which exactly these
+    documents reach an accuracy would be too optimistic for new ones.
     """
     with style(ink) as library:
         drawing, axes = _axes(library, title, "share of documents labelled", "accuracy", size=(4.4, 4.2))
         axes.plot(*_thin_out(curve.coverage, curve.accuracy), color=COLOURS[0], label=f"risk area {curve.area:.3f}")
         whole = float(curve.accuracy[-1])
         axes.plot([0, 1], [whole, whole], color=ink, linewidth=0.7, linestyle=":", alpha=0.6)
-        for number, (target, point) in enumerate(curve.points().items(), 1):
+        for number, choice in enumerate(choices, 1):
             look = _look(number)
+            label = f"{100 * choice.for_accuracy:g} %: p ≥ {choice.threshold:.3f}"
             axes.plot(
-                [point.coverage], [point.accuracy], color=look["color"], marker=look["marker"], markersize=7,
-                linestyle="", label=f"{100 * target:g} %: p ≥ {point.threshold:.3f}", clip_on=False, zorder=3,
+                [choice.coverage], [choice.accuracy], color=look["color"], marker=look["marker"], markersize=7,
+                linestyle="", label=label, clip_on=False, zorder=3,
             )  # fmt: skip
         low = min(whole, float(np.min(curve.accuracy)))
         axes.set(xlim=(0, 1.02), ylim=(max(0.0, min(low, 0.98) - 0.02), 1.005))

@@ -123,7 +123,7 @@ def model_figure(path: Path, source: DataFile | None, archives: Path | None, nam
     from unnaive.classifier.model_file import load_model
     from unnaive.evaluation.evaluate import evaluate
     from unnaive.evaluation.grids import short_name
-    from unnaive.evaluation.report import classes_by_size
+    from unnaive.evaluation.report import abstention_choices, classes_by_size
     from unnaive.evaluation.reports import plots
     from unnaive.learning.class_spellings import respell_labels
     from unnaive.workflows.feedback import Feedback
@@ -148,7 +148,8 @@ def model_figure(path: Path, source: DataFile | None, archives: Path | None, nam
     if name == "abstention":
         if evaluation.abstention is None:
             raise BadData(f"{path} gives no probabilities to draw; train it with --calibrate temperature")
-        return plots.risk_coverage_figure(evaluation.abstention, title=heading)
+        choices = abstention_choices(evaluation)
+        return plots.risk_coverage_figure(evaluation.abstention, choices=choices, title=heading)
     if name == "confusion":
         return plots.confusion_figure(evaluation.confusion, evaluation.classes, title=heading)
     order = classes_by_size(evaluation)
