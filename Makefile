@@ -20,7 +20,7 @@ help:      ## list the targets
 
 setup: .venv/ready  ## build .venv with the package (editable), its native kernel and the developer tools
 
-# Two steps: what the package needs, which is all that `make demo` waits for, and the developers' tools. All versions are
+# Two steps: what the package needs, which is all that `make demo` waits for, then the extras and the developers' tools. All versions are
 # pinned with hashes in requirements/, and the package is built with them; pip fetches while the compiler works.
 .venv/package-ready: pyproject.toml CMakeLists.txt requirements/build.txt requirements/package.txt $(NATIVE)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "unnaive needs Python 3.11 or newer; this is $$($(PYTHON) --version). Try: make PYTHON=python3.12"; exit 1; }
@@ -31,7 +31,7 @@ setup: .venv/ready  ## build .venv with the package (editable), its native kerne
 	built=$$?; wait $$fetching && exit $$built
 	@touch $@
 
-.venv/ready: requirements/serve.txt requirements/dev.txt | .venv/package-ready
+.venv/ready: requirements/all.txt requirements/dev.txt | .venv/package-ready
 	$(BIN)/python tools/install_pinned.py $^
 	@touch $@
 

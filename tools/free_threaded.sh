@@ -21,8 +21,9 @@ list() { # the dependencies of the package, or those of its tests
 import sys, tomllib
 project = tomllib.load(open("pyproject.toml", "rb"))["project"]
 extras = project["optional-dependencies"]
+package = project["dependencies"] + [one for name in ("tables", "figures", "sklearn", "stemming") for one in extras[name]]
 tests = [one for one in extras["dev"] if one.startswith(("pytest", "hypothesis", "pandas", "polars"))] + extras["excel"]
-print(*(project["dependencies"] if sys.argv[1] == "package" else tests), sep="\n")' "$1"
+print(*(package if sys.argv[1] == "package" else tests), sep="\n")' "$1"
 }
 leave_out() { echo "note: there is no $1 for $python; it is left out"; }
 mapfile -t package < <(list package)

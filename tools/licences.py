@@ -12,7 +12,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PINS = ["requirements/package.txt", "requirements/serve.txt"]
+PINS = ["requirements/package.txt", "requirements/all.txt"]
 HEADING = "## Installed beside it"
 FAMILIES = {
     "BSD": r"BSD",

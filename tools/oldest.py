@@ -13,7 +13,7 @@ import tomllib
 from pins import PYPROJECT, ROOT, install_uv, resolve
 
 FOLDER = ROOT / "build" / "oldest"
-EXTRAS = ["serve", "excel", "chinese"]
+EXTRAS = ["tables", "figures", "sklearn", "stemming", "excel", "chinese", "sign", "serve"]
 DATA_FRAMES = ("pandas", "polars")
 WITHOUT_WHEEL = {"jieba"}
 LEFT_OUT = {"schemathesis"}  # asks for a newer rich than the package; its tests are skipped

@@ -5,11 +5,12 @@ files:
 
     build.txt    what compiles the package: the backend, nanobind, CMake, Ninja
     package.txt  what the package imports; with build.txt all that `make demo` needs
-    serve.txt    what the extra `serve` adds to package.txt; the container has these two
+    all.txt      what the extra `all` adds to package.txt; the container has these two
     dev.txt      what the developers' tools add to the other three
 
 The resolver is uv, installed under build/; pip installs the files (tools/install_pinned.py). uv asks the index that pip
-is configured to ask, and no file names an index.
+is configured to ask, and no file names an index. To regroup the pins without updating them, put all of them in one file
+and name it in UV_CONSTRAINT.
 """
 
 import os
@@ -29,7 +30,7 @@ HEADER = "# Made by `make pins` from pyproject.toml; do not edit. {}\n"
 CONTENTS = {
     "build": "What compiles the package.",
     "package": "What the package imports.",
-    "serve": "What the extra `serve` adds to package.txt.",
+    "all": "What the extra `all` adds to package.txt.",
     "dev": "What the developers' tools add to the other three.",
 }
 
@@ -92,11 +93,11 @@ def write_pins() -> None:
         wanted = {
             "build": names_on_linux(str(constraints), [], "\n".join(build)),
             "package": names_on_linux(str(constraints), []),
-            "serve": names_on_linux(str(constraints), ["--extra", "serve"]),
+            "all": names_on_linux(str(constraints), ["--extra", "all"]),
         }
     pins = split_pins(everything)
-    wanted["dev"] = {name for name, _ in pins} - wanted["build"] - wanted["serve"]
-    wanted["serve"] -= wanted["package"]
+    wanted["dev"] = {name for name, _ in pins} - wanted["build"] - wanted["all"]
+    wanted["all"] -= wanted["package"]
     for name, content in CONTENTS.items():
         blocks = [block for package, block in pins if package in wanted[name]]
         path = FOLDER / f"{name}.txt"

@@ -290,7 +290,7 @@ class TestEvaluateExplainInspect:
 
     @pytest.mark.slow
     def test_evaluate_with_the_curves_of_a_comparison(self, run, model, data, tmp_path):
-        pytest.importorskip("matplotlib", reason="figures need the extra `plots`")
+        pytest.importorskip("matplotlib", reason="figures need the extra `figures`")
         small = ("--models", "multinomial", "--splits", "2", "--train-sizes", "30,60")
         assert run("compare", data, *small, "--records", "r.jsonl")[0] == 0
         assert run("evaluate", model, data, "--html", "page.html", "--records", "r.jsonl")[0] == 0

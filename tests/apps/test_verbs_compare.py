@@ -138,7 +138,7 @@ def test_reproduce_without_the_collection_says_so(run, tmp_path):
 
 
 def test_plot_draws_curves_of_records(run, tmp_path):
-    pytest.importorskip("matplotlib", reason="figures need the extra `plots`")
+    pytest.importorskip("matplotlib", reason="figures need the extra `figures`")
     run(*COMPARE, "--records", "r.jsonl")
     assert run("plot", "r.jsonl", "-o", "curve.png").exit_code == 0
     assert (tmp_path / "curve.png").stat().st_size > 5000
@@ -153,7 +153,7 @@ def test_plot_draws_curves_of_records(run, tmp_path):
 @pytest.mark.parametrize("figure", ["precision-recall", "calibration", "confusion", "classes"])
 @pytest.mark.slow
 def test_plot_draws_what_a_model_does(run, tmp_path, figure):
-    pytest.importorskip("matplotlib", reason="figures need the extra `plots`")
+    pytest.importorskip("matplotlib", reason="figures need the extra `figures`")
     train = load_tickets().part("train")
     TextClassifier("multinomial").fit(train.texts, [label[0] for label in train.labels]).save(tmp_path / "t.model")
     result = run("plot", "t.model", "tickets", "-f", figure, "-o", "figure.svg")
@@ -162,7 +162,7 @@ def test_plot_draws_what_a_model_does(run, tmp_path, figure):
 
 
 def test_plot_of_a_model_needs_data_and_has_a_default_figure(run, tmp_path):
-    pytest.importorskip("matplotlib", reason="figures need the extra `plots`")
+    pytest.importorskip("matplotlib", reason="figures need the extra `figures`")
     TextClassifier("multinomial").fit(["good ball", "fair vote"], ["खेल", "वोट"]).save(tmp_path / "t.model")
     (tmp_path / "data.csv").write_text("text,label\ngood ball,खेल\nfair vote,वोट\n")
     with pytest.warns(UnnaiveWarning, match="shows as boxes; use an .svg"):

@@ -7,7 +7,7 @@ from xml.dom.minidom import parseString
 import numpy as np
 import pytest
 
-pytest.importorskip("matplotlib", reason="figures need the extra `plots`")
+pytest.importorskip("matplotlib", reason="figures need the extra `figures`")
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
@@ -112,5 +112,5 @@ def test_the_same_figure_is_the_same_text():
 
 def test_without_matplotlib_the_install_command_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtra, match="pip install matplotlib"):
+    with pytest.raises(MissingExtra, match=r"a figure needs matplotlib; .*: pip install 'unnaive\[figures\]'"):
         plots.curves_figure(CURVES, title="T", x="x", y="y")

@@ -239,7 +239,7 @@ def test_what_comes_from_data_is_escaped():
 def test_without_matplotlib_the_page_says_how_to_get_figures(single, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     page = evaluation_page(evaluated(*single))
-    assert "pip install matplotlib" in page
+    assert "pip install &#x27;unnaive[figures]&#x27;" in page
     assert "<svg" not in page
 
 

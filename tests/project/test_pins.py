@@ -17,8 +17,12 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 NATIVE = {path.with_suffix("").name for path in (ROOT / "src/unnaive").rglob("_*.cpp")}
-LAYERS = {"build": ["build"], "package": ["package"], "serve": ["package", "serve"]}
-LAYERS["dev"] = ["build", "package", "serve", "dev"]
+LAYERS = {
+    "build": ["build"],
+    "package": ["package"],
+    "all": ["package", "all"],
+    "dev": ["build", "package", "all", "dev"],
+}
 
 
 def load_tool(name):
@@ -47,11 +51,12 @@ def pins(*names):
 def wanted(layer):
     written = project()
     extras = written["project"]["optional-dependencies"]
+    in_all = [one for name in re.findall(r"[a-z]+", extras["all"][0].partition("[")[2]) for one in extras[name]]
     return {
         "build": written["build-system"]["requires"] + ["cmake", "ninja"],
         "package": written["project"]["dependencies"],
-        "serve": written["project"]["dependencies"] + extras["serve"],
-        "dev": [one for one in extras["dev"] if not one.startswith("unnaive")] + extras["excel"] + extras["chinese"],
+        "all": written["project"]["dependencies"] + in_all,
+        "dev": [one for one in extras["dev"] if not one.startswith("unnaive")],
     }[layer]
 
 
@@ -94,7 +99,17 @@ def test_make_demo_installs_no_developer_tools():
     ).stdout
     assert "requirements/package.txt" in commands
     assert "dev.txt" not in commands
-    assert "serve.txt" not in commands
+    assert "all.txt" not in commands
+
+
+def test_the_extra_all_has_every_extra_but_spark():
+    extras = project()["project"]["optional-dependencies"]
+    assert set(re.findall(r"[a-z]+", extras["all"][0].partition("[")[2])) == {*extras} - {
+        "all",
+        "spark",
+        "dev",
+        "bench",
+    }
 
 
 def test_the_container_installs_nothing_that_is_not_pinned():
@@ -104,7 +119,7 @@ def test_the_container_installs_nothing_that_is_not_pinned():
     for line in installs:
         assert "--no-deps" in line
         assert any(flag in line for flag in ("--require-hashes", "--no-index", "--no-build-isolation"))
-    assert re.findall(r"-r \S*?(\w+\.txt)", "\n".join(installs)) == ["build.txt", "package.txt", "serve.txt"]
+    assert re.findall(r"-r \S*?(\w+\.txt)", "\n".join(installs)) == ["build.txt", "package.txt", "all.txt"]
 
 
 def test_what_pip_says_becomes_one_sentence():
@@ -150,7 +165,7 @@ def test_the_oldest_versions_are_those_of_every_requirement_of_the_package(monke
     monkeypatch.syspath_prepend(ROOT / "tools")
     oldest = load_tool("oldest")
     requirements = oldest.bounded_requirements()
-    assert set(wanted("serve")) < set(requirements)
+    assert set(wanted("all")) < set(requirements)
     assert all(Requirement(one).name == oldest.package_name(one) for one in requirements)
     assert all(any(each.operator == ">=" for each in Requirement(one).specifier) for one in requirements)
 
@@ -163,7 +178,7 @@ def installed_as_pinned(name, specifier):
 
 
 def test_the_notices_name_the_licences_that_the_installed_packages_name():
-    here = [one for one, _ in pins("package", "serve") if one.marker is None or one.marker.evaluate()]
+    here = [one for one, _ in pins("package", "all") if one.marker is None or one.marker.evaluate()]
     other = [one.name for one in here if not installed_as_pinned(one.name, one.specifier)]
     if other:
         pytest.skip(f"not installed as pinned: {', '.join(other)}")

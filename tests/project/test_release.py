@@ -36,11 +36,17 @@ def test_the_recipe_of_conda_is_of_this_version_and_asks_for_what_the_project_as
     yaml = pytest.importorskip("yaml", reason="PyYAML comes with the developer tools")
     recipe = yaml.safe_load(read("deploy/conda/recipe.yaml"))
     assert recipe["context"]["version"] == unnaive.__version__
-    needed = tomllib.loads(read("pyproject.toml"))["project"]["dependencies"]
+    written = tomllib.loads(read("pyproject.toml"))["project"]
     split = {"pyarrow": "pyarrow-core", "matplotlib": "matplotlib-base"}  # packages that are two there
-    names = (re.fullmatch(r"([\w-]+)(.*)", one).groups() for one in needed)
-    wanted = {f"{split.get(name, name).lower()} {bound}" for name, bound in names}
-    assert set(recipe["requirements"]["run"]) == wanted | {"python"}
+
+    def as_in_conda(requirements):
+        names = (re.fullmatch(r"([\w-]+)(.*)", one).groups() for one in requirements)
+        return {f"{split.get(name, name).lower()} {bound}" for name, bound in names}
+
+    extras = written["optional-dependencies"]
+    optional = [one for name in ("tables", "figures", "sklearn", "stemming") for one in extras[name]]
+    assert set(recipe["requirements"]["run"]) == as_in_conda(written["dependencies"]) | {"python"}
+    assert set(recipe["requirements"]["run_constraints"]) == as_in_conda(optional)
 
 
 def test_workflows_publish_without_a_secret_and_run_what_is_there():

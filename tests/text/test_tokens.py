@@ -165,7 +165,7 @@ def test_the_dictionary_of_jieba(capfd):
 def test_a_segmenter_that_is_not_installed_says_how(monkeypatch):
     monkeypatch.setitem(sys.modules, "jieba", None)
     monkeypatch.setattr("unnaive.text.segmenters.find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match="pip install jieba"):
+    with pytest.raises(MissingExtra, match=r"pip install 'unnaive\[chinese\]'"):
         TokenRule(segmenter="jieba")
     with pytest.raises(UnknownName, match="jieba"):
         TokenRule(segmenter="scissors")

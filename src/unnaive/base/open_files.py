@@ -15,7 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from unnaive.base.errors import BadData, MissingExtra
+from unnaive.base.errors import BadData
+from unnaive.base.extras import import_extra
 from unnaive.base.system import NO_WAIT, PLAIN
 
 OnRead = Callable[[int], None]  # called with the number of bytes just read
@@ -202,8 +203,4 @@ def _decompress(stream: io.BufferedReader, packed: WatchedStream, path: str | Pa
 
 
 def _open_zstd(stream: IO[bytes]) -> Any:
-    try:
-        import pyarrow
-    except ImportError as absent:
-        raise MissingExtra("reading .zst files needs pyarrow; install it with: pip install pyarrow") from absent
-    return pyarrow.CompressedInputStream(stream, "zstd")
+    return import_extra("pyarrow", "reading .zst files").CompressedInputStream(stream, "zstd")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Self, cast
 
-from unnaive.base.errors import MissingExtra, UnnaiveError
+from unnaive.base.errors import UnnaiveError
+from unnaive.base.extras import import_extra
 
 
 class HubMethods:
@@ -33,8 +34,7 @@ def _fitted(classifier: Any) -> Any:
 
 
 def _hub() -> Any:
-    try:
-        from unnaive.interop.integrations import hugging_face
-    except ImportError as error:
-        raise MissingExtra("the Hub needs huggingface_hub; pip install huggingface_hub") from error
+    import_extra("huggingface_hub", "the Hub")
+    from unnaive.interop.integrations import hugging_face
+
     return hugging_face

@@ -8,11 +8,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from unnaive.base.errors import BadData, MissingExtra
+from unnaive.base.errors import BadData
+from unnaive.base.extras import import_extra
 from unnaive.base.open_files import check_exists
 from unnaive.data.register import key_name
-
-INSTALL = "Ed25519 signatures need the library cryptography; install it with: pip install 'unnaive[sign]'"
 
 
 def signed_bytes(receipt: dict[str, Any]) -> bytes:
@@ -72,12 +71,11 @@ def _mac(receipt: dict[str, Any], secret: bytes) -> bytes:
 
 
 def _load(path: Path, *, private: bool) -> Any:
-    try:
-        from cryptography.exceptions import UnsupportedAlgorithm
-        from cryptography.hazmat.primitives.asymmetric import ed25519
-        from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
-    except ImportError:
-        raise MissingExtra(INSTALL) from None
+    import_extra("cryptography", "an Ed25519 signature")
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric import ed25519
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
+
     raw = check_exists(path).read_bytes()
     what = "private" if private else "public"
     command = "openssl genpkey -algorithm ed25519" if private else "openssl pkey -pubout"

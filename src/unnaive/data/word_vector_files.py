@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData, UnnaiveWarning
+from unnaive.base.extras import import_extra
 from unnaive.base.open_files import check_exists, open_bytes
 from unnaive.base.types import Singles
 
@@ -164,9 +165,7 @@ def _line_blocks(stream: IO[bytes], first: bytes, path: str | Path) -> Iterator[
 
 def _parse_lines(block: bytes, n_dims: int) -> NamedVectors:
     """The lines with a word and this number of values."""
-    import pyarrow as pa
-    from pyarrow import csv
-
+    pa, csv = (import_extra(name, "reading a text file of word vectors") for name in ("pyarrow", "pyarrow.csv"))
     spare = (
         ["end"] if block[: block.find(b"\n")].rstrip(b"\r").endswith(b" ") else []
     )  # fastText ends lines with a space

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_array
 
 from unnaive.base.errors import BadModel, choose, refuse_damaged
+from unnaive.base.extras import import_extra
 from unnaive.base.progress import report_classes
 from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
@@ -169,10 +170,8 @@ class DecisionTree(UnweightedDocumentsModel):
         progress: ProgressCallback | None = None,
     ) -> Learnt:  # fmt: skip
         """One tree over all classes, or one for each class against the rest."""
-        from sklearn.tree import DecisionTreeClassifier
-
         counts = with_small_indices(csc_matrix(X, dtype=np.float32))
-        grower = DecisionTreeClassifier(
+        grower = import_extra("sklearn.tree", "the model tree").DecisionTreeClassifier(
             criterion=self.criterion, max_depth=self.max_depth, min_samples_leaf=self.min_leaf,
             random_state=self.random_state,
         )  # fmt: skip

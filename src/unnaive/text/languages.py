@@ -9,7 +9,8 @@ from pathlib import Path
 from threading import local
 from typing import Any
 
-from unnaive.base.errors import MissingExtra, UnnaiveError, choose
+from unnaive.base.errors import UnnaiveError, choose
+from unnaive.base.extras import import_extra
 from unnaive.text import _unicode_table
 
 STOPWORDS = Path(__file__).with_name("stopwords")
@@ -133,11 +134,7 @@ def _stemmer(name: str) -> Any:
 
 
 def _make_stemmer(name: str) -> Any:
-    try:
-        import Stemmer
-    except ImportError as problem:  # it cannot be installed on every interpreter without a GIL
-        raise MissingExtra("stemming needs PyStemmer; install it with: pip install PyStemmer") from problem
-    return Stemmer.Stemmer(name)
+    return import_extra("Stemmer", "stemming").Stemmer(name)
 
 
 def stems(words: Iterable[str], stem: str, language: str | None) -> list[str]:

@@ -9,7 +9,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from unnaive.base.errors import MissingExtra, choose
+from unnaive.base.errors import choose
+from unnaive.base.extras import missing_extra
 
 REMEMBERED = 1 << 16  # runs whose words are cached
 
@@ -34,7 +35,7 @@ def check_segmenter(name: str) -> str:
     """Return the name of an installed segmenter; otherwise raise an error that says how to install it."""
     choose(list(SEGMENTERS), name, "segmenter")
     if find_spec(name) is None:
-        raise MissingExtra(f"the segmenter {name!r} is not installed; install it with: pip install {name}")
+        raise missing_extra(name, f"segmenter={name!r}")
     return name
 
 

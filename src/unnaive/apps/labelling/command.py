@@ -13,7 +13,8 @@ import typer
 from unnaive.apps.common.options import AsJson, Html, Interrupted, Seed, reading, split_list
 from unnaive.apps.common.paths import EXTENDED, READ, WRITTEN
 from unnaive.apps.common.screen import echo, note, say_summary, show_event
-from unnaive.base.errors import BadData, MissingExtra, UnnaiveError, count_noun
+from unnaive.base.errors import BadData, UnnaiveError, count_noun
+from unnaive.base.extras import missing_extra
 from unnaive.base.visible_text import visible_json
 
 if TYPE_CHECKING:
@@ -326,9 +327,7 @@ def _run(labelling: Labelling, who: str, *, terminal: bool, host: str, port: int
     try:
         from unnaive.apps.labelling.routes import serve_page
     except ImportError as problem:
-        raise MissingExtra(
-            f"the page needs {problem.name}; install it with: pip install 'unnaive[serve]', or add --terminal"
-        ) from problem
+        raise missing_extra(problem.name or "fastapi", "without --terminal, the page") from problem
     serve_page(labelling, who, host=host, port=port)
 
 

@@ -11,7 +11,8 @@ import typer
 
 from unnaive.apps.common.paths import CHANGED_MODELS, READ, READ_NAMED
 from unnaive.apps.common.screen import echo, note
-from unnaive.base.errors import BadData, MissingExtra, UnnaiveError, choose
+from unnaive.base.errors import BadData, UnnaiveError, choose
+from unnaive.base.extras import missing_extra
 from unnaive.base.system import user_id
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def serve(
         from unnaive.apps.common.web.sessions import read_local_secret
         from unnaive.apps.service.app import OPTIONS, ServiceOptions, create_app
     except ImportError as problem:
-        raise MissingExtra(f"serve needs {problem.name}; install it with: pip install 'unnaive[serve]'") from problem
+        raise missing_extra(problem.name or "fastapi", "serve") from problem
     local = host in LOOPBACK
     token_given = read_token(token_file)
     if not local and token_given is None:

@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import MissingExtra, UnnaiveWarning
+from unnaive.base.errors import UnnaiveWarning
+from unnaive.base.extras import import_extra
 from unnaive.base.types import Floats
 from unnaive.evaluation.abstention import AbstentionChoice, RiskCoverage
 from unnaive.evaluation.ranking import precision_recall, r_precision
@@ -59,11 +60,7 @@ STYLE = {
 @contextmanager
 def style(ink: str = "black") -> Iterator[Any]:
     """matplotlib.figure with our style; without matplotlib, an error with the install command."""
-    try:
-        import matplotlib
-        from matplotlib import figure
-    except ImportError as problem:
-        raise MissingExtra("figures need matplotlib; install it with: pip install matplotlib") from problem
+    matplotlib, figure = (import_extra(name, "a figure") for name in ("matplotlib", "matplotlib.figure"))
     inks = dict.fromkeys(
         ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "grid.color"), ink
     )

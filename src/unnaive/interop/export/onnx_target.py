@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from unnaive import __version__
-from unnaive.base.errors import MissingExtra, UnnaiveError
+from unnaive.base.errors import UnnaiveError
+from unnaive.base.extras import import_extra
 from unnaive.base.sparse import issparse
 from unnaive.interop.export.conformance import TOLERANCE_OF_SINGLES, EngineAgreement, compare_answers
 from unnaive.interop.export.declared_parts import CannotExport
@@ -313,10 +314,7 @@ def check_onnx(folder: Path, lines: list[str]) -> list[EngineAgreement]:
 
 def open_session(data: bytes) -> Any:
     """The model of an .onnx file in onnxruntime, with one thread: texts are short."""
-    try:
-        runtime = import_module("onnxruntime")
-    except ImportError as error:
-        raise MissingExtra("to check this export, onnxruntime is needed; pip install onnxruntime") from error
+    runtime = import_extra("onnxruntime", "checking this export")
     options = runtime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     try:

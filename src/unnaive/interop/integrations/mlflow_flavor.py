@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unnaive import __version__
-from unnaive.base.errors import MissingExtra, UnnaiveError, choose
+from unnaive.base.errors import UnnaiveError, choose
+from unnaive.base.extras import import_extra
 from unnaive.classifier.text_classifier import TextClassifier
 
 if TYPE_CHECKING:
@@ -120,7 +121,4 @@ def _signature(model: TextClassifier) -> ModelSignature:
 
 
 def _mlflow() -> Any:
-    try:
-        return import_module("mlflow")
-    except ImportError as error:
-        raise MissingExtra("MLflow is not installed; pip install mlflow") from error
+    return import_extra("mlflow", "this flavor")

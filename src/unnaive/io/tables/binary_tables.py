@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unnaive.base.errors import BadData, MissingExtra, choose
+from unnaive.base.errors import BadData, choose
+from unnaive.base.extras import import_extra
 from unnaive.base.open_files import STDIN, UNPACKED_FREELY, check_exists
 from unnaive.io.fields.columns import join_names
 from unnaive.io.lines import Lines
@@ -61,13 +62,12 @@ class ParquetTable(Table):
     """An Apache Parquet file; a column of lists holds label sets."""
 
     def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
-        import pyarrow.parquet
-
+        parquet = import_extra("pyarrow.parquet", "reading Parquet files")
         self.path = path
         file_path = _check_file(path, "Parquet")
         with explain_arrow_errors(path, "an incomplete Parquet file"):
             # by default, the whole row group is read each time before its first rows are available
-            self.file = pyarrow.parquet.ParquetFile(file_path, pre_buffer=False, buffer_size=BUFFER)
+            self.file = parquet.ParquetFile(file_path, pre_buffer=False, buffer_size=BUFFER)
         self.names = tuple(self.file.schema_arrow.names)
         self.types = dict(zip(self.names, self.file.schema_arrow.types, strict=True))
 
@@ -92,8 +92,7 @@ class DatasetTable(Table):
     header = "dataset on disk"
 
     def __init__(self, path: str, options: ReadOptions) -> None:
-        import pyarrow
-
+        pyarrow = import_extra("pyarrow", "reading Arrow files")
         self.path = path
         folder = _choose_split(path)
         state = _read_json(folder / "state.json") if (folder / "state.json").is_file() else {}
@@ -274,7 +273,7 @@ class ExcelTable(Table):
     def __init__(self, path: str, options: ReadOptions, lines: Lines | None = None) -> None:
         self.path, self.options = path, options
         file_path = _check_file(path, "a workbook")
-        load = _import_openpyxl()
+        load = import_extra("openpyxl", "reading .xlsx files").load_workbook
         check_zip(file_path, options.max_ratio)
         try:
             book = load(file_path, read_only=True, data_only=True)
@@ -321,16 +320,6 @@ class ExcelTable(Table):
         rows = chain(self._sampled, self._rows)
         for batch in split_into_batches(rows, self.options.rows, size=lambda row: sum(map(_length, row))):
             yield [[row[index] for row in batch] for index in places]
-
-
-def _import_openpyxl() -> Callable[..., Any]:
-    try:
-        from openpyxl import load_workbook  # type: ignore[import-untyped,unused-ignore]
-    except ImportError as absent:
-        raise MissingExtra(
-            "reading .xlsx files needs openpyxl; install it with: pip install 'unnaive[excel]'"
-        ) from absent
-    return load_workbook  # type: ignore[no-any-return]
 
 
 def check_zip(path: Path, max_ratio: int) -> None:

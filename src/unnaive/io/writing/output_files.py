@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any, TextIO, cast
 
 from unnaive.base.atomic_files import replacing
-from unnaive.base.errors import MissingExtra
+from unnaive.base.extras import import_extra
 from unnaive.base.visible_text import visible
 from unnaive.io.endings import PACKINGS, split_ending
 
@@ -80,10 +80,7 @@ def _open_packed(raw: Any, packing: str | None, options: dict[str, Any]) -> IO[A
         import gzip
 
         return cast(IO[Any], gzip.open(raw, "wt", **options))
-    try:
-        import pyarrow
-    except ImportError as absent:
-        raise MissingExtra("writing .zst files needs pyarrow; install it with: pip install pyarrow") from absent
+    pyarrow = import_extra("pyarrow", "writing .zst files")
     stream = pyarrow.CompressedOutputStream(pyarrow.PythonFile(_Unclosed(raw), mode="w"), "zstd")
     return io.TextIOWrapper(stream, **options)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unnaive.base.errors import UnnaiveError
+from unnaive.base.extras import import_extra
 from unnaive.base.types import RowValues
 from unnaive.base.visible_text import visible_json
 from unnaive.io.endings import DELIMITERS, written_format
@@ -124,9 +125,8 @@ def writing_behind(writer: CsvWriter) -> Iterator[WritingBehind]:
 @contextmanager
 def _open_parquet(path: Path, types: ColumnTypes) -> Iterator[Write]:
     """Write row groups as they come; types are those given, or those of the first rows."""
-    import pyarrow
-    import pyarrow.parquet
-
+    pyarrow = import_extra("pyarrow", "writing Parquet files")
+    parquet = import_extra("pyarrow.parquet", "writing Parquet files")
     with open_output(path, binary=True) as file:
         writer: Any = None
 
@@ -137,7 +137,7 @@ def _open_parquet(path: Path, types: ColumnTypes) -> Iterator[Write]:
             columns = {name: [row[name] for row in rows] for name in rows[0]}
             try:
                 if writer is None:
-                    writer = pyarrow.parquet.ParquetWriter(file, _find_schema(columns, types()))
+                    writer = parquet.ParquetWriter(file, _find_schema(columns, types()))
                 writer.write_table(pyarrow.table(columns, schema=writer.schema))
             except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as problem:
                 reason = str(problem).splitlines()[0]
@@ -148,7 +148,7 @@ def _open_parquet(path: Path, types: ColumnTypes) -> Iterator[Write]:
         yield write
         if writer is None:  # a file without rows is a table too
             known_types = types()
-            writer = pyarrow.parquet.ParquetWriter(file, _find_schema({name: [] for name in known_types}, known_types))
+            writer = parquet.ParquetWriter(file, _find_schema({name: [] for name in known_types}, known_types))
         writer.close()
 
 

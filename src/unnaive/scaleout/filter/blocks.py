@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData
+from unnaive.base.extras import import_extra
 from unnaive.io.fields.columns import Columns
 from unnaive.io.options import ReadOptions
 
@@ -115,7 +116,7 @@ def compress(data: bytes, packing: str) -> bytes:
     if packing == "gzip":
         member = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, 31)  # no time stamp: equal content gives equal bytes
         return member.compress(data) + member.flush()
-    import pyarrow
+    pyarrow = import_extra("pyarrow", "writing .zst files")
 
     return bytes(pyarrow.Codec("zstd").compress(data, asbytes=True))
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 
+from unnaive.base.extras import import_extra
+
 FREELY = 1 << 20  # bytes that any body may decompress to
 MAX_RATIO = 100  # a larger body may decompress to this multiple of its size; the rest of the text is not read
 MOST_CODINGS = 4  # a body with more is used as it is
@@ -55,8 +57,7 @@ def decompress_body(body: bytes, coding: str, limit: int) -> bytes:
         except zlib.error:
             continue
     if coding in ARROW_CODINGS:
-        import pyarrow
-
+        pyarrow = import_extra("pyarrow", f"decompressing pages in {coding}")
         try:
             return bytes(pyarrow.input_stream(pyarrow.BufferReader(body), ARROW_CODINGS[coding]).read(limit))
         except OSError:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.base.errors import BadData
+from unnaive.base.extras import import_extra
 from unnaive.data.fields.fields import encode_records
 from unnaive.io.batches import join_texts
 from unnaive.io.fields.columns import Columns, join_names
@@ -51,14 +52,11 @@ class ParquetShard:
     @contextmanager
     def writing(self, file: IO[bytes], packing: str) -> Iterator[RowWriter]:
         """A writer of rows with the compression of the shard."""
-        import pyarrow.parquet
-
+        parquet = import_extra("pyarrow.parquet", "writing Parquet files")
         metadata = self.table.file.metadata
         codec = metadata.row_group(0).column(0).compression.lower() if metadata.num_row_groups else "snappy"
         schema = self.table.file.schema_arrow
-        with pyarrow.parquet.ParquetWriter(
-            file, schema, compression="none" if codec == "uncompressed" else codec
-        ) as out:
+        with parquet.ParquetWriter(file, schema, compression="none" if codec == "uncompressed" else codec) as out:
             writer = RowWriter(out)
             yield writer
             writer.flush()

@@ -15,7 +15,8 @@ from typing import Any
 
 import unnaive
 from unnaive.base import errors
-from unnaive.base.errors import MissingExtra, UnnaiveError
+from unnaive.base.errors import UnnaiveError
+from unnaive.base.extras import import_extra
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -54,10 +55,7 @@ def start_session(master: str | None = None) -> Any:
 
 def require_pyspark() -> None:
     """Raise an error with the install command if pyspark is missing."""
-    try:
-        import pyspark  # noqa: F401
-    except ImportError as problem:
-        raise MissingExtra("Spark is not installed; install it with: pip install 'unnaive[spark]'") from problem
+    import_extra("pyspark", "Spark")
 
 
 def ship(spark: Any) -> None:

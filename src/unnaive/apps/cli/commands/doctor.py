@@ -10,8 +10,12 @@ from unnaive.apps.common.options import Archives, AsJson
 from unnaive.apps.common.screen import echo
 from unnaive.base.visible_text import visible_json
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "pyarrow", "PyStemmer", "safetensors", "typer", "rich", "matplotlib")
+PACKAGES = ("numpy", "scipy", "threadpoolctl", "safetensors", "typer", "rich")
 OPTIONAL = {
+    "pyarrow": "Parquet, Arrow, .zst files and word vectors (pip install 'unnaive[tables]')",
+    "matplotlib": "figures (pip install 'unnaive[figures]')",
+    "scikit-learn": "-m tree, pipelines and searches (pip install 'unnaive[sklearn]')",
+    "PyStemmer": "--stem (pip install 'unnaive[stemming]')",
     "openpyxl": "Excel files (pip install 'unnaive[excel]')",
     "fastapi": "unnaive serve (pip install 'unnaive[serve]')",
     "uvicorn": "unnaive serve (pip install 'unnaive[serve]')",
