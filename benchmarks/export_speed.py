@@ -158,7 +158,7 @@ def measure(
 def kernel_alone(classifier: TextClassifier) -> TextScorer | None:
     """The kernel with the weights of a naive Bayes model, without all that a classifier is beside it."""
     model, linear = classifier.fitted_, classifier.fitted_.scorer
-    if model.spec.model.name != "multinomial" or not isinstance(linear, Linear):
+    if model.spec.model.traits.name != "multinomial" or not isinstance(linear, Linear):
         return None
     return TextScorer(model.token_rule, model.vocabulary, np.asarray(linear.weights()), bias=linear.bias, threads=1)
 

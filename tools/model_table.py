@@ -327,7 +327,7 @@ def _updatable(name: str) -> str:
     if name not in CONTENDERS:
         return "no"
     model = find_model(CONTENDERS[name].partition(":")[0])
-    return "by addition" if model.statistic == "counts" else "from kept documents"
+    return "by addition" if model.traits.statistic == "counts" else "from kept documents"
 
 
 def render_page(page: str, content: dict[str, Any]) -> str:

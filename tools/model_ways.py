@@ -51,7 +51,7 @@ RULES: dict[str, dict[str, Any]] = {
 def find_models() -> dict[str, Any]:
     """The estimators by name; of the public names those that say what they learn from."""
     public = (getattr(unnaive, name) for name in dir(unnaive))
-    return {one.name: one for one in public if getattr(one, "statistic", None) in ("counts", "documents")}
+    return {one.name: one for one in public if hasattr(one, "traits")}
 
 
 def read_rows(path: str) -> tuple[list[str], list[str]]:

@@ -92,9 +92,9 @@ def network_model(request):
 def test_models_of_networks_show_theirs(network_model, tmp_path):
     view = network_view(network_model, "sport")
     lines = list(view.lines())
-    assert lines[0].startswith("class" if network_model.spec.model.name == "tan" else "sport")
+    assert lines[0].startswith("class" if network_model.spec.model.traits.name == "tan" else "sport")
     assert any("ball" in line for line in lines)
-    tan = network_model.spec.model.name == "tan"
+    tan = network_model.spec.model.traits.name == "tan"
     about = "the predictor: 7 terms and class" if tan else "member 1 of 2 of sport; the predictor is the mean"
     assert lines[-1].startswith(about)
     for name, start in (("a.bif", f"// {about}"), ("a.uai", "BAYES"), ("a.png", "\x89PNG")):
@@ -107,7 +107,7 @@ def test_all_members_are_the_predictor_or_its_parts(network_model, tmp_path):
     """Arcs to the class: one mixture, whose posterior is the model's. Arcs from it: a file for each member."""
     view = network_view(network_model, "sport", members="all")
     files = write_network(view, tmp_path / "a.bif")
-    name = network_model.spec.model.name
+    name = network_model.spec.model.traits.name
     if name == "hierarchical-naive-bayes":
         assert [file.name for file in files] == ["a-1.bif", "a-2.bif"]
         assert files[1].read_text(encoding="utf-8").startswith("// member 2 of the 2 members of sport")
@@ -126,7 +126,7 @@ def test_all_members_are_the_predictor_or_its_parts(network_model, tmp_path):
 
 
 def test_members_that_are_not_there_are_refused(network_model):
-    with pytest.raises(BadData, match="one member" if network_model.spec.model.name == "tan" else "from 1 to 2"):
+    with pytest.raises(BadData, match="one member" if network_model.spec.model.traits.name == "tan" else "from 1 to 2"):
         network_view(network_model, "sport", members="3")
 
 

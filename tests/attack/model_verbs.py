@@ -51,7 +51,9 @@ def use_fitted(fitted, path, seed, *, must_refuse=False):
                 if "\n" in str(problem):
                     return "crashed", f"seed {seed} {step}: not one sentence"
     except Exception as problem:
-        return "crashed", f"seed {seed} {step} of {fitted.spec.model.name}: {type(problem).__name__}: {problem}"[:300]
+        return "crashed", f"seed {seed} {step} of {fitted.spec.model.traits.name}: {type(problem).__name__}: {problem}"[
+            :300
+        ]
     if must_refuse and not refused:
         return "crashed", f"seed {seed}: changed bytes were not noticed"
     return ("refused" if refused else "survived"), ""
@@ -78,9 +80,9 @@ def verbs(fitted, path, seed):
     yield "forget", lambda: again(classifier(fitted).forget([TEXTS[0]], [label]))
     yield "merge", lambda: again(classifier(fitted).merge(classifier(fitted)))
     yield "remake", lambda: again(classifier(fitted).remake(min_df=2))
-    other = "bernoulli" if fitted.spec.model.statistic == "counts" else "nbsvm"
+    other = "bernoulli" if fitted.spec.model.traits.statistic == "counts" else "nbsvm"
     yield "remake as another", lambda: again(classifier(fitted).remake(model=other))
-    if fitted.spec.model.statistic == "documents" and not fitted.spec.model.keeps_choice:
+    if fitted.spec.model.traits.statistic == "documents" and not fitted.spec.model.traits.keeps_choice:
         yield "calibrate", lambda: again(classifier(fitted).remake(calibrate="platt", decision=None, optimise=None))
 
 

@@ -26,7 +26,7 @@ WORDS = {
     "politics": ["vote", "law", "party", "minister", "budget", "win", "election", "council"],
     "food": ["bread", "soup", "salt", "oven", "recipe", "party", "butter", "onion"],
 }
-ONLINE = sorted(name for name in MODELS if find_model(name).statistic == "counts")
+ONLINE = sorted(name for name in MODELS if find_model(name).traits.statistic == "counts")
 
 
 def documents(n, seed=0):

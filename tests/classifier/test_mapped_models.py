@@ -77,7 +77,7 @@ def test_a_replaced_file_stays_as_it_was_for_its_readers(saved):
     expected = before.scores(NEW).copy()
     TextClassifier("bernoulli").fit(TEXTS * 50, LABELS * 50).save(saved)  # atomic: a new file takes the name
     assert np.array_equal(before.scores(NEW), expected)
-    assert load_model(saved, mapped=True).spec.model.name == "bernoulli"
+    assert load_model(saved, mapped=True).spec.model.traits.name == "bernoulli"
 
 
 def outcome(path, mapped):

@@ -118,11 +118,11 @@ def test_every_array_of_every_model_is_known_by_its_type_and_shape(files, tmp_pa
 def test_models_name_the_kinds_of_their_scorers(name):
     for labels in (LABELS, SETS):
         fitted = TextClassifier(name).fit(TEXTS, labels).fitted_
-        assert {fitted.scorer.kind, fitted.scorer.frozen().kind} <= set(fitted.spec.model.scorer_kinds)
+        assert {fitted.scorer.kind, fitted.scorer.frozen().kind} <= set(fitted.spec.model.traits.scorer_kinds)
 
 
 def test_every_kind_of_scorer_belongs_to_a_model():
-    kinds = {kind for name in (*MODELS, *IMPORTED) for kind in find_model(name).scorer_kinds}
+    kinds = {kind for name in (*MODELS, *IMPORTED) for kind in find_model(name).traits.scorer_kinds}
     assert kinds == set(SCORERS)
     assert all(find_scorer(kind).kind == kind for kind in kinds)
 

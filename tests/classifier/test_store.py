@@ -116,7 +116,7 @@ def test_the_same_model_gives_the_same_bytes(path, tmp_path):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
-COUNTS_MODELS = [name for name in MODELS if find_model(name).statistic == "counts"]
+COUNTS_MODELS = [name for name in MODELS if find_model(name).traits.statistic == "counts"]
 
 
 def learnt(model, order):

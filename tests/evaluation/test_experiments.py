@@ -232,10 +232,10 @@ def test_figures_equal_scikit_learn_s_cross_validation_of_the_estimator(estimato
     corpus, toy = toy_texts(), material()
     names = Vocabulary(f"w{column:02}" for column in range(toy.X.shape[1]))  # sorted, as scikit-learn has them
     data = Material("toy", toy.X, toy.Y, vocabulary=names, classes=("c0", "c1", "c2"))
-    contender = Contender(estimator.name, tuple(sorted(estimator.changed_settings().items())))
-    measures = ("accuracy", "macro-f1", *(("log-loss",) if estimator.probabilistic else ()))
+    contender = Contender(estimator.traits.name, tuple(sorted(estimator.changed_settings().items())))
+    measures = ("accuracy", "macro-f1", *(("log-loss",) if estimator.traits.probabilistic else ()))
     records = run(ExperimentPlan((contender,), measures, folds=4), data)
-    scoring = ["accuracy", "f1_macro", *(("neg_log_loss",) if estimator.probabilistic else ())]
+    scoring = ["accuracy", "f1_macro", *(("neg_log_loss",) if estimator.traits.probabilistic else ())]
     theirs = cross_validate(
         make_pipeline(CountVectorizer(), estimator), corpus.texts, [names[0] for names in corpus.labels],
         cv=list(fold_splits(data.Y, 4, seed=0)), scoring=scoring,

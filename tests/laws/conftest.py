@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 ABOUT = {
     "case": lambda estimator: True,
     "updatable": lambda estimator: hasattr(estimator, "forget"),
-    "choosing": lambda estimator: estimator.keeps_choice,
+    "choosing": lambda estimator: estimator.traits.keeps_choice,
     "counting": lambda estimator: hasattr(estimator, "from_counts"),
     "weighted": lambda estimator: has_fit_parameter(estimator, "sample_weight"),
     "probable": lambda estimator: hasattr(estimator, "predict_proba"),
@@ -73,7 +73,7 @@ EXPECTED_FAILURES = {"check_class_weight_classifiers": NEGATIVE, "check_decision
 
 def checks():
     """Left to the whole suite, but for one estimator that learns from counts and one that learns from documents."""
-    quick = {case.estimator.statistic: case for case in reversed(cases())}.values()
+    quick = {case.estimator.traits.statistic: case for case in reversed(cases())}.values()
     for case in cases():
         later = [] if case in quick else [pytest.mark.slow]
         for estimator, check in estimator_checks_generator(case.estimator):

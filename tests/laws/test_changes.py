@@ -43,7 +43,7 @@ def documents(seed, n):
 def classifier(name, way):
     known = find_model(name).declared()
     settings = {key: value for key, value in SMALL.items() if key in known and isinstance(known[key].default, int)}
-    weighted = find_model(name).takes_sample_weight
+    weighted = find_model(name).traits.takes_sample_weight
     options = {key: value for key, value in WAYS[way].items() if weighted or key != "class_weight"}
     return TextClassifier(name, **settings, **({"budget": "fast"} if name == "auto" else {}), **options)
 

@@ -140,8 +140,8 @@ def test_models_have_a_decision_function_or_a_joint_log_probability_before_fit_a
     model = clone(case.estimator)
     for _ in range(2):
         methods = {name for name in ("decision_function", "predict_joint_log_proba") if hasattr(model, name)}
-        assert methods == ({"predict_joint_log_proba"} if model.generative else {"decision_function"})
-        assert hasattr(model, "predict_proba") == hasattr(model, "predict_log_proba") == model.probabilistic
+        assert methods == ({"predict_joint_log_proba"} if model.traits.generative else {"decision_function"})
+        assert hasattr(model, "predict_proba") == hasattr(model, "predict_log_proba") == model.traits.probabilistic
         model.fit(documents.X, documents.y)
 
 
@@ -157,7 +157,11 @@ def test_probability_and_score_of_two_classes_agree_in_rank(probable, documents)
     two = documents.take(np.flatnonzero(documents.y != "sport"))
     model = fitted(probable, two.X, two.y)
     with np.errstate(invalid="ignore"):  # a document that says nothing: −∞ for both
-        joint = model.predict_joint_log_proba(two.X) @ [-1, 1] if model.generative else model.decision_function(two.X)
+        joint = (
+            model.predict_joint_log_proba(two.X) @ [-1, 1]
+            if model.traits.generative
+            else model.decision_function(two.X)
+        )
     lead = np.nan_to_num(joint)
     assert (np.diff(model.predict_proba(two.X)[np.argsort(lead, kind="stable"), 1]) >= -1e-12).all()
 

@@ -89,8 +89,8 @@ def test_log_probabilities_do_not_underflow():
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_methods_are_there_before_fit_as_after(name):
     for model in (unnaive.TextClassifier(name), find_model(name)()):
-        assert hasattr(model, "decision_function") == (not find_model(name).generative)
-        assert hasattr(model, "predict_proba") == find_model(name).probabilistic
+        assert hasattr(model, "decision_function") == (not find_model(name).traits.generative)
+        assert hasattr(model, "predict_proba") == find_model(name).traits.probabilistic
     assert hasattr(unnaive.TextClassifier(name, calibrate=True), "predict_proba")
 
 

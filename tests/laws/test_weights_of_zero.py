@@ -64,7 +64,7 @@ def test_if_one_of_two_classes_has_weight_0_every_text_gets_the_other(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_documents_of_weight_0_are_left_out(name):
-    if not find_model(name).takes_sample_weight:
+    if not find_model(name).traits.takes_sample_weight:
         pytest.skip("it takes no sample_weight, and says so")
     weights = [float(label != "food") for label in LABELS]
     weighted = classifier(name).fit(TEXTS, LABELS, sample_weight=weights)
@@ -79,7 +79,7 @@ def test_weights_out_of_range_are_refused_by_every_model(name, weight):
         BadData, match=r"^class_weight of 'food' is [0-9e+.-]+; give 0, or a number from 1e-09 to 1e\+09$"
     ):
         classifier(name, class_weight={"food": weight}).fit(TEXTS, LABELS)
-    if find_model(name).takes_sample_weight:
+    if find_model(name).traits.takes_sample_weight:
         with pytest.raises(BadData, match=r"^the weight of document 0 is "):
             classifier(name).fit(TEXTS, LABELS, sample_weight=[weight] * len(TEXTS))
 
@@ -87,7 +87,7 @@ def test_weights_out_of_range_are_refused_by_every_model(name, weight):
 @pytest.mark.parametrize("weight", [1e9, 1e-9])
 @pytest.mark.parametrize("name", NAMES)
 def test_the_largest_and_the_smallest_weight_give_finite_scores(name, weight):
-    if not find_model(name).takes_sample_weight:
+    if not find_model(name).traits.takes_sample_weight:
         pytest.skip("it takes no sample_weight, and says so")
     model = classifier(name, class_weight={"food": weight}).fit(TEXTS, LABELS)
     assert np.isfinite(model.scores(TEXTS)).all()

@@ -17,6 +17,7 @@ from unnaive.learning.conformal import MOST, MOST_BY_CLASS, ConformalScores, Lad
 from unnaive.learning.learner import TrainingSpec
 from unnaive.learning.learnt import HeldOutScores, Learnt
 from unnaive.learning.train import train
+from unnaive.learning.traits import Traits
 from unnaive.models.estimator import DocumentsModel
 
 TEXTS = ["good ball, good game", "fair vote in a fair law", "warm soup with bread", "the ball is lost", "a new law"] * 6
@@ -242,8 +243,7 @@ def test_without_held_out_scores_there_is_a_sentence():
 class Searching(DocumentsModel):
     """Naive Bayes that says how it scored the first twenty documents without them."""
 
-    name = "searching"
-    title = "searching"
+    traits = Traits("searching", "searching", "documents")
 
     def learn(self, X, Y, *, exclusive=True, sample_weight=None, progress=None):
         from unnaive.data.counts import Counts

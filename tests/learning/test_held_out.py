@@ -47,7 +47,7 @@ def tickets():
 def in_their_order(made, texts, labels):
     """The rows that training holds out, and the place in `texts` of each."""
     data = made.count_texts(texts, labels)
-    if made.spec().model.statistic == "counts":
+    if made.spec().model.traits.statistic == "counts":
         return data.rows, np.arange(len(texts))
     kept = kept_rows(data.documents(), data.target_type)
     names = [

@@ -163,7 +163,7 @@ class TestReading:
             [Auto.token_rule_for({"budget": budget}, n_chars) for n_chars in (0, 35e6, 50e6, 90e6, 140e6)]
             for budget in ("normal", 60.0, "fast", 5.0)
         ]
-        whole, pairs, words = Auto.token_rule_changes, *Auto.shorter_readings
+        whole, pairs, words = Auto.traits.token_rule_changes, *Auto.traits.shorter_readings
         assert read == [
             [whole, whole, pairs, pairs, words], [whole, pairs, pairs, pairs, words], [words] * 5, [words] * 5
         ]  # fmt: skip

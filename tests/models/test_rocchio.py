@@ -57,7 +57,9 @@ def test_weights_are_repetitions():
 def test_bad_settings_are_refused():
     for model in (Rocchio, RocchioCounts):
         for beta in (0, float("inf")):
-            with pytest.raises(UnnaiveError, match=f"beta of {model.name} came as {beta}; give a number above 0"):
+            with pytest.raises(
+                UnnaiveError, match=f"beta of {model.traits.name} came as {beta}; give a number above 0"
+            ):
                 model(beta=beta).fit(X, Y.toarray())
         with pytest.raises(UnnaiveError, match=r"gamma of .* came as -1"):
             model(gamma=-1).fit(X, Y.toarray())

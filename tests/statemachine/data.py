@@ -100,7 +100,7 @@ class Model:
         """A classifier that holds the model, to be changed: TextClassifier or an estimator."""
         if self.entrance == "texts":
             return TextClassifier.from_fitted(self.fitted)
-        made = find_model(self.fitted.spec.model.name)(**self.fitted.spec.model.get_params())
+        made = find_model(self.fitted.spec.model.traits.name)(**self.fitted.spec.model.get_params())
         made.fitted_ = self.fitted
         return made
 

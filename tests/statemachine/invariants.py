@@ -126,7 +126,7 @@ def check_made_of_documents(model: Model) -> None:
 def holds_to_before(model: Model) -> bool:
     """Whether it keeps a choice of other documents, or what needs held-out documents is gone because it kept none."""
     spec, fitted = model.fitted.spec, model.fitted
-    if spec.model.statistic == "documents":
+    if spec.model.traits.statistic == "documents":
         return fitted.choice_kept
     n_docs = sum((model.documents or {}).values())
     tuned = spec.calibration is not None or (model.multilabel and n_docs >= TUNED_FROM)

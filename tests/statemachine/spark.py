@@ -70,7 +70,7 @@ def train_on_spark(draws: SeededDraws) -> int:
         refusal(error)
         return 1
     local = TextClassifier(name, **options).fit(texts, labels).fitted_
-    if find_model(name).statistic == "counts":
+    if find_model(name).traits.statistic == "counts":
         assert model_hash(trained) == model_hash(local), f"{name} {options} {rows}: another model on Spark"
     else:
         expected = local.scores(PROBES)

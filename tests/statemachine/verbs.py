@@ -129,7 +129,7 @@ class Verbs:
             made = model.open()
             made.remake(**parameters)
             after = follow(model, made.fitted_, f"remake({parameters})", changed=True)
-            return replace(after, name=made.fitted_.spec.model.name)
+            return replace(after, name=made.fitted_.spec.model.traits.name)
 
         return self.attempt(remake, model, parameters)
 

@@ -253,12 +253,19 @@ class Settings:
 
     def check_settings(self) -> None:
         """Raise an error of one sentence if a value does not have its declared type or is out of range."""
-        check_options(self, self._declared)
+        check_options(self, self._declared, self.settings_owner())
+
+    @classmethod
+    def settings_owner(cls) -> str:
+        """The name of the class in error messages about its settings."""
+        return cls.__name__
 
 
-def check_options(value: Any, declared: Mapping[str, Setting]) -> None:
-    """Raise an error of one sentence if a field of `value` does not have its declared type or is out of range."""
-    owner = getattr(value, "name", type(value).__name__)
+def check_options(value: Any, declared: Mapping[str, Setting], owner: str) -> None:
+    """Raise an error of one sentence if a field of `value` does not have its declared type or is out of range.
+
+    owner  the name of the object in messages
+    """
     for name, setting in declared.items():
         setting.check(getattr(value, name), owner)
 

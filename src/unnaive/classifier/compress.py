@@ -122,9 +122,9 @@ def _tune_again(fitted: FittedModel, small: Compressed, texts: Any) -> FittedMod
     tuning = find_tuning(spec, rows.targets, tune=True)
     if needs_top_scores(fitted.scorer, rows.X.shape[0]):
         return tune_by_part(bare, rows, tuning, change=lambda scorer: shrink(scorer, rows))
-    choice = fitted if spec.model.keeps_choice else None
+    choice = fitted if spec.model.traits.keeps_choice else None
     held_out = hold_out_parts(spec, rows, before=choice, change=shrink)
-    tune = tune_choice if spec.model.keeps_choice else tune_model
+    tune = tune_choice if spec.model.traits.keeps_choice else tune_model
     return tune(bare, held_out, rows.targets, tuning)
 
 
@@ -147,7 +147,7 @@ def _squeeze(fitted: FittedModel, limit: int, texts: Any) -> Compressed:
         return _compress_label_tree(bare, limit, result)
     if not _is_linear(bare.scorer):
         raise UnnaiveError(
-            f"this model needs {file_size(bare, frozen=True):,} bytes, and {fitted.spec.model.title} has "
+            f"this model needs {file_size(bare, frozen=True):,} bytes, and {fitted.spec.model.traits.title} has "
             f"no weights that could be dropped; allow more than {limit:,}, or select fewer terms"
         )
     for bits in BITS:

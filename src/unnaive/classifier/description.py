@@ -148,13 +148,14 @@ def check_fields(values: dict[str, Any], rules: Mapping[str, FieldRule], what: s
 def check_parts(model: Learner, about: dict[str, Any], arrays: Arrays) -> None:
     """Raise an error unless the scorer, the kept data and the arrays are those of a model with this name."""
     kind = about["scorer"]["kind"]
-    if kind not in model.scorer_kinds:
-        raise BadModel(f"its scorer is of kind {kind[:40]!r}, which {model.name} does not have; train it again")
+    if kind not in model.traits.scorer_kinds:
+        raise BadModel(f"its scorer is of kind {kind[:40]!r}, which {model.traits.name} does not have; train it again")
     statistics = [name for name in ("counts", "documents") if about.get(name)]
     # models of counts may keep the documents that they were tuned on too
-    if statistics and statistics[0] != model.statistic:
+    if statistics and statistics[0] != model.traits.statistic:
         raise BadModel(
-            f"it keeps {' and '.join(statistics)}, and {model.name} learns from {model.statistic}; train it again"
+            f"it keeps {' and '.join(statistics)}, and {model.traits.name} learns from {model.traits.statistic}; train "
+            "it again"
         )
     present = {
         "vocabulary": True, "scorer": True, "counts": about["counts"], "documents": "documents" in about,

@@ -24,7 +24,7 @@ class FieldMethods:
         self.__dict__.pop("fields_", None)
         if self.fields is None or self._is_settled():
             return
-        vectors = find_model(self.model).takes_vectors
+        vectors = find_model(self.model).traits.takes_vectors
         fields = self.fields if has_kinds(self.fields) else guess_fields(self.fields, records, labels, vectors=vectors)
         self.fields_ = with_lengths(fields, records)
 

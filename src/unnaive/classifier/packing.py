@@ -88,7 +88,7 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
         arrays |= _pack_counts(counts, fitted.vocabulary)
     spec, recipe = fitted.spec, fitted.provenance.recipe
     about = {
-        "model": spec.model.name,
+        "model": spec.model.traits.name,
         "settings": {
             name: _plain(value, name) for name, value in spec.model.changed_settings().items() if name != "n_jobs"
         },

@@ -96,7 +96,7 @@ class PredictingMethods(FieldMethods, ModelParameters):
         return self._fitted().strongest_terms(label, limit)
 
     def _has(self, trait: str) -> bool:
-        return bool(getattr(find_model(self.model), trait))
+        return bool(getattr(find_model(self.model).traits, trait))
 
     def _has_probabilities(self) -> bool:
         if self.__sklearn_is_fitted__():  # remake cannot calibrate models that keep counts

@@ -29,7 +29,7 @@ class ReadingMethods(FieldMethods):
         usual, fitted = self._rule_for(0), self.__dict__.get("fitted_")
         if fitted is None or fitted.token_rule == usual:
             return usual
-        shorter = [self._rule_with(changes) for changes in find_model(self.model).shorter_readings]
+        shorter = [self._rule_with(dict(changes)) for changes in find_model(self.model).traits.shorter_readings]
         return fitted.token_rule if fitted.token_rule in shorter else usual
 
     def token_rule_of(self, count_chars: Callable[[], float]) -> TokenRule:

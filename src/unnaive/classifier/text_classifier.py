@@ -179,7 +179,7 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
         )
         return TrainingData.of_texts(
             documents, labels, rule, multilabel=self.multilabel, sample_weight=sample_weight, n_jobs=self.n_jobs,
-            unlabelled=find_model(self.model).takes_unlabelled,
+            unlabelled=find_model(self.model).traits.takes_unlabelled,
         )  # fmt: skip
 
     def partial_fit(
@@ -307,7 +307,8 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
             raise UnnaiveError("this model was trained on counts, not on texts; use its estimator")
         changed = {name: value for name, value in spec.model.changed_settings().items() if name not in cls._named}
         classifier = cls(
-            spec.model.name, **rule_parameters(rule), min_df=spec.min_df, select=spec.select, decision=spec.decision,
+            spec.model.traits.name, **rule_parameters(rule),
+            min_df=spec.min_df, select=spec.select, decision=spec.decision,
             calibrate=spec.calibrate, class_weight=spec.class_weight, random_state=spec.random_state,
             multilabel=fitted.multilabel or None, n_jobs=fitted.n_jobs, optimise=spec.optimise,
             documents_limit=spec.documents_limit, vectors=spec.vectors, **changed,

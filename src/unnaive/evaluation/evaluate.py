@@ -374,7 +374,7 @@ def describe_model(fitted: FittedModel) -> str:
     reading = {name: value for name, value in fitted.reading.items() if value != usual.get(name)}
     kinds = reading.pop("fields", None)
     shown = spec.model.changed_settings() | reading | changed
-    described = [spec.model.title, *(f"{name}={value}" for name, value in shown.items())]
+    described = [spec.model.traits.title, *(f"{name}={value}" for name, value in shown.items())]
     return ", ".join([*described, *([f"fields: {describe_fields(kinds)}"] if kinds else [])])
 
 

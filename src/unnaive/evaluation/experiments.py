@@ -128,7 +128,7 @@ def compare(
 def _contender(model: str | Model) -> Contender:
     if isinstance(model, str):
         return Contender.parse(model)
-    return Contender(model.name, tuple(sorted(model.changed_settings().items())))
+    return Contender(model.traits.name, tuple(sorted(model.changed_settings().items())))
 
 
 def run(

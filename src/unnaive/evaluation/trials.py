@@ -221,7 +221,7 @@ class TrialRunner:
 
     def split_data(self, trial: Trial) -> SplitData:
         """Both sides of the trial's split, with the terms selected on its training documents."""
-        weighs = find_model(trial.contender.model).takes_vectors
+        weighs = find_model(trial.contender.model).traits.takes_vectors
         material = self.material.read_with(trial.contender.token_rule_changes, vectors=weighs)
         key = (trial.split, trial.train_size, trial.terms, material.rule)
         if self._last is None or self._last[0] != key:
@@ -289,9 +289,9 @@ class SplitData:
     def fit(self, spec: TrainingSpec) -> tuple[FittedModel, Sparse]:
         """The model trained on all training documents, and the test documents with its terms."""
         names = None if self.material.vocabulary is None else self.material.vocabulary.take(self.terms)
-        if self.material.vectors is not None and spec.model.takes_vectors:
+        if self.material.vectors is not None and spec.model.traits.takes_vectors:
             spec = replace(spec, vectors=self.material.vectors)
-        whole = spec.model.takes_terms or has_vectors(spec, self.material.rule)
+        whole = spec.model.traits.takes_terms or has_vectors(spec, self.material.rule)
         if whole and names is not None and self.material.vocabulary is not None:
             fitted = train(
                 TrainingData.of_rows(self.X_train, self.targets, names, token_rule=self.material.rule), spec
@@ -307,7 +307,7 @@ class SplitData:
     def train(self, spec: TrainingSpec) -> Scorer:
         """The scorer trained on all training documents."""
         exclusive = not self.targets.multilabel
-        if spec.model.statistic == "counts" and spec.class_weight is None:  # the documents are not needed
+        if spec.model.traits.statistic == "counts" and spec.class_weight is None:  # the documents are not needed
             return make_scorer(spec, NamedCounts(self.targets.classes, None, self.counts), exclusive=exclusive)[
                 0
             ].scorer
@@ -321,7 +321,7 @@ class SplitData:
         Each fold selects its own terms, as in TextClassifier(select=…, decision="best").
         """
         spec = fitted.spec
-        if self.material.exclusive or spec.model.takes_terms:
+        if self.material.exclusive or spec.model.traits.takes_terms:
             return fitted.decision
         # a tuned model keeps its documents in its own order, by which they are divided into folds
         X, vocabulary = self._seen_terms

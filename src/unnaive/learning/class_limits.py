@@ -55,7 +55,7 @@ def check_class_limit(model: Learner, size: DataSize, *, exclusive: bool) -> Non
     most = most_classes(model.class_cost(size, exclusive=exclusive))
     if size.classes > most:
         raise BadData(
-            f"the model {model.name} can learn at most {int(most):,} classes from {size.documents:,} "
+            f"the model {model.traits.name} can learn at most {int(most):,} classes from {size.documents:,} "
             f"documents with {size.terms:,} terms, and the data has {size.classes:,} classes; use "
             f"{' or '.join(INSTEAD)}, whose memory depends only on the documents, or merge classes"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,23 +14,15 @@ from unnaive.data.word_vectors import WordVectors
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.learnt import Learnt
 from unnaive.learning.training_options import DOCUMENTS_LIMIT
+from unnaive.learning.traits import Traits
 from unnaive.linear.scorer import Scorer
 from unnaive.text.token_rule import TokenRule
 
 
 class Learner(Protocol):
-    """A model with its settings; `statistic` says whether it learns from counts or from documents."""
+    """A model with its settings; its traits say whether it learns from counts or from documents."""
 
-    name: ClassVar[str]
-    title: ClassVar[str]
-    statistic: ClassVar[Literal["counts", "documents"]]
-    takes_sample_weight: ClassVar[bool]
-    takes_terms: ClassVar[bool]
-    takes_vectors: ClassVar[bool]
-    keeps_choice: ClassVar[bool]
-    imported: ClassVar[bool]
-    in_passes: ClassVar[bool]
-    scorer_kinds: ClassVar[tuple[str, ...]]
+    traits: ClassVar[Traits]
 
     def check_settings(self) -> None:
         """Raise an error if a setting has the wrong type or is out of range."""

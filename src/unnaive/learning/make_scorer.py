@@ -43,25 +43,25 @@ def make_scorer(
     """
     model, dense = spec.model, find_field_vectors(spec, named.vocabulary)
     active = active_terms(spec, named, dense)
-    if model.statistic == "counts":
+    if model.traits.statistic == "counts":
         counts = named.counts if active is None else named.counts.take_terms(active)
         return Learnt(model.rule(counts, exclusive=exclusive)), active
     if rows is None:
-        raise UnnaiveError(f"{model.title} learns from all documents at once; train it with all of them instead")
-    if rows.weight is not None and not model.takes_sample_weight:
-        raise UnnaiveError(f"{model.title} takes no sample_weight; fit without it")
+        raise UnnaiveError(f"{model.traits.title} learns from all documents at once; train it with all of them instead")
+    if rows.weight is not None and not model.traits.takes_sample_weight:
+        raise UnnaiveError(f"{model.traits.title} takes no sample_weight; fit without it")
     documents, targets = rows.X, rows.targets
     more: dict[str, Any] = {"exclusive": exclusive, "sample_weight": rows.weight, "progress": progress}
-    if model.takes_terms and named.vocabulary is not None:
+    if model.traits.takes_terms and named.vocabulary is not None:
         more["terms"] = named.vocabulary if active is None else named.vocabulary.take(active)
-    selecting = before is None and model.takes_terms and (spec.select is not None or spec.min_df > 1)
+    selecting = before is None and model.traits.takes_terms and (spec.select is not None or spec.min_df > 1)
     if selecting:  # a model that holds out documents by itself selects terms within each fold, as for the final fit
         more |= {"terms": named.vocabulary, "active": active, "select": _selection(spec, named, dense)}
     if (spec.vectors is not None or dense) and named.vocabulary is not None:
         of_words = [] if spec.vectors is None else [spec.vectors.over(named.vocabulary)]
         more |= {"active": active, "vectors": [*of_words, *dense]}
-        more |= {"terms": named.vocabulary} if model.takes_terms else {}
-        if dense and model.takes_terms and not selecting and before is None:
+        more |= {"terms": named.vocabulary} if model.traits.takes_terms else {}
+        if dense and model.traits.takes_terms and not selecting and before is None:
             more["select"] = _selection(spec, named, dense)
         active = None  # the columns of its vectors are all used, even if no document has them
     elif active is not None and not selecting:
@@ -116,7 +116,7 @@ def active_terms(spec: TrainingSpec, named: NamedCounts, dense: Sequence[FieldVe
     if named.vocabulary is None and spec.select is None and spec.min_df == 1:
         return None
     min_df = spec.min_df
-    if spec.model.in_passes and spec.select is None:  # meant for vocabularies that grow
+    if spec.model.traits.in_passes and spec.select is None:  # meant for vocabularies that grow
         min_df = min_df_for_full_table(named.counts, min_df)
         if min_df > spec.min_df:
             warnings.warn(f"terms of fewer than {min_df:,} documents are left out, so that a weight for each class and "

@@ -80,7 +80,7 @@ def advise_holding_out(fitted: ScoreMethods) -> str:
     A model that selects by held-out documents has none if no class had a second document; calibration could then hold
     out none either. `auto` with thousands of classes is a label tree, which does not hold any out by itself.
     """
-    if not fitted.spec.model.keeps_choice:
+    if not fitted.spec.model.traits.keeps_choice:
         return "train it with calibrate='temperature' (--calibrate temperature)"
     if fitted.scorer.kind == "label-tree":
         return (
@@ -98,8 +98,8 @@ def explain_absence(fitted: ScoreMethods) -> UnnaiveError:
             "with two classes, a text of neither looks like a text between the two; add a third class for "
             "such texts, or reject by probability (--reject-below)"
         )
-    elif fitted.spec.model.imported:
+    elif fitted.spec.model.traits.imported:
         reason = "its file has only weights, without scores of held-out documents; train a model with `unnaive train`"
     else:
         reason = f"it has no scores of held-out documents; {advise_holding_out(fitted)}"
-    return UnnaiveError(f"this {fitted.spec.model.title} cannot detect texts of no class: {reason}")
+    return UnnaiveError(f"this {fitted.spec.model.traits.title} cannot detect texts of no class: {reason}")

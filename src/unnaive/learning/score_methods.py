@@ -46,7 +46,7 @@ class ScoreMethods:
     @property
     def calibrated(self) -> bool:
         """Whether probabilities were fitted to held-out documents, by a calibration or by a model that selects."""
-        return self.calibration is not None or (self.spec.model.keeps_choice and self.conformal is not None)
+        return self.calibration is not None or (self.spec.model.traits.keeps_choice and self.conformal is not None)
 
     @property
     def value_name(self) -> str:
@@ -145,7 +145,7 @@ class ScoreMethods:
         """The scores of held-out documents, or an error that says how to get them."""
         if self.conformal is None:
             raise UnnaiveError(
-                f"this {self.spec.model.title} has no scores of held-out documents, which sets of labels need; "
+                f"this {self.spec.model.traits.title} has no scores of held-out documents, which sets of labels need; "
                 f"{advise_holding_out(self)}"
             )
         return self.conformal

@@ -52,7 +52,7 @@ def check_spec(spec: TrainingSpec) -> None:
     limit = spec.documents_limit
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
         raise UnnaiveError(f"documents_limit is {limit!r}; give a number of bytes from 0 on, 0 for no documents")
-    TrainingOptions.declared()["random_state"].check(spec.random_state, spec.model.name)
+    TrainingOptions.declared()["random_state"].check(spec.random_state, spec.model.traits.name)
     check_select(spec.select)
     if isinstance(spec.decision, str):
         choose(list(DECISIONS), spec.decision, "decision")
@@ -60,8 +60,8 @@ def check_spec(spec: TrainingSpec) -> None:
         raise UnnaiveError(f"decision is {spec.decision!r}; give {', '.join(DECISIONS)} or a Decision")
     if spec.calibration is not None:
         choose([*FITS, "none"], spec.calibration, "calibration")
-    if spec.vectors is not None and not spec.model.takes_vectors:
-        raise UnnaiveError(f"{spec.model.title} cannot use word vectors; {TAKERS} can")
+    if spec.vectors is not None and not spec.model.traits.takes_vectors:
+        raise UnnaiveError(f"{spec.model.traits.title} cannot use word vectors; {TAKERS} can")
     if read_optimise(spec.optimise) not in (None, "accuracy") and spec.decision not in (None, "argmax"):
         raise UnnaiveError("decision and optimise were both given; leave one of the two out")
 
@@ -93,7 +93,7 @@ def train(
     if isinstance(spec.optimise, dict):
         _check_costs(spec.optimise, data)
     check_vectors(data.token_rule, spec)
-    if spec.model.statistic == "counts":
+    if spec.model.traits.statistic == "counts":
         return _learn_from_counts(data, spec, progress)
     if data.passes is not None:
         return _learn_in_passes(data, spec, progress)
@@ -105,7 +105,7 @@ def train(
     used = weighted_documents(documents, spec.class_weight, data.target_type)
     rows = kept_rows(used, data.target_type, data.threads).weighted(spec.class_weight)
     kept_fields = {"documents": documents if spec.documents_limit else None}
-    held = before if spec.model.keeps_choice else None
+    held = before if spec.model.traits.keeps_choice else None
     return _learn(data, spec, rows.counts(data.threads), rows, held, progress, kept_fields)
 
 
@@ -117,7 +117,7 @@ def _announce(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback
     ordering, total = spec.model.expected_work(size, data.token_rule)
     if total:
         details = {"what": "putting documents in order", "work": 0.0, "total_work": total, "pending": ordering}
-        progress(spec.model.name, details)
+        progress(spec.model.traits.name, details)
 
 
 def _learn_from_counts(data: TrainingData, spec: TrainingSpec, progress: ProgressCallback | None) -> FittedModel:

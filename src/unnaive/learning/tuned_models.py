@@ -46,8 +46,8 @@ def keeps_documents(spec: TrainingSpec, *, multilabel: bool, texts: bool) -> boo
 
     texts  whether it reads texts: only then are multilabel thresholds tuned by default
     """
-    if spec.model.statistic == "documents" or not spec.documents_limit:
-        return spec.model.statistic == "documents"
+    if spec.model.traits.statistic == "documents" or not spec.documents_limit:
+        return spec.model.traits.statistic == "documents"
     by_default = spec.decision is None and multilabel and texts
     by_name = isinstance(spec.decision, str) and spec.decision in TUNINGS
     return by_default or by_name or spec.calibration is not None or spec.optimise == "macro-f1"
@@ -82,7 +82,7 @@ def tune_model(
         return fitted
     if not fitted.probabilistic:
         raise UnnaiveError(
-            f"{spec.model.title} gives no probabilities, which optimise needs; calibrate it with "
+            f"{spec.model.traits.title} gives no probabilities, which optimise needs; calibrate it with "
             "temperature, platt or isotonic"
         )
     if isinstance(spec.optimise, dict):

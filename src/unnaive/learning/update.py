@@ -88,7 +88,7 @@ def merge_models(fitted: FittedModel, *others: FittedModel, **changes: Any) -> F
 def _added(first: Statistic, second: Statistic, fitted: FittedModel) -> Statistic:
     """The documents of both; if one has only sums, the sums of both, or an error if the model needs documents."""
     if isinstance(first, KeptDocuments) != isinstance(second, KeptDocuments):
-        if fitted.spec.model.statistic == "documents":
+        if fitted.spec.model.traits.statistic == "documents":
             raise UnnaiveError(
                 "one of these models keeps documents and the other only counts; merge models that keep the same"
             )
@@ -108,9 +108,9 @@ def remake_model(fitted: FittedModel, spec: TrainingSpec) -> FittedModel:
     data = TrainingData.of_kept(statistic, fitted.target_type, register=fitted.register, **_reading(fitted))
     if isinstance(statistic, KeptDocuments):
         return train(data, spec)
-    if spec.model.statistic == "documents":
+    if spec.model.traits.statistic == "documents":
         raise UnnaiveError(
-            f"{spec.model.title} learns from documents, and this model keeps only counts; train it again"
+            f"{spec.model.traits.title} learns from documents, and this model keeps only counts; train it again"
         )
     if _same_training(spec, fitted.spec):
         return with_tuning_of(fitted, train(data, spec))
@@ -126,7 +126,9 @@ def remake_model(fitted: FittedModel, spec: TrainingSpec) -> FittedModel:
 
 
 def _same_model(spec: TrainingSpec, other: TrainingSpec) -> bool:
-    ours, theirs = ({"": model.name, **model.get_params(), "n_jobs": None} for model in (spec.model, other.model))
+    ours, theirs = (
+        {"": model.traits.name, **model.get_params(), "n_jobs": None} for model in (spec.model, other.model)
+    )
     return ours.keys() == theirs.keys() and all(same_value(ours[name], theirs[name]) for name in ours)
 
 
@@ -152,15 +154,15 @@ def _refuse_tuning(spec: TrainingSpec) -> None:
 def kept_statistic(fitted: FittedModel, purpose: str) -> Statistic:
     """The counts or documents of the model, or an error that says why it cannot do what was requested."""
     statistic = fitted.statistic
-    if statistic is None and fitted.spec.model.imported:
+    if statistic is None and fitted.spec.model.traits.imported:
         raise UnnaiveError(
-            f"this {fitted.spec.model.title} cannot {purpose}: its file has only weights, without counts "
+            f"this {fitted.spec.model.traits.title} cannot {purpose}: its file has only weights, without counts "
             "or documents; train a model on the documents with `unnaive train`"
         )
     if statistic is None:
-        counts = fitted.spec.model.statistic == "counts"
+        counts = fitted.spec.model.traits.statistic == "counts"
         why = "frozen, without its counts" if counts else "without its documents, frozen or over their limit"
-        if fitted.spec.model.in_passes:
+        if fitted.spec.model.traits.in_passes:
             why += ", or trained from files larger than memory"
         raise UnnaiveError(f"this model cannot {purpose}: it was saved {why}; train it again and keep them")
     return statistic.documents if isinstance(statistic, PackedDocuments) else statistic
@@ -226,7 +228,9 @@ def _adjust(
     if keep_choice:
         raise UnnaiveError("keep_choice trains the model again, and approximate does not; give only one of the two")
     if not isinstance(statistic, KeptDocuments) or not isinstance(changed, KeptDocuments):
-        raise UnnaiveError(f"{model.title} keeps counts, so its updates are exact and fast; leave approximate out")
+        raise UnnaiveError(
+            f"{model.traits.title} keeps counts, so its updates are exact and fast; leave approximate out"
+        )
     if fitted.spec.class_weight is not None:
         raise UnnaiveError("a model with class weights is updated exactly; leave approximate out")
     if statistic.classes != fitted.classes:
@@ -296,7 +300,12 @@ def _refuse_other_columns(fitted: FittedModel, other: FittedModel) -> None:
 
 def _warn_about_other_settings(mine: TrainingSpec, theirs: TrainingSpec) -> None:
     own_settings, other_settings = (
-        {"model": spec.model.name, "min_df": spec.min_df, "select": spec.select, "class_weight": spec.class_weight}
+        {
+            "model": spec.model.traits.name,
+            "min_df": spec.min_df,
+            "select": spec.select,
+            "class_weight": spec.class_weight,
+        }
         | spec.model.changed_settings()
         for spec in (mine, theirs)
     )

@@ -19,8 +19,8 @@ TAKERS = "auto, maxent, nbsvm and svm"  # the models that use vectors
 def check_vectors(rule: TokenRule | None, spec: TrainingSpec) -> None:
     """Raise an error if documents have vectors that the model cannot use."""
     keys = vector_keys(None if rule is None else rule.fields)
-    if keys and not spec.model.takes_vectors:
-        raise UnnaiveError(f"{spec.model.title} cannot use the vectors of {keys[0][0]!r}; {TAKERS} can")
+    if keys and not spec.model.traits.takes_vectors:
+        raise UnnaiveError(f"{spec.model.traits.title} cannot use the vectors of {keys[0][0]!r}; {TAKERS} can")
 
 
 def with_vector_words(

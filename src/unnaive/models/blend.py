@@ -18,6 +18,7 @@ from unnaive.data.array_rules import check_keys
 from unnaive.data.arrays import is_number
 from unnaive.data.counts import Counts
 from unnaive.learning.learnt import Learnt
+from unnaive.learning.traits import Traits
 from unnaive.linear.linear import Linear
 from unnaive.linear.links import relative
 from unnaive.linear.scorer import Contributions, Scorer
@@ -101,12 +102,15 @@ class OrBlend(DocumentsModel):
     array([[0., 1.]])
     """
 
-    name = "or-blend"
-    title = "OR gate blended with Rocchio"
-    scorer_kinds = ("blend",)
-    probabilistic = False
-    generative = False
-    poor_score = True
+    traits = Traits(
+        "or-blend",
+        "OR gate blended with Rocchio",
+        "documents",
+        scorer_kinds=("blend",),
+        probabilistic=False,
+        generative=False,
+        poor_score=True,
+    )
 
     share: float = setting("Weight of the OR gate in the score.", default=0.3, at_least=0, at_most=1)
     weights: str = setting("Estimate of the gate's weights; see OrGate.", default="relaxed", choices=tuple(WEIGHTS))

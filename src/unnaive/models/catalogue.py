@@ -46,7 +46,7 @@ IMPORTED = {"fasttext": "unnaive.models.fasttext.learner:FastText"}
 def find_model(name: str) -> type[Model]:
     """The class of the model called `name`, or an error that lists the models.
 
-    >>> find_model("multinomial").title
+    >>> find_model("multinomial").traits.title
     'multinomial naive Bayes'
     """
     path = IMPORTED[name] if name in IMPORTED else MODELS[choose(list(MODELS), name, "model")]

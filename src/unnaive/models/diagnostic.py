@@ -23,6 +23,7 @@ from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.array_rules import ABOVE_ZERO, ArrayRule, check_keys, check_rules, read_whole
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.learnt import Learnt
+from unnaive.learning.traits import Traits
 from unnaive.linear.network import Network
 from unnaive.linear.scorer import Scorer
 from unnaive.models.distinct_cases import DistinctCases, learning_problems
@@ -163,10 +164,13 @@ class DiagnosticMixture(DocumentsModel, HasNetwork):
            [0.03, 0.97]])
     """
 
-    name = "diagnostic"
-    title = "mixture of diagnostic networks"
-    scorer_kinds = ("diagnostic-networks",)
-    poor_score = True
+    traits = Traits(
+        "diagnostic",
+        "mixture of diagnostic networks",
+        "documents",
+        scorer_kinds=("diagnostic-networks",),
+        poor_score=True,
+    )
 
     features: int = setting("Candidate parents: this many terms of highest information gain.", default=30, at_least=1)
     members: int = setting("Maximum number of networks in a mixture.", default=10, at_least=1)
@@ -195,8 +199,8 @@ class DiagnosticMixture(DocumentsModel, HasNetwork):
         scheme, mixtures = self.scheme_for(exclusive), []
         problems = learning_problems(X, Y, self.features, scheme, sample_weight)
         n_problems = 1 if scheme == "multiclass" else Y.shape[1]
-        report = rounds_of(progress if n_problems == 1 else None, self.name, self.members)
-        for terms, cases in report_classes(problems, n_problems, progress, self.name):
+        report = rounds_of(progress if n_problems == 1 else None, self.traits.name, self.members)
+        for terms, cases in report_classes(problems, n_problems, progress, self.traits.name):
             tables = ProbabilityTables(cases, self.alpha)
             chosen = choose_members(tables, self.members, self.parents, report)
             mixtures.append(tuple(DiagnosticNetwork(terms[list(members)], tables.table(members)) for members in chosen))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,28 +75,13 @@ class Model(Settings, PredictingEstimator):
     n_features_in_  the number of terms
     """
 
-    name: ClassVar[str]  # its name in the catalogue
-    title: ClassVar[str]  # its name in messages and reports
-    statistic: ClassVar[Literal["counts", "documents"]]
-    takes_sample_weight: ClassVar[bool] = True
-    takes_unlabelled: ClassVar[bool] = False  # it also learns from documents without a label
-    takes_terms: ClassVar[bool] = False  # `learn` gets the names of the terms
-    takes_vectors: ClassVar[bool] = False  # `learn` gets vectors of the terms, if there are any
-    keeps_choice: ClassVar[bool] = False  # it selects among candidates; `relearn` keeps the selection
-    imported: ClassVar[bool] = False  # trained elsewhere and read from a file: it has no statistic
-    token_rule_changes: ClassVar[dict[str, Any]] = {}  # defaults of TextClassifier's token rule for this model
-    # the same for large amounts of text: see `token_rule_for`
-    shorter_readings: ClassVar[tuple[dict[str, Any], ...]] = ()
-    scorer_kinds: ClassVar[tuple[str, ...]] = ("linear",)  # the kinds of scorer it learns, as in model files
-    in_passes: ClassVar[bool] = False  # it learns in passes over the documents, which need not all be in memory
-
     @classmethod
     def token_rule_for(cls, settings: dict[str, Any], n_chars: float = 0) -> dict[str, Any]:
         """The defaults of TextClassifier's token rule for the model with these settings.
 
         n_chars  the amount of text, for models that read large amounts less thoroughly
         """
-        return cls.token_rule_changes
+        return dict(cls.traits.token_rule_changes)
 
     # the interface that training uses; see learning/learner.py
 
@@ -134,12 +119,19 @@ class Model(Settings, PredictingEstimator):
         self, before: Learnt, X: Sparse, Y: Sparse, *, sample_weight: Floats | None = None, gone: bool = False
     ) -> Learnt:
         """Change a scorer approximately by documents that were learnt or forgotten; only some models can."""
-        raise UnnaiveError(f"{self.title} cannot be updated approximately; leave out approximate to update it exactly")
+        raise UnnaiveError(
+            f"{self.traits.title} cannot be updated approximately; leave out approximate to update it exactly"
+        )
+
+    @classmethod
+    def settings_owner(cls) -> str:
+        """The model's name, for error messages about its settings."""
+        return cls.traits.name
 
     def check_recipe(self, recipe: dict[str, Any], n_classes: int) -> None:
         """Raise an error if the recipe of a model file cannot be one of this model; most models select nothing."""
         if recipe:
-            raise BadModel(f"the model in this file is {self.title}, which has no recipe; train it again")
+            raise BadModel(f"the model in this file is {self.traits.title}, which has no recipe; train it again")
 
     def scheme_for(self, exclusive: bool) -> str:
         """The scheme that was set, else the one that fits the labels."""
@@ -164,7 +156,7 @@ class Model(Settings, PredictingEstimator):
         return self.changed_settings()
 
     def _takes_sample_weight(self, method: str) -> bool:
-        return self.takes_sample_weight or method == "score"
+        return self.traits.takes_sample_weight or method == "score"
 
     # updating, forgetting and merging are exact, in any order; see learning/update.py
 
@@ -184,7 +176,7 @@ class Model(Settings, PredictingEstimator):
         wider = grow and before is not None and has_more_columns(X, before)
         documents, targets, names = self._check_labelled(X, y, None if wider else before)
         weight = check_sample_weight(sample_weight, documents.shape[0])
-        new = TrainingData.of_rows(documents, targets, weight=weight).statistic(spec.model.statistic)
+        new = TrainingData.of_rows(documents, targets, weight=weight).statistic(spec.model.traits.statistic)
         if before is None:
             refuse_mixed_labels(new.classes, read_classes(classes))
             new = new if classes is None else over_known_classes(new, read_classes(classes))
@@ -207,7 +199,7 @@ class Model(Settings, PredictingEstimator):
         documents, targets, _ = self._check_labelled(X, y, before)
         check_target_type(targets, before)
         weight = check_sample_weight(sample_weight, documents.shape[0])
-        gone = TrainingData.of_rows(documents, targets, weight=weight).statistic(spec.model.statistic)
+        gone = TrainingData.of_rows(documents, targets, weight=weight).statistic(spec.model.traits.statistic)
         before = replace(before, spec=spec)
         return self._learn(forget_documents, before, gone, keep_choice=keep_choice, approximate=approximate)
 
@@ -237,8 +229,6 @@ class Model(Settings, PredictingEstimator):
 
 class CountsModel(Model):
     """A model that learns with a rule from sums over documents: exact in any order, and documents can be subtracted."""
-
-    statistic = "counts"
 
     @classmethod
     def from_counts(cls, counts: Counts, classes: Any, /, *, multilabel: bool = False, **parameters: Any) -> Self:
@@ -283,8 +273,6 @@ class CountsModel(Model):
 class DocumentsModel(Model):
     """A model that learns from all documents and keeps them: it is retrained after every change."""
 
-    statistic = "documents"
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: ProgressCallback | None = None) -> Self:
         """Learn from documents X and labels y, each document with its weight."""
         return self._fit(X, y, sample_weight, progress)
@@ -324,8 +312,6 @@ class IteratedModel(DocumentsModel):
 
 class UnweightedDocumentsModel(DocumentsModel):
     """A DocumentsModel whose learner does not support sample weights."""
-
-    takes_sample_weight = False
 
     def fit(self, X: Any, y: Any, *, progress: ProgressCallback | None = None) -> Self:  # type: ignore[override]
         """Learn from documents X and labels y."""

@@ -16,6 +16,7 @@ from unnaive.base.types import Floats, Sparse
 from unnaive.data.arrays import stored
 from unnaive.data.counts import Counts
 from unnaive.data.weighting import Weighting
+from unnaive.learning.traits import Traits
 from unnaive.linear.linear import Linear, refuse_full_table
 from unnaive.linear.smoothing import SMOOTHINGS, Laplace, LogTable, Smoothing, find_smoothing
 from unnaive.models.estimator import CountsModel, class_weight_setting, scheme_setting
@@ -28,8 +29,6 @@ CERTAIN = 1e-12  # probabilities of presence stay this far from 0 and 1, so that
 
 class _NaiveBayes(CountsModel):
     """Common parts of the naive Bayes classes: the prior, and scikit-learn's names of fitted attributes."""
-
-    poor_score = True
 
     scheme: str | None = scheme_setting()
     fit_prior: bool = setting("Learn class priors from the data; False makes all classes equally likely.", default=True)
@@ -103,8 +102,7 @@ class MultinomialNB(_SmoothedNB):
     (['sport'], [[0.33, 0.67], [0.75, 0.25]])
     """
 
-    name = "multinomial"
-    title = "multinomial naive Bayes"
+    traits = Traits("multinomial", "multinomial naive Bayes", "counts", poor_score=True)
 
     beta: float = _beta_setting(0.7)
 
@@ -157,8 +155,7 @@ class BernoulliNB(_SmoothedNB):
     array([[0.2, 0.8]])
     """
 
-    name = "bernoulli"
-    title = "Bernoulli naive Bayes"
+    traits = Traits("bernoulli", "Bernoulli naive Bayes", "counts", poor_score=True)
 
     beta: float = _beta_setting(0.1)
 
@@ -202,8 +199,7 @@ class ComplementNB(_NaiveBayes):
     ['sport']
     """
 
-    name = "complement"
-    title = "complement naive Bayes"
+    traits = Traits("complement", "complement naive Bayes", "counts", poor_score=True)
 
     alpha: float = setting("Additive smoothing of the counts.", default=1.0, above=0, below=np.inf)
     norm: bool = setting("Divide the weights of each class by Σ_t |log p(t|c̄)|.", default=False)

@@ -13,6 +13,7 @@ from unnaive.data.counts import Counts
 from unnaive.data.targets import Targets
 from unnaive.data.unlabelled import read_partly_labelled
 from unnaive.learning.learnt import Learnt
+from unnaive.learning.traits import Traits
 from unnaive.linear.linear import Linear, refuse_full_table
 from unnaive.models.estimator import IteratedModel, class_weight_setting
 from unnaive.models.naive_bayes import MultinomialNB
@@ -41,10 +42,9 @@ class NaiveBayesEM(IteratedModel):
     ['sport', 'politics']
     """
 
-    name = "nb-em"
-    title = "naive Bayes with unlabelled documents by EM"
-    poor_score = True
-    takes_unlabelled = True
+    traits = Traits(
+        "nb-em", "naive Bayes with unlabelled documents by EM", "documents", poor_score=True, takes_unlabelled=True
+    )
 
     unlabelled_weight: float = setting(
         "λ: weight of an unlabelled document relative to a labelled one; 0 ignores them.",

@@ -16,6 +16,7 @@ from unnaive.data.array_rules import LARGEST_IDF, ArrayRule, Rules, TableRule, c
 from unnaive.data.arrays import csr_arrays, read_csr
 from unnaive.data.weighting import DOCUMENT_WEIGHTINGS, Weighting, document_weighting
 from unnaive.learning.learnt import Learnt
+from unnaive.learning.traits import Traits
 from unnaive.linear.scorer import Scorer
 from unnaive.models.estimator import UnweightedDocumentsModel
 
@@ -118,11 +119,15 @@ class NearestNeighbours(UnweightedDocumentsModel):
     ['sport']
     """
 
-    name = "knn"
-    title = "k nearest neighbours"
-    scorer_kinds = ("neighbours",)
-    probabilistic = False
-    generative = False
+    traits = Traits(
+        "knn",
+        "k nearest neighbours",
+        "documents",
+        scorer_kinds=("neighbours",),
+        probabilistic=False,
+        generative=False,
+        takes_sample_weight=False,
+    )
 
     k: int = setting("Number of neighbours that vote.", default=30, at_least=1)
     weights: str = setting("Weighting of terms in a document.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)

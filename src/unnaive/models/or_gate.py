@@ -22,6 +22,7 @@ from unnaive.base.types import Arrays, Floats, Sparse
 from unnaive.data.array_rules import ArrayRule, Rules
 from unnaive.data.counts import Counts
 from unnaive.data.weighting import Weighting
+from unnaive.learning.traits import Traits
 from unnaive.linear.linear import Linear, linear_rules
 from unnaive.linear.network import Network, noisy_or_table
 from unnaive.linear.selection import binary_gain, top_k
@@ -292,10 +293,7 @@ class OrGate(CountsModel):
     array([[0.64, 0.84]])
     """
 
-    name = "or-gate"
-    title = "OR gate Bayesian network"
-    scorer_kinds = ("noisy-or",)
-    poor_score = True
+    traits = Traits("or-gate", "OR gate Bayesian network", "counts", scorer_kinds=("noisy-or",), poor_score=True)
 
     weights: str = setting(
         "Estimate of the weights: eq. 11, eq. 12, eq. 15 or eq. 17 of the paper.",

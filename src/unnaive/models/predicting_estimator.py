@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from unnaive.base.protocol import NO_PROBABILITIES, Protocol, available_if
 from unnaive.base.types import Floats, Predictions, Sparse
 from unnaive.learning.fitted import FittedModel
+from unnaive.learning.traits import Traits
 from unnaive.models.input_checks import check_documents
 
 
@@ -22,10 +23,7 @@ class PredictingEstimator(Protocol):
     X is (n_docs, n_terms), sparse or dense counts.
     """
 
-    probabilistic: ClassVar[bool] = True  # has predict_proba
-    # its scores are log joint probabilities, so it has no decision_function, as in scikit-learn
-    generative: ClassVar[bool] = True
-    poor_score: ClassVar[bool] = False  # fails scikit-learn's accuracy check on Gaussian blobs, which are not counts
+    traits: ClassVar[Traits]
 
     def scores(self, X: Any) -> Floats:
         """Raw scores of every class (n_docs, n_classes), also for two classes; `scorer_.link` defines their meaning."""
@@ -42,7 +40,7 @@ class PredictingEstimator(Protocol):
         fitted = self._fitted()
         return fitted.predict(self._check_documents(X, fitted), unknown_rate=unknown_rate)
 
-    @available_if(lambda self: self.probabilistic, NO_PROBABILITIES)
+    @available_if(lambda self: self.traits.probabilistic, NO_PROBABILITIES)
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities (n_docs, n_classes): they sum to 1 for single labels.
 
@@ -51,7 +49,7 @@ class PredictingEstimator(Protocol):
         fitted = self._fitted()
         return fitted.predict_proba(self._check_documents(X, fitted))
 
-    @available_if(lambda self: self.probabilistic, NO_PROBABILITIES)
+    @available_if(lambda self: self.traits.probabilistic, NO_PROBABILITIES)
     def predict_log_proba(self, X: Any) -> Floats:
         """Logarithms of `predict_proba`, exact even where the probability underflows to zero."""
         fitted = self._fitted()
@@ -73,13 +71,13 @@ class PredictingEstimator(Protocol):
         fitted = self._fitted()
         return fitted.novelty(self._check_documents(X, fitted))
 
-    @available_if(lambda self: self.probabilistic and self.generative)
+    @available_if(lambda self: self.traits.probabilistic and self.traits.generative)
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Logarithms of p(class, document), up to a constant for each document (n_docs, n_classes)."""
         fitted = self._fitted()
         return fitted.predict_joint_log_proba(self._check_documents(X, fitted))
 
-    @available_if(lambda self: not self.generative)
+    @available_if(lambda self: not self.traits.generative)
     def decision_function(self, X: Any) -> Floats:
         """Scores (n_docs, n_classes).
 
@@ -124,6 +122,6 @@ class PredictingEstimator(Protocol):
         return Tags(
             estimator_type="classifier",
             target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags(multi_label=True, poor_score=self.poor_score),
+            classifier_tags=ClassifierTags(multi_label=True, poor_score=self.traits.poor_score),
             input_tags=InputTags(sparse=True, positive_only=True),
         )

@@ -20,6 +20,7 @@ from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.weighting import Weighting
 from unnaive.learning.learnt import Learnt
+from unnaive.learning.traits import Traits
 from unnaive.linear.linear import Linear
 from unnaive.models.estimator import CountsModel, DocumentsModel, class_weight_setting
 
@@ -58,11 +59,9 @@ class Rocchio(_RocchioSettings, DocumentsModel):
            [0., 0.]])
     """
 
-    name = "rocchio"
-    title = "Rocchio, documents of length 1"
-    probabilistic = False
-    generative = False
-    poor_score = True
+    traits = Traits(
+        "rocchio", "Rocchio, documents of length 1", "documents", probabilistic=False, generative=False, poor_score=True
+    )
 
     tf: str = setting("Term frequency: n, 1 + log n, or presence.", default="raw", choices=("raw", "log", "binary"))
 
@@ -89,11 +88,14 @@ class RocchioCounts(_RocchioSettings, CountsModel):
     ['sport']
     """
 
-    name = "rocchio-counts"
-    title = "Rocchio from counts, exact online"
-    probabilistic = False
-    generative = False
-    poor_score = True
+    traits = Traits(
+        "rocchio-counts",
+        "Rocchio from counts, exact online",
+        "counts",
+        probabilistic=False,
+        generative=False,
+        poor_score=True,
+    )
 
     tf: str = setting("Term frequency: n or presence.", default="raw", choices=("raw", "binary"))
 

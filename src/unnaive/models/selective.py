@@ -22,6 +22,7 @@ from unnaive.data.counts import Counts
 from unnaive.data.weighting import Weighting, presence
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.learnt import Learnt
+from unnaive.learning.traits import Traits
 from unnaive.linear.linear import Linear
 from unnaive.linear.selection import class_gain, information_gain, informative_terms
 from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
@@ -42,9 +43,7 @@ class SelectiveNB(DocumentsModel):
     (['a'], [0, 1, 0, 1])
     """
 
-    name = "selective"
-    title = "selective naive Bayes"
-    poor_score = True
+    traits = Traits("selective", "selective naive Bayes", "documents", poor_score=True)
 
     candidates: int = setting("Candidate terms: this many of highest information gain.", default=100, at_least=1)
     features: int = setting("Maximum number of selected terms.", default=50, at_least=1)
@@ -69,7 +68,7 @@ class SelectiveNB(DocumentsModel):
         documents = _Documents(X, Y, sample_weight)
         if self.scheme_for(exclusive) == "multiclass":
             pool, bernoulli, state = documents.all_classes(self.candidates, self.alpha)
-            report = rounds_of(progress, self.name, self.features)
+            report = rounds_of(progress, self.traits.name, self.features)
             taken = choose_terms(documents.rows(pool), state, documents.weight, bernoulli, self.features, report)
             class_weights = [
                 ClassWeights(pool[taken], ratio, bias) for ratio, bias in zip(*bernoulli.over(taken), strict=True)
@@ -77,7 +76,7 @@ class SelectiveNB(DocumentsModel):
             return Learnt(_linear(class_weights, X.shape[1], "softmax"))
         class_weights = []
         classes = range(documents.counts.n_classes)
-        for c in report_classes(classes, len(classes), progress, self.name):
+        for c in report_classes(classes, len(classes), progress, self.traits.name):
             pool, bernoulli, state = documents.one_class(c, self.candidates, self.alpha)
             taken = choose_terms(documents.rows(pool), state, documents.weight, bernoulli, self.features)
             ratio, bias = bernoulli.over(taken)

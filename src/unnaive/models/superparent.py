@@ -16,6 +16,7 @@ from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.learnt import Learnt
+from unnaive.learning.traits import Traits
 from unnaive.models.distinct_cases import DistinctCases, learning_problems
 from unnaive.models.naive_bayes import LINK_OF_SCHEME
 from unnaive.models.state_prior import state_prior
@@ -34,9 +35,13 @@ class SuperParentTAN(TreeAugmentedNB):
     ['alike', 'apart']
     """
 
-    name = "superparent"
-    title = "SuperParent tree-augmented naive Bayes"
-    scorer_kinds = ("feature-trees",)
+    traits = Traits(
+        "superparent",
+        "SuperParent tree-augmented naive Bayes",
+        "documents",
+        scorer_kinds=("feature-trees",),
+        poor_score=True,
+    )
 
     features: int = setting("Terms used, the best by information gain.", default=30, at_least=1)
     folds: int = setting("Number of cross-validation folds for measuring accuracy.", default=5, at_least=2)
@@ -55,8 +60,8 @@ class SuperParentTAN(TreeAugmentedNB):
         scheme, grown = self.scheme_for(exclusive), []
         problems = learning_problems(X, Y, self.features, scheme, sample_weight)
         n_problems = 1 if scheme == "multiclass" else Y.shape[1]
-        report = rounds_of(progress if n_problems == 1 else None, self.name, self.features)
-        for terms, cases in report_classes(problems, n_problems, progress, self.name):
+        report = rounds_of(progress if n_problems == 1 else None, self.traits.name, self.features)
+        for terms, cases in report_classes(problems, n_problems, progress, self.traits.name):
             parents = add_arcs(cases, fold_weights(cases, self.folds), self.prior_cases, report)
             estimates = Estimates.of(cases, self.prior_cases)
             grown.append((terms, parents, estimates.tree_logs(parents), np.log(state_prior(cases.totals))))

@@ -24,6 +24,7 @@ from unnaive.data.counts import Counts
 from unnaive.data.weighting import presence
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.learnt import Learnt
+from unnaive.learning.traits import Traits
 from unnaive.linear.network import Network
 from unnaive.linear.scorer import Scorer
 from unnaive.linear.selection import class_gain, information_gain, top_k
@@ -159,10 +160,7 @@ class TreeAugmentedNB(DocumentsModel, HasNetwork):
     ['trade']
     """
 
-    name = "tan"
-    title = "tree-augmented naive Bayes"
-    scorer_kinds = ("feature-trees",)
-    poor_score = True
+    traits = Traits("tan", "tree-augmented naive Bayes", "documents", scorer_kinds=("feature-trees",), poor_score=True)
 
     features: int = setting("Terms used, the best by information gain.", default=200, at_least=1)
     prior_cases: float = setting(
@@ -193,7 +191,7 @@ class TreeAugmentedNB(DocumentsModel, HasNetwork):
         n_problems = 1 if scheme == "multiclass" else counts.n_classes
         grown = [
             (best, *grow_tree(csr_array(by_term[:, best]), members, weight, self.prior_cases))
-            for members, best in report_classes(problems, n_problems, progress, self.name)
+            for members, best in report_classes(problems, n_problems, progress, self.traits.name)
         ]
         terms, parents, logs, prior = (np.stack(part) for part in zip(*grown, strict=True))
         return Learnt(FeatureTrees(terms, parents, logs, prior, int(present.shape[1]), LINK_OF_SCHEME[scheme]))

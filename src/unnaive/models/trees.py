@@ -20,6 +20,7 @@ from unnaive.data.targets import class_columns
 from unnaive.data.weighting import with_small_indices
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.learnt import Learnt
+from unnaive.learning.traits import Traits
 from unnaive.linear.scorer import Scorer
 from unnaive.models.estimator import UnweightedDocumentsModel, scheme_setting
 
@@ -148,9 +149,7 @@ class DecisionTree(UnweightedDocumentsModel):
     array([[0.25, 0.75]])
     """
 
-    name = "tree"
-    title = "decision tree"
-    scorer_kinds = ("trees",)
+    traits = Traits("tree", "decision tree", "documents", scorer_kinds=("trees",), takes_sample_weight=False)
 
     max_depth: int | None = setting("Maximum depth of the tree; None for no limit.", default=None, at_least=1)
     min_leaf: int = setting("Minimum number of documents in a leaf.", default=2, at_least=1)
@@ -181,7 +180,7 @@ class DecisionTree(UnweightedDocumentsModel):
             scores = [_log_shares(nodes[0], Y.shape[1], grower.classes_)]
             return Learnt(join_trees(nodes, scores, X.shape[1], "softmax"))
         columns = class_columns(Y)
-        watched = report_classes(columns, len(columns), progress, self.name)
+        watched = report_classes(columns, len(columns), progress, self.traits.name)
         nodes = [grower.fit(counts, present, sample_weight=sample_weight).tree_ for present in watched]
         scores = [_log_odds(tree, bool(present.any())) for tree, present in zip(nodes, columns, strict=True)]
         return Learnt(join_trees(nodes, scores, X.shape[1], "log-odds"))

@@ -15,6 +15,7 @@ from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids
 from unnaive.data.counts import Counts
 from unnaive.data.weighting import Weighting
+from unnaive.learning.traits import Traits
 from unnaive.linear.linear import Linear, refuse_full_table
 from unnaive.linear.selection import information_gain, top_k
 from unnaive.models.estimator import CountsModel, class_weight_setting, scheme_setting
@@ -37,9 +38,7 @@ class WordClusterNB(CountsModel):
            [0.167, 0.167, 0.833, 0.833]])
     """
 
-    name = "word-clusters"
-    title = "naive Bayes on word clusters"
-    poor_score = True
+    traits = Traits("word-clusters", "naive Bayes on word clusters", "counts", poor_score=True)
 
     clusters: int = setting("Maximum number of clusters.", default=200, at_least=1)
     terms: int | None = setting(
@@ -53,7 +52,7 @@ class WordClusterNB(CountsModel):
 
     def rule(self, counts: Counts, *, exclusive: bool = True) -> Linear:
         """weight[c, t] = log p(k_t|c), less log p(k_t|c̄) for one-vs-rest."""
-        refuse_full_table(counts.n_classes, counts.n_terms, self.title)
+        refuse_full_table(counts.n_classes, counts.n_terms, self.traits.title)
         scheme, words = self.scheme_for(exclusive), _ranked_terms(counts, self.terms)
         inside, overall = counts.class_terms[:, words].toarray(), counts.terms[words]
         cluster_of = cluster_words(_by_class(inside, overall), self.clusters)

@@ -52,7 +52,7 @@ class Rereading:
     ) -> tuple[ShardedNBSVM, Linear]:  # fmt: skip
         """Train the model; returns it and its scorer. `counts` and `vocabulary` have only the terms in use."""
         task = ShardTask.of(model, counts)
-        report = shard_events(progress, model.name, task.n_shards, task.n_rounds)
+        report = shard_events(progress, model.traits.name, task.n_shards, task.n_rounds)
         with scratch_folder(self.scratch) as folder:
             files = ShardFiles(folder, task)
             n_docs = self._deal(vocabulary, files)

@@ -128,7 +128,7 @@ class TokenRule:
         from unnaive.text.sections import read_fields
         from unnaive.text.segmenters import check_segmenter
 
-        check_options(self, OPTIONS)
+        check_options(self, OPTIONS, type(self).__name__)
         for name, declared in OPTIONS.items():
             if declared.annotation in PLAIN:  # NumPy numbers cannot be written as JSON
                 object.__setattr__(self, name, PLAIN[declared.annotation](getattr(self, name)))

@@ -20,8 +20,8 @@ def describe_file(fitted: FittedModel, path: Path, labels: list[Any], terms: int
     return {
         "file": str(path),
         "bytes": path.stat().st_size,
-        "model": spec.model.name,
-        "title": spec.model.title,
+        "model": spec.model.traits.name,
+        "title": spec.model.traits.title,
         "settings": spec.model.changed_settings(),
         "reading": {name: value for name, value in fitted.reading.items() if value not in (None, False)},
         "min_df": spec.min_df,

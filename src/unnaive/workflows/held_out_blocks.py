@@ -39,7 +39,7 @@ def find_block_holdouts(fitted: FittedModel, data: TrainingData, source: DataFil
     from unnaive.evaluation.block_holdout import hold_out_block, last_block
 
     rows, budget = data.rows, getattr(fitted.spec.model, "budget", None)
-    if rows is None or data.multilabel or not fitted.spec.model.keeps_choice or not isinstance(budget, str):
+    if rows is None or data.multilabel or not fitted.spec.model.traits.keeps_choice or not isinstance(budget, str):
         return []
     codes = single_labels(rows.targets.Y)
     if codes is None:

@@ -87,7 +87,7 @@ def open_large_data(
                 ) from None
     elif limits.checkpoint is not None:
         raise UnnaiveError(
-            f"--checkpoint needs a model that learns from counts, which {spec.model.title} with these "
+            f"--checkpoint needs a model that learns from counts, which {spec.model.traits.title} with these "
             "options does not; use --cache FOLDER, which stores the counted documents"
         )
     if not large and not _is_large(limits, source, least):
@@ -147,12 +147,12 @@ def _resources(limits: LargeDataOptions, source: DataFile, rule: TokenRule) -> A
 
 def learns_from_sums(spec: TrainingSpec) -> bool:
     """Whether training needs only sums over documents: no class weights, nothing tuned on documents."""
-    return spec.model.statistic == "counts" and not _holds_out(spec) and spec.class_weight is None
+    return spec.model.traits.statistic == "counts" and not _holds_out(spec) and spec.class_weight is None
 
 
 def learns_in_passes(spec: TrainingSpec) -> bool:
     """Whether training reads the files in several passes, and needs neither all documents at once nor held-out ones."""
-    return spec.model.in_passes and not _holds_out(spec) and spec.class_weight is None
+    return spec.model.traits.in_passes and not _holds_out(spec) and spec.class_weight is None
 
 
 def _holds_out(spec: TrainingSpec) -> bool:

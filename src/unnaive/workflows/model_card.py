@@ -17,8 +17,8 @@ def model_card(fitted: FittedModel, terms: int) -> dict[str, Any]:
     usual = TokenRule().to_dict()
     thresholds = class_thresholds(fitted)
     return {
-        "model": fitted.spec.model.name,
-        "title": fitted.spec.model.title,
+        "model": fitted.spec.model.traits.name,
+        "title": fitted.spec.model.traits.title,
         "settings": fitted.spec.model.changed_settings(),
         "reading": {name: value for name, value in fitted.reading.items() if value != usual.get(name)},
         "multilabel": fitted.multilabel,

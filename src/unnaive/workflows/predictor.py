@@ -50,7 +50,7 @@ class Predictor:
         from unnaive.base.errors import UnnaiveError
 
         if self.below is not None and not self.fitted.probabilistic:
-            raise UnnaiveError(f"{self.fitted.spec.model.title} gives no probabilities to reject by; "
+            raise UnnaiveError(f"{self.fitted.spec.model.traits.title} gives no probabilities to reject by; "
                                "train it with --calibrate temperature")  # fmt: skip
         if self.unknown_rate is not None:
             self.fitted.check_tells_novelty(self.unknown_rate)

@@ -117,7 +117,7 @@ def train_file(
     limits = large_data or LargeDataOptions()
     limits = replace(limits, scratch=limits.scratch or (None if path is None else path.absolute().parent))
     steps = 2 + (path is not None) + (holdout is not None) + bool(test)  # reading and learning are always among them
-    steps += spec.model.keeps_choice + (0 if limit is None else 2)
+    steps += spec.model.traits.keeps_choice + (0 if limit is None else 2)
     watched = feedback.reading(source, steps=steps)
     measured: dict[str, Any] = {}
     report: Evaluation | None = None
@@ -132,7 +132,7 @@ def train_file(
         counted = documents.count()
         fitted = train(counted, spec, progress=feedback.event)
         measured["out_of_core"] = counted.report or None
-        if corpus is not None and spec.model.keeps_choice:
+        if corpus is not None and spec.model.traits.keeps_choice:
             feedback.step("holding out other parts")
             measured["blocks"] = _hold_out_blocks(fitted, counted, source)
         read = watched.describe()
@@ -172,7 +172,7 @@ def _settle_source(classifier: TextClassifier, source: DataFile, soft: Sequence[
 
     if soft:  # only --test has labels
         source = replace(source, label=None, label_columns=())
-    vectors = find_model(classifier.model).takes_vectors
+    vectors = find_model(classifier.model).traits.takes_vectors
     source, classifier.fields = settle_fields(source, feedback, labelled=not soft, unused=soft, vectors=vectors)
     if classifier.fields is None:
         _recognise_mail(classifier, source, feedback)

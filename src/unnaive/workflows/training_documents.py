@@ -55,7 +55,7 @@ def _read_corpus(classifier: TextClassifier, source: DataFile) -> tuple[Corpus, 
     """All documents in memory, and whether they may have any number of labels."""
     from unnaive.models.catalogue import find_model
 
-    takes_unlabelled = find_model(classifier.model).takes_unlabelled
+    takes_unlabelled = find_model(classifier.model).traits.takes_unlabelled
     corpus = source.corpus(unlabelled=takes_unlabelled)
     multilabel = bool(source.multilabel) or any(len(names) > 1 for names in corpus.labels)
     return corpus, multilabel or (corpus.multilabel and not takes_unlabelled)
@@ -80,9 +80,11 @@ def check_soft_labels(spec: TrainingSpec, others: dict[str, Any]) -> None:
         raise UnnaiveError(
             f"--soft-labels cannot be combined with {option}, which needs one label for each text; leave it out"
         )
-    if spec.model.keeps_choice or not spec.model.takes_sample_weight:
-        reason = "chooses on held-out texts by their labels" if spec.model.keeps_choice else "takes no weights"
-        raise UnnaiveError(f"--soft-labels: the model {spec.model.name} {reason}; use another, such as --model nbsvm")
+    if spec.model.traits.keeps_choice or not spec.model.traits.takes_sample_weight:
+        reason = "chooses on held-out texts by their labels" if spec.model.traits.keeps_choice else "takes no weights"
+        raise UnnaiveError(
+            f"--soft-labels: the model {spec.model.traits.name} {reason}; use another, such as --model nbsvm"
+        )
 
 
 def _count_soft_labels(classifier: TextClassifier, source: DataFile, soft: Sequence[str]) -> tuple[TrainingData, int]:

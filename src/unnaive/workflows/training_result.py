@@ -70,7 +70,7 @@ class TrainingResult:
 
         return cls(
             fitted=fitted if in_memory else None, file=file, bytes=None if file is None else file.stat().st_size,
-            documents_bytes=0 if file is None else documents_bytes(file), model=fitted.spec.model.name,
+            documents_bytes=0 if file is None else documents_bytes(file), model=fitted.spec.model.traits.name,
             classes=len(fitted.classes), terms=fitted.scorer.n_terms, multilabel=fitted.multilabel,
             seconds=round(seconds, 3), decides=describe_aim(fitted, label_sizes), search=find_search(fitted), **more,
         )  # fmt: skip

@@ -202,7 +202,8 @@ def model_summary(model: ServedModel) -> dict[str, Any]:
     version = model.version
     spec = version.fitted.spec
     return {
-        "name": model.name, "version": version.number, "model": spec.model.name, "title": spec.model.title,
+        "name": model.name, "version": version.number,
+        "model": spec.model.traits.name, "title": spec.model.traits.title,
         "classes": len(version.fitted.classes), "teachable": model.teachable,
         "fields": None if version.fitted.token_rule is None else version.fitted.token_rule.field_kinds,
     }  # fmt: skip

@@ -45,7 +45,7 @@ def portable_fasttext(fitted: FittedModel) -> PortableFastText:
     """The imported fastText model as plain values; an error if it cannot be exported."""
     scorer, decision, vocabulary = fitted.scorer, fitted.decision, fitted.vocabulary
     if not isinstance(scorer, FastTextScorer) or vocabulary is None:
-        raise CannotExport(f"{fitted.spec.model.title} is not an imported fastText model; use portable_model")
+        raise CannotExport(f"{fitted.spec.model.traits.title} is not an imported fastText model; use portable_model")
     fits = isinstance(decision, Argmax) or (
         isinstance(decision, Thresholds) and decision.on == "scores" and not decision.at_least_one
     )
@@ -53,8 +53,8 @@ def portable_fasttext(fitted: FittedModel) -> PortableFastText:
         raise CannotExport("this imported fastText model has another decision or calibration than fastText's, which "
                            "cannot be exported; import it again")  # fmt: skip
     return PortableFastText(
-        name=fitted.spec.model.name,
-        title=fitted.spec.model.title,
+        name=fitted.spec.model.traits.name,
+        title=fitted.spec.model.traits.title,
         classes=tuple(str(label) for label in fitted.classes),
         scorer=scorer,
         words=[word if TOKENS.fullmatch(word) else "" for word in vocabulary.terms],

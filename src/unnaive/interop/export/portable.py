@@ -119,7 +119,7 @@ def portable_model(
     (['ball', 'fair', 'good', 'vote'], 1, (4, 2))
     """
     rule, vocabulary = fitted.token_rule, fitted.vocabulary
-    title, scorer = fitted.spec.model.title, fitted.scorer
+    title, scorer = fitted.spec.model.traits.title, fitted.scorer
     if isinstance(scorer, FastTextScorer):
         raise CannotExport("the page shows the contribution of each term, which imported fastText models do not give; "
                            "leave --page out")  # fmt: skip
@@ -132,7 +132,7 @@ def portable_model(
     check_declared(fitted, rule, scorer.link, target, carries)
     is_gram = which_are_grams(vocabulary)
     return PortableModel(
-        name=fitted.spec.model.name,
+        name=fitted.spec.model.traits.name,
         title=title,
         classes=fitted.classes,
         multilabel=fitted.multilabel,

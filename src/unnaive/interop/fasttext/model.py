@@ -262,7 +262,7 @@ class FastTextModel:
         return word in self._vectors.ids
 
     def __repr__(self) -> str:
-        return f"FastTextModel({'word vectors' if self._fitted is None else self._fitted.spec.model.title})"
+        return f"FastTextModel({'word vectors' if self._fitted is None else self._fitted.spec.model.traits.title})"
 
     def _matrix(self, name: str) -> Singles:
         matrix = getattr(self._need_file(), name)

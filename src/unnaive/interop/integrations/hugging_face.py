@@ -58,7 +58,7 @@ def _card_text(classifier: TextClassifier) -> str:
     more = f" and {len(classes) - SHOWN_CLASSES} more" if len(classes) > SHOWN_CLASSES else ""
     kind = "any number of labels" if classifier.fitted_.multilabel else "one label"
     parameters = "\n".join(f"- `{name}`: `{value!r}`" for name, value in classifier._changed().items())
-    return f"""# {classifier.fitted_.spec.model.title}, {len(classes)} classes
+    return f"""# {classifier.fitted_.spec.model.traits.title}, {len(classes)} classes
 
 A text classifier of unnaive {__version__}. A text has {kind}.
 

@@ -31,7 +31,7 @@ def _with_ours(list_estimators: Any) -> Any:
     @wraps(list_estimators)
     def list_all() -> list[type]:
         ours = [find_model(name) for name in MODELS]
-        return [*list_estimators(), TextClassifier, *(model for model in ours if not model.imported)]
+        return [*list_estimators(), TextClassifier, *(model for model in ours if not model.traits.imported)]
 
     return list_all
 

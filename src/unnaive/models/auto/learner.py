@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -19,6 +19,7 @@ from unnaive.data.shared_passages import find_shared_passages
 from unnaive.data.targets import single_labels
 from unnaive.learning.class_limits import DataSize
 from unnaive.learning.learnt import HeldOutScores, Learnt, Provenance
+from unnaive.learning.traits import Traits
 from unnaive.linear.sum_of_linears import SumOfLinears
 from unnaive.models.auto.adjust import adjust_pool
 from unnaive.models.auto.expected_work import SEARCHING, ExpectedWork, first_estimate, fit_work, ordering_work
@@ -104,16 +105,19 @@ class Auto(DocumentsModel):
     ['sport', 'politics']
     """
 
-    name = "auto"
-    title = "pool of models on several views"
-    scorer_kinds = ("pool", "label-tree")
-    generative = False
-    poor_score = True
-    token_rule_changes: ClassVar[dict[str, Any]] = {"analyzer": "both", "ngrams": (1, 2)}
-    shorter_readings: ClassVar[tuple[dict[str, Any], ...]] = ({"ngrams": (1, 2)}, {})
-    takes_terms: ClassVar[bool] = True
-    takes_vectors: ClassVar[bool] = True
-    keeps_choice: ClassVar[bool] = True
+    traits = Traits(
+        "auto",
+        "pool of models on several views",
+        "documents",
+        scorer_kinds=("pool", "label-tree"),
+        generative=False,
+        poor_score=True,
+        takes_terms=True,
+        takes_vectors=True,
+        keeps_choice=True,
+        token_rule_changes={"analyzer": "both", "ngrams": (1, 2)},
+        shorter_readings=({"ngrams": (1, 2)}, {}),
+    )
 
     budget: str | float = setting(
         "Search work of auto: fast, normal (default, a minute or two), thorough (ten times that), or a number of "
@@ -132,10 +136,10 @@ class Auto(DocumentsModel):
         """Changes to the token rule: all views, no character n-grams, or words only, by budget and text length."""
         budget = settings.get("budget", "normal")
         seconds = READING_SECONDS.get(budget, 0.0) if isinstance(budget, str) else float(budget)
-        with_pairs, words = cls.shorter_readings
+        with_pairs, words = map(dict, cls.traits.shorter_readings)
         if seconds < max(BRIEFEST, n_chars * WITH_PAIRS):
             return words
-        return cls.token_rule_changes if seconds >= n_chars * WITH_CHARACTERS else with_pairs
+        return dict(cls.traits.token_rule_changes) if seconds >= n_chars * WITH_CHARACTERS else with_pairs
 
     def check_settings(self) -> None:
         """Raise an error if a setting has the wrong type or is out of range."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from unnaive.base.errors import UnnaiveError
 from unnaive.base.types import Floats, ProgressCallback, Sparse
 from unnaive.learning.learnt import Learnt
+from unnaive.learning.traits import Traits
 from unnaive.models.estimator import DocumentsModel
 
 
@@ -15,11 +16,9 @@ class FastText(DocumentsModel):
     learn more, forget or be merged.
     """
 
-    name = "fasttext"
-    title = "imported fastText model"
-    generative = False
-    imported = True
-    scorer_kinds = ("fasttext",)
+    traits = Traits(
+        "fasttext", "imported fastText model", "documents", scorer_kinds=("fasttext",), generative=False, imported=True
+    )
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,

@@ -26,6 +26,7 @@ from unnaive.data.named_counts import over_classes
 from unnaive.data.weighting import presence
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.learnt import Learnt
+from unnaive.learning.traits import Traits
 from unnaive.linear.selection import class_gain, informative_terms
 from unnaive.models.estimator import DocumentsModel, class_weight_setting, scheme_setting
 from unnaive.models.hierarchical.cases import Cases
@@ -62,10 +63,13 @@ class HierarchicalBN(DocumentsModel, HasNetwork):
     ['trade', 'trade', 'ship', 'ship']
     """
 
-    name = "hierarchical"
-    title = "hierarchical Bayesian networks"
-    scorer_kinds = ("hidden-networks",)
-    poor_score = True
+    traits = Traits(
+        "hierarchical",
+        "hierarchical Bayesian networks",
+        "documents",
+        scorer_kinds=("hidden-networks",),
+        poor_score=True,
+    )
 
     clustering: str = setting("Criterion for clustering features.", default="or", choices=tuple(CLUSTERINGS))
     branching: int | None = setting(
@@ -199,9 +203,13 @@ class HierarchicalNB(HierarchicalBN):
     ['trade', 'trade', 'ship', 'ship']
     """
 
-    name = "hierarchical-naive-bayes"
-    title = "hierarchical naive Bayes networks"
-    scorer_kinds = ("hidden-networks",)
+    traits = Traits(
+        "hierarchical-naive-bayes",
+        "hierarchical naive Bayes networks",
+        "documents",
+        scorer_kinds=("hidden-networks",),
+        poor_score=True,
+    )
 
     direction: str = setting(
         "Features → hidden → class (HBN), or the reverse (HNB).",

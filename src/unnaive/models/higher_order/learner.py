@@ -23,6 +23,7 @@ from unnaive.data.weighting import NORMS, Weighting, document_frequency, presenc
 from unnaive.learning.decisions import default_decision
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learnt import Learnt
+from unnaive.learning.traits import Traits
 from unnaive.linear.linear import refuse_full_table
 from unnaive.models.estimator import UnweightedDocumentsModel, scheme_setting
 from unnaive.models.higher_order.path_scorer import PathScorer
@@ -55,9 +56,7 @@ class HigherOrderNB(UnweightedDocumentsModel):
     ['a']
     """
 
-    name = "honb"
-    title = "higher-order naive Bayes"
-    poor_score = True
+    traits = Traits("honb", "higher-order naive Bayes", "documents", poor_score=True, takes_sample_weight=False)
 
     prior: str = setting(
         "The prior of a class is its share of documents, or of second-order paths.",
@@ -77,7 +76,7 @@ class HigherOrderNB(UnweightedDocumentsModel):
         parts = [B[rows] for rows in class_columns(labels)]
         masses = np.array([part.shape[0] for part in parts], np.float64)
         everything = np.full(Y.shape[1], float(Y.shape[0]))
-        sums = [TermSums.of(part) for part in report_classes(parts, len(parts), progress, self.name)]
+        sums = [TermSums.of(part) for part in report_classes(parts, len(parts), progress, self.traits.name)]
         counted = [part_sums.paths(part) for part_sums, part in zip(sums, parts, strict=True)]
         paths = np.array([total for _, total in counted])
         inside = _path_shares(np.column_stack([containing for containing, _ in counted]), paths)
@@ -117,10 +116,14 @@ class HigherOrderSmoothing(UnweightedDocumentsModel):
     True
     """
 
-    name = "hos"
-    title = "higher-order smoothing"
-    scorer_kinds = ("paths", "linear")
-    poor_score = True
+    traits = Traits(
+        "hos",
+        "higher-order smoothing",
+        "documents",
+        scorer_kinds=("paths", "linear"),
+        poor_score=True,
+        takes_sample_weight=False,
+    )
 
     beta: float = setting(
         "Share of the first-order estimate: 0 is second order only, 1 is first order only.",

@@ -12,6 +12,7 @@ from unnaive.base.settings import setting
 from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.weighting import DOCUMENT_WEIGHTINGS, document_weighting
 from unnaive.learning.learnt import Learnt
+from unnaive.learning.traits import Traits
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
 from unnaive.models.label_tree.clustering import cluster_labels, compact_columns, label_centroids
 from unnaive.models.label_tree.scorer import LabelTreeScorer
@@ -38,11 +39,9 @@ class LabelTree(DocumentsModel):
     ['a', 'c']
     """
 
-    name = "label-tree"
-    title = "tree of labels"
-    scorer_kinds = ("label-tree",)
-    generative = False
-    poor_score = True
+    traits = Traits(
+        "label-tree", "tree of labels", "documents", scorer_kinds=("label-tree",), generative=False, poor_score=True
+    )
 
     levels: int | None = setting(
         "Levels of the tree, labels included; None: 1, from 1,000 labels on 2, from 65,536 labels on 3.", default=None
@@ -84,7 +83,7 @@ class LabelTree(DocumentsModel):
                 rows.append(W)
                 biases.append(b)
             if progress is not None:
-                progress(self.name, {"iteration": level + 1, "of": len(ends)})
+                progress(self.traits.name, {"iteration": level + 1, "of": len(ends)})
             above = below
         weights = csr_array(vstack(rows, format="csr"))
         link = "softmax" if exclusive else "log-odds"

@@ -27,6 +27,7 @@ from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learnt import Learnt
 from unnaive.learning.train import train
+from unnaive.learning.traits import Traits
 from unnaive.linear.linear import Linear, refuse_full_table
 from unnaive.linear.scorer import Scorer
 from unnaive.models.estimator import IteratedModel, class_weight_setting, scheme_setting
@@ -80,12 +81,15 @@ class MaxEnt(LinearAttributes, IteratedModel):
     ['sport']
     """
 
-    name = "maxent"
-    title = "maximum entropy"
-    generative = False
-    poor_score = True
-    takes_vectors = True
-    scorer_kinds = ("linear", "pool")
+    traits = Traits(
+        "maxent",
+        "maximum entropy",
+        "documents",
+        scorer_kinds=("linear", "pool"),
+        generative=False,
+        poor_score=True,
+        takes_vectors=True,
+    )
 
     solver: str = setting(
         "L-BFGS with an L2 prior, or generalised iterative scaling.", default="lbfgs", choices=tuple(SOLVERS)
@@ -216,7 +220,7 @@ class MaxEnt(LinearAttributes, IteratedModel):
         solution = softmax(
             Z, targets, Y.shape[1], C=1 / self.l2, prior=self.prior_strength * prior, weight=weight,
             tol=tol, max_iter=self.max_iter, random_state=self.random_state,
-            progress=solver_events(progress, self.name, tol, Y.shape[1], "gap"),
+            progress=solver_events(progress, self.traits.name, tol, Y.shape[1], "gap"),
         )  # fmt: skip
         absent = np.bincount(targets, minlength=Y.shape[1]) == 0
         return Linear(solution.weights, np.where(absent, -np.inf, solution.bias), weighting=weighting)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -15,6 +15,7 @@ from unnaive.data.products import take_columns
 from unnaive.data.weighting import DOCUMENT_WEIGHTINGS, Weighting, document_weighting
 from unnaive.learning.class_limits import ClassCost, DataSize
 from unnaive.learning.learnt import Learnt
+from unnaive.learning.traits import Traits
 from unnaive.linear.linear import Linear
 from unnaive.linear.scorer import Scorer
 from unnaive.models.estimator import IteratedModel, class_weight_setting
@@ -29,10 +30,6 @@ if TYPE_CHECKING:
 class HingeModel(LinearAttributes, IteratedModel):
     """Base class of models that minimise the squared hinge: solver settings and the fit of a Linear."""
 
-    probabilistic = False
-    generative = False
-    poor_score = True
-
     C: float = setting("Cost of a document on the wrong side of the margin.", default=1.0, above=0, below=np.inf)
     weights: str = setting("Weighting of terms in a document.", default="tf-idf", choices=DOCUMENT_WEIGHTINGS)
     tol: float = setting("Largest violation of the optimality conditions.", default=1e-4, above=0)
@@ -42,9 +39,6 @@ class HingeModel(LinearAttributes, IteratedModel):
         "Number of threads over classes, by default one for each core; results do not depend on it.", default=None
     )
     class_weight: Any = class_weight_setting()
-
-    takes_vectors: ClassVar[bool] = True
-    scorer_kinds: ClassVar[tuple[str, ...]] = ("linear", "pool")
 
     def class_cost(self, size: DataSize, *, exclusive: bool) -> ClassCost:
         """The cost of a class: a weight for each term, and passes over all documents."""
@@ -68,7 +62,7 @@ class HingeModel(LinearAttributes, IteratedModel):
         solution = squared_hinge(
             Z if more is None else more(Z), csr_array(Y), C=self.C, scale=scale, weight=sample_weight, tol=self.tol,
             max_iter=self.max_iter, random_state=self.random_state, n_jobs=thread_count(self.n_jobs),
-            progress=solver_events(progress, self.name, self.tol, Y.shape[1]),
+            progress=solver_events(progress, self.traits.name, self.tol, Y.shape[1]),
         )  # fmt: skip
         sizes = np.bincount(csr_array(Y).indices, minlength=Y.shape[1])
         constant = (sizes == 0) | (sizes == Y.shape[0])  # classes of no document or of all
@@ -104,8 +98,16 @@ class LinearSVM(HingeModel):
     ['sport']
     """
 
-    name = "svm"
-    title = "linear support vector machine"
+    traits = Traits(
+        "svm",
+        "linear support vector machine",
+        "documents",
+        scorer_kinds=("linear", "pool"),
+        probabilistic=False,
+        generative=False,
+        poor_score=True,
+        takes_vectors=True,
+    )
 
     def learn(
         self, X: Sparse, Y: Sparse, *, exclusive: bool = True, sample_weight: Floats | None = None,

@@ -12,6 +12,7 @@ from unnaive.base.types import Floats, Ids, ProgressCallback, Sparse
 from unnaive.data.counts import Counts
 from unnaive.data.weighting import Weighting, document_weighting, presence
 from unnaive.learning.learnt import Learnt
+from unnaive.learning.traits import Traits
 from unnaive.linear.linear import Linear, refuse_full_table
 from unnaive.models.estimator import DocumentsModel, class_weight_setting
 from unnaive.models.mixins import LinearAttributes
@@ -56,8 +57,16 @@ class NBSVM(HingeModel):
     ['sport']
     """
 
-    name = "nbsvm"
-    title = "support vector machine on naive Bayes ratios"
+    traits = Traits(
+        "nbsvm",
+        "support vector machine on naive Bayes ratios",
+        "documents",
+        scorer_kinds=("linear", "pool"),
+        probabilistic=False,
+        generative=False,
+        poor_score=True,
+        takes_vectors=True,
+    )
 
     alpha: float = setting("Additive smoothing of the counts in the ratio.", default=1.0, above=0)
 
@@ -89,11 +98,14 @@ class PowerRatio(LinearAttributes, DocumentsModel):
     ['sport']
     """
 
-    name = "power-ratio"
-    title = "power of the naive Bayes ratio"
-    probabilistic = False
-    generative = False
-    poor_score = True
+    traits = Traits(
+        "power-ratio",
+        "power of the naive Bayes ratio",
+        "documents",
+        probabilistic=False,
+        generative=False,
+        poor_score=True,
+    )
 
     alpha: float = setting("Additive smoothing of the sums in the ratio.", default=0.02, above=0)
     power: float = setting("Exponent of the log-count ratio; 1 is naive Bayes without a prior.", default=1.5, above=0)

@@ -22,6 +22,7 @@ from unnaive.data.counts import Counts
 from unnaive.data.products import product
 from unnaive.data.weighting import Weighting, counted_weighting
 from unnaive.learning.learnt import Learnt
+from unnaive.learning.traits import Traits
 from unnaive.linear.linear import Linear, refuse_full_table
 from unnaive.models.svm.learner import HingeModel
 from unnaive.models.svm.solver import squared_hinge
@@ -50,11 +51,15 @@ class ShardedNBSVM(HingeModel):
     ['sport']
     """
 
-    name = "sharded-nbsvm"
-    title = "NB-SVM averaged over shards"
-    in_passes = True
-    takes_vectors = False
-    scorer_kinds = ("linear",)
+    traits = Traits(
+        "sharded-nbsvm",
+        "NB-SVM averaged over shards",
+        "documents",
+        probabilistic=False,
+        generative=False,
+        poor_score=True,
+        in_passes=True,
+    )
 
     alpha: float = setting("Additive smoothing of the counts in the ratio.", default=1.0, above=0)
     shard_size: int = setting("Average number of documents in a shard.", default=8192, at_least=1)
@@ -69,7 +74,7 @@ class ShardedNBSVM(HingeModel):
         weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
         task = ShardTask.of(self, Counts.of(X, Y, sample_weight))
         shards = {number: documents.in_order() for number, documents in task.split(X, Y, weight)}
-        n_jobs, report = thread_count(self.n_jobs), shard_events(progress, self.name, len(shards), task.n_rounds)
+        n_jobs, report = thread_count(self.n_jobs), shard_events(progress, self.traits.name, len(shards), task.n_rounds)
         return Learnt(learn_in_rounds(task, sorted(shards), shards.__getitem__, {}, n_jobs, report))
 
 

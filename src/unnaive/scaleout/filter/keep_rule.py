@@ -47,7 +47,7 @@ class KeepRule:
         """Keep texts with at least the probability p of the classes."""
         if not fitted.probabilistic:
             raise UnnaiveError(
-                f"{fitted.spec.model.title} gives no probabilities to compare with {p:g}; train it with "
+                f"{fitted.spec.model.traits.title} gives no probabilities to compare with {p:g}; train it with "
                 "--calibrate temperature, or choose the threshold with --recall"
             )
         if not 0 <= p <= 1:

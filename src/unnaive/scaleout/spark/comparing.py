@@ -88,7 +88,7 @@ def _train(
     contender: Contender, plan: ExperimentPlan, counts: NamedCounts, others: Any, rule: TokenRule, kind: str
 ) -> FittedModel:
     spec: TrainingSpec = contender.spec(plan.seed)
-    if spec.model.statistic == "counts":
+    if spec.model.traits.statistic == "counts":
         from dataclasses import replace
 
         return train(TrainingData.of_kept(counts, kind, token_rule=rule), replace(spec, min_df=plan.min_df))

@@ -142,7 +142,7 @@ def learn_in_passes(
 
     Between passes Spark keeps the counted documents. `counts` and `vocabulary` have only the terms in use.
     """
-    if model.in_passes:
+    if model.traits.in_passes:
         from unnaive.models.svm.sharded import ShardTask
         from unnaive.scaleout.spark.sharding import learn_from_shards
 
@@ -150,7 +150,7 @@ def learn_in_passes(
     from unnaive.scaleout.spark.passes import CountedDocuments
     from unnaive.scaleout.spark.solvers import LEARNERS
 
-    learner = LEARNERS[model.name](model, counts, exclusive=exclusive, progress=progress)
+    learner = LEARNERS[model.traits.name](model, counts, exclusive=exclusive, progress=progress)
     with CountedDocuments.of(rows, rule, vocabulary, classes, learner.weighting) as documents:
         return learner.model, learner.learn(documents)
 
@@ -158,7 +158,11 @@ def learn_in_passes(
 def trainable_models() -> list[str]:
     """The models that Spark can train."""
     models = {name: find_model(name) for name in MODELS}
-    return [name for name, model in models.items() if name in PASSES or model.in_passes or model.statistic == "counts"]
+    return [
+        name
+        for name, model in models.items()
+        if name in PASSES or model.traits.in_passes or model.traits.statistic == "counts"
+    ]
 
 
 def check_trainable(spec: TrainingSpec, fields: Sequence[str] | None = None) -> None:
@@ -168,9 +172,9 @@ def check_trainable(spec: TrainingSpec, fields: Sequence[str] | None = None) -> 
             "vectors are weighed with all documents on one machine, which Spark does not support; train there, and use "
             "the model on Spark, or train without vectors"
         )
-    if spec.model.name not in trainable_models():
+    if spec.model.traits.name not in trainable_models():
         raise UnnaiveError(
-            f"{spec.model.title} needs all documents on one machine; on Spark use sharded-nbsvm, or one of "
+            f"{spec.model.traits.title} needs all documents on one machine; on Spark use sharded-nbsvm, or one of "
             f"{', '.join(name for name in trainable_models() if name != 'sharded-nbsvm')}"
         )
     if spec.decision in tuple(TUNINGS) or spec.calibration:

@@ -73,7 +73,9 @@ def transform(
             "part; train with another decision, or ask only for probability"
         )
     if probability is not None and not fitted.probabilistic:
-        raise UnnaiveError(f"{fitted.spec.model.title} gives no probabilities; ask for score, or train with calibrate")
+        raise UnnaiveError(
+            f"{fitted.spec.model.traits.title} gives no probabilities; ask for score, or train with calibrate"
+        )
     added = [name for name in (prediction, probability, score, best) if name is not None]
     clash = next((name for name in added if name in df.columns or added.count(name) > 1), None)
     if clash is not None:

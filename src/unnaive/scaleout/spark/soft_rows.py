@@ -87,11 +87,13 @@ def soft_rows(df: Any, texts: Any, patterns: str | Sequence[str]) -> tuple[Any, 
 
 def check_soft_model(spec: TrainingSpec) -> None:
     """Raise an error if the model does not learn from weighted documents on Spark."""
-    if spec.model.takes_sample_weight and (spec.model.in_passes or spec.model.statistic == "counts"):
+    if spec.model.traits.takes_sample_weight and (
+        spec.model.traits.in_passes or spec.model.traits.statistic == "counts"
+    ):
         return
     raise UnnaiveError(
-        f"{spec.model.title} takes no soft labels on Spark; use sharded-nbsvm, or a model that learns from counts, "
-        "such as multinomial"
+        f"{spec.model.traits.title} takes no soft labels on Spark; use sharded-nbsvm, or a model that learns from "
+        "counts, such as multinomial"
     )
 
 

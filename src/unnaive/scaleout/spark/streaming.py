@@ -61,8 +61,8 @@ class StreamedModel:
         self.classifier = TextClassifier(**parameters)
         spec = self.classifier.spec()
         check_trainable(spec)
-        if spec.model.statistic != "counts":
-            raise UnnaiveError(f"{spec.model.title} cannot be updated; choose a model that learns from counts")
+        if spec.model.traits.statistic != "counts":
+            raise UnnaiveError(f"{spec.model.traits.title} cannot be updated; choose a model that learns from counts")
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def learn(self, df: Any, batch_id: int) -> None:

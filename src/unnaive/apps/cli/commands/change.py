@@ -135,9 +135,10 @@ def choose_anew(model: Path, output: Path | None, as_json: bool) -> None:
     from unnaive.classifier.text_classifier import TextClassifier
 
     def rechoose(fitted: FittedModel) -> FittedModel:
-        if not fitted.spec.model.keeps_choice:
+        if not fitted.spec.model.traits.keeps_choice:
             raise UnnaiveError(
-                f"{fitted.spec.model.title} does not select among models; leave --rechoose out, and name DATA to learn"
+                f"{fitted.spec.model.traits.title} does not select among models; leave --rechoose out, and name DATA "
+                "to learn"
             )
         with training_progress("searching again", fitted, keep_choice=False):
             return TextClassifier.from_fitted(fitted).remake().fitted_
@@ -339,11 +340,15 @@ def training_progress(
     from unnaive.apps.common.screen import Progress, note
     from unnaive.base.errors import UnnaiveError
 
-    chooses = fitted.spec.model.keeps_choice
+    chooses = fitted.spec.model.traits.keeps_choice
     if keep_choice and not chooses:
-        raise UnnaiveError(f"{fitted.spec.model.title} does not select among models; leave --keep-choice out")
+        raise UnnaiveError(f"{fitted.spec.model.traits.title} does not select among models; leave --keep-choice out")
     if approximate and (keep_choice or not chooses):
-        why = "--keep-choice trains the model again" if chooses else f"{fitted.spec.model.title} is updated exactly"
+        why = (
+            "--keep-choice trains the model again"
+            if chooses
+            else f"{fitted.spec.model.traits.title} is updated exactly"
+        )
         raise UnnaiveError(f"{why}; leave --approximate out")
     if chooses and not keep_choice and not approximate:
         note("auto searches again, which takes as long as training; --keep-choice trains only the selected models")

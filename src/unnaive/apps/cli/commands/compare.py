@@ -203,7 +203,7 @@ def default_models(on_spark: bool = False) -> list[str]:
     from unnaive.models.catalogue import MODELS, find_model
 
     available = [name for name in FAMILY if name in MODELS]
-    return [name for name in available if find_model(name).statistic == "counts"] if on_spark else available
+    return [name for name in available if find_model(name).traits.statistic == "counts"] if on_spark else available
 
 
 def run_plan(plan: ExperimentPlan, material: Material, file: Path, jobs: int) -> list[Record]:
