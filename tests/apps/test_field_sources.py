@@ -82,7 +82,7 @@ def test_auto_reads_the_vectors_of_every_format(run, files):
         found = done(run("train", name, "--label", "queue", "--fields", "auto", "-m", "nbsvm", "-o", f"{name}.model"))
         assert "embedding (vector(4))" in found
     assert (files / "t.csv.model").read_bytes() == (files / "t.jsonl.model").read_bytes()
-    assert "of them seen and the others by their vectors" in " ".join(done(run("inspect", "t.csv.model")).split())
+    assert "the others by their vectors" not in done(run("inspect", "t.csv.model"))  # only words can have unseen terms
 
 
 def test_auto_leaves_vectors_out_for_a_model_that_cannot_use_them(run, files):

@@ -3,7 +3,10 @@
 import copy
 import csv
 import json
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -134,6 +137,30 @@ def test_update_forget_and_copies_are_exact(model):
         assert (other.predict_proba(NEW) == model.predict_proba(NEW)).all()
 
 
+THREADS = """
+import numpy, sys
+from unnaive import TextClassifier
+draw = numpy.random.default_rng(0)
+labels = draw.integers(0, 3, 300)
+vectors = draw.normal(size=(3, 200))[labels] + 3 * draw.normal(size=(300, 200))
+records = {"text": [f"word{label} number{row % 40}" for row, label in enumerate(labels)], "v": vectors}
+for name in ("auto", "maxent", "nbsvm", "svm"):
+    settings = {"budget": "fast"} if name == "auto" else {}
+    model = TextClassifier(name, fields={"text": "text", "v": "vector"}, **settings)
+    model.fit(records, labels, sample_weight=draw.integers(1, 3, 300) if name == "maxent" else None)
+    model.save(f"{sys.argv[1]}-{name}.model")
+"""
+
+
+def test_the_number_of_threads_changes_no_byte(tmp_path):
+    for threads in ("1", "2"):
+        names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+        environment = os.environ | dict.fromkeys(names, threads)
+        subprocess.run([sys.executable, "-c", THREADS, threads], check=True, cwd=tmp_path, env=environment)
+    for name in ("auto", "maxent", "nbsvm", "svm"):
+        assert (tmp_path / f"1-{name}.model").read_bytes() == (tmp_path / f"2-{name}.model").read_bytes(), name
+
+
 def test_a_vector_is_one_known_term():
     for name in ("nbsvm", "multinomial"):
         fields = FIELDS if name == "nbsvm" else {"text": "text"}
@@ -174,6 +201,8 @@ def test_multilabel_records_have_vectors(name, fields):
         ("hello", "field 'embedding' is of kind vector, but a value is 'hello'"),
         (3, "field 'embedding' is of kind vector, but a value is '3'"),
         ([[1.0] * 6], "is of kind vector, but a value is"),
+        ([1e9] + [1.0] * 5, "a value is a vector with a number of size 1e\\+09, above 1000; scale all vectors"),
+        ([1e-9] * 6, "a value is a vector whose numbers are all below 5e-07; scale all vectors"),
     ],
 )
 def test_bad_vectors_are_one_sentence(model, value, sentence):

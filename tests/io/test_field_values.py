@@ -46,7 +46,7 @@ def test_one_value_is_one_record_however_it_is_stored(kind, values):
         ("text", b"hi", "a value is of the type bytes (record 1); give a str"),
         ("vector", "hello", "a value is 'hello' (record 1); give a list of numbers"),
         ("vector", [10**400], "(record 1); give a list of numbers"),
-        ("vector", [1e30], "a vector with a number of 1.8e+19 or more (record 1); scale all vectors"),
+        ("vector", [1e30], "a vector with a number of size 1e+30, above 1000 (record 1); scale all vectors"),
     ],
 )
 def test_an_error_names_field_value_and_record(kind, value, found):

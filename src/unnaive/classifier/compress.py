@@ -35,7 +35,7 @@ from unnaive.text.counting import TextCounter
 from unnaive.text.vocabulary import Vocabulary
 
 BITS = (16, 8)
-VECTOR_BITS = 16  # bits of the weights of vector fields, which differ by powers of two
+VECTOR_BITS = 16  # bits of the weights of vector fields, and of their marker, which has a sum of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,8 +313,8 @@ def quantised(scorer: Any, bits: int) -> Any:
 
 
 def is_vector_part(scorer: Any, part: Any) -> bool:
-    """Whether a part of a pool reads a vector field: only such a part uses raw counts."""
-    return scorer.kind == "pool" and part.weighting.tf == "raw" and part.weighting.norm is None
+    """Whether a part of a pool reads a vector field."""
+    return bool(scorer.kind == "pool" and part.weighting.tf == "fixed-point")
 
 
 def _short(values: Floats | None) -> Any:
@@ -334,9 +334,7 @@ def _importance(scorer: Scorer, share: Floats | None) -> Floats:
     """The same for a scorer, with the share of documents of each of its terms (n_terms,); None: from idf."""
     total = np.zeros(scorer.n_terms)
     for columns, part in _parts(scorer):
-        if is_vector_part(
-            scorer, part
-        ):  # its terms are binary digits of numbers, which are meaningless without each other
+        if is_vector_part(scorer, part):  # a vector is used as a whole
             total[columns] = np.inf
             continue
         idf = part.weighting.idf

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +24,12 @@ from unnaive.data.followers import count_pairs, has_pairs, no_followers, with_pa
 from unnaive.data.named_counts import NamedCounts, check_seen
 from unnaive.data.products import take_columns
 from unnaive.data.targets import Targets, place_columns, sorted_classes
+from unnaive.data.vector_rows import VectorRows
 from unnaive.text.gram_units import GramUnits, which_are_grams
 from unnaive.text.vocabulary import Vocabulary
 
 # 8-byte words in the key of a row: two for a hash of its words, one for its weight, and two each for hashes of its
-# labels, of its character n-grams or their units, and of its followers
+# labels, of its character n-grams or their units, and of its followers; that of its vectors is mixed into the first
 KEY_WORDS = 9
 ROWS_AT_ONCE = 4096
 
@@ -43,9 +45,10 @@ class KeptDocuments:
     weight      of each document (n_docs,), above 0; None if all are 1
     units       the strings that character n-grams were cut from, if known; `words` then has no character n-grams
     followers   which word follows which, if that determines all pairs; `words` then has no pairs
+    vectors     the numbers of vector fields; None if no document has a vector
 
-    `vocabulary` and `X` cover words, pairs and character n-grams. Rows are sorted by a hash of their words, so equal
-    documents give equal arrays, in whatever order documents were added and removed.
+    `vocabulary` and `X` cover words, pairs, character n-grams and the numbers of vectors. Rows are sorted by a hash of
+    their words and vectors, so equal documents give equal arrays, in whatever order documents were added and removed.
 
     >>> from unnaive.data.targets import read_targets
     >>> one = KeptDocuments.of(csr_array([[1, 2]]), read_targets(["sport"], 1), Vocabulary(["goal", "ball"]))
@@ -67,6 +70,7 @@ class KeptDocuments:
     weight: Floats | None = None
     units: GramUnits | None = None
     followers: Sparse | None = None
+    vectors: VectorRows | None = None
 
     @classmethod
     def of(
@@ -74,11 +78,14 @@ class KeptDocuments:
         units: GramUnits | None = None,
     ) -> KeptDocuments:  # fmt: skip
         """Documents X (n_docs, n_terms) with their labels; documents of weight 0 are left out."""
-        table = csr_array(X)
+        table, vectors = csr_array(X), None
+        if vocabulary is not None:
+            vocabulary, table, vectors = VectorRows.split(vocabulary, table)
         if units is not None and vocabulary is not None:  # the columns of the n-grams follow from the units
             columns = np.flatnonzero(~which_are_grams(vocabulary))
             vocabulary, table = vocabulary.take(columns), take_columns(table, columns)
-        documents = cls(targets.classes, vocabulary, table, csr_array(targets.Y), sample_weight, units).in_order()
+        Y = csr_array(targets.Y)
+        documents = cls(targets.classes, vocabulary, table, Y, sample_weight, units, vectors=vectors).in_order()
         # rows already in order are not copied by sorting; copy what the caller may still modify
         return replace(
             documents,
@@ -105,7 +112,8 @@ class KeptDocuments:
         if self.words is None or "_joined" in self.__dict__:
             return int(self.X.shape[1])
         n_pairs = 0 if self.followers is None else count_pairs(self.table, self.followers)
-        return len(self.words) + n_pairs + (0 if self.units is None else self.units.count_grams())
+        n_grams = 0 if self.units is None else self.units.count_grams()
+        return len(self.words) + n_pairs + n_grams + (0 if self.vectors is None else len(self.vectors.terms))
 
     @property
     def vocabulary(self) -> Vocabulary | None:
@@ -118,8 +126,8 @@ class KeptDocuments:
         return self.joined()[1]
 
     def joined(self, threads: int = 1) -> tuple[Vocabulary | None, Sparse]:
-        """(vocabulary, X), computed from words, followers and units on first access."""
-        if self.words is None or (self.units is None and self.followers is None):
+        """(vocabulary, X), computed from words, followers, units and vectors on first access."""
+        if self.words is None or (self.units is None and self.followers is None and self.vectors is None):
             return self.words, self.table
         if "_joined" not in self.__dict__:
             terms, X = self.words, self.table
@@ -127,6 +135,8 @@ class KeptDocuments:
                 terms, X = with_pairs(terms, X, self.followers)
             if self.units is not None:
                 terms, X = self.units.join(terms, X, threads)
+            if self.vectors is not None:
+                terms, X = self.vectors.join(terms, X)
             self.__dict__["_joined"] = read_only((terms, plain_index(plain_cells(X))))
         return self.__dict__["_joined"]  # type: ignore[no-any-return]
 
@@ -174,6 +184,7 @@ class KeptDocuments:
             np.concatenate([first._weights() for first in parts]),
             units,
             stack_rows(followers, max(first.shape[1] for first in followers)) if followers else None,
+            VectorRows.stacked([first.vectors for first in parts], [first.n_docs for first in parts]),
         ).in_order()
 
     def __sub__(self, other: KeptDocuments) -> KeptDocuments:
@@ -189,6 +200,8 @@ class KeptDocuments:
         away = other._placed(self.classes, theirs, self.table.shape[1])
         if self.units is not None and other.units is not None:
             away = replace(away, units=other.units.over(self.units.vocabulary))
+        if self.vectors is not None and other.vectors is not None:
+            away = replace(away, vectors=other.vectors.over(self.vectors.terms))
         remaining = self._take(_without(self._keys().tolist(), away._keys().tolist()))
         if self.words is None:
             return remaining.in_order()
@@ -220,7 +233,8 @@ class KeptDocuments:
         units = None if self.units is None else self.units.take(rows)
         followers = None if self.followers is None else csr_array(self.followers[rows])
         table, Y = csr_array(self.table[rows]), csr_array(self.Y[rows])
-        return replace(self, table=table, Y=Y, weight=weight, units=units, followers=followers)
+        vectors = None if self.vectors is None else self.vectors.take(rows)
+        return replace(self, table=table, Y=Y, weight=weight, units=units, followers=followers, vectors=vectors)
 
     def _placed(self, classes: tuple[Label, ...], columns: Ids | None, n_words: int) -> KeptDocuments:
         """The same documents over other classes, with column i of the table moved to `columns[i]` of n_words."""
@@ -237,9 +251,10 @@ class KeptDocuments:
             if bool(np.all(documents._weights() == 1)):
                 documents = replace(documents, weight=None)
         units = None if documents.units is None else documents.units.in_order()
+        vectors = None if documents.vectors is None else documents.vectors.in_order()
         documents = replace(
-            documents, table=plain_cells(documents.table), Y=sorted_cells(documents.Y), units=units
-        )  # fmt: skip
+            documents, table=plain_cells(documents.table), Y=sorted_cells(documents.Y), units=units, vectors=vectors
+        )
         if documents.words is not None:
             documents = _pairs_apart(_words_in_order(documents, documents.words))
         keys = documents._keys().view(np.uint64).reshape(-1, KEY_WORDS)
@@ -264,6 +279,8 @@ class KeptDocuments:
                 keys[rows, 5:7] = row_hashes(rest, rows)
             if self.followers is not None:
                 keys[rows, 7:9] = row_hashes(self.followers, rows)
+        if self.vectors is not None:
+            keys[:, 0:2] ^= self.vectors.hashes()
         keys[:, 2] = self._weights().astype(np.float64).view(np.uint64)
         return keys.view(np.dtype((np.void, 8 * KEY_WORDS))).ravel()
 
@@ -296,7 +313,8 @@ def _alike(first: KeptDocuments, second: KeptDocuments) -> tuple[KeptDocuments, 
 def _with_grams_in_table(documents: KeptDocuments) -> KeptDocuments:
     if documents.units is None:
         return documents
-    return KeptDocuments(documents.classes, *documents.joined(), documents.Y, documents.weight).in_order()
+    terms, X, vectors = VectorRows.split(*cast(tuple[Vocabulary, Sparse], documents.joined()))
+    return KeptDocuments(documents.classes, terms, X, documents.Y, documents.weight, vectors=vectors).in_order()
 
 
 def _with_pairs_in_table(documents: KeptDocuments) -> KeptDocuments:

@@ -5,7 +5,8 @@ have it, the gaps between their row numbers, and the counts, all as deflated int
 are written as the followers of each word (followers.py). Character n-grams are omitted if their units, the strings they
 were cut from, are known: the units are written in the same way and cut again on reading. Otherwise only the difference
 to the n-grams predicted from the words is written: X_grams = X_words · G + rest. Next to punctuation the prediction is
-too high, so the rest can be negative. unpack_documents.py reads them back.
+too high, so the rest can be negative. The numbers of vectors are written column by column, 0 for no vector.
+unpack_documents.py reads them back.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from unnaive.data.byte_planes import INTEGERS, deflate, deflate_integers, fold_s
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.packed_grams import without_grams
 from unnaive.data.unpack_documents import check_whole, is_early, unpack_documents, unpack_labels, unpack_words
+from unnaive.data.vector_rows import pack_cells, without_vectors
 from unnaive.text.gram_units import GramKind
 from unnaive.text.vocabulary import Vocabulary
 
@@ -126,7 +128,7 @@ class PackedDocuments:
 
 def _check_parts(arrays: Arrays, about: Any) -> None:
     """Raise ValueError unless the arrays match the description and its numbers are valid."""
-    check_keys(about, *SIZES, "widths", "grams", *({"border", "units"} & set(about)))
+    check_keys(about, *SIZES, "widths", "grams", *({"border", "units", "vectors"} & set(about)))
     if is_early(about) and about.get("units") is not None:
         raise ValueError("their units have no kind")
     for name in SIZES:
@@ -143,6 +145,9 @@ def _check_parts(arrays: Arrays, about: Any) -> None:
     for start in tables:
         numbers |= {f"{start}df", f"{start}counts", f"{start}{'steps' if f'{start}steps' in arrays else 'gaps'}"}
         numbers |= {f"{start}sizes"} if start or "terms" in arrays else set()
+    if about.get("vectors") is not None:
+        check_keys(about["vectors"], "terms", "bytes")
+        numbers |= {"vectors", "vector_sizes"}
     names = numbers | {name.replace("sizes", "terms") for name in numbers if name.endswith("sizes")}
     rules: Rules = {name: ArrayRule("byte", (f"bytes of {name}",)) for name in names | ({"weight"} & set(arrays))}
     check_rules(arrays, rules)
@@ -171,12 +176,14 @@ def pack_documents(
     if rest.followers is not None:
         numbers["followers"] = csr_array(rest.followers[order]).data
     numbers |= _split_cells(table, signed=predicts_grams)
-    names, in_units = {"terms": vocabulary} if vocabulary != in_use else {}, None
+    names, in_units = {"terms": vocabulary} if vocabulary != without_vectors(in_use) else {}, None
     if units is not None:
         numbers |= {f"unit_{name}": values for name, values in _split_cells(units.X[order], signed=False).items()}
         names["unit_terms"] = units.vocabulary
         blob = units.vocabulary.to_arrays()[0]
         in_units = {"cells": units.X.nnz, "terms": len(units.vocabulary), "bytes": len(blob)}
+    if rest.vectors is not None:
+        numbers["vectors"], names["vector_terms"] = pack_cells(rest.vectors.cells[order].T), rest.vectors.terms
     arrays, widths = {}, {}
     for name, terms in names.items():
         blob, offsets = terms.to_arrays()
@@ -192,6 +199,9 @@ def pack_documents(
         "grams": list(kind[:2]) if kind is not None else None, "border": kind[2] if kind is not None else None,
         "units": in_units,
     }  # fmt: skip
+    if rest.vectors is not None:
+        blob = rest.vectors.terms.to_arrays()[0]
+        about["vectors"] = {"terms": len(rest.vectors.terms), "bytes": len(blob)}
     packed = PackedDocuments(arrays, about, documents.classes, in_use, exclusive)
     packed.__dict__["documents"] = documents  # already known, so nothing needs unpacking
     return packed

@@ -16,6 +16,8 @@ from unnaive.data.byte_planes import INTEGERS, inflate, unfold_sign
 from unnaive.data.followers import check_followers, list_followers
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.packed_grams import MOST_GRAMS, with_grams
+from unnaive.data.vector_rows import MOST_PACKED, VectorRows, unpack_cells, without_vectors
+from unnaive.text.fixed_point import which_are_vectors
 from unnaive.text.gram_units import GramKind, GramUnits
 from unnaive.text.tokens import BORDERS, LONGEST_NGRAM
 from unnaive.text.vocabulary import Vocabulary
@@ -32,7 +34,7 @@ def unpack_documents(packed: PackedDocuments) -> KeptDocuments:
     n_docs, cells, n_terms = (check_whole(about[name]) for name in ("documents", "cells", "terms"))
 
     Y = unpack_labels(packed)  # first, since the labels determine the number of documents, whatever the file says
-    vocabulary = packed.in_use
+    vocabulary = without_vectors(packed.in_use)
     if "terms" in arrays:
         vocabulary = _read_terms(packed, "", n_terms, check_whole(about["bytes"]))
     if len(vocabulary) != n_terms:
@@ -47,7 +49,8 @@ def unpack_documents(packed: PackedDocuments) -> KeptDocuments:
         weight = inflate(arrays["weight"], 8 * n_docs, "weights").view("<f8").astype(np.float64)
         if not bool(np.all((weight > 0) & (weight < 2.0**1000))):
             raise ValueError("a weight is not above 0")
-    documents = KeptDocuments(packed.classes, vocabulary, X, Y, weight, followers=followers)
+    vectors = None if about.get("vectors") is None else _read_vectors(packed, n_docs)
+    documents = KeptDocuments(packed.classes, vocabulary, X, Y, weight, followers=followers, vectors=vectors)
     if about["grams"] is None:
         return documents.in_order()
     shortest, longest = (check_whole(size) for size in about["grams"])
@@ -67,7 +70,7 @@ def unpack_words(packed: PackedDocuments, rows: Ids) -> KeptDocuments:
     """The words and labels of some documents; every number is checked, and only a few terms are unpacked at a time."""
     about = packed.about
     n_docs, cells, n_terms = (check_whole(about[name]) for name in ("documents", "cells", "terms"))
-    Y, vocabulary = unpack_labels(packed), packed.in_use
+    Y, vocabulary = unpack_labels(packed), without_vectors(packed.in_use)
     if "terms" in packed.arrays:
         vocabulary = _read_terms(packed, "", n_terms, check_whole(about["bytes"]))
     if len(vocabulary) != n_terms or packed.predicts_grams:
@@ -117,6 +120,16 @@ def _read_units(packed: PackedDocuments, n_docs: int, kind: GramKind) -> GramUni
     X = _read_cells(packed, "unit_", (n_docs, n_terms), cells, signed=False)
     X = csr_array((X.data.astype(np.int32), X.indices, X.indptr), shape=X.shape)
     return GramUnits(_read_terms(packed, "unit_", n_terms, size), X, kind)
+
+
+def _read_vectors(packed: PackedDocuments, n_docs: int) -> VectorRows:
+    """The numbers of vector fields."""
+    n_columns, size = (check_whole(packed.about["vectors"][name]) for name in ("terms", "bytes"))
+    terms = _read_terms(packed, "vector_", n_columns, size)
+    if not bool(which_are_vectors(terms).all()):
+        raise ValueError("a column of their vectors has the name of a term")
+    numbers = _read(packed, "vectors", n_docs * n_columns, 0, MOST_PACKED)
+    return VectorRows(terms, np.ascontiguousarray(unpack_cells(numbers).reshape(n_columns, n_docs).T))
 
 
 def _read_terms(packed: PackedDocuments, start: str, n_terms: int, size: int) -> Vocabulary:

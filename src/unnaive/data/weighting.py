@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from unnaive.base.errors import choose
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Sparse
+from unnaive.text.fixed_point import from_cells
 
 SMALL_COUNT = 1 << 15  # logarithms of smaller integer counts are looked up in a table
 
@@ -28,6 +29,7 @@ TERM_FREQUENCIES: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "raw": lambda counts: np.asarray(counts, np.float64),
     "binary": lambda counts: (counts > 0).astype(np.float64),
     "log": _log_frequency,
+    "fixed-point": from_cells,
 }
 NORMS: dict[str, Callable[[NDArray[Any], NDArray[Any]], NDArray[np.float64]]] = {
     "l1": lambda values, indptr: _row_sums(np.abs(values), indptr),
@@ -52,7 +54,7 @@ def _row_sums(values: NDArray[Any], indptr: NDArray[Any]) -> NDArray[np.float64]
 class Weighting:
     """z = norm(tf(x) ∘ idf); every step optional.
 
-    tf    "raw" n, "binary" [n > 0], "log" 1 + log n
+    tf    "raw" n, "binary" [n > 0], "log" 1 + log n, "fixed-point" the number that a cell of a vector stands for
     idf   a factor for each term (n_terms,), or None
     norm  "l1" or "l2" divides each document by its length; None leaves it. Empty documents stay empty.
 

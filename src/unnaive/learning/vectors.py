@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 from unnaive.base.sparse import csr_array
-from unnaive.data.field_vectors import FieldVectors, missing_power_terms, vector_keys
+from unnaive.data.field_vectors import FieldVectors
 from unnaive.data.training_data import DocumentRows
 from unnaive.learning.learner import TrainingSpec
+from unnaive.text.fixed_point import vector_keys
 from unnaive.text.token_rule import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
@@ -28,8 +29,7 @@ def with_vector_words(
 ) -> tuple[TrainingSpec, DocumentRows]:
     """Add a column for every word with a vector, even if it is empty; returns the documents and the new `spec`.
 
-    So the model can use words of new texts that no training document has, and numbers of vector fields that are larger
-    than those of training.
+    So the model can use words of new texts that no training document has. The new `spec` names the vector fields.
     """
     if rows.vocabulary is None or rule is None:
         return replace(spec, vectors=None), rows
@@ -42,11 +42,10 @@ def with_vector_words(
                 "language?", UnnaiveWarning, stacklevel=2,
             )  # fmt: skip
         vocabulary, _ = vocabulary.union(vectors.words)
-    keys = vector_keys(rule.fields)
-    vocabulary, _ = vocabulary.union(missing_power_terms(rows.vocabulary, keys))
     parts = rows.X.data, rows.X.indices, rows.X.indptr
     X = csr_array(parts, shape=(rows.X.shape[0], len(vocabulary)))
-    return replace(spec, vectors=vectors, vector_keys=keys), replace(rows, X=X, vocabulary=vocabulary)
+    spec = replace(spec, vectors=vectors, vector_keys=vector_keys(rule.fields))
+    return spec, replace(rows, X=X, vocabulary=vocabulary)
 
 
 def has_vectors(spec: TrainingSpec, rule: TokenRule | None) -> bool:

@@ -13,16 +13,17 @@ from unnaive.base.errors import BadData
 from unnaive.base.lazy import lazy_property
 from unnaive.base.sparse import csr_array
 from unnaive.base.types import Floats, Sparse
-from unnaive.data.field_vectors import vector_keys
 from unnaive.data.fields.fields import as_documents
+from unnaive.data.products import take_columns
 from unnaive.linear.linear import Linear
 from unnaive.linear.scorer import Scorer
 from unnaive.linear.top_scores import TopScores
 from unnaive.text.counting import BACKEND, TextCounter, TextScorer
+from unnaive.text.fixed_point import shown_vector, vector_keys, vector_terms, which_are_vectors
 from unnaive.text.gram_units import find_kinds
 from unnaive.text.scoring import TfIdfTextScorer
+from unnaive.text.sections import sections
 from unnaive.text.tokens import Span, TokenRule, spans
-from unnaive.text.vector_units import find_power_terms
 from unnaive.text.vocabulary import Vocabulary
 
 CHUNK_CELLS = 1 << 22  # scores in memory at a time: 32 MB of float64
@@ -217,19 +218,22 @@ class TextDocuments:
     def _sum_known(self, X: Sparse) -> NDArray[np.int64]:
         """The number of words and vectors in each row that training had; if it had none, the number of all terms.
 
-        Character n-grams and the powers of two of a vector are not counted: every document shares some of them with the
-        training documents. A vector counts as one term, its marker.
+        Character n-grams are not counted: every document shares some of them with the training documents. A vector
+        counts as one term.
         """
         shows = self._shows_known
-        return np.asarray(X.sum(axis=1) if shows is None else X @ shows.astype(np.int64), np.int64)
+        known = X.sum(axis=1) if shows is None else X @ shows.astype(np.int64)
+        markers = self.vocabulary.ids(vector_terms(*key)[0] for key in self._vector_keys)
+        for column in markers[markers >= 0].tolist():
+            known = known + (take_columns(X, np.array([column])).toarray().ravel() > 0)
+        return np.asarray(known, np.int64)
 
     @lazy_property
     def _shows_known(self) -> NDArray[np.bool_] | None:
-        """Whether each term is neither a character n-gram nor a power of a vector; None if all or none of them are."""
-        shows = ~find_kinds(self.vocabulary)[0]
-        for key, n_dims in self._vector_keys:
-            shows[find_power_terms(self.vocabulary.terms, key, n_dims).places] = False
-        return shows if shows.any() and not shows.all() else None
+        """Whether each term is neither a character n-gram nor a number of a vector; None if no term is either."""
+        is_vector = which_are_vectors(self.vocabulary)
+        is_term = ~find_kinds(self.vocabulary)[0] & ~is_vector
+        return is_term if is_vector.any() or (is_term.any() and not is_term.all()) else None
 
     @lazy_property
     def _vector_keys(self) -> tuple[tuple[str, int], ...]:
@@ -246,10 +250,22 @@ class TextDocuments:
             row.sort_indices()
             return ReadDocument(row, spans(shown_part(document), self.rule), self.term_names)
         term_spans = spans(document, self.rule)
+        if self._vector_keys:
+            row = csr_array(self._counter.count([document]))
+            return ReadDocument(row, [*term_spans, *self._vector_spans(document)], self.term_names)
         ids = self.vocabulary.ids(term for _, _, term in term_spans)
         columns, counts = np.unique(ids[ids >= 0], return_counts=True)
         row = csr_array((counts, columns, [0, len(columns)]), shape=(1, len(self.vocabulary)))
         return ReadDocument(row, term_spans, self.term_names)
+
+    def _vector_spans(self, document: str) -> list[Span]:
+        """The columns of the vectors of a record, at the position where people see the vector."""
+        lengths = dict(self._vector_keys)
+        return [
+            (section.start, section.start + len(shown_vector(lengths[section.key])), term)
+            for section in sections(document, self.rule.fields or ()) if section.key in lengths
+            for term in vector_terms(section.key, lengths[section.key])
+        ]  # fmt: skip
 
     @property
     def fused(self) -> bool:

@@ -14,7 +14,8 @@ from unnaive.data.weighting import document_frequency
 from unnaive.data.word_vectors import TermVectors
 from unnaive.linear.linear import Linear
 from unnaive.linear.sum_of_linears import SumOfLinears
-from unnaive.models.auto.vector_view import Vectors, VectorView, round_weights
+from unnaive.models.auto.vector_view import round_weights
+from unnaive.models.auto.vector_views import AnyView, Vectors, make_vector_view
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +28,7 @@ class VectorColumns:
     """
 
     words: Ids
-    views: tuple[tuple[Vectors, VectorView], ...]
+    views: tuple[tuple[Vectors, AnyView], ...]
     n_terms: int
 
     @classmethod
@@ -37,7 +38,7 @@ class VectorColumns:
         """Fit on training documents X (n_docs, n_terms); the columns `active` are words, all of them if None."""
         seen = document_frequency(X) > 0
         words = np.flatnonzero(seen) if active is None else active[seen[active]]
-        views = tuple((item, VectorView.of(take_columns(X, item.columns), item, weight)) for item in vectors)
+        views = tuple((item, make_vector_view(take_columns(X, item.columns), item, weight)) for item in vectors)
         return cls(words, views, X.shape[1])
 
     def beside(self, Z: Sparse, X: Sparse) -> Sparse:

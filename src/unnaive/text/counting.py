@@ -14,6 +14,7 @@ from unnaive.text.backend import BACKEND, engine_kind, thread_count
 from unnaive.text.buffer import TextBuffer, Texts, as_texts
 from unnaive.text.engines import engine_for
 from unnaive.text.files import read_files
+from unnaive.text.fixed_point import add_columns, read_vectors, vector_keys, vector_terms
 from unnaive.text.scoring import TextScorer
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
@@ -45,7 +46,13 @@ class TextCounter:
         self.rule = rule if rule is not None else TokenRule()
         self.threads = thread_count(threads)
         self.backend = engine_kind(backend)
-        self._engine = engine_for(self.rule, vocabulary or Vocabulary(), self.threads, self.backend)
+        self._vector_keys = vector_keys(self.rule.fields)
+        terms = Vocabulary() if vocabulary is None else vocabulary
+        if vocabulary is None:  # the columns of vectors come first, so that later terms do not move them
+            for key in self._vector_keys:
+                terms = terms.followed_by(vector_terms(*key))
+        self._engine = engine_for(self.rule, terms, self.threads, self.backend)
+        self._vector_columns = [terms.ids(vector_terms(*key)).astype(np.int32) for key in self._vector_keys]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies, also in other processes, start from the present vocabulary."""
@@ -58,7 +65,7 @@ class TextCounter:
 
     def count(self, texts: Any, grow: bool = False) -> csr_array:
         """(n_texts, n_terms) counts; new terms are added to the vocabulary if `grow`, otherwise they are ignored."""
-        return self._table([self._engine.count(chunk, grow) for chunk in _chunks(texts)])
+        return self._table([self._engine.count(chunk, grow) for chunk in _chunks(texts)], texts)
 
     def count_with_units(self, texts: Any) -> tuple[csr_array, GramUnits | None]:
         """`count` with a growing vocabulary, and the units of character n-grams; None without the kernel."""
@@ -66,16 +73,23 @@ class TextCounter:
             return self.count(texts, grow=True), None
         parts = [self._engine.count_with_units(chunk) for chunk in _chunks(texts)]
         units = reduce(add, [units for _, units in parts]) if parts else None
-        return self._table([rows for rows, _ in parts]), units
+        return self._table([rows for rows, _ in parts], texts), units
 
     def count_arrays(self, texts: Any, grow: bool = False) -> tuple[Any, Any, Any, tuple[int, int]]:
         """(data, indices, indptr, shape) of the result of `count`, without importing SciPy."""
-        return self._arrays([self._engine.count(chunk, grow) for chunk in _chunks(texts)])
+        parts = [self._engine.count(chunk, grow) for chunk in _chunks(texts)]
+        if not self._vector_keys:
+            return self._arrays(parts)
+        table = self._table(parts, texts)
+        return table.data, table.indices, table.indptr, table.shape
 
-    def _table(self, parts: list[Any]) -> csr_array:
+    def _table(self, parts: list[Any], texts: Any) -> csr_array:
         *arrays, shape = self._arrays(parts)
         counts = csr_array(tuple(arrays), shape=shape)
         counts.has_canonical_format = True  # known, so SciPy need not check it
+        for (key, n_dims), columns in zip(self._vector_keys, self._vector_columns, strict=True):
+            known = columns >= 0
+            counts = add_columns(counts, read_vectors(as_texts(texts), key, n_dims)[:, known], columns[known])
         return counts
 
     def _arrays(self, parts: list[Any]) -> tuple[Any, Any, Any, tuple[int, int]]:

@@ -2,11 +2,12 @@
 
 A section is SECTION, the field's key, UNIT, and the field's content. The content of a text field is its text. It is
 read "shared" (the plain terms), "own" (every word prefixed with the field's key and OWN), or "both", shared terms
-first. The content of a fixed field (category, number, date, characters or vector) is its value as shown to users,
-followed by further UNITs and the terms that encode it, which data/fields/fields.py makes; each term is prefixed with
-the key and FIXED. For example, "refund" in the subject gives the terms "refund" and "subject:refund", and a product
-gives "product=Printer". N-grams do not cross sections, sections of unknown fields are skipped, and text before the
-first section is shared text.
+first. The content of a fixed field (category, number, date or characters) is its value as shown to users, followed by
+further UNITs and the terms that encode it, which data/fields/fields.py makes; each term is prefixed with the key and
+FIXED. For example, "refund" in the subject gives the terms "refund" and "subject:refund", and a product gives
+"product=Printer". A vector is shown as "384 numbers", and its numbers follow in one unit, which is no term
+(fixed_point.py). N-grams do not cross sections, sections of unknown fields are skipped, and text before the first
+section is shared text.
 """
 
 from __future__ import annotations

@@ -13,11 +13,13 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 
 from unnaive.base.types import Floats, Ids, Sparse
-from unnaive.data.field_vectors import FieldVectors, missing_power_terms, vector_keys
+from unnaive.data.field_vectors import FieldVectors
 from unnaive.data.products import take_columns
 from unnaive.data.word_vectors import WordVectors
+from unnaive.models.auto.field_view import FieldView
 from unnaive.models.auto.vector_view import VectorView
 from unnaive.text.counting import TextCounter
+from unnaive.text.fixed_point import vector_keys
 from unnaive.text.sections import vector_lengths
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
@@ -72,7 +74,7 @@ class FieldColumns:
 
     rule: TokenRule
     vocabulary: Vocabulary
-    views: tuple[tuple[FieldVectors, VectorView], ...]
+    views: tuple[tuple[FieldVectors, FieldView], ...]
     threads: int | None = None
 
     @classmethod
@@ -85,12 +87,11 @@ class FieldColumns:
         vector_fields = tuple(field for field in rule.fields or () if field.rpartition(":")[0] in names)
         rule = replace(rule, analyzer="word", ngrams=(1, 1), fields=vector_fields)
         counter = TextCounter(rule, threads=threads)
-        counts = counter.count(texts, grow=True)
-        vocabulary, _ = counter.vocabulary.union(missing_power_terms(counter.vocabulary, keys))
-        X = csr_array((counts.data, counts.indices, counts.indptr), shape=(len(texts), len(vocabulary)))
-        fields = [field for field in (FieldVectors.over(vocabulary, *key) for key in keys) if field is not None]
-        views = tuple((field, VectorView.of(take_columns(X, field.columns), field)) for field in fields)
-        return cls(rule, vocabulary, views, threads) if views else None
+        X = counter.count(texts, grow=True)
+        fields = [FieldVectors.over(counter.vocabulary, *key) for key in keys]
+        tables = [(field, take_columns(X, field.columns)) for field in fields if field is not None]
+        views = tuple((field, FieldView.of(table)) for field, table in tables if table.nnz)
+        return cls(rule, counter.vocabulary, views, threads) if views else None
 
     @property
     def n_dims(self) -> int:

@@ -7,7 +7,7 @@ number      a term for the interval that contains it, at three resolutions: 1, 2
             2, so that the borders do not depend on data; zero has its own term, and signs are separate
 date        one term each for year, month, weekday and, if it has a time, hour
 characters  one term for each character n-gram, independent of the token rule of the other texts
-vector      one term for each signed power of two in the sum that makes up a number (text/vector_units.py)
+vector      no term: its numbers are columns of their own (text/fixed_point.py)
 
 An empty cell is the term "(missing)" of its field. A value that was not in the training data is an unknown term, which
 has no weight. A value is written in one way (3.0 as 3, any date as 2024-03-05), because the hash of a record says
@@ -27,7 +27,7 @@ from unnaive.data.fields.bad_values import BadRecord, BadValue, describe_value
 from unnaive.data.fields.numbers_and_dates import DAYS, MONTHS, find_interval, parse_date, read_number, write_moment
 from unnaive.data.fields.profiles import is_text_name, profile_column
 from unnaive.data.fields.record_columns import NEED_RECORDS, find_column, record_columns
-from unnaive.data.fields.vector_values import holds_vectors, read_vector, vector_units
+from unnaive.data.fields.vector_values import encode_vectors, holds_vectors, read_vector
 from unnaive.data.missing_values import is_missing_value
 from unnaive.text.buffer import TextBuffer, as_texts
 from unnaive.text.sections import (
@@ -84,10 +84,8 @@ def _encode_column(name: str, kind: str, column: Iterable[Any]) -> list[str]:
     values = list(column)
     start = f"{SECTION}{field_key(name)}{UNIT}"
     if base_kind(kind) == VECTOR:
-        units = vector_units(values, name, vector_lengths([f"{name}:{kind}"])[name], is_missing)
-        return [
-            start + (UNIT + MISSING_UNIT if unit is None else f"{unit[0]} numbers{UNIT}{unit[1]}") for unit in units
-        ]
+        vectors = encode_vectors(values, name, vector_lengths([f"{name}:{kind}"])[name], is_missing)
+        return [start + (UNIT + MISSING_UNIT if vector is None else vector) for vector in vectors]
     encode = _encode_text if kind in TEXT_KINDS else _cached_encoder(kind)
     sections: list[str] = []
     try:

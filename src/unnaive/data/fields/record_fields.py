@@ -7,8 +7,8 @@ from typing import Any
 
 from unnaive.data.fields.bad_values import BadValue
 from unnaive.data.fields.fields import FIXED_KINDS, MISSING_UNIT, NO_BREAK
+from unnaive.text.fixed_point import from_cells, read_vector
 from unnaive.text.sections import SECTION, TEXT_KINDS, UNIT, VECTOR, base_kind, field_key, field_kinds, vector_lengths
-from unnaive.text.vector_units import read_vector_units
 
 
 def find_other_fields(document: str, fields: Sequence[str] | None) -> str | None:
@@ -36,7 +36,7 @@ def find_other_fields(document: str, fields: Sequence[str] | None) -> str | None
 def decode_record(document: str, fields: Sequence[str]) -> dict[str, Any]:
     """The values of an encoded record by field; None for empty cells. Encoded again, they give the same record.
 
-    Numbers of vectors have 8 significant bits. A plain text is the last text field.
+    Numbers of vectors are in fixed point. A plain text is the last text field.
 
     >>> decode_record("\\x1ebody\\x1fhi\\x1eage\\x1f3\\x1f[2,4)\\x1f[3,4)\\x1f[3,3.5)", ("body:text", "age:number"))
     {'body': 'hi', 'age': 3}
@@ -57,7 +57,8 @@ def _decode(content: str | None, kind: str) -> Any:
     if units == [MISSING_UNIT] and not shown:
         return None
     if base_kind(kind) == VECTOR:
-        return read_vector_units(units)
+        cells = read_vector(units[0]) if units else None
+        return None if cells is None else from_cells(cells).tolist()
     if kind == "category" and len(units) > 1:
         return [unit.replace(NO_BREAK, " ") for unit in units]
     if kind == "number":
@@ -73,7 +74,7 @@ def _is_of_kind(content: str, kind: str, length: int) -> bool:
     if units == [MISSING_UNIT] and not shown:
         return True
     if base_kind(kind) == VECTOR:
-        return units[:1] == [f"({length})"]
+        return len(units) == 1 and read_vector(units[0], length) is not None
     if kind == "category":  # a list of categories is shown with commas
         return bool(units) and ", ".join(units).replace(NO_BREAK, " ") == shown.replace(NO_BREAK, " ")
     try:

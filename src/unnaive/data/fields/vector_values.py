@@ -11,9 +11,10 @@ import numpy as np
 
 from unnaive.base.types import Floats
 from unnaive.data.fields.bad_values import BadRecord, BadValue, describe_value
-from unnaive.text.vector_units import LARGEST_POWER, write_vectors
+from unnaive.text.fixed_point import LARGEST, STEPS, shown_vector, to_cells, write_vectors
+from unnaive.text.sections import UNIT
 
-LARGEST = 2.0**LARGEST_POWER
+LEAST = 0.5 / STEPS  # if all numbers are smaller, nothing is left of them in fixed point
 LEAST_LENGTH = 4  # minimum length of lists that are recognised as vectors
 _BETWEEN = re.compile(r"[\s,;]+")
 
@@ -35,8 +36,11 @@ def read_vector(value: Any) -> Floats:
         raise BadValue(describe_value(value), "give a list of numbers")
     if not bool(np.isfinite(numbers).all()):
         raise BadValue("a vector with NaN or infinity", "leave such a cell empty")
-    if float(np.abs(numbers).max()) >= LARGEST:
-        raise BadValue(f"a vector with a number of {LARGEST:.2g} or more", "scale all vectors")
+    largest = float(np.abs(numbers).max())
+    if largest > LARGEST:
+        raise BadValue(f"a vector with a number of size {largest:.4g}, above {LARGEST:g}", "scale all vectors")
+    if 0 < largest < LEAST:
+        raise BadValue(f"a vector whose numbers are all below {LEAST:.1g}", "scale all vectors")
     return numbers
 
 
@@ -71,13 +75,13 @@ def _read_list(text: str) -> Any:
         return text
 
 
-def vector_units(
+def encode_vectors(
     values: Sequence[Any], name: str, length: int, is_missing: Callable[[Any], bool]
-) -> list[tuple[int, str] | None]:
-    """(length, units) of each vector; None for an empty cell. All must have `length` numbers; 0 allows any length.
+) -> list[str | None]:
+    """The content of the section of each vector; None for an empty cell. All must have `length` numbers, 0 for any.
 
-    >>> vector_units([[0.5], None], "v", 1, lambda value: value is None)
-    [(1, '(1)\\x1f0+-1'), None]
+    >>> encode_vectors([[0.5], None], "v", 1, lambda value: value is None)
+    ['1 numbers\\x1f AAAIQA==', None]
     """
     rows: list[Floats | None] = []
     for row, value in enumerate(values):
@@ -94,5 +98,5 @@ def vector_units(
                 raise BadRecord(message, "embed all with one model", row, place)
         rows.append(vector)
     filled = [row for row in rows if row is not None]
-    units = iter(write_vectors(np.array(filled))) if filled else iter(())
-    return [None if row is None else (length, next(units)) for row in rows]
+    units = iter(write_vectors(to_cells(np.array(filled)))) if filled else iter(())
+    return [None if row is None else f"{shown_vector(length)}{UNIT}{next(units)}" for row in rows]

@@ -48,9 +48,9 @@ from unnaive.models.auto.search import (
     make_recipe,
     pool_views,
 )
-from unnaive.models.auto.vector_view import Vectors
 from unnaive.models.auto.vector_views import (
     AnyVectors,
+    Vectors,
     vector_candidates,
     vector_view_name,
     vectors_to_search,

@@ -23,8 +23,7 @@ from unnaive.models.auto.members import FAMILIES, Training, fit_family, member_s
 from unnaive.models.auto.plan import MultilabelPlan, count_multilabel_folds, fitting_work
 from unnaive.models.auto.recipe import Recipe, make_member
 from unnaive.models.auto.search import N_PARTS
-from unnaive.models.auto.vector_view import Vectors, VectorView
-from unnaive.models.auto.vector_views import vector_view_name
+from unnaive.models.auto.vector_views import Vectors, make_vector_view, vector_view_name
 from unnaive.models.auto.views import SelectColumns, View, select_views, take_names
 from unnaive.models.auto.work_teller import WorkTeller
 from unnaive.text.gram_units import find_kinds
@@ -118,7 +117,7 @@ def _vector_scores(
     documents = take_columns(csr_array(X), vectors.columns)
     for train, aside in split_folds(fold, int(fold.max()) + 1):
         row_weight = None if weight is None else weight[train]
-        view = VectorView.of(documents[train], vectors, row_weight)
+        view = make_vector_view(documents[train], vectors, row_weight)
         data = view.training(documents[train], Y[train], row_weight, tol=TOL, random_state=random_state, n_jobs=n_jobs)
         weights, bias = fit_family(DENSE_MULTILABEL.family, DENSE_MULTILABEL.settings, data)
         scores[aside] = member_scores((weights, np.maximum(bias, -10.0)), view.rows(documents[aside]))

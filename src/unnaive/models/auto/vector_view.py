@@ -1,4 +1,4 @@
-"""The views of vectors: a document as the weighted mean of its words' vectors, or as a vector of its own; both linear.
+"""The view of word vectors: a document as the weighted mean of its words' vectors, which is linear in its words.
 
     v_d = Σ_t z_dt · e_t      z = (1 + log n_t) · g_t of the words that have a vector, of sum 1; e_t of length 1
     score[d, c] = w_c · (v_d − mean) / spread + b_c = Σ_t z_dt · (e_t · w_c / spread) + (b_c − w_c · mean / spread)
@@ -6,9 +6,7 @@
 The spread of word vectors is one number for all dimensions: with few documents, its estimates are poor for each.
 
 So a word has a weight for each class, e_t · w_c / spread, whether a training document has it or not, and the view is
-one more table over weighted words: it is scored, explained, exported and compressed as the others are. A vector field
-is the same with a term for each power of two in its numbers, and e_t that power; the term that says that there is a
-vector has e_t = −mean, so that a document without one is taken for the mean.
+one more table over weighted words: it is scored, explained, exported and compressed as the others are.
 """
 
 from __future__ import annotations
@@ -18,11 +16,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from unnaive.base.types import Floats, Singles, Sparse
-from unnaive.data.field_vectors import FieldVectors
-from unnaive.data.products import take_columns
 from unnaive.data.weighting import Weighting
 from unnaive.data.word_vectors import LARGEST_CODE, TermVectors
 from unnaive.models.auto.members import Training, Weights, weight_rows
@@ -31,43 +27,30 @@ from unnaive.text.backend import thread_count
 LEAST_SPREAD = 1e-6
 ROWS_AT_ONCE = 1 << 13  # documents whose means are computed at a time
 STEP_BITS = 16  # bits of a step; its 8-bit multiples then fit in a float32
-Vectors = TermVectors | FieldVectors  # the input of the view
 
 
 @dataclass(frozen=True, eq=False)
 class VectorView:
     """How counts of terms become standardised vectors.
 
-    weighting  the weighting of the terms that have a vector
-    units      the vectors of these terms (n_words, n_dims); a csr_array for a vector field
-    mean, spread  mean and standard deviation of the training documents' vectors (n_dims,); for words, the spread of
-                  every dimension is the root of their mean variance
+    weighting  the weighting of the words that have a vector
+    units      the vectors of these words (n_words, n_dims)
+    mean, spread  mean of the training documents' vectors, and the root of their mean variance, in every dimension
+                  (n_dims,)
     """
 
     weighting: Weighting
-    units: Singles | Sparse
+    units: Singles
     mean: Floats
     spread: Floats
 
     @classmethod
-    def of(cls, X: Sparse, vectors: Vectors, weight: Floats | None = None) -> Self:
-        """Fit on training documents X (n_docs, n_words); its columns are the terms that have a vector."""
+    def of(cls, X: Sparse, vectors: TermVectors, weight: Floats | None = None) -> Self:
+        """Fit on training documents X (n_docs, n_words); its columns are the words that have a vector."""
         weight = np.ones(X.shape[0]) if weight is None else weight
-        if isinstance(vectors, FieldVectors):
-            return cls._of_field(csr_array(X), vectors, weight)
         weighting = Weighting("log", vectors.rarity, "l1")
         mean, spread = _moments(weighting, X, vectors.whitened, weight)
         return cls(weighting, vectors.whitened, mean, np.full(len(spread), np.sqrt((spread**2).mean())))
-
-    @classmethod
-    def _of_field(cls, X: Sparse, vectors: FieldVectors, weight: Floats) -> Self:
-        """Fit on the documents that have a vector in the field; documents without one get the mean vector."""
-        rows = np.flatnonzero(take_columns(X, np.array([vectors.marker])).toarray().ravel())
-        units = csr_array(vectors.units, dtype=np.float32)
-        mean, spread = _moments(Weighting(), X[rows], units, weight[rows])
-        dims = np.arange(vectors.n_dims)
-        marked = csr_array((-mean, (np.full(len(dims), vectors.marker), dims)), shape=units.shape, dtype=np.float32)
-        return cls(Weighting(), csr_array(units + marked), np.zeros(vectors.n_dims), spread)
 
     def rows(self, X: Sparse) -> Sparse:
         """Documents (n_docs, n_words) as standardised vectors, csr_array of float32 (n_docs, n_dims)."""
@@ -106,7 +89,7 @@ def round_weights(weights: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     return (multiples * step[:, None]).astype(np.float32), step
 
 
-def _moments(weighting: Weighting, X: Sparse, units: Singles | Sparse, weight: Floats) -> tuple[Floats, Floats]:
+def _moments(weighting: Weighting, X: Sparse, units: Singles, weight: Floats) -> tuple[Floats, Floats]:
     """The mean and the standard deviation (n_dims,) of the vectors of documents X (n_docs, n_words)."""
     total, squares = np.zeros(units.shape[1]), np.zeros(units.shape[1])
     for start in range(0, X.shape[0], ROWS_AT_ONCE):
@@ -119,11 +102,10 @@ def _moments(weighting: Weighting, X: Sparse, units: Singles | Sparse, weight: F
     return mean, np.maximum(np.sqrt(variance), LEAST_SPREAD)
 
 
-def _means(weighting: Weighting, X: Sparse, units: Singles | Sparse) -> Singles:
+def _means(weighting: Weighting, X: Sparse, units: Singles) -> Singles:
     """v_d = Σ_t z_dt · e_t (n_docs, n_dims), in blocks of documents."""
     X = csr_array(X)
     vectors = np.empty((X.shape[0], units.shape[1]), np.float32)
     for start in range(0, X.shape[0], ROWS_AT_ONCE):
-        part = weight_rows(weighting, X[start : start + ROWS_AT_ONCE]) @ units
-        vectors[start : start + ROWS_AT_ONCE] = part.toarray() if issparse(part) else part
+        vectors[start : start + ROWS_AT_ONCE] = weight_rows(weighting, X[start : start + ROWS_AT_ONCE]) @ units
     return vectors

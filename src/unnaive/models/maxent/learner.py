@@ -50,7 +50,7 @@ from unnaive.models.svm.solver import softmax
 from unnaive.text.backend import thread_count
 
 if TYPE_CHECKING:
-    from unnaive.models.auto.vector_view import Vectors
+    from unnaive.models.auto.vector_views import Vectors
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from unnaive.models.svm.solver import squared_hinge
 from unnaive.text.backend import thread_count
 
 if TYPE_CHECKING:
-    from unnaive.models.auto.vector_view import Vectors
+    from unnaive.models.auto.vector_views import Vectors
 
 
 class HingeModel(LinearAttributes, IteratedModel):

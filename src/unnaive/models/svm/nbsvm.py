@@ -19,7 +19,7 @@ from unnaive.models.mixins import LinearAttributes
 from unnaive.models.svm.learner import HingeModel
 
 if TYPE_CHECKING:
-    from unnaive.models.auto.vector_view import Vectors
+    from unnaive.models.auto.vector_views import Vectors
 
 NEVER = -1e6  # the score of a class without documents
 
