@@ -6,10 +6,12 @@ from itertools import product
 import numpy as np
 import pytest
 from rich.console import Console
+from support.apart import run_apart
 
 from unnaive import TextClassifier
 from unnaive.base.errors import BadData
 from unnaive.learning.explanation import Explanation, percent
+from unnaive.linear import scorer
 from unnaive.models.catalogue import MODELS
 
 WORDS = {
@@ -276,3 +278,51 @@ def test_a_long_text_is_explained_whole_and_shown_in_part(options, monkeypatch):
     assert counts["vote"][0] == 1
     monkeypatch.setattr("unnaive.linear.documents.SHOWN_CHARS", 10_000)
     assert model.explain(text).score == pytest.approx(found.score)
+
+
+@pytest.mark.parametrize("name", ["knn", "tree", "tan"])
+def test_of_many_terms_the_strongest_are_exact_and_the_rest_share(monkeypatch, name):
+    model = TextClassifier(name).fit(TEXTS, LABELS)
+    document = " ".join(sorted({word for words in WORDS.values() for word in words}))
+    exact = model.explain(document)
+    assert not exact.shared
+    assert "approximate" not in str(exact)
+    assert "shared" not in exact.to_dict()
+    for most, cells in ((12, 1 << 22), (12, 1), (1_000, 1)):  # also one row at a time
+        monkeypatch.setattr(scorer, "MOST_LEFT_OUT", most)
+        monkeypatch.setattr(scorer, "MOST_CELLS", cells)
+        found = model.explain(document)
+        assert found.label == exact.label
+        assert found.score == pytest.approx(exact.score)
+        assert found.base + sum(item.value for item in found.evidence) == pytest.approx(found.score)
+        assert found.shared == (most == 12)
+        if not found.shared:
+            assert found == exact
+            continue
+        values = {item.term: item.value for item in exact.evidence}
+        found_values = [found_item.value == values[found_item.term] for found_item in found.evidence]
+        assert sum(found_values) >= 3  # the terms of the group with most effect, at least
+        assert found.to_dict()["shared"] is True
+        for rendered in (str(found), found._repr_html_()):
+            assert f"approximate: the text has {len(values)} terms" in rendered
+
+
+LONG = """
+import numpy as np
+from unnaive import TextClassifier
+
+words = [f"w{i}" for i in range(6_000)]
+rng = np.random.default_rng(0)
+texts = [" ".join(rng.choice(words, 60)) for _ in range(300)]
+model = TextClassifier(sys.argv[1]).fit(texts, ["a", "b"] * 150)
+explanation = model.explain(" ".join(words))
+print(len(explanation.evidence), explanation.shared)
+"""
+
+
+@pytest.mark.parametrize("name", ["knn", "tree", "tan"])
+def test_a_long_text_is_explained_in_bounded_memory(name):
+    """Rows of terms × terms would take gigabytes; the limit is on the address space of the process."""
+    n_terms, shared = run_apart("import sys\n" + LONG, name, memory=3 << 29, OPENBLAS_NUM_THREADS="1").split()
+    assert int(n_terms) > 5_500
+    assert shared == "True"

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "../base/_leak_report.h"
+#include "../base/_seeded_hash.h"
 #include "_rows_checksum.h"
 #include "_rows_csv.h"
 #include "_rows_csv_write.h"
@@ -19,6 +20,8 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace unnaive {
+
+uint64_t hash_seed = random_seed();
 
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -107,6 +110,13 @@ void check_cells(const Vector<uint8_t>& bytes, const Vector<int64_t>& ends) {
     throw nb::value_error("cells end behind their bytes");
 }
 
+// The library's own hash has a fixed seed, so that files could be made whose cells all collide.
+struct HashCell {
+  size_t operator()(std::string_view cell) const {
+    return hash_of_bytes(reinterpret_cast<const uint8_t*>(cell.data()), cell.size());
+  }
+};
+
 // (an integer for each cell, equal for equal bytes; the first row with each integer)
 nb::object cell_codes(Vector<uint8_t> bytes, Vector<int64_t> ends) {
   check_cells(bytes, ends);
@@ -114,7 +124,7 @@ nb::object cell_codes(Vector<uint8_t> bytes, Vector<int64_t> ends) {
   std::vector<int64_t> firsts;
   {
     nb::gil_scoped_release free;
-    std::unordered_map<std::string_view, int32_t> known;
+    std::unordered_map<std::string_view, int32_t, HashCell> known;
     const auto* text = reinterpret_cast<const char*>(bytes.data());
     for (size_t row = 0; row < codes.size(); ++row) {
       const int64_t start = ends.data()[row], end = ends.data()[row + 1];

@@ -18,7 +18,7 @@ def parse_size(text: str | int) -> int:
     Traceback (most recent call last):
     unnaive.base.errors.UnnaiveError: size is 'lots'; give a number with a unit, such as 5MB or 800kB
     """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?)(i?b)?\s*", str(text).lower())
+    match = re.fullmatch(r"\s*+(\d++(?:\.\d*+)?|\.\d++)\s*+([kmgt]?)(i?b)?\s*+", str(text).lower())
     unit = 1000 if match and match[3] == "b" else 1024
     size = int(float(match[1]) * unit ** POWERS[match[2]]) if match else 0
     if size < 1:

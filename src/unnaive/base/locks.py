@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from threading import Lock
 from weakref import ref
 
@@ -9,7 +10,8 @@ from unnaive.base.system import at_fork
 
 _FORKING = Lock()  # only one fork at a time
 _REGISTRY = Lock()  # guards the list below
-_LOCKS: list[ref[Lock]] = []
+_LOCKS: dict[int, ref[Lock]] = {}  # by number; a lock that is no longer used is removed
+_NUMBERS = count()
 _HELD: list[Lock] = []
 
 
@@ -21,9 +23,9 @@ def fork_safe_lock() -> Lock:
     True
     """
     lock = Lock()
+    number = next(_NUMBERS)
     with _REGISTRY:
-        _LOCKS[:] = [reference for reference in _LOCKS if reference() is not None]
-        _LOCKS.append(ref(lock))
+        _LOCKS[number] = ref(lock, lambda _: _LOCKS.pop(number, None))
     return lock
 
 
@@ -33,7 +35,9 @@ def _hold_all() -> None:
     while True:
         _REGISTRY.acquire()
         held = set(map(id, _HELD))
-        more = [lock for reference in _LOCKS if (lock := reference()) is not None and id(lock) not in held]
+        more = [
+            lock for reference in list(_LOCKS.values()) if (lock := reference()) is not None and id(lock) not in held
+        ]
         if not more:
             return
         _REGISTRY.release()

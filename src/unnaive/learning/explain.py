@@ -79,6 +79,7 @@ def explain_document(
         exact=parts.exact,
         by_field=by_field,
         unknown_fields=unknown_fields,
+        shared=parts.shared,
     )
 
 

@@ -43,6 +43,8 @@ class Explanation:
               term is the change when it is removed, and `base` is the rest.
     evidence  the known terms of the text, the strongest first
     by_field  for a record, what each field adds, the strongest first
+    shared    whether the text has so many terms that, for a model that is not linear, most were removed in groups,
+              whose terms share the change
     unknown_fields  for a record, the fields with a value of which the model knows no term, so that it is no evidence
     """
 
@@ -57,6 +59,7 @@ class Explanation:
     exact: bool = True
     by_field: Mapping[str, float] = field(default_factory=dict)
     unknown_fields: tuple[str, ...] = ()
+    shared: bool = False
 
     @property
     def title(self) -> str:
@@ -111,6 +114,7 @@ class Explanation:
                 }
                 for item in self.evidence
             ],
+            **({"shared": True} if self.shared else {}),
             **({"fields": dict(self.by_field), "text": self.text} if self.by_field else {}),
         }
 
@@ -120,10 +124,14 @@ class Explanation:
         return "\n".join([*rows, *self._field_lines()])
 
     def _field_lines(self) -> list[str]:
-        """The contribution of each field, and the fields without known terms; each in one line, if there are any."""
+        """The contribution of each field, the fields without known terms, and a note; each in one line, if any."""
         sums = ", ".join(f"{name} {self._shown(value)}" for name, value in self.by_field.items())
         unknown = ", ".join(self.unknown_fields)
-        return [f"by field: {sums}"] * bool(sums) + [f"no evidence, because unknown: {unknown}"] * bool(unknown)
+        note = (
+            f"approximate: the text has {len(self.evidence):,} terms, so terms of little effect share that of a group"
+        )
+        notes = {f"by field: {sums}": bool(sums), f"no evidence, because unknown: {unknown}": bool(unknown)}
+        return [line for line, shown in {**notes, note: self.shared}.items() if shown]
 
     @property
     def base_name(self) -> str:

@@ -46,14 +46,21 @@ class Network:
 
     def order(self) -> list[int]:
         """The nodes in topological order; an error if there is a cycle."""
+        waits_for = [set(parents) for parents in self.parents]
+        children: dict[int, list[int]] = {}
+        for parent, child in self.arcs():
+            children.setdefault(parent, []).append(child)
         placed: list[int] = []
-        waiting = list(range(len(self.nodes)))
-        while waiting:
-            ready = [node for node in waiting if set(self.parents[node]) <= set(placed)]
-            if not ready:
-                raise BadData(f"the arcs into {self.nodes[waiting[0]]!r} form a cycle; remove one of them")
+        ready = [node for node, parents in enumerate(waits_for) if not parents]
+        while ready:
             placed += ready
-            waiting = [node for node in waiting if node not in set(ready)]
+            for parent in ready:
+                for child in children.get(parent, ()):
+                    waits_for[child].discard(parent)
+            ready = sorted({child for parent in ready for child in children.get(parent, ()) if not waits_for[child]})
+        if len(placed) < len(self.nodes):
+            first = next(node for node, parents in enumerate(waits_for) if parents)
+            raise BadData(f"the arcs into {self.nodes[first]!r} form a cycle; remove one of them")
         return placed
 
     def probability(self, given: dict[str, int]) -> float:

@@ -18,6 +18,8 @@ from unnaive.linear.top_scores import TopScores
 from unnaive.text.scoring import TfIdfPart
 
 MOST_CELLS = 1 << 22  # scores of an explanation in memory at a time: 32 MB
+MOST_LEFT_OUT = 3_000  # documents without a term that are scored for an explanation
+NEVER = -2  # the group of terms that are never left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,11 +29,13 @@ class Contributions:
     base    the part of the score without any term
     values  one for each stored cell of the document, in its order (n_terms_of_document,)
     exact   whether base + Σ values is the score; otherwise a value is the loss of the score without the term
+    shared  whether the document has so many terms that most were left out in groups, whose terms share the loss
     """
 
     base: float
     values: Floats
     exact: bool = True
+    shared: bool = False
 
 
 class Scorer(ABC):
@@ -86,19 +90,37 @@ class Scorer(ABC):
     def contributions(self, document: Sparse, chosen: int, rival: int | None) -> Contributions:
         """The contributions of the terms of a document (1, n_terms) to the score of `chosen`, or its lead over `rival`.
 
-        The default, for scores that are not sums over terms, is the loss of the lead without each term.
+        The default, for scores that are not sums over terms, is the loss of the lead without each term. Of more terms
+        than MOST_LEFT_OUT, half as many groups are left out first, and then each term of the groups with most effect.
         """
         n = document.nnz
-        subsets = csr_array(np.vstack([np.ones(n), 1 - np.eye(n)]))  # the whole document, then all terms but one
+        if n <= MOST_LEFT_OUT:
+            lead, values = self._losses(document, np.arange(n), chosen, rival)
+            return Contributions(float(lead - values.sum()), values, exact=False)
+        n_groups = MOST_LEFT_OUT // 2
+        group = np.arange(n) * n_groups // n
+        lead, losses = self._losses(document, group, chosen, rival)
+        values = (losses / np.bincount(group))[group]
+        strongest = np.argsort(-np.abs(losses), kind="stable")[: n_groups * n_groups // n]
+        alone = np.flatnonzero(np.isin(group, strongest))
+        single = np.full(n, NEVER)
+        single[alone] = np.arange(len(alone))
+        values[alone] = self._losses(document, single, chosen, rival)[1]
+        return Contributions(float(lead - values.sum()), values, exact=False, shared=True)
+
+    def _losses(self, document: Sparse, group: Ids, chosen: int, rival: int | None) -> tuple[float, Floats]:
+        """The lead of a document, and its loss without each group of terms but the group NEVER."""
+        n = document.nnz
         terms = csr_array((document.data, (np.arange(n), document.indices)), shape=(n, document.shape[1]))
-        rows = csr_array(subsets @ terms)
-        leads, step = [], max(1, MOST_CELLS // max(1, self.n_classes))
-        for start in range(0, n + 1, step):
-            scores = self.scores(rows[start : start + step])
+        leads, step = [], max(1, MOST_CELLS // max(1, self.n_classes, 8 * n))
+        end = int(group.max(initial=-1)) + 1
+        for start in range(-1, end, step):  # no term is in group −1: the whole document comes first
+            left_out = np.arange(start, min(start + step, end))
+            rows = csr_array((group != left_out[:, None]).astype(np.float64)) @ terms
+            scores = self.scores(csr_array(rows))
             leads.append(scores[:, chosen] - self._reference(scores, rival))
         lead = np.concatenate(leads)
-        values: Floats = lead[0] - lead[1:]
-        return Contributions(float(lead[0] - values.sum()), values, exact=False)
+        return float(lead[0]), lead[0] - lead[1:]
 
     def _reference(self, scores: Floats, rival: int | None) -> Any:
         """The reference of a score: the rival's, the mean of exclusive classes, or zero."""

@@ -2,8 +2,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <random>
-
 #include "../base/_leak_report.h"
 #include "_kernel_chars_python.h"
 #include "_kernel_files_ahead.h"
@@ -306,8 +304,7 @@ NB_MODULE(_kernel, m) {
   std::call_once(filled, [] {
     fill_kinds();
     loops = loops_for(has_wide());
-    std::random_device random;
-    hash_seed = static_cast<uint64_t>(random()) << 32 | random();
+    hash_seed = random_seed();
   });
   nb::class_<Threads>(m, "Threads")
       .def(

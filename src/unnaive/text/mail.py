@@ -199,7 +199,15 @@ _CONTENT_FIELD = re.compile(
 )
 _BOUNDARY = re.compile(r"boundary[ \t]*=[ \t]*(?:\"([^\"]*)\"|([^\s;\"]+))", re.IGNORECASE)
 
-_NO_TEXT_CHARSET = re.compile(rf"charset\*?[^;\n]*({'|'.join(NO_TEXT)})", re.IGNORECASE)
+
+def _has_no_text_charset(field: str) -> bool:
+    """Whether a parameter of a field is a charset for host names.
+
+    >>> _has_no_text_charset("Content-Type: text/plain; Charset=IDNA"), _has_no_text_charset("text/plain; name=idna")
+    (True, False)
+    """
+    values = [part.partition("charset")[2] for part in re.split("[;\n]", field.lower())]
+    return any(name in value for value in values for name in NO_TEXT)
 
 
 def _find_excess(text: str) -> str | None:
@@ -209,7 +217,7 @@ def _find_excess(text: str) -> str | None:
     for field in _CONTENT_FIELD.finditer(text):
         if field.end() - field.start() > LONGEST_FIELD:
             return f"a Content-Type or Content-Disposition field of more than {LONGEST_FIELD:,} characters"
-        if _NO_TEXT_CHARSET.search(field[0]):
+        if _has_no_text_charset(field[0]):
             return "a charset for host names"
         boundary = _BOUNDARY.search(field[0])
         if boundary is None:

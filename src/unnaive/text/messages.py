@@ -20,7 +20,8 @@ _USUAL = frozenset(
      "delivered-to", "reply-to", "newsgroups", "references", "in-reply-to", "content-transfer-encoding", "path",
      "organization", "lines", "sender", "x-mailer", "nntp-posting-host", "list-id")
 )  # fmt: skip
-_FIELD = re.compile(r"([!-9;-~]+):[ \t]*([^\r\n]*(?:\r?\n[ \t][^\r\n]*)*)(?:\r?\n|\Z)")
+# possessive, so that a field that does not end costs no more than reading it
+_FIELD = re.compile(r"([!-9;-~]++):[ \t]*+([^\r\n]*+(?:\r?\n[ \t][^\r\n]*+)*)(?:\r?\n|\Z)")
 _FROM_LINE = re.compile(r"From [^\r\n]*\r?\n")
 
 

@@ -369,7 +369,7 @@ def inline_svg(drawing: Figure, alt: str) -> str:
     svg = svg[svg.index("<svg") :].replace(INK, "currentColor")
     mark = f"f{zlib.crc32(alt.encode()):x}"
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{mark}-\1"', svg)
-    svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{mark}-\1)", svg)
+    svg = re.sub(r"url\(#([^()]+)\)", rf"url(#{mark}-\1)", svg)
     svg = re.sub(r'xlink:href="#([^"]+)"', rf'href="#{mark}-\1"', svg)
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<metadata>[^<]*+(?:<(?!/?metadata>)[^<]*+)*+</metadata>", "", svg, flags=re.DOTALL)
     return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(alt, quote=True)}" ', 1)

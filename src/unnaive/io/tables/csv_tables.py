@@ -132,7 +132,7 @@ _ORANGE_PREFIX = re.compile(r"([a-z]?)[CDST]?#|([mciw])([CDST])#")
 _ORANGE_TYPES = frozenset(
     ("c", "d", "s", "t", "n", "continuous", "discrete", "string", "time", "numeric", "text", "basket", "")
 )
-_ORANGE_FLAGS = re.compile(r"(?:|class|c|meta|m|ignore|i|weight|w|multiclass|-dc|\S+=\S+)(?: \S+=\S+)*")
+_ORANGE_FLAGS = re.compile(r"(?:|class|c|meta|m|ignore|i|weight|w|multiclass|-dc|\S[^\s=]*+=\S+)(?: \S[^\s=]*+=\S+)*")
 
 
 def is_orange_header(types: Sequence[str], flags: Sequence[str]) -> bool:

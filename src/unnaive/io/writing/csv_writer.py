@@ -19,7 +19,7 @@ except ImportError:  # built without a compiler
     native = None
 
 FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|-?inf|nan")
+NUMBER = re.compile(r"[+-]?(\d++(?:\.\d*+)?|\.\d++)(e[+-]?\d+)?|-?inf|nan")
 ROWS = 256  # rows of a table formatted at a time, so that they are written while they are in the cache
 
 

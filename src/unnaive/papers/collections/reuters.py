@@ -31,14 +31,19 @@ class Story(NamedTuple):
 
 
 # elements have any number of attributes (four stories have CSECS), so each is looked up by name
-STORY = re.compile(r"<REUTERS ([^>]*)>(.*?)</REUTERS>", re.DOTALL)
-ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
-TOPICS = re.compile(r"<TOPICS>(.*?)</TOPICS>", re.DOTALL)
-TOPIC = re.compile(r"<D>(.*?)</D>", re.DOTALL)
-TEXT = re.compile(r"<TEXT([^>]*)>(.*?)</TEXT>", re.DOTALL)
-TITLE = re.compile(r"<TITLE>(.*?)</TITLE>", re.DOTALL)
-BODY = re.compile(r"<BODY>(.*?)</BODY>", re.DOTALL)
-BYLINE = re.compile(r"<(AUTHOR|DATELINE)>.*?</\1>", re.DOTALL)
+CONTENT = r"[^<]*+(?:<(?!/?{0}[ >])[^<]*+)*+"  # without an element of the same name, so that reading takes linear time
+
+
+def element(name: str, attributes: str = "") -> re.Pattern[str]:
+    """The pattern of an element, whose last group is its content."""
+    return re.compile(f"<{name}{attributes}>({CONTENT.format(name)})</{name}>")
+
+
+STORY = element("REUTERS", " ([^<>]*)")
+ATTRIBUTE = re.compile(r'(\b\w++)="([^"]*)"')
+TOPICS, TOPIC, TITLE, BODY = element("TOPICS"), element("D"), element("TITLE"), element("BODY")
+TEXT = element("TEXT", "((?: [^<>]*)?)")
+BYLINE = re.compile(rf"<(AUTHOR|DATELINE)>{CONTENT.format('(?:AUTHOR|DATELINE)')}</\1>")
 TAG = re.compile(r"</?(?:TITLE|BODY)>")
 CONTROL = re.compile(r"&#\d+;|[\x00-\x08\x0b-\x1f\x7f]")  # all numeric entities there are name control characters
 
