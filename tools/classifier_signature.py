@@ -35,7 +35,7 @@ def main() -> None:
 def constructor() -> str:
     """The code of `__init__`."""
     declared = [*OPTIONS.values(), *TrainingOptions.declared().values()]
-    lines = ["def __init__(", "    self,", '    model: str = "auto",', "    *,"]
+    lines = ["def __init__(", "    self,", '    model: str | Model | type[Model] = "auto",', "    *,"]
     lines += [f"    {one.name}: {annotation(one)} = {default(one)}," for one in declared]
     lines += ["    **settings: Any,", ") -> None:", "    self.model = model"]
     lines += [f"    self.{one.name} = {one.name}" for one in declared]

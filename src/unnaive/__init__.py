@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from unnaive.base.errors import BadData as BadData
     from unnaive.base.errors import BadModel as BadModel
     from unnaive.base.errors import MissingExtra as MissingExtra
+    from unnaive.base.errors import PluginError as PluginError
     from unnaive.base.errors import UnknownName as UnknownName
     from unnaive.base.errors import UnnaiveError as UnnaiveError
     from unnaive.base.errors import UnnaiveWarning as UnnaiveWarning
@@ -73,7 +74,8 @@ _HOMES = {
     "write_tickets": "unnaive.workflows.write_tickets",
     **dict.fromkeys(("Argmax", "TopK", "Thresholds", "Proportional"), "unnaive.learning.decisions"),
     **dict.fromkeys(
-        ("UnnaiveError", "UnknownName", "BadData", "BadModel", "MissingExtra", "UnnaiveWarning"), "unnaive.base.errors"
+        ("UnnaiveError", "UnknownName", "BadData", "BadModel", "MissingExtra", "PluginError", "UnnaiveWarning"),
+        "unnaive.base.errors",
     ),
 }
 

@@ -507,8 +507,9 @@ def test_demo_says_at_once_that_its_folder_cannot_be(run, tmp_path, monkeypatch)
 def test_each_command_is_built_by_its_own_module_alone():
     for command in cli.build_app().registered_commands:
         name = command.name or command.callback.__name__
-        functions = cli.find_functions([name])
-        assert len(functions) == 1
-        there = [one.name or one.callback.__name__ for one in cli.build_app(functions).registered_commands]
+        assert cli.find_commands([name]) == (name,)
+        there = [one.name or one.callback.__name__ for one in cli.build_app((name,)).registered_commands]
         assert name in there
-    assert cli.find_functions(["change"]) == cli.find_functions([]) == tuple(dict.fromkeys(cli.COMMANDS.values()))
+    functions = [cli.COMMANDS[name] for name in cli.find_commands([])]
+    assert cli.find_commands(["change"]) == cli.find_commands([])
+    assert functions == list(dict.fromkeys(cli.COMMANDS.values()))

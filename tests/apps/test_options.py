@@ -11,7 +11,7 @@ from typer.main import get_command
 
 from unnaive import TextClassifier, TokenRule
 from unnaive.apps.cli.commands.train import SETTINGS_HELP
-from unnaive.apps.cli.main import build_app, find_functions
+from unnaive.apps.cli.main import build_app, find_commands
 from unnaive.apps.cli.word_options import OF_COLUMNS
 from unnaive.apps.common.options import FIELD_OPTIONS, shared_defaults
 from unnaive.base.errors import UnnaiveError
@@ -196,7 +196,7 @@ def test_completion_knows_names_and_choices(words, expected, monkeypatch, capsys
     monkeypatch.setenv("COMP_WORDS", words)
     monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
     with pytest.raises(SystemExit):
-        build_app(find_functions(words.split()[1:2]))(prog_name="unnaive")
+        build_app(find_commands(words.split()[1:2]))(prog_name="unnaive")
     assert set(capsys.readouterr().out.split()) == expected
 
 

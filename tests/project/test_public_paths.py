@@ -26,5 +26,5 @@ def test_what_docs_and_examples_import_is_there_without_a_warning(module, names)
 def test_nothing_else_stands_at_the_root_of_the_package():
     source = ROOT / "src" / "unnaive"
     assert sorted(path.name for path in source.iterdir() if path.is_file()) == [
-        "__init__.py", "__main__.py", "datatrove.py", "fasttext.py", "mlflow.py", "py.typed", "spark.py",
+        "__init__.py", "__main__.py", "datatrove.py", "fasttext.py", "mlflow.py", "plugins.py", "py.typed", "spark.py",
     ]  # fmt: skip

@@ -26,6 +26,10 @@ class MissingExtra(UnnaiveError, ImportError):
     """An optional dependency is missing; the message has the install command."""
 
 
+class PluginError(UnnaiveError):
+    """A part of another package, such as its model, is missing or cannot be used."""
+
+
 class UnnaiveWarning(UserWarning):
     """An operation succeeded, but not as well as it could have."""
 

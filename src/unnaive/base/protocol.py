@@ -141,11 +141,11 @@ class Protocol(NotYetBaseEstimator):
         return copy
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value!r}" for name, value in self._changed().items())
+        shown = ", ".join(f"{name}={_show(value)}" for name, value in self._changed().items())
         return f"{type(self).__name__}({shown})"
 
     def _repr_html_(self) -> str:
-        pairs = ((escape(name), escape(repr(value))) for name, value in self._changed().items())
+        pairs = ((escape(name), escape(_show(value))) for name, value in self._changed().items())
         rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in pairs)
         return f"<b>{type(self).__name__}</b> {escape(self._learnt()) or 'not fitted'}<table>{rows}</table>"
 
@@ -185,6 +185,11 @@ class Protocol(NotYetBaseEstimator):
 
     def _takes_sample_weight(self, method: str) -> bool:
         return True
+
+
+def _show(value: Any) -> str:
+    """A parameter in a repr; a class by its name."""
+    return value.__name__ if isinstance(value, type) else repr(value)
 
 
 def _join_scikit_learn(module: ModuleType) -> None:

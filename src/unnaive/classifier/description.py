@@ -10,7 +10,7 @@ from unnaive.base.types import Arrays
 from unnaive.classifier.field_rules import FieldRule, find_field_problem
 from unnaive.data.arrays import is_number
 from unnaive.io.fields.columns import Columns
-from unnaive.learning.learner import Learner
+from unnaive.models.estimator import Model
 
 
 def _is_text(value: Any) -> bool:
@@ -66,6 +66,7 @@ DESCRIPTION = {
     "format": FieldRule("a whole number", _is_whole(1)),
     "version": FieldRule("a text", _is_text),
     "model": FieldRule("a text", _is_text),
+    "package": FieldRule("a text", _is_text, optional=True),
     "settings": FieldRule("a table", _is_table),
     "token_rule": FieldRule("a table", _is_table),
     "training": FieldRule("a table", _is_table),
@@ -145,10 +146,10 @@ def check_fields(values: dict[str, Any], rules: Mapping[str, FieldRule], what: s
         raise BadModel(f"{problem}; train it again")
 
 
-def check_parts(model: Learner, about: dict[str, Any], arrays: Arrays) -> None:
+def check_parts(model: type[Model], about: dict[str, Any], arrays: Arrays) -> None:
     """Raise an error unless the scorer, the kept data and the arrays are those of a model with this name."""
     kind = about["scorer"]["kind"]
-    if kind not in model.traits.scorer_kinds:
+    if kind not in (*model.traits.scorer_kinds, *(scorer.kind for scorer in model.traits.scorers)):
         raise BadModel(f"its scorer is of kind {kind[:40]!r}, which {model.traits.name} does not have; train it again")
     statistics = [name for name in ("counts", "documents") if about.get(name)]
     # models of counts may keep the documents that they were tuned on too

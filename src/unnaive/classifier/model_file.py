@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from unnaive import __version__
 from unnaive.base.atomic_files import HashingFile, replacing
-from unnaive.base.errors import BadModel, UnnaiveError
+from unnaive.base.errors import BadModel, PluginError, UnnaiveError
 from unnaive.base.open_files import check_exists
 from unnaive.base.system import locked_for_replacing
 from unnaive.base.types import Arrays
@@ -112,6 +112,8 @@ def load_model(path: str | Path, *, mapped: bool = False) -> FittedModel:
         return _load(file_path, mapped)
     except BadModel as problem:
         raise BadModel(f"{path}: {' '.join(str(problem).splitlines())}") from problem
+    except PluginError as problem:
+        raise PluginError(f"{path}: {problem}") from problem
     except MemoryError as problem:
         raise BadModel(f"{path}: there is not enough memory to load this model; load a compressed one") from problem
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as problem:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from unnaive.base.errors import BadModel, UnnaiveError, UnnaiveWarning, choose
 from unnaive.base.mapped_file import MappedFile
+from unnaive.base.registry import OURS
 from unnaive.base.types import Arrays
 from unnaive.classifier.description import check_description, check_parts
 from unnaive.data.arrays import FLOATS, StoredMatrix, read_stored, stored
@@ -40,7 +41,8 @@ from unnaive.learning.train import check_spec
 from unnaive.learning.training_options import DOCUMENTS_LIMIT
 from unnaive.linear.links import LINKS
 from unnaive.linear.scorer import Scorer
-from unnaive.models.catalogue import find_model, make_model
+from unnaive.models.catalogue import find_model, make_model, package_of
+from unnaive.models.estimator import Model
 from unnaive.text.tokens import BORDERS, TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
@@ -66,8 +68,11 @@ SCORERS = {
 }
 
 
-def find_scorer(kind: str) -> type[Scorer]:
-    """The class of a kind of scorer, or an error that lists the kinds."""
+def find_scorer(kind: str, model: type[Model] | None = None) -> type[Scorer]:
+    """The class of a kind of scorer, that of the model itself if it has one; or an error that lists the kinds."""
+    for scorer_class in model.traits.scorers if model is not None else ():
+        if scorer_class.kind == kind:
+            return scorer_class
     module, name = SCORERS[choose(list(SCORERS), kind, "scorer")].split(":")
     scorer: type[Scorer] = getattr(import_module(module), name)
     return scorer
@@ -87,8 +92,10 @@ def pack(fitted: FittedModel, *, frozen: bool = False) -> tuple[Arrays, dict[str
     if counts is not None:
         arrays |= _pack_counts(counts, fitted.vocabulary)
     spec, recipe = fitted.spec, fitted.provenance.recipe
+    package = package_of(spec.model)
     about = {
         "model": spec.model.traits.name,
+        **({} if package == OURS else {"package": package}),
         "settings": {
             name: _plain(value, name) for name, value in spec.model.changed_settings().items() if name != "n_jobs"
         },
@@ -208,7 +215,8 @@ def unpack(
     those that were written.
     """
     check_description(about)
-    check_parts(find_model(about["model"]), about, arrays)  # type: ignore[arg-type]  # a class has these attributes too
+    model_class = find_model(about["model"], about.get("package", OURS))
+    check_parts(model_class, about, arrays)
     vocabulary = _vocabulary(arrays, "vocabulary")
     classes = about["classes"]
     if list(sorted_classes(classes)) != classes or not classes:
@@ -217,7 +225,7 @@ def unpack(
         raise BadModel("the name of a class has half of a surrogate pair, which UTF-8 cannot encode; rename that label")
     settings = dict(about["scorer"]["settings"])
     recipe = settings.pop("recipe", {})
-    scorer = _scorer(arrays, about["scorer"]["kind"], settings)
+    scorer = _scorer(arrays, about["scorer"]["kind"], settings, model_class)
     if scorer.n_classes != len(classes):
         raise BadModel("its scorer does not fit its classes; train it again")
     scorer.check_vocabulary(vocabulary)
@@ -231,7 +239,7 @@ def unpack(
         arrays, about.get("documents"), tuple(classes), vocabulary, exclusive=target_type == "single",
         verify=verify_documents,
     )  # fmt: skip
-    spec = replace(_spec(about, decision), vectors=_vectors(arrays, about.get("vectors")))
+    spec = replace(_spec(model_class, about, decision), vectors=_vectors(arrays, about.get("vectors")))
     spec.model.check_recipe(recipe, len(classes))
     return FittedModel(
         spec=spec,
@@ -271,14 +279,14 @@ def _conformal(arrays: Arrays, stored: Any, n_classes: int) -> ConformalScores |
     return ConformalScores.from_arrays(tables, stored, n_classes)
 
 
-def _spec(about: dict[str, Any], decision: Decision) -> TrainingSpec:
+def _spec(model_class: type[Model], about: dict[str, Any], decision: Decision) -> TrainingSpec:
     """The model with its settings, and how it was trained."""
     training = {name: about["training"][name] for name in TRAINING}
     training["documents_limit"] = about["training"].get("documents_limit", DOCUMENTS_LIMIT)
     training["optimise"] = about["training"].get("optimise")  # files from before this option do not have it
     select = training["select"]
     training["select"] = tuple(select) if isinstance(select, list) else select
-    model = make_model(about["model"], dict(about["settings"]))
+    model = make_model(model_class, dict(about["settings"]))
     tuning = decision if about["tuning"] == GIVEN else about["tuning"]
     spec = TrainingSpec(model, decision=tuning, **training)
     check_spec(spec)
@@ -299,9 +307,9 @@ def _vocabulary(arrays: Arrays, name: str) -> Vocabulary:
     return Vocabulary.from_arrays(arrays[f"{name}.bytes"], arrays[f"{name}.offsets"])
 
 
-def _scorer(arrays: Arrays, kind: str, settings: dict[str, Any]) -> Scorer:
+def _scorer(arrays: Arrays, kind: str, settings: dict[str, Any], model: type[Model]) -> Scorer:
     tables = {key.removeprefix("scorer."): array for key, array in arrays.items() if key.startswith("scorer.")}
-    return find_scorer(kind).from_arrays(tables, settings)
+    return find_scorer(kind, model).from_arrays(tables, settings)
 
 
 def _counts(arrays: Arrays, classes: tuple[Any, ...], in_use: Vocabulary) -> NamedCounts:

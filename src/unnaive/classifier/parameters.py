@@ -14,6 +14,7 @@ from unnaive.base.errors import UnknownName
 from unnaive.base.protocol import Protocol, available_if
 from unnaive.base.settings import same_value, unknown_setting
 from unnaive.models.catalogue import find_model
+from unnaive.models.estimator import Model
 
 
 def named_parameters(constructor: Callable[..., None]) -> dict[str, Any]:
@@ -32,12 +33,12 @@ def named_parameters(constructor: Callable[..., None]) -> dict[str, Any]:
 class ModelParameters(Protocol):
     """get_params, set_params and attributes, for the parameters of a classifier and the settings of its model.
 
-    model      the name of the model in the catalogue
+    model      the name of the model in the catalogue, an instance or a class
     _named     the constructor's own parameters with their defaults: `_named = named_parameters(__init__)`
     _settings  the settings of the model that were given; replaced whole
     """
 
-    model: str
+    model: str | Model | type[Model]
     _named: ClassVar[dict[str, Any]]
     _settings: dict[str, Any]
 
@@ -56,6 +57,10 @@ class ModelParameters(Protocol):
                 raise UnknownName(f"Invalid parameter: {unknown_setting(name, [*self._named, *settings])}")
             self._settings = {**self._settings, name: value}
         return self
+
+    def _model_settings(self) -> dict[str, Any]:
+        """The settings of the model that differ from their defaults, or were given here."""
+        return (self.model.changed_settings() if isinstance(self.model, Model) else {}) | self._settings
 
     def _known_settings(self) -> list[str]:
         """The settings of the model that are not parameters of the classifier."""

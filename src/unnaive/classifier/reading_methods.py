@@ -20,8 +20,7 @@ from unnaive.text.token_rule import TokenRule
 class ReadingMethods(FieldMethods):
     """The methods of TextClassifier about reading texts."""
 
-    model: str
-    _settings: dict[str, Any]
+    _model_settings: Callable[[], dict[str, Any]]
 
     @property
     def token_rule(self) -> TokenRule:
@@ -38,7 +37,7 @@ class ReadingMethods(FieldMethods):
         The budget of `auto` may be too small for characters, or for pairs of words; a warning says so.
         """
         usual, changes = self._rule_for(0), find_model(self.model).token_rule_for
-        if changes(self._settings, 0) == changes(self._settings, np.inf):
+        if changes(self._model_settings(), 0) == changes(self._model_settings(), np.inf):
             return usual
         n_chars = count_chars()
         rule = self._rule_for(n_chars)
@@ -52,7 +51,7 @@ class ReadingMethods(FieldMethods):
         return rule
 
     def _rule_for(self, n_chars: float) -> TokenRule:
-        return self._rule_with(find_model(self.model).token_rule_for(self._settings, n_chars))
+        return self._rule_with(find_model(self.model).token_rule_for(self._model_settings(), n_chars))
 
     def _rule_with(self, changes: dict[str, Any]) -> TokenRule:
         settings = {name: getattr(self, name) for name in TokenRule.field_names()}

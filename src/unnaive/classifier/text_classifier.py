@@ -43,7 +43,8 @@ from unnaive.learning.update import (
     over_known_classes,
     remake_model,
 )
-from unnaive.models.catalogue import find_model, make_model
+from unnaive.models.catalogue import find_model, make_model, model_reference
+from unnaive.models.estimator import Model
 from unnaive.text.token_rule import OPTIONS, TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
@@ -60,8 +61,9 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
 
     Parameters
     ----------
-    model : str, default="auto"
-        A name of the catalogue: "auto", "multinomial", "bernoulli", "complement", "or-gate", "maxent", "svm", …
+    model : str or Model, default="auto"
+        A name of the catalogue: "auto", "multinomial", "bernoulli", "complement", "or-gate", "maxent", "svm", …; or an
+        instance or a class of a model, such as one of another package.
     **settings
         The settings of the model: TextClassifier("multinomial", alpha=0.1). `find_model(name).declared()` lists them.
 
@@ -89,7 +91,7 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
     # Written by tools/classifier_signature.py.
     def __init__(
         self,
-        model: str = "auto",
+        model: str | Model | type[Model] = "auto",
         *,
         language: str | None = "en",
         lowercase: bool = True,
@@ -307,7 +309,7 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
             raise UnnaiveError("this model was trained on counts, not on texts; use its estimator")
         changed = {name: value for name, value in spec.model.changed_settings().items() if name not in cls._named}
         classifier = cls(
-            spec.model.traits.name, **rule_parameters(rule),
+            model_reference(spec.model), **rule_parameters(rule),
             min_df=spec.min_df, select=spec.select, decision=spec.decision,
             calibrate=spec.calibrate, class_weight=spec.class_weight, random_state=spec.random_state,
             multilabel=fitted.multilabel or None, n_jobs=fitted.n_jobs, optimise=spec.optimise,
@@ -344,7 +346,7 @@ class TextClassifier(HubMethods, ReadingMethods, PredictingMethods):
         unknown = [name for name in self._settings if name not in self._known_settings()]
         if unknown:
             names = [*self._known_settings(), *self._named]
-            raise UnknownName(f"{self.model}: {unknown_setting(unknown[0], names)}")
+            raise UnknownName(f"{find_model(self.model).traits.name}: {unknown_setting(unknown[0], names)}")
         spec = TrainingSpec(
             make_model(self.model, self._settings, **runtime), self.min_df, self.select, self.decision, self.calibrate,
             self.class_weight, self.random_state, read_optimise(self.optimise), self.documents_limit,

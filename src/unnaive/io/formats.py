@@ -10,8 +10,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from unnaive.base.errors import BadData, choose
+from unnaive.base.errors import BadData, PluginError
 from unnaive.base.open_files import STDIN, STDIN_NAME, check_exists, path_mode
+from unnaive.base.registry import Registry
 from unnaive.data.fields.profiles import TEXT_NAMES, shorten_cell
 from unnaive.io.endings import DELIMITERS, TABLES, list_endings, read_format
 from unnaive.io.fields.columns import join_names
@@ -39,7 +40,9 @@ FORMATS: dict[str, Callable[..., Table]] = {
     "parquet": ParquetTable, "excel": ExcelTable, "sqlite": SqliteTable, "mbox": MboxTable, "maildir": MaildirTable,
 }  # fmt: skip
 BY_CONTENT: dict[str, Callable[..., Table]] = {"message": MessageTable, "messages": MessageFolderTable}  # never named
-WHOLE_FILES = ("folder", "files", "dataset")  # formats that are not a table in one file
+# formats that are not a table in one file
+WHOLE_FILES: dict[str, Callable[..., Table]] = {"folder": FolderTable, "files": FilesTable, "dataset": DatasetTable}
+REGISTRY = Registry("unnaive.formats", "format", FORMATS | WHOLE_FILES)
 SNIFFED_LINES = 5
 
 
@@ -51,9 +54,7 @@ def open_table(path: str, format: str | None, options: ReadOptions, *, labelled:
 
 
 def _open(path: str, format: str | None, options: ReadOptions, *, labelled: bool) -> tuple[str, Table]:
-    name = format and choose([*FORMATS, *WHOLE_FILES], format, "format")
-    if name is None:
-        name = find_format(path)
+    name = format or find_format(path)
     if name == "dataset":
         return name, DatasetTable(path, options)
     if name == "folder":
@@ -64,7 +65,12 @@ def _open(path: str, format: str | None, options: ReadOptions, *, labelled: bool
         return sniff_table(path, options, labelled=labelled, is_text=name == "lines")
     if name == "tsv" and not options.delimiter:
         options = replace(options, delimiter=DELIMITERS[name])
-    return name, (FORMATS | BY_CONTENT)[name](path, options)
+    if format is None and name in BY_CONTENT:
+        return name, BY_CONTENT[name](path, options)
+    table = REGISTRY.find(name)(path, options)
+    if not isinstance(table, Table):
+        raise PluginError(f"the format {name!r} of another package does not return a Table; update the package")
+    return name, table
 
 
 def read_rows(path: str | Path) -> Iterator[dict[str, Any]]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from unnaive.linear.scorer import Scorer
 
 
 @dataclass(frozen=True)
@@ -15,6 +18,7 @@ class Traits:
     title                its name in messages and reports
     statistic            what it learns from: sums over documents, or the documents themselves, which it keeps
     scorer_kinds         the kinds of scorer that it learns, as in model files
+    scorers              classes of its own scorers, for models of other packages
     probabilistic        it has predict_proba without calibration
     generative           its scores are log joint probabilities, so it has no decision_function, as in scikit-learn
     poor_score           it fails scikit-learn's accuracy check on Gaussian blobs, which are not counts
@@ -33,6 +37,7 @@ class Traits:
     title: str
     statistic: Literal["counts", "documents"]
     scorer_kinds: tuple[str, ...] = ("linear",)
+    scorers: tuple[type[Scorer], ...] = ()
     probabilistic: bool = True
     generative: bool = True
     poor_score: bool = False

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
-from unnaive.base.errors import UnknownName, choose
-from unnaive.base.settings import unknown_setting
+from unnaive.base.errors import PluginError, UnknownName, UnnaiveError
+from unnaive.base.registry import Registry
+from unnaive.base.settings import shorten_value, unknown_setting
+from unnaive.learning.learner import Learner
 from unnaive.models.estimator import Model
 
 # imported on demand: the command line needs only one of them
@@ -43,31 +44,57 @@ MODELS = {
 IMPORTED = {"fasttext": "unnaive.models.fasttext.learner:FastText"}
 
 
-def find_model(name: str) -> type[Model]:
-    """The class of the model called `name`, or an error that lists the models.
+_REGISTRY = Registry("unnaive.models", "model", MODELS, unlisted=IMPORTED)
+_EXPECTED = "a class with `traits` that is derived from CountsModel or DocumentsModel"
+
+
+def find_model(model: str | Model | type[Model], package: str | None = None) -> type[Model]:
+    """The class of a model, given by its name, as an instance or as the class itself; an error lists the names.
+
+    package  the package that has the model, as a model file names it; None: ours, otherwise any other
 
     >>> find_model("multinomial").traits.title
     'multinomial naive Bayes'
     """
-    path = IMPORTED[name] if name in IMPORTED else MODELS[choose(list(MODELS), name, "model")]
-    module, class_name = path.split(":")
-    model: type[Model] = getattr(import_module(module), class_name)
-    return model
+    found = _REGISTRY.find(model, package) if isinstance(model, str) else model
+    model_class = type(found) if isinstance(found, Model) else found
+    if not isinstance(model_class, type) or not issubclass(model_class, Model) or not hasattr(model_class, "traits"):
+        raise UnnaiveError(
+            f"the model came as {shorten_value(found)}; give a name, such as 'multinomial', or {_EXPECTED}"
+        )
+    if isinstance(model, str) and model_class.traits.name != model:
+        raise PluginError(
+            f"the model {model!r} of another package calls itself {model_class.traits.name!r}; update the package"
+        )
+    return model_class
 
 
-def make_model(name: str, settings: dict[str, Any], **runtime: Any) -> Model:
-    """The model called `name` with checked settings.
+def package_of(model: Learner) -> str:
+    """The package that has a model, which a model file names; an error if no installed package has it."""
+    return _REGISTRY.package_of(model.traits.name, type(model))
+
+
+def model_reference(model: Learner) -> Any:
+    """The model as TextClassifier takes it: one of ours by its name, that of another package as its class."""
+    path = f"{type(model).__module__}:{type(model).__qualname__}"
+    return model.traits.name if path in (MODELS | IMPORTED).values() else type(model)
+
+
+def make_model(model: str | Model | type[Model], settings: dict[str, Any], **runtime: Any) -> Model:
+    """A model with checked settings; those of an instance are kept unless `settings` has them too.
 
     `runtime` has further arguments; those that the model does not have, or that `settings` sets, are ignored.
 
     >>> make_model("multinomial", {"alpha": 0.5}, random_state=7)
     MultinomialNB(alpha=0.5)
     """
-    model_class = find_model(name)
+    model_class = find_model(model)
+    if isinstance(model, Model):
+        settings = model.changed_settings() | settings
     declared = model_class.declared()
     for key in settings:
         if key not in declared:
-            raise UnknownName(f"{name}: {unknown_setting(key, list(declared))}")
-    model = model_class(**{**{key: value for key, value in runtime.items() if key in declared}, **settings})
-    model.check_settings()
-    return model
+            raise UnknownName(f"{model_class.traits.name}: {unknown_setting(key, list(declared))}")
+    made = model_class(**{**{key: value for key, value in runtime.items() if key in declared}, **settings})
+    made.check_settings()
+    return made

@@ -115,7 +115,7 @@ def lay_out_options(name: str, parameters: list[Any]) -> list[Any]:
 
 def command_group(name: str) -> str:
     """The heading of a command in the list of all commands."""
-    return next(heading for heading, names in COMMAND_GROUPS.items() if name in names)
+    return next((heading for heading, names in COMMAND_GROUPS.items() if name in names), "From other packages")
 
 
 def describe_command(function: Callable[..., Any]) -> str:

@@ -6,7 +6,6 @@ import gc
 import os
 import sys
 import warnings
-from importlib import import_module
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, get_args, get_type_hints
@@ -22,6 +21,7 @@ from unnaive.apps.cli.plain_values import read_plainly
 from unnaive.apps.common.options import THREADS, Quiet, with_quiet, with_threads
 from unnaive.apps.common.screen import note, set_quiet
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
+from unnaive.base.registry import Registry
 from unnaive.base.system import buffer_stdout, replace_closed_streams, use_utf8
 from unnaive.base.visible_text import visible
 
@@ -53,6 +53,7 @@ COMMANDS = {
     "collections": "unnaive.apps.cli.commands.collections:register",
     "doctor": "unnaive.apps.cli.commands.doctor:register",
 }
+REGISTRY = Registry("unnaive.commands", "command", COMMANDS)
 
 PARALLEL = (
     "train", "predict", "evaluate", "explain", "update", "forget", "merge", "remake", "compress", "verify", "demo",
@@ -63,18 +64,25 @@ EXIT_MISTAKE = 2
 EXIT_INTERRUPTED = 130
 
 
-def find_functions(arguments: list[str]) -> tuple[str, ...]:
-    """The functions of `COMMANDS` to call: only that of the command if it is named first, which saves time.
+def find_commands(arguments: list[str]) -> tuple[str, ...]:
+    """The commands to add, one for each function: only the one that is named first, which saves time; else all.
 
-    >>> find_functions(["update", "tickets.model"]), find_functions(["--help"]) == find_functions([])
-    (('unnaive.apps.cli.commands.change:register',), True)
+    A command that is none of ours is looked for in the other packages.
+
+    >>> find_commands(["update", "tickets.model"]), find_commands(["--help"]) == find_commands([])
+    (('update',), True)
     """
-    named = COMMANDS.get(arguments[0] if arguments else "")
-    return tuple(dict.fromkeys(COMMANDS.values())) if named is None else (named,)
+    word = arguments[0] if arguments else ""
+    if word in COMMANDS or (word and not word.startswith("-") and REGISTRY.has_foreign(word)):
+        return (word,)
+    names: dict[str, str] = {}
+    for name, function in COMMANDS.items():
+        names.setdefault(function, name)
+    return tuple(names.values())
 
 
-def build_app(functions: tuple[str, ...] | None = None) -> typer.Typer:
-    """The app with the commands that these functions add, by default all."""
+def build_app(names: tuple[str, ...] | None = None) -> typer.Typer:
+    """The app with these commands and those that the same functions add; by default all."""
     app = typer.Typer(
         cls=Group,
         pretty_exceptions_enable=False,
@@ -82,9 +90,8 @@ def build_app(functions: tuple[str, ...] | None = None) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(top)
-    for path in find_functions([]) if functions is None else functions:
-        module, _, function = path.partition(":")
-        getattr(import_module(module), function)(app)
+    for name in find_commands([]) if names is None else names:
+        REGISTRY.find(name)(app)
     name_values(top)
     for group in app.registered_groups:
         group.rich_help_panel = command_group(group.name or "")
@@ -200,7 +207,7 @@ def exit_code(arguments: list[str]) -> int:
 
 def _run(arguments: list[str]) -> int:
     try:
-        code = build_app(find_functions(arguments))(args=arguments, prog_name="unnaive", standalone_mode=False)
+        code = build_app(find_commands(arguments))(args=arguments, prog_name="unnaive", standalone_mode=False)
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         code = EXIT_INTERRUPTED

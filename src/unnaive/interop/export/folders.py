@@ -11,7 +11,8 @@ from typing import Any
 
 from unnaive import __version__
 from unnaive.base.atomic_files import replacing
-from unnaive.base.errors import UnnaiveError, choose
+from unnaive.base.errors import PluginError, UnnaiveError, choose
+from unnaive.base.registry import Registry
 from unnaive.interop.export.c_engines import check_c
 from unnaive.interop.export.c_header import write_c
 from unnaive.interop.export.conformance import EngineAgreement, conformance_lines, conformance_texts
@@ -53,10 +54,19 @@ TARGETS = {
     "c": Target(write_c, check_c),
     "sql": Target(write_sql, check_sql),
 }
+REGISTRY = Registry("unnaive.exports", "export target", TARGETS)
 FASTTEXT_TARGETS = {  # the targets of imported fastText models
     "js": Target(write_fasttext_javascript, check_fasttext_javascript),
     "c": Target(write_fasttext_c, check_fasttext_c),
 }
+
+
+def find_target(name: str) -> Target:
+    """The target of this name, ours or another package's; an error lists the names."""
+    target = REGISTRY.find(name)
+    if not isinstance(target, Target):
+        raise PluginError(f"the export target {name!r} of another package is not a Target; update the package")
+    return target
 
 
 def export_model(
@@ -66,7 +76,7 @@ def export_model(
 
     more  further files to write to the folder, by name
     """
-    chosen = TARGETS[choose(list(TARGETS), target, "export target")]
+    chosen = find_target(target)
     target_folder = check_folder_writable(folder)
     model: PortableModel | PortableFastText
     if isinstance(fitted.scorer, FastTextScorer):
@@ -128,8 +138,10 @@ def check_export(folder: str | Path) -> list[EngineAgreement]:
         raise UnnaiveError(
             f"{export_folder / CONFORMANCE} cannot be read ({problem}); export the model again"
         ) from problem
-    targets = FASTTEXT_TARGETS if about.get("model") == "fasttext" else TARGETS
-    chosen = targets[choose(list(targets), about["target"], "export target")]
+    if about.get("model") == "fasttext":
+        chosen = FASTTEXT_TARGETS[choose(list(FASTTEXT_TARGETS), about["target"], "export target")]
+    else:
+        chosen = find_target(about["target"])
     return chosen.check(export_folder, [line for line in lines if line])
 
 

@@ -28,7 +28,7 @@ class HubModel(ModelHubMixin):  # type: ignore[misc]
     def _save_pretrained(self, save_directory: Path) -> None:
         self.classifier.save(save_directory / FILE)
         about = {
-            "library": "unnaive", "version": __version__, "model": self.classifier.model,
+            "library": "unnaive", "version": __version__, "model": self.classifier.fitted_.spec.model.traits.name,
             "target_type": self.classifier.target_type_, "classes": [*map(str, self.classifier.classes_)],
             "token_rule": self.classifier.token_rule.to_dict(),
         }  # fmt: skip

@@ -72,11 +72,11 @@ def export(
 def write_export(path: Path, to: str, output: Path, *, page: bool, as_json: bool) -> None:
     """Write the export and describe it."""
     from unnaive.apps.common.screen import format_size, say_summary
-    from unnaive.base.errors import UnnaiveError, choose
+    from unnaive.base.errors import UnnaiveError
     from unnaive.classifier.model_file import load_model
-    from unnaive.interop.export.folders import TARGETS, check_folder_writable, export_model
+    from unnaive.interop.export.folders import check_folder_writable, export_model, find_target
 
-    choose(list(TARGETS), to, "export target")
+    find_target(to)
     if page and to != "js":
         raise UnnaiveError(f"--page is only for --to js, not for {to}; leave it out")
     check_folder_writable(output)
