@@ -96,7 +96,7 @@ def check_weights(folder: Path, lines: list[str]) -> list[EngineAgreement]:
     return [EngineAgreement("json", 0.0, texts=len(lines), off=len(about["classes"]) - len(about["bias"]))]
 
 
-WEIGHTS = Target(write_weights, check_weights)
+WEIGHTS = Target(write_weights, check_weights, carries=frozenset({"softmax", "argmax"}))
 
 
 class BarTable(Table):

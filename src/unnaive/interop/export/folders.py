@@ -42,10 +42,12 @@ class Target:
 
     write  the PortableModel or PortableFastText → its files by name
     check  (folder, lines of the conformance file) → one EngineAgreement for each engine that ran it
+    carries  what a target of another package can express: names of token options, links, decisions and calibrations
     """
 
     write: Callable[[Any], dict[str, bytes]]
     check: Callable[[Path, list[str]], list[EngineAgreement]]
+    carries: frozenset[str] = frozenset()
 
 
 TARGETS = {
@@ -85,7 +87,7 @@ def export_model(
                                f"express; it can be exported to {' and '.join(FASTTEXT_TARGETS)}")  # fmt: skip
         model, chosen = portable_fasttext(fitted), FASTTEXT_TARGETS[target]
     else:
-        model = portable_model(fitted, target)
+        model = portable_model(fitted, target, carries=chosen.carries)
     contents = {**chosen.write(model), **(more or {})}
     contents[CONFORMANCE] = ("\n".join(conformance_lines(fitted, conformance_texts(fitted))) + "\n").encode()
     about = {
