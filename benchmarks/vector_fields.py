@@ -2,15 +2,16 @@
 
 python benchmarks/vector_fields.py [--docs 4000] [--dims 384] [--runs 5]
 
-Both sides get texts and a table of vectors: ours through TextClassifier(fields=…), the other through TfidfVectorizer and
-StandardScaler, whose rows are divided by √n_dims as ours are. The two are alternated in one process, and the medians and
-their ratio are printed, for three and for twenty classes.
+Both sides get texts and a table of vectors: ours through TextClassifier(fields=…), the other through TfidfVectorizer
+and StandardScaler, whose rows are divided by √n_dims as ours are. The two are alternated in one process, and the medians
+and their ratio are printed, for three and for twenty classes.
 """
 
 import argparse
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from scipy.sparse import csr_array, hstack
@@ -73,25 +74,27 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=int, default=value)
     options = parser.parse_args()
     for n_classes in (3, 20):
-        texts, vectors, labels = make_documents(options.docs, options.dims, n_classes, seed=1)
-        new_texts, new_vectors, truth = make_documents(N_NEW, options.dims, n_classes, seed=2)
-        records, new = {"text": texts, "vector": vectors}, {"text": new_texts, "vector": new_vectors}
-        times: dict[str, list[float]] = {"fit": [], "LinearSVC fit": [], "predict": [], "LinearSVC predict": []}
-        for _ in range(options.runs):
-            ours, peer = TextClassifier("svm", fields={"text": "text", "vector": "vector"}), Peer()
-            times["fit"].append(seconds(lambda ours=ours: ours.fit(records, labels)))
-            times["LinearSVC fit"].append(seconds(lambda peer=peer: peer.fit(texts, vectors, labels)))
-            ours.predict(new)  # the first call makes tables
-            peer.predict(new_texts, new_vectors)
-            times["predict"].append(seconds(lambda ours=ours: ours.predict(new)))
-            times["LinearSVC predict"].append(seconds(lambda peer=peer: peer.predict(new_texts, new_vectors)))
-        right = np.mean(ours.predict(new) == truth), np.mean(peer.predict(new_texts, new_vectors) == truth)
-        print(
-            f"{n_classes} classes, {options.docs:,} × {options.dims}; accuracy {right[0]:.3f}, LinearSVC {right[1]:.3f}"
-        )
-        for name in ("fit", "predict"):
-            mine, theirs = (statistics.median(times[key]) for key in (name, f"LinearSVC {name}"))
-            print(f"  {name:8} {mine:.3f} s   LinearSVC {theirs:.3f} s   ratio {mine / theirs:.2f}")
+        compare(n_classes, options.docs, options.dims, options.runs)
+
+
+def compare(n_classes: int, n_docs: int, n_dims: int, n_runs: int) -> None:
+    """Print the medians and ratios for a number of classes."""
+    texts, vectors, labels = make_documents(n_docs, n_dims, n_classes, seed=1)
+    new_texts, new_vectors, truth = make_documents(N_NEW, n_dims, n_classes, seed=2)
+    records, new = {"text": texts, "vector": vectors}, {"text": new_texts, "vector": new_vectors}
+    times: dict[str, list[float]] = {"fit": [], "LinearSVC fit": [], "predict": [], "LinearSVC predict": []}
+    for _ in range(n_runs):
+        ours, peer = TextClassifier("svm", fields={"text": "text", "vector": "vector"}), Peer()
+        times["fit"].append(seconds(partial(ours.fit, records, labels)))
+        times["LinearSVC fit"].append(seconds(partial(peer.fit, texts, vectors, labels)))
+        right = [np.mean(ours.predict(new) == truth)]  # the first call makes tables
+        right.append(np.mean(peer.predict(new_texts, new_vectors) == truth))
+        times["predict"].append(seconds(partial(ours.predict, new)))
+        times["LinearSVC predict"].append(seconds(partial(peer.predict, new_texts, new_vectors)))
+    print(f"{n_classes} classes, {n_docs:,} × {n_dims}; accuracy {right[0]:.3f}, LinearSVC {right[1]:.3f}")
+    for name in ("fit", "predict"):
+        mine, theirs = (statistics.median(times[key]) for key in (name, f"LinearSVC {name}"))
+        print(f"  {name:8} {mine:.3f} s   LinearSVC {theirs:.3f} s   ratio {mine / theirs:.2f}")
 
 
 if __name__ == "__main__":
