@@ -3,7 +3,7 @@
 python benchmarks/vector_fields.py [--docs 4000] [--dims 384] [--runs 5]
 
 Both sides get texts and a table of vectors: ours through TextClassifier(fields=…), the other through TfidfVectorizer
-and StandardScaler, whose rows are divided by √n_dims as ours are. The two are alternated in one process, and the medians
+and StandardScaler, whose rows are divided by √n_dims as ours are. The two are alternated in one process, and medians
 and their ratio are printed, for three and for twenty classes.
 """
 
