@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 from unnaive.base.errors import BadData
 from unnaive.base.lazy import lazy_property
 from unnaive.base.types import Ids, Sparse
+from unnaive.classifier.reading_methods import count_chars
 from unnaive.data.corpus import Corpus
 from unnaive.data.counts import Counts
 from unnaive.data.targets import Targets, label_matrix, single_labels
 from unnaive.data.word_vectors import WordVectors
+from unnaive.text.buffer import TextBuffer
 from unnaive.text.counting import TextCounter
+from unnaive.text.gram_units import GramUnits
 from unnaive.text.tokens import TokenRule
 from unnaive.text.vocabulary import Vocabulary
 
@@ -35,6 +38,7 @@ class Material:
     rule, texts the token rule and the texts, for models with another token rule; None without texts
     seconds     processor seconds for counting the texts
     vectors     word vectors, for models that use them
+    units       the strings that character n-grams were cut from, if known
     """
 
     name: str
@@ -47,6 +51,7 @@ class Material:
     texts: Sequence[str] | None = field(default=None, repr=False)
     seconds: float = 0.0
     vectors: WordVectors | None = None
+    units: GramUnits | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, corpus: Corpus, rule: TokenRule, vectors: WordVectors | None = None) -> Material:
@@ -56,8 +61,11 @@ class Material:
             raise BadData(f"{corpus.name} has {content}; a comparison needs at least two classes")
         parts = None if corpus.split is None else np.asarray(corpus.split)
         Y = label_matrix(corpus.labels, corpus.classes)
-        X, vocabulary, seconds = _count(corpus.texts, rule)
-        return cls(corpus.name, X, Y, parts, vocabulary, tuple(corpus.classes), rule, corpus.texts, seconds, vectors)
+        counted = _count(corpus.texts, rule)
+        return cls(
+            corpus.name, Y=Y, parts=parts, classes=tuple(corpus.classes), rule=rule, texts=corpus.texts,
+            vectors=vectors, **counted,
+        )  # fmt: skip
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -71,9 +79,15 @@ class Material:
         if rule == self.rule:
             return self
         if rule not in self._read_otherwise:
-            X, vocabulary, seconds = _count(self.texts, rule)
-            self._read_otherwise[rule] = replace(self, X=X, vocabulary=vocabulary, rule=rule, seconds=seconds)
+            self._read_otherwise[rule] = replace(self, rule=rule, **_count(self.texts, rule))
         return self._read_otherwise[rule]
+
+    def count_chars(self, rows: Ids) -> int:
+        """The number of characters of some documents, as TextClassifier counts them."""
+        if self.texts is None:
+            return 0
+        texts = self.texts.take(rows) if isinstance(self.texts, TextBuffer) else [self.texts[row] for row in rows]
+        return count_chars(texts, None if self.rule is None else self.rule.fields)
 
     @lazy_property
     def _read_otherwise(self) -> dict[TokenRule, Material]:
@@ -107,12 +121,12 @@ class Material:
         return f"{self.name}#{digest.hexdigest()}"
 
 
-def _count(texts: Sequence[str], rule: TokenRule) -> tuple[Sparse, Vocabulary, float]:
-    """Counts (n_docs, n_terms), the names of the terms, and the processor seconds used."""
+def _count(texts: Sequence[str], rule: TokenRule) -> dict[str, Any]:
+    """The fields of Material that counting gives: X, the names of the terms, units, and the processor seconds used."""
     started = time.process_time()
     counter = TextCounter(rule)
-    X = counter.count(texts, grow=True)
-    return X, counter.vocabulary, time.process_time() - started
+    X, units = counter.count_with_units(texts)
+    return {"X": X, "vocabulary": counter.vocabulary, "units": units, "seconds": time.process_time() - started}
 
 
 def counts_of_rows(material: Material, rows: Ids, others: Ids) -> Counts:

@@ -1,15 +1,16 @@
 """One trial: a model trained on one side of a split and measured on the other; experiments.py runs many of them.
 
 A trial is a pure function of the data, the plan and its position in the plan, so the same seed gives the same numbers
-in any order and with any number of processes. Training, term selection and tuning of multilabel decisions use the
-functions of TextClassifier, and a model with its own token rule (`auto`) uses it here too; so the
-results are those of a classifier fitted on the same training documents.
+in any order and with any number of processes. `learning.train.train` trains, as for TextClassifier, and a model with
+its own token rule (`auto`) uses it here too; so the results are those of a classifier fitted on the same training
+documents. Texts are counted once for all models, and documents are sorted once for all models on the same split.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,20 +26,17 @@ from unnaive.data.counts import Counts
 from unnaive.data.kept_documents import KeptDocuments
 from unnaive.data.named_counts import NamedCounts
 from unnaive.data.targets import Targets, single_labels
-from unnaive.data.training_data import DocumentRows, TrainingData
+from unnaive.data.training_data import TrainingData
 from unnaive.evaluation.material import Material, counts_of_rows
 from unnaive.evaluation.measures import MeasureInput, find_measure
 from unnaive.evaluation.records import Record, contender_name, versions
 from unnaive.evaluation.splits import fixed_split, fold_splits, stratified_split
 from unnaive.evaluation.tally import indicator_matrix
-from unnaive.learning.decisions import Argmax, Decision
 from unnaive.learning.fitted import FittedModel
 from unnaive.learning.learner import TrainingSpec
-from unnaive.learning.make_scorer import make_scorer
-from unnaive.learning.train import kept_rows, out_of_fold_scores, train
-from unnaive.learning.tuning import TUNINGS
-from unnaive.learning.vectors import has_vectors
-from unnaive.linear.links import comparable_scores, probabilities
+from unnaive.learning.train import train
+from unnaive.learning.tuned_models import keeps_documents
+from unnaive.linear.links import comparable_scores
 from unnaive.linear.scorer import Scorer
 from unnaive.linear.selection import select_terms
 from unnaive.models.catalogue import find_model, make_model
@@ -71,10 +69,11 @@ class Contender:
         model = make_model(self.model, dict(self.settings), random_state=random_state)
         return TrainingSpec(model, class_weight=model.get_params().get("class_weight"), random_state=random_state)
 
-    @property
-    def token_rule_changes(self) -> dict[str, Any]:
-        """The differences of this model's token rule from the default."""
-        return find_model(self.model).token_rule_for(dict(self.settings))
+    def token_rule_changes(self, count_chars: Callable[[], float] = lambda: 0) -> dict[str, Any]:
+        """The differences of this model's token rule from the default, for texts with this number of characters."""
+        changes, settings = find_model(self.model).token_rule_for, dict(self.settings)
+        shortest = changes(settings, 0)
+        return shortest if shortest == changes(settings, math.inf) else changes(settings, count_chars())
 
     def __str__(self) -> str:
         return contender_name(self.model, dict(self.settings))
@@ -173,9 +172,8 @@ class TrialRunner:
         """Train, score and measure."""
         started = time.perf_counter()
         data = self.split_data(trial)
-        spec = trial.contender.spec(self.plan.seed)
         began = time.process_time()
-        fitted, X_test = data.fit(spec)
+        fitted, X_test = data.fit(self.spec(trial))
         training = data.counting_seconds + time.process_time() - began
         scores = fitted.scorer.scores(X_test)
         seconds = time.perf_counter() - started
@@ -219,67 +217,90 @@ class TrialRunner:
             raise BadData(f"{self.material.name} has no predefined split; give training sizes or folds")
         return fixed_split(self.material.parts)
 
+    def spec(self, trial: Trial) -> TrainingSpec:
+        """The training specification of the trial's model, with the options of the plan."""
+        return replace(trial.contender.spec(self.plan.seed), min_df=self.plan.min_df, select=trial.terms)
+
     def split_data(self, trial: Trial) -> SplitData:
-        """Both sides of the trial's split, with the terms selected on its training documents."""
+        """Both sides of the trial's split, as its model reads them."""
+        train_rows, test_rows = self.split_rows(trial)
+        changes = trial.contender.token_rule_changes(lambda: self.material.count_chars(train_rows))
         weighs = find_model(trial.contender.model).traits.takes_vectors
-        material = self.material.read_with(trial.contender.token_rule_changes, vectors=weighs)
-        key = (trial.split, trial.train_size, trial.terms, material.rule)
+        material = self.material.read_with(changes, vectors=weighs)
+        key = (trial.split, trial.train_size, material.rule)
         if self._last is None or self._last[0] != key:
-            train_rows, test_rows = self.split_rows(trial)
             if not len(test_rows):
                 raise BadData(
                     f"{self.material.name}: none of {count_noun(len(train_rows), 'document')} is left to measure on; "
                     "give more of them, or a smaller training size"
                 )
-            counts = counts_of_rows(material, train_rows, test_rows)
-            try:
-                terms = select_terms(counts, material.vocabulary, min_df=self.plan.min_df, select=trial.terms)
-            except BadData as problem:
-                raise BadData(
-                    f"{self.material.name}, {count_noun(len(train_rows), 'training document')}: {problem}"
-                ) from problem
-            data = SplitData(
-                material, train_rows, test_rows, terms, counts.take_terms(terms), self.plan.min_df, trial.terms
-            )
-            self._last = (key, data)
+            self._last = (key, SplitData(material, train_rows, test_rows))
         return self._last[1]
 
     def _measure_input(self, data: SplitData, fitted: FittedModel, scores: Floats) -> MeasureInput:
-        needs, scorer = {find_measure(name).needs for name in self.plan.measures}, fitted.scorer
-        predictions = data.decision(fitted).decide(scores) if "predictions" in needs else None
-        p = None
-        if scorer.probabilistic:
-            p = probabilities(scorer.link, scores, exclusive=self.material.exclusive)
+        """Truth, scores, decisions and probabilities over all classes; a class without training documents is last."""
+        needs = {find_measure(name).needs for name in self.plan.measures}
         truth = self.material.Y[data.test_rows]
-        return MeasureInput(truth, comparable_scores(scorer.link, scores), predictions, p)
+        columns = data.columns_of(fitted)
+        shown = _over_classes(comparable_scores(fitted.scorer.link, scores), columns, truth.shape[1], -np.inf)
+        predictions = p = None
+        if "predictions" in needs:
+            assigned = fitted.decide(scores).tocoo()
+            predictions = csr_array((assigned.data, (assigned.row, columns[assigned.col])), shape=truth.shape)
+        if fitted.probabilistic:
+            p = _over_classes(fitted.probabilities(scores), columns, truth.shape[1], 0.0)
+        return MeasureInput(truth, shown, predictions, p)
 
 
 @dataclass(frozen=True, eq=False)
 class SplitData:
-    """Both sides of a split; `terms` were selected on the training documents, and `counts` are their sums."""
+    """Both sides of a split, from which models are trained as TextClassifier trains them."""
 
     material: Material
     train_rows: Ids
     test_rows: Ids
-    terms: Ids
-    counts: Counts
-    min_df: int = 1
-    select: int | None = None
 
     @lazy_property
     def targets(self) -> Targets:
-        """The labels of the training documents."""
-        return self.material.targets(self.train_rows)
+        """The labels of the training documents, without classes that none of them has."""
+        whole = self.material.targets(self.train_rows)
+        present = np.flatnonzero(whole.Y.sum(axis=0))
+        return replace(whole, classes=tuple(whole.classes[c] for c in present), Y=csr_array(whole.Y[:, present]))
+
+    def columns_of(self, fitted: FittedModel) -> Ids:
+        """The column of each class of a model among all classes of the data."""
+        classes = self.material.targets(self.test_rows[:0]).classes
+        position_of = {label: column for column, label in enumerate(classes)}
+        return np.array([position_of[label] for label in fitted.classes], np.int64)
 
     @lazy_property
-    def X_train(self) -> Sparse:
-        """Training documents, with the selected terms only."""
-        return self.material.X[self.train_rows][:, self.terms]
+    def seen_terms(self) -> Ids:
+        """The columns of the terms that a training document has."""
+        return np.flatnonzero(self._all_counts.df)
 
     @lazy_property
-    def X_test(self) -> Sparse:
-        """Test documents; terms that no training document has are ignored."""
-        return self.material.X[self.test_rows][:, self.terms]
+    def counts(self) -> Counts:
+        """Sums over the training documents, columns as in `seen_terms`."""
+        present = np.flatnonzero(self._all_counts.class_docs)
+        return self._all_counts.take(present, self.seen_terms)
+
+    @lazy_property
+    def _all_counts(self) -> Counts:
+        return counts_of_rows(self.material, self.train_rows, self.test_rows)
+
+    @lazy_property
+    def documents(self) -> KeptDocuments:
+        """The training documents as models keep them, sorted by their content."""
+        X = csr_array(self.material.X[self.train_rows])
+        units = None if self.material.units is None else self.material.units.take(self.train_rows)
+        if self.vocabulary is None:
+            return KeptDocuments.of(csr_array(X[:, self.seen_terms]), self.targets)
+        return KeptDocuments.of(X, self.targets, self.material.vocabulary, None, units)
+
+    @property
+    def vocabulary(self) -> Vocabulary | None:
+        """The names of the `seen_terms`."""
+        return None if self.material.vocabulary is None else self.material.vocabulary.take(self.seen_terms)
 
     @property
     def counting_seconds(self) -> float:
@@ -288,57 +309,31 @@ class SplitData:
 
     def fit(self, spec: TrainingSpec) -> tuple[FittedModel, Sparse]:
         """The model trained on all training documents, and the test documents with its terms."""
-        names = None if self.material.vocabulary is None else self.material.vocabulary.take(self.terms)
+        rule = self.material.rule
         if self.material.vectors is not None and spec.model.traits.takes_vectors:
             spec = replace(spec, vectors=self.material.vectors)
-        whole = spec.model.traits.takes_terms or has_vectors(spec, self.material.rule)
-        if whole and names is not None and self.material.vocabulary is not None:
-            fitted = train(
-                TrainingData.of_rows(self.X_train, self.targets, names, token_rule=self.material.rule), spec
-            )  # fmt: skip
-            used = self.material.vocabulary.ids(fitted.vocabulary or ())
-            return fitted, _take_known_columns(self.material.X[self.test_rows], used)
-        fitted = FittedModel(
-            spec, self.targets.classes, self.targets.target_type, self.train(spec), Argmax(),
-            token_rule=self.material.rule, vocabulary=names,
-        )  # fmt: skip
-        return fitted, self.X_test
+        if rule is None and self.targets.multilabel and not spec.model.traits.takes_terms:
+            spec = replace(spec, decision="best")  # what texts get by default
+        statistic: NamedCounts | KeptDocuments
+        if keeps_documents(spec, multilabel=self.targets.multilabel, texts=rule is not None):
+            statistic = self.documents
+        else:  # the documents are not needed
+            statistic = NamedCounts(self.targets.classes, self.vocabulary, self.counts)
+        try:
+            fitted = train(TrainingData.of_kept(statistic, self.targets.target_type, token_rule=rule), spec)
+        except BadData as problem:
+            raise BadData(
+                f"{self.material.name}, {count_noun(len(self.train_rows), 'training document')}: {problem}"
+            ) from problem
+        return fitted, self._read_test(fitted)
 
-    def train(self, spec: TrainingSpec) -> Scorer:
-        """The scorer trained on all training documents."""
-        exclusive = not self.targets.multilabel
-        if spec.model.traits.statistic == "counts" and spec.class_weight is None:  # the documents are not needed
-            return make_scorer(spec, NamedCounts(self.targets.classes, None, self.counts), exclusive=exclusive)[
-                0
-            ].scorer
-        rows = DocumentRows(self.X_train, self.targets).weighted(spec.class_weight)
-        counts = self.counts if rows.weight is None else Counts.of(rows.X, rows.targets.Y, rows.weight)
-        return make_scorer(spec, NamedCounts(self.targets.classes, None, counts), rows, exclusive=exclusive)[0].scorer
-
-    def decision(self, fitted: FittedModel) -> Decision:
-        """The best class; for multilabel targets scut or rcut, tuned on out-of-fold scores of training documents.
-
-        Each fold selects its own terms, as in TextClassifier(select=…, decision="best").
-        """
-        spec = fitted.spec
-        if self.material.exclusive or spec.model.traits.takes_terms:
-            return fitted.decision
-        # a tuned model keeps its documents in its own order, by which they are divided into folds
-        X, vocabulary = self._seen_terms
-        rows = kept_rows(KeptDocuments.of(X, self.targets, vocabulary), self.targets.target_type)
-        scores = out_of_fold_scores(
-            replace(spec, min_df=self.min_df, select=self.select), rows,
-            n_folds=min(TUNING_FOLDS, len(self.train_rows)),
-        )  # fmt: skip
-        return TUNINGS["best"](scores, rows.targets.Y, fitted.scorer.link)
-
-    @lazy_property
-    def _seen_terms(self) -> tuple[Sparse, Vocabulary | None]:
-        """Training documents with every term that occurs in one of them, selected or not, and the terms' names."""
-        X = self.material.X[self.train_rows]
-        seen = np.flatnonzero(X.sum(axis=0))
-        vocabulary = self.material.vocabulary
-        return X[:, seen], None if vocabulary is None else vocabulary.take(seen)
+    def _read_test(self, fitted: FittedModel) -> Sparse:
+        """The test documents with the terms of the model; those that it does not know are ignored."""
+        X = csr_array(self.material.X[self.test_rows])
+        if fitted.vocabulary is not None and self.material.vocabulary is not None:
+            return _take_known_columns(X, self.material.vocabulary.ids(fitted.vocabulary))
+        terms = select_terms(self.counts, None, min_df=fitted.spec.min_df, select=fitted.spec.select)
+        return csr_array(X[:, self.seen_terms[terms]])
 
 
 def _three_digits(seconds: float) -> float:
@@ -369,3 +364,12 @@ def _take_known_columns(X: Sparse, columns: Ids) -> Sparse:
     terms = np.flatnonzero(columns >= 0)
     cells = X[:, columns[terms]].tocoo()
     return csr_array((cells.data, (cells.row, terms[cells.col])), shape=(X.shape[0], len(columns)))
+
+
+def _over_classes(table: Floats, columns: Ids, n_classes: int, rest: float) -> Floats:
+    """The table with its columns moved to `columns` of `n_classes`; the others have the value `rest`."""
+    if table.shape[1] == n_classes:
+        return table
+    wide = np.full((len(table), n_classes), rest)
+    wide[:, columns] = table
+    return wide
