@@ -518,6 +518,9 @@ def test_two_runs_into_one_folder_are_refused(folder, capsys):
     with open_filter_record(Path("kept"), {}):
         assert exit_code(WORDS) == 2
     assert "another run is writing into kept" in capsys.readouterr().err
-    Path("kept", RECORD_NAME).write_bytes(b"no database" * 100)
+    Path("kept", RECORD_NAME).write_bytes(b"no record\n" * 100)
     assert exit_code(WORDS) == 2
-    assert "cannot be used (file is not a database); name another folder" in capsys.readouterr().err
+    assert (
+        "is damaged, or not a record of filtered shards (line 1 is not what was written); the"
+        in capsys.readouterr().err
+    )

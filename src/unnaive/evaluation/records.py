@@ -1,24 +1,22 @@
-"""Records: one measured value of an experiment each, written as a line of JSON immediately.
+"""Records: one measured value of an experiment each, written to a journal immediately.
 
-An interrupted run finds its records again and repeats nothing; an incomplete line of a killed process is removed before
-the next is written. Several runs may share a file: their writes are serialised.
+An interrupted run finds its records again and repeats nothing.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.base.errors import BadData
-from unnaive.base.system import lock_file
+from unnaive.base.damage import RecordKind
+from unnaive.base.journal import Journal
 
 RecordKey = tuple[str, ...]
 
@@ -73,9 +71,9 @@ class Record:
         key = (self.data, self.protocol, self.split, self.seed, self.model, settings, size, self.terms, self.min_df)
         return tuple(map(str, key))
 
-    def to_json(self) -> str:
-        """The record as one line of JSON."""
-        return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True, allow_nan=False)
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values, by name."""
+        return dict(sorted(asdict(self).items()))
 
 
 def contender_name(model: str, settings: Mapping[str, Any]) -> str:
@@ -108,19 +106,15 @@ def versions() -> dict[str, str]:
     return dict(_versions())
 
 
-def _cut_half_line(file: BinaryIO) -> None:
-    """Truncate the file after its last line end."""
-    size = file.seek(0, os.SEEK_END)
-    if not size:
-        return
-    file.seek(size - 1)
-    if file.read(1) != b"\n":
-        file.seek(0)
-        file.truncate(file.read().rfind(b"\n") + 1)
+KIND = RecordKind(
+    "a record of experiments",
+    "experiments in other files are as they were",
+    "restore the file from a copy, or name a new one",
+)
 
 
 class RecordFile:
-    """An append-only JSONL file of records; safe against a kill at any moment.
+    """The journal of an experiment; several runs may share it, and a kill at any moment loses no complete record.
 
     >>> import tempfile
     >>> file = RecordFile(Path(tempfile.mkdtemp()) / "run.jsonl")
@@ -131,40 +125,17 @@ class RecordFile:
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
+        self._journal = Journal(self.path, KIND)
 
     def read(self) -> Iterator[Record]:
-        """The records so far; an incomplete last line is ignored."""
-        if not self.path.exists():
-            return
-        raw = self.path.read_bytes()
-        whole = raw[: raw.rfind(b"\n") + 1].decode("utf-8", errors="replace")
-        for number, line in enumerate(whole.split("\n"), 1):
-            if line.strip():
-                yield self._record(line, number)
+        """The records so far."""
+        names = {field_.name for field_ in fields(Record)}
+        for number, values in enumerate(self._journal.read(), 1):
+            try:
+                yield Record(**{name: value for name, value in values.items() if name in names})
+            except TypeError as problem:
+                raise KIND.damage(self.path, f"line {number} has other values") from problem
 
     def append(self, records: Iterable[Record]) -> None:
-        """Write records at once; after a kill either all are there, or the next append removes the incomplete part."""
-        lines = "".join(record.to_json() + "\n" for record in records).encode()
-        if not lines:
-            return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with self.path.open("a+b") as file:
-                lock_file(file.fileno())  # closing the file releases it
-                _cut_half_line(file)
-                file.write(lines)
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as problem:  # such as a full disk, of which the system does not say which file it was
-            raise OSError(problem.errno, problem.strerror, str(self.path)) from problem
-
-    def _record(self, line: str, number: int) -> Record:
-        names = {field_.name for field_ in fields(Record)}
-        try:
-            values = json.loads(line)
-            return Record(**{name: value for name, value in values.items() if name in names})
-        except (ValueError, TypeError, AttributeError) as problem:
-            raise BadData(
-                f"line {number} of {self.path} is not a record of an experiment ({problem}); name a file made by"
-                " unnaive compare, or a new one"
-            ) from problem
+        """Write records, which are on disk when this returns."""
+        self._journal.append(record.to_dict() for record in records)

@@ -1,8 +1,8 @@
 """A folder from which interrupted counting continues: the runs so far, and the number of rows in them.
 
-Runs are written and flushed first, then a small file that names them atomically replaces the previous one. So at any
-moment, also after kill -9, the folder represents the documents up to some batch. Everything in it has a checksum:
-damaged files are refused before counting continues.
+Runs are written and flushed first, then a journal gets a line that names them. So at any moment, also after kill -9,
+the folder represents the documents up to some batch. Everything in it has a checksum: damaged files are refused before
+counting continues.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unnaive.base.atomic_files import replacing
+from unnaive.base.damage import RecordKind
 from unnaive.base.errors import UnnaiveError
+from unnaive.base.journal import Journal
 from unnaive.base.open_files import STDIN
-from unnaive.base.sealed_json import read_sealed, seal_json
 from unnaive.base.system import flush_folder
 from unnaive.data.accumulator import Accumulator
 from unnaive.data.run_folders import open_run
 from unnaive.io.datafiles import DataFile
 from unnaive.text.tokens import TokenRule
 
-STATE = "checkpoint.json"
+STATE = "checkpoint.jsonl"
 FORMAT = 3
+KIND = RecordKind("a checkpoint", "the data are as they were", "remove the folder to start again")
 EVERY = 256 << 20  # bytes of text between two checkpoints
 
 
@@ -49,32 +50,24 @@ class Checkpoint:
                 open_run(self.folder / name)
             rows = int(state["rows"])
         except (LookupError, TypeError, ValueError) as problem:
-            raise UnnaiveError(self._damaged(problem)) from problem
+            raise KIND.damage(self.folder, str(problem).partition("; ")[0]) from problem
         counter.remove_stale_runs()
         return rows
 
     def _read(self) -> dict[str, Any] | None:
-        """The content of the checkpoint; None if there is none."""
-        try:
-            content = (self.folder / STATE).read_bytes()
-            if json.loads(content).get("format") != FORMAT:
-                return dict(json.loads(content))
-            return read_sealed(content)
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, TypeError, AttributeError, RecursionError) as problem:
-            raise UnnaiveError(self._damaged(problem)) from problem
+        """The last checkpoint; None if there is none."""
+        states = self._journal.read()
+        return states[-1] if states else None
 
-    def _damaged(self, problem: Exception) -> str:
-        reason = " ".join(str(problem).partition("; ")[0].split())[:120]
-        return f"the checkpoint in {self.folder} is damaged ({reason}); remove the folder to start again"
+    @property
+    def _journal(self) -> Journal:
+        return Journal(self.folder / STATE, KIND)
 
     def save(self, counter: Accumulator, rows: int) -> None:
         """Record that `rows` rows are counted; the counter's sums in memory go to disk."""
         counter.write_run()
         state = {"format": FORMAT, "of": self.fingerprint, "rows": rows, "counter": counter.state()}
-        with replacing(self.folder / STATE) as file:
-            file.write(seal_json(state))
+        self._journal.append([state])
         counter.remove_stale_runs()
 
     def remove(self, counter: Accumulator) -> None:
@@ -116,7 +109,7 @@ class Checkpoint:
 
 
 def _is_ours(name: str) -> bool:
-    return name == STATE or name.startswith(("run-", f".{STATE}."))
+    return name == STATE or name.startswith("run-")
 
 
 def fingerprint(source: DataFile, rule: TokenRule) -> dict[str, Any]:

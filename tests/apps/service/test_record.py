@@ -17,7 +17,6 @@ from unnaive import TextClassifier
 from unnaive.apps.common.web.refused import Refused
 from unnaive.apps.service.served import ServedModel
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning
-from unnaive.base.open_files import hash_file
 from unnaive.base.types import Label
 from unnaive.classifier.receipts import model_hash
 from unnaive.curation.teaching.changes import Change, Document
@@ -158,70 +157,14 @@ def test_auto_that_is_rolled_back_to_its_first_version_scores_as_at_first(tmp_pa
     assert again.conformal.overall.n == first.conformal.overall.n == 20
 
 
-FORMAT_1 = """
-CREATE TABLE events (
-    id INTEGER PRIMARY KEY, at TEXT NOT NULL, kind TEXT NOT NULL, key TEXT UNIQUE, request TEXT, answer TEXT NOT NULL
-) STRICT;
-CREATE TABLE documents (
-    event INTEGER NOT NULL REFERENCES events, sign INTEGER NOT NULL, text TEXT NOT NULL, labels TEXT NOT NULL,
-    source TEXT
-) STRICT;
-CREATE INDEX documents_by_event ON documents (event);
-CREATE TABLE folds (sha256 TEXT PRIMARY KEY, event INTEGER NOT NULL) STRICT;
-"""
-
-
-def write_format_1(model: Path) -> sqlite3.Connection:
-    """A record as the first version wrote it: ball taught twice, forgotten once, another taught, then back to 1."""
-    data = sqlite3.connect(model.with_name(model.name + ".record"))
-    data.executescript(FORMAT_1)
-    events = [("teach", 1, 2), ("forget", -1, 1), ("teach", 1, 1), ("rollback to 1", 1, 0)]
-    for number, (kind, sign, times) in enumerate(events, start=1):
-        data.execute("INSERT INTO events VALUES (?, '2026-01-01', ?, NULL, NULL, '{}')", (number, kind))
-        text, source = ("ball bounce", "label-studio annotation 7") if number == 3 else ("ball", None)
-        row = (number, sign, text, '["sport"]', source)
-        data.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?)", [row] * times)
-    rows = [(4, 1, "ball", '["sport"]', None), (4, -1, "ball bounce", '["sport"]', None)]
-    data.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?)", rows)
-    data.execute("INSERT INTO folds VALUES (?, 0)", (hash_file(model),))
-    data.commit()
-    return data
-
-
-def test_a_record_of_the_first_format_is_migrated(small: Path) -> None:
-    """Afterwards it is known which documents were taken back, so that none is taken back twice."""
-    write_format_1(small).close()
-    served = ServedModel("small", small, teachable=True)
-    record = served.record
-    assert record is not None
-    assert record.change_since(0) == Change((Document("ball", ("sport",)),) * 2)
-    assert record.current("label-studio annotation 7") is None
-    assert [one["undone"] for one in record.events(9)] == [False, True, True, False]
-    with pytest.raises(Refused, match="already been undone"):
-        served.undo(3)
-    served.forget([], event=1)
-    assert served.version.fitted.statistic.n_docs == 6  # type: ignore[union-attr]
-    served.close()
+def test_a_record_of_a_newer_format_is_refused(small: Path) -> None:
+    ServedModel("small", small, teachable=True).close()
     with sqlite3.connect(small.with_name("small.model.record")) as data:
         assert data.execute("PRAGMA user_version").fetchone() == (2,)
         data.execute("PRAGMA user_version = 3")
     data.close()
     with pytest.raises(UnnaiveError, match="has format 3, and this version of unnaive reads up to 2; update"):
         ServedModel("small", small, teachable=True)
-
-
-def test_a_damaged_record_of_the_first_format_is_left_as_it_is(small: Path) -> None:
-    data = write_format_1(small)
-    data.executescript("CREATE TABLE seals (event INTEGER PRIMARY KEY, hash TEXT NOT NULL) STRICT;")
-    data.execute("INSERT INTO seals VALUES (1, 'x')")
-    data.commit()
-    data.close()
-    with pytest.raises(UnnaiveError, match=r"is damaged.*the first of them number 1.*restore it from a backup"):
-        ServedModel("small", small, teachable=True)
-    with sqlite3.connect(small.with_name("small.model.record")) as data:
-        assert data.execute("PRAGMA user_version").fetchone() == (0,)
-        assert data.execute("SELECT count(*) FROM documents").fetchone() == (6,)
-    data.close()
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from unnaive.apps.cli.main import exit_code
+from unnaive.base.errors import UnnaiveError, UnnaiveWarning
 from unnaive.curation.audit import label_errors
 from unnaive.curation.audit.label_errors import out_of_fold_evidence
 from unnaive.curation.audit.unfinished import Unfinished
@@ -58,12 +59,17 @@ def test_scores_of_other_data_and_damaged_files_are_not_taken(tmp_path):
         out_of_fold_evidence(X, other, n_classes, kept=kept).log_given,
         out_of_fold_evidence(X, other, n_classes).log_given,
     )
-    for path in (tmp_path / "kept").iterdir():
-        path.write_bytes(path.read_bytes()[:50])
-    np.testing.assert_array_equal(
-        out_of_fold_evidence(X, given, n_classes, kept=kept).log_given,
-        out_of_fold_evidence(X, given, n_classes).log_given,
-    )
+    for path in (tmp_path / "kept").glob("*.npy"):
+        raw = bytearray(path.read_bytes())
+        raw[-3] ^= 1  # a value that could be a score
+        path.write_bytes(raw)
+    with pytest.warns(UnnaiveWarning, match="is damaged .wrong checksum.; its scores are computed again"):
+        again = out_of_fold_evidence(X, given, n_classes, kept=kept)
+    np.testing.assert_array_equal(again.log_given, out_of_fold_evidence(X, given, n_classes).log_given)
+    journal = tmp_path / "kept" / "folds.jsonl"
+    journal.write_bytes(journal.read_bytes().replace(b'"file"', b'"fila"', 1))
+    with pytest.raises(UnnaiveError, match=r"folds\.jsonl is damaged, .* \(line 1 is not what .*; remove the folder"):
+        out_of_fold_evidence(X, given, n_classes, kept=kept)
 
 
 def test_a_short_audit_writes_nothing_but_its_results(tmp_path):

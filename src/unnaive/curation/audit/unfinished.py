@@ -1,18 +1,29 @@
-"""Keep the scores of finished folds in files, so that an interrupted audit can be continued."""
+"""Keep the scores of finished folds in files, so that an interrupted audit can be continued.
+
+A journal has the checksum of each file; scores that are not what was written are computed again.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import time
+import warnings
+import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 
 from unnaive.base.atomic_files import replacing
+from unnaive.base.damage import RecordKind
+from unnaive.base.errors import UnnaiveWarning
+from unnaive.base.journal import Journal
 from unnaive.base.types import Floats, Sparse
 
+JOURNAL = "folds.jsonl"
+KIND = RecordKind("a record of an unfinished audit", "the data are as they were", "remove the folder to start again")
 PATIENCE = 5.0  # seconds before the first file is written; a shorter audit writes none
 
 
@@ -46,26 +57,51 @@ class Unfinished:
     def scores(self, name: str, shape: tuple[int, int], compute: Callable[[], Floats]) -> Floats:
         """Read the scores called `name` (n_docs, n_classes) from their file, or compute and store them."""
         path = self.folder / f"{self._digest}-{name}.npy"
-        with suppress(OSError, ValueError, EOFError):  # a damaged file is ignored
-            stored = np.load(path, allow_pickle=False)
-            if stored.shape == shape and stored.dtype == np.float64:
-                return np.asarray(stored)
+        checksum = self._checksums().get(path.name)
+        if checksum is not None:
+            with suppress(OSError, ValueError, EOFError):
+                raw = path.read_bytes()
+                if zlib.crc32(raw) == checksum:
+                    stored: Floats = np.load(BytesIO(raw), allow_pickle=False)
+                    if stored.shape == shape:
+                        return stored
+            warnings.warn(
+                f"{path} is damaged (wrong checksum); its scores are computed again",
+                UnnaiveWarning,
+                stacklevel=2,
+            )
         computed = compute()
         if time.monotonic() - self._started >= self.patience:
             with suppress(OSError):  # a full disk must not stop the audit
-                self.folder.mkdir(parents=True, exist_ok=True)
-                with replacing(path) as file:
-                    np.save(file, np.asarray(computed, np.float64), allow_pickle=False)
+                self._keep(path, computed)
         return computed
+
+    def _keep(self, path: Path, scores: Floats) -> None:
+        buffer = BytesIO()
+        np.save(buffer, np.asarray(scores, np.float64), allow_pickle=False)
+        raw = buffer.getvalue()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as file:
+            file.write(raw)
+        self._journal.append([{"file": path.name, "checksum": zlib.crc32(raw)}])
+
+    @property
+    def _journal(self) -> Journal:
+        return Journal(self.folder / JOURNAL, KIND)
+
+    def _checksums(self) -> dict[str, int]:
+        """The checksum of each stored file of this data."""
+        rows = self._journal.read()
+        return {row["file"]: row["checksum"] for row in rows if row["file"].startswith(f"{self._digest}-")}
 
     @property
     def number(self) -> int:
         """The number of stored folds of this data."""
-        return len(list(self.folder.glob(f"{self._digest}-*.npy"))) if self._digest else 0
+        return len(self._checksums()) if self._digest else 0
 
     def remove(self) -> None:
         """Remove the files after the audit, and the folder if it is then empty."""
-        for path in self.folder.glob("*-*.npy"):
+        for path in (*self.folder.glob("*-*.npy"), self.folder / JOURNAL):
             path.unlink(missing_ok=True)
         with suppress(OSError):
             self.folder.rmdir()

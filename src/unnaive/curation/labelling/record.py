@@ -18,10 +18,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from unnaive.base.damage import RecordKind, find_sqlite_damage
 from unnaive.base.errors import BadData, count_noun
 from unnaive.base.sqlite_files import connect_durable, transaction
 from unnaive.base.system import place_new
-from unnaive.curation.labelling.seals import COLUMNS, find_changed_rows, has_seals, seal_new_rows
+from unnaive.curation.labelling.seals import COLUMNS, find_changed_rows, seal_new_rows
 from unnaive.curation.labelling.seals import TABLE as SEALS
 from unnaive.text.sections import read_fields
 
@@ -281,14 +282,20 @@ def is_label_record(path: Path) -> bool:
         return False
 
 
+def _kind(path: Path) -> RecordKind:
+    return RecordKind(
+        "a file of labels",
+        "nothing was changed",
+        "restore it from a copy, or save what can be read with: "
+        f"python -m unnaive.curation.labelling.recover {path} NEW.db",
+    )
+
+
 def _connect(path: Path, *, new: bool = False) -> sqlite3.Connection:
     if not new and not path.is_file():
         raise BadData(f"no file of labels called {path}; make one with: unnaive label TEXTS -o {path}")
     if not new and not is_label_record(path):
-        raise BadData(
-            f"{path} is not a file of labels, or its first page is damaged; name another file, or restore "
-            "it from a copy"
-        )
+        raise _kind(path).damage(path, "it has no table of labels")
     try:
         data = connect_durable(path)
         if new:
@@ -298,17 +305,14 @@ def _connect(path: Path, *, new: bool = False) -> sqlite3.Connection:
             _check_sound(data)
             _check_seals(data)
     except (sqlite3.DatabaseError, ValueError) as problem:
-        raise BadData(
-            f"{path} is damaged ({' '.join(str(problem).split())[:80]}); restore it from a copy, or save what can be "
-            f"read with: python -m unnaive.curation.labelling.recover {path} NEW.db"
-        ) from problem
+        raise _kind(path).damage(path, problem) from problem
     return data
 
 
 def _check_sound(data: sqlite3.Connection) -> None:
     """Raise an error if the file is damaged or has impossible values."""
-    problem = data.execute("PRAGMA integrity_check(1)").fetchone()[0]
-    if problem != "ok":
+    problem = find_sqlite_damage(data)
+    if problem is not None:
         raise ValueError(problem)
     ((number, first, last),) = data.execute("SELECT count(*), min(id), max(id) FROM texts").fetchall()
     if number == 0 or (first, last) != (0, number - 1):
@@ -330,15 +334,10 @@ def _check_sound(data: sqlite3.Connection) -> None:
 
 
 def _check_seals(data: sqlite3.Connection) -> None:
-    """Raise an error if a row does not match its hash; add the missing hashes of records from earlier versions."""
-    if has_seals(data):
-        changed = find_changed_rows(data)
-        if changed:
-            raise ValueError(f"not what was written: {', '.join(changed)}")
-    else:
-        data.executescript(SEALS)
-    with transaction(data) as sealing:
-        seal_new_rows(sealing)
+    """Raise an error if a row does not match its hash."""
+    changed = find_changed_rows(data)
+    if changed:
+        raise ValueError(f"not what was written: {', '.join(changed)}")
 
 
 def _check_format(path: Path, data: sqlite3.Connection) -> None:

@@ -5,11 +5,11 @@ SQLite detects torn pages, but not a flipped bit inside a text or a label.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import sqlite3
 from collections.abc import Sequence
 from typing import Any
+
+from unnaive.base.damage import hash_values
 
 TABLE = """
 CREATE TABLE IF NOT EXISTS seals (
@@ -27,8 +27,7 @@ def row_hash(row: Sequence[Any]) -> int:
     >>> row_hash((0, "1", "a ball"))
     3845716566056223017
     """
-    words = json.dumps(list(row), ensure_ascii=True).encode()
-    return int.from_bytes(hashlib.blake2b(words, digest_size=8).digest(), "little", signed=True)
+    return int.from_bytes(hash_values(row, 8), "little", signed=True)
 
 
 def seal_new_rows(data: sqlite3.Connection) -> None:
@@ -39,11 +38,6 @@ def seal_new_rows(data: sqlite3.Connection) -> None:
         data.executemany("INSERT INTO seals VALUES (?, ?, ?)", [(part, row[0], row_hash(row)) for row in rows])
     if _sealed(data, SETTINGS, 0) is None:
         data.execute("INSERT INTO seals VALUES (?, 0, ?)", (SETTINGS, row_hash(_settings(data))))
-
-
-def has_seals(data: sqlite3.Connection) -> bool:
-    """Whether the record has hashes; records of earlier versions have none."""
-    return data.execute("SELECT 1 FROM sqlite_master WHERE name = 'seals'").fetchone() is not None
 
 
 def find_changed_rows(data: sqlite3.Connection) -> list[str]:

@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from unnaive.base.damage import RecordKind, find_sqlite_damage
 from unnaive.base.errors import UnnaiveError, UnnaiveWarning, count_noun
 from unnaive.base.sqlite_files import connect_durable, transaction
 from unnaive.base.system import open_lock
@@ -31,7 +32,6 @@ from unnaive.curation.teaching.record_seals import (
     find_record_problem,
     seal_event,
     seal_fold,
-    seal_unsealed,
 )
 from unnaive.curation.teaching.record_versions import (
     PREVIOUS,
@@ -41,7 +41,11 @@ from unnaive.curation.teaching.record_versions import (
     read_version_map,
 )
 
-REMEDY = "restore it from a backup, or move it away: the model file is then served as it is, with a new record"
+KIND = RecordKind(
+    "the record of a served model",
+    "the model file is as it was",
+    "restore the record from a backup, or move it away: the model file is then served as it is, with a new record",
+)
 DERIVED = "derived "  # prefix of a setting's name, followed by the hash of a model file
 
 
@@ -61,24 +65,19 @@ class TeachingRecord:
             self._check_sound()
         except sqlite3.DatabaseError as problem:
             self._lock.close()
-            raise UnnaiveError(
-                f"{self.path} is damaged, or not the record of a served model ({problem}); {REMEDY}"
-            ) from problem
+            raise KIND.damage(self.path, problem) from problem
         except UnnaiveError:
             self.close()
             raise
 
     def _check_sound(self) -> None:
         """Raise an error if the file or an event is damaged; warn if the last events are missing."""
-        problem = self._data.execute("PRAGMA integrity_check(1)").fetchone()[0]
-        if problem != "ok":
-            raise UnnaiveError(f"{self.path} is damaged ({' '.join(str(problem).split())[:80]}); {REMEDY}")
-        prepare_tables(self._data, str(self.path))
-        with transaction(self._data) as data:
-            seal_unsealed(data)
-        problem = find_record_problem(self._data)
+        problem = find_sqlite_damage(self._data)
+        if problem is None:
+            prepare_tables(self._data, str(self.path))
+            problem = find_record_problem(self._data)
         if problem is not None:
-            raise UnnaiveError(f"{self.path} is damaged: {problem}; {REMEDY}")
+            raise KIND.damage(self.path, problem)
         self._tell_loss(self._last_file.read())
 
     def _tell_absence(self, last_known: LastKnown) -> None:

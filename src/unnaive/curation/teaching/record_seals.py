@@ -9,13 +9,13 @@ line for each event after the event is on disk and before it is acknowledged.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unnaive.base.damage import hash_values
 from unnaive.base.errors import count_noun
 from unnaive.base.system import PLAIN
 
@@ -39,32 +39,15 @@ def event_hash(before: str, event: Any, documents: Any) -> str:
     >>> event_hash(START, (1, "2026-01-01", "teach", None, None, "{}"), [document])[:16]
     '916a47e9640e3ccc'
     """
-    words = json.dumps([before, list(event), [list(document) for document in documents]], ensure_ascii=True)
-    return hashlib.blake2b(words.encode(), digest_size=32).hexdigest()
+    return hash_values([before, list(event), [list(document) for document in documents]]).hex()
 
 
-def seal_event(data: sqlite3.Connection, event: int, columns: str = COLUMNS) -> str:
+def seal_event(data: sqlite3.Connection, event: int) -> str:
     """Store the hash of the last event, in the same transaction as the event."""
     row = data.execute("SELECT hash FROM seals WHERE event < ? ORDER BY event DESC LIMIT 1", (event,)).fetchone()
-    digest = event_hash(START if row is None else row[0], *_content(data, event, columns))
+    digest = event_hash(START if row is None else row[0], *_content(data, event))
     data.execute("INSERT INTO seals VALUES (?, ?)", (event, digest))
     return digest
-
-
-def seal_all(data: sqlite3.Connection, columns: str = COLUMNS) -> None:
-    """Recompute the hashes of all events."""
-    data.execute("DELETE FROM seals")
-    for (event,) in data.execute("SELECT id FROM events ORDER BY id").fetchall():
-        seal_event(data, event, columns)
-
-
-def seal_unsealed(data: sqlite3.Connection, columns: str = COLUMNS) -> None:
-    """Add hashes to a record that predates them; done once, when a service first opens it."""
-    if data.execute("SELECT 1 FROM seals LIMIT 1").fetchone() is None:
-        seal_all(data, columns)
-    if data.execute("SELECT 1 FROM fold_seals LIMIT 1").fetchone() is None:
-        for sha256, event in data.execute("SELECT sha256, event FROM folds").fetchall():
-            seal_fold(data, sha256, event)
 
 
 def seal_fold(data: sqlite3.Connection, sha256: str, event: int) -> None:
@@ -81,9 +64,9 @@ def fold_hash(sha256: str, event: int) -> str:
     return hashlib.blake2b(f"{sha256} {event}".encode(), digest_size=32).hexdigest()
 
 
-def find_record_problem(data: sqlite3.Connection, columns: str = COLUMNS) -> str | None:
+def find_record_problem(data: sqlite3.Connection) -> str | None:
     """Describe a difference from what was written: events, documents without an event, or the events of model files."""
-    changed = find_changed_events(data, columns)
+    changed = find_changed_events(data)
     if changed:
         every = int(data.execute("SELECT max(event) FROM seals").fetchone()[0] or 0)
         is_are = "is" if len(changed) == 1 else "are"
@@ -101,7 +84,7 @@ def find_record_problem(data: sqlite3.Connection, columns: str = COLUMNS) -> str
     return None
 
 
-def find_changed_events(data: sqlite3.Connection, columns: str = COLUMNS) -> list[int]:
+def find_changed_events(data: sqlite3.Connection) -> list[int]:
     """The numbers of events that differ from what was written, or are missing between others."""
     changed, before = [], START
     rows = data.execute(
@@ -109,17 +92,17 @@ def find_changed_events(data: sqlite3.Connection, columns: str = COLUMNS) -> lis
         " ORDER BY event"
     )
     for event, written in rows.fetchall():
-        content = _content(data, event, columns)
+        content = _content(data, event)
         if written is None or content[0] is None or event_hash(before, *content) != written:
             changed.append(int(event))
         before = written or before
     return changed
 
 
-def _content(data: sqlite3.Connection, event: int, columns: str) -> tuple[Any, list[Any]]:
+def _content(data: sqlite3.Connection, event: int) -> tuple[Any, list[Any]]:
     row = data.execute("SELECT id, at, kind, key, request, answer FROM events WHERE id = ?", (event,)).fetchone()
     documents = data.execute(
-        f"SELECT {columns} FROM documents WHERE event = ? ORDER BY rowid",  # columns is one of two constants
+        f"SELECT {COLUMNS} FROM documents WHERE event = ? ORDER BY id",
         (event,),
     ).fetchall()
     return row, documents
